@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.shared.admission.request import Demand, Usage
+from actors.shared.admission.request import Demand, Usage, usage_of
 
 
 class Ledger:
@@ -34,16 +34,11 @@ class Ledger:
 
     def usage(self) -> Usage:
         """The resources that all pods take together."""
-        ports = frozenset(port for demand in self._demands.values() for port in demand.ports)
-        return Usage(len(self._demands), self.requested(), ports)
+        return usage_of(self._demands.values())
 
     def requested(self) -> dict[str, int]:
         """The sum of all requests."""
-        total: dict[str, int] = {}
-        for demand in self._demands.values():
-            for name, value in demand.requests.items():
-                total[name] = total.get(name, 0) + value
-        return total
+        return dict(self.usage().requests)
 
     def requested_by(self, qos: str, name: str) -> int:
         """The requests of all pods of one QoS class: thousandths of a core, or bytes."""

@@ -33,7 +33,7 @@ from .systemd_slices import SliceError
 
 WITHDRAWN: Final = "the pod was withdrawn before it was admitted"
 ENDED: Final = "the shutdown of the node ends it"
-PREEMPTS: Final = "the pods that make room for it have not ended yet"
+PREEMPTS: Final = "pods that make room have not ended yet"
 EVICTED: Final = "the eviction manager ends it"
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
 
@@ -121,13 +121,15 @@ class PodAdmission:
     async def _refusal(
         self, candidate: Candidate, message: AdmitPod, admission: PendingAdmission, *, new: bool
     ) -> Refusal | None:
-        """Raises StillEnding, also when nobody waits for the pod any more."""
+        """Raises StillEnding: the pod waits for room that others are about to leave, or nobody waits for it any
+        more."""
         if new and candidate.demand.critical:
-            refused = await self._preemption.make_room(candidate, lambda: self._node(message))
-            if admission.withdrawn:
-                raise StillEnding
-            return refused
-        return refusal(candidate, self._node(message), admitted=not new)
+            return await self._preemption.make_room(candidate, lambda: self._node(message), lambda: admission.withdrawn)
+        node = self._node(message)
+        refused = refusal(candidate, self._preemption.afterwards(node, message.uid), admitted=not new)
+        if refused is None and refusal(candidate, node, admitted=not new) is not None:
+            raise StillEnding
+        return refused
 
     def _node(self, message: AdmitPod) -> NodeState:
         return NodeState(
@@ -153,9 +155,11 @@ class PodAdmission:
             if admission.withdrawn:
                 return AdmissionFailed(uid, WITHDRAWN)
             node = NodeState(allocatable=self._totals.allocatable, usage=self._ledger.usage())
-            refused = resize_refusal(self._ledger.get(uid) or demand, demand, node)
-            if refused is not None:
-                return PodRejected(uid, refused.reason, refused.message)
+            own = self._ledger.get(uid)
+            for state in (node, self._preemption.afterwards(node, uid)):
+                refused = resize_refusal(own or demand, demand, state)
+                if refused is not None:
+                    return PodRejected(uid, refused.reason, refused.message)
             return await self._enter(demand, limits, admission, running=True)
 
     async def _enter(
@@ -185,6 +189,7 @@ class PodAdmission:
     def withdraw(self, uid: str) -> None:
         """Stop counting the pod; its pending admissions fail."""
         self._pending.withdraw(uid)
+        self._preemption.forget(uid)
         if self._ledger.drop(uid):
             self._tiers.update()
 

@@ -1,14 +1,20 @@
-"""Makes room for critical pods: has the eviction manager end others, and waits until they are gone."""
+"""Makes room for critical pods: has the eviction manager end others, and waits until they are gone.
+
+The room is kept for the critical pod meanwhile: nobody else is admitted into it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from actors.eviction_manager.messages import EVICTION_MANAGER, PreemptPods
 from actors.shared.admission.checks import refusal
 from actors.shared.admission.preemption import victims, without
-from actors.shared.admission.request import Candidate, NodeState, Refusal
+from actors.shared.admission.request import Candidate, Demand, NodeState, Refusal, usage_of
 from actors.shared.admission.resources import shortages
 from supervision.actor import Actor
 
@@ -19,46 +25,100 @@ WAIT_SECONDS: Final = 8.0
 """The longest that one admission waits for victims to end; then its worker asks again."""
 LOOK_SECONDS: Final = 0.1
 RETELL_SECONDS: Final = 1.0
+KEEP_SECONDS: Final = 60.0
+"""How long room is kept for a pod whose worker does not ask again."""
 
 
 class StillEnding(Exception):
     """The victims have not ended yet."""
 
 
+class Reservation(msgspec.Struct, frozen=True):
+    """Room that is being made for one critical pod."""
+
+    demand: Demand
+    victims: frozenset[str]
+    """UIDs of the pods that end for it."""
+
+
 class Preemption:
-    """It remembers nothing: who ends is known from the eviction manager, who is counted from the ledger."""
+    """Who ends is known from the eviction manager, who is counted from the ledger. Only for whom room is being made is
+    remembered here; the next incarnation knows it when that pod's worker asks again."""
 
     def __init__(self, actor: Actor, ledger: Ledger, evictions: EvictionAdmission) -> None:
         self._actor, self._ledger, self._evictions = actor, ledger, evictions
+        self._reservations: dict[str, Reservation] = {}
 
-    async def make_room(self, candidate: Candidate, state: Callable[[], NodeState]) -> Refusal | None:
-        """For a critical pod. Why it may not run; None once there is room. Raises StillEnding."""
+    def afterwards(self, node: NodeState, uid: str) -> NodeState:
+        """The node as this pod finds it once the room for all others is made."""
+        others = [one for one in self._reservations.values() if one.demand.uid != uid]
+        if not others:
+            return node
+        ending = frozenset[str]().union(*(one.victims for one in others))
+        left = [one for one in self._ledger.demands() if one.uid not in ending]
+        return replace(node, usage=usage_of([*left, *(one.demand for one in others)]))
+
+    def forget(self, uid: str) -> None:
+        """No room is kept for this pod any more: it has it, or nobody waits for it."""
+        self._reservations.pop(uid, None)
+
+    async def make_room(
+        self, candidate: Candidate, state: Callable[[], NodeState], withdrawn: Callable[[], bool]
+    ) -> Refusal | None:
+        """For a critical pod. Why it may not run; None once there is room. Raises StillEnding, also when the pod is
+        withdrawn meanwhile."""
+        uid = candidate.demand.uid
         looks = round(WAIT_SECONDS / LOOK_SECONDS)
         for look in range(looks):
+            if withdrawn():
+                raise StillEnding
             node = state()
-            refused = refusal(candidate, node)
+            later = self.afterwards(node, uid)
+            refused = refusal(candidate, later) or refusal(candidate, node)
             if refused is None:
+                self.forget(uid)
                 return None
-            lacking = shortages(candidate.demand, node)
+            lacking = shortages(candidate.demand, later)
             other = refusal(candidate, node, of_resources=False)
-            if other is not None or not lacking:
+            if other is not None or not (lacking or shortages(candidate.demand, node)):
+                self.forget(uid)
                 return other or refused
-            if look % round(RETELL_SECONDS / LOOK_SECONDS) == 0 and (refused := self._preempt(candidate, node)):
+            again = look % round(RETELL_SECONDS / LOOK_SECONDS) == 0
+            if lacking and again and (refused := self._preempt(candidate, later)):
+                self.forget(uid)
                 return refused
             await self._actor.pause(LOOK_SECONDS)
+        self._forget_later(uid)
         raise StillEnding
 
     def _preempt(self, candidate: Candidate, node: NodeState) -> Refusal | None:
-        """Order who is to end, beside those that end already."""
-        running = self._ledger.demands()
+        """Order who is to end, beside those that end already. `node`: once the room for others is made."""
+        uid = candidate.demand.uid
+        taken = frozenset[str]().union(*(one.victims for other, one in self._reservations.items() if other != uid))
+        running = [one for one in self._ledger.demands() if one.uid not in taken]
         ending = [one for one in running if self._evictions.ends(one.uid)]
         lacking = shortages(candidate.demand, node)
         if not without(lacking, ending):
+            self._reserve(candidate.demand, ending)
             return None
         found = victims(candidate.demand, node, running)
         if isinstance(found, Refusal):
             return found
+        self._reserve(candidate.demand, found)
         uids = [one.uid for one in found]
-        self._actor.log.info("pods end to admit critical pod %s: %s", candidate.demand.uid, ", ".join(uids))
+        self._actor.log.info("pods end to admit critical pod %s: %s", uid, ", ".join(uids))
         self._actor.tell(EVICTION_MANAGER, PreemptPods(uids, next(iter(lacking))), deadline=RETELL_SECONDS)
         return None
+
+    def _reserve(self, demand: Demand, ending: Iterable[Demand]) -> None:
+        self._reservations[demand.uid] = Reservation(demand, frozenset(one.uid for one in ending))
+
+    def _forget_later(self, uid: str) -> None:
+        """Unless its worker asks again, which makes another reservation or ends this one."""
+        kept = self._reservations.get(uid)
+
+        def end() -> None:
+            if self._reservations.get(uid) is kept:
+                self.forget(uid)
+
+        self._actor.after(KEEP_SECONDS, end)

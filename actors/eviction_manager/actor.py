@@ -29,7 +29,7 @@ from .node_cleanup import NodeCleanup
 from .node_observer import NodeObserver, Observed
 from .oom_watcher import OomWatcher
 from .pod_evictions import REPEAT_SECONDS, PodEvictions
-from .resources import RESOURCE_OF, disk_of, reclaims
+from .resources import RESOURCE_OF, reclaims
 from .thresholds import Observation, ThresholdTracker, for_layout, headroom, is_met, still_met, watched
 from .usage_reader import UsageReader
 from .victims import evictable, of_threshold, over_limits, preempted, victim
@@ -175,7 +175,7 @@ class EvictionManager(Actor):
         signal = threshold.signal
         known = await self._usage.pods()
         pods = evictable(known or [], self._evictions.uids)
-        usages = await (self._usage.disks(pods) if disk_of(signal) else self._usage.memory(pods))
+        usages = await self._usage.of(signal, pods)
         selected = victim(pods, usages, signal, observed.layout) if usages is not None else None
         if selected is None or usages is None:
             self.log.warning("%s is below its threshold, but there is no pod to evict", signal)

@@ -26,12 +26,18 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 def explain(pod: Pod, usage: PodUsage | None, threshold: Threshold, observation: Observation | None) -> Explanation:
-    """Names the containers (with pod-level memory, the pod too) that use more than they request."""
+    """Names the containers (with pod-level memory, the pod too) that use more than they request.
+
+    As in the reference the event of a pod of which nothing is known has no annotations.
+    """
     resource = RESOURCE_OF[threshold.signal]
-    parts, annotations = [f"The node was low on resource: {resource}. "], {"starved_resource": resource}
+    parts = [f"The node was low on resource: {resource}. "]
     if observation is not None:
         parts.append(_quantities(resource, threshold, observation))
-    if usage is not None and resource in ("memory", "ephemeral-storage"):
+    if usage is None:
+        return Explanation("".join(parts))
+    annotations = {"starved_resource": resource}
+    if resource in ("memory", "ephemeral-storage"):
         parts += _of_pod(pod, usage, resource, annotations)
         parts += _of_containers(pod, usage, resource, annotations)
     return Explanation("".join(parts), annotations)

@@ -13,6 +13,7 @@ from typing import Final
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, node_event
 from actors.shared.config.agent import Agent
+from actors.shared.kube.pods import container_field
 from supervision.actor import Actor
 
 from .kernel_log import ROOT, OomKill, read_kill
@@ -102,6 +103,6 @@ class OomWatcher:
                 type="Warning",
                 reason="OOMKilling",
                 message=f"{scope} out of memory: killed process {kill.process}, pid: {kill.pid}",
-                field=f"spec.containers{{{name}}}" if name else "",
+                field=container_field(pod.pod, name) if name else "",
             )
             self._actor.tell(EVENT_CLIENT, event, deadline=60.0)

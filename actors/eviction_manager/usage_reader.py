@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -15,11 +15,12 @@ from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats import pod_cgroups
-from actors.shared.stats.cgroup_usage import processes, working_set
+from actors.shared.stats.cgroup_usage import working_set
 from actors.status_manager.messages import STATUS_MANAGER, ActivePod, GetActivePods
 from supervision.actor import Actor, AskError, DisposableError
 from supervision.time_scale import scaled
 
+from .resources import PIDS, disk_of
 from .usage import ContainerUsage, DiskUsage, PodUsage
 
 ASK_SECONDS: Final = 5.0
@@ -55,15 +56,36 @@ class UsageReader:
             return None
         return [active for one in answer.pods if (active := _read(one)) is not None]
 
+    async def of(self, signal: str, pods: Iterable[RunningPod]) -> dict[str, PodUsage] | None:
+        """What each pod uses of what the signal is about, by UID; None when it cannot be measured."""
+        if disk_of(signal):
+            return await self.disks(pods)
+        return await (self.processes(pods) if signal == PIDS else self.memory(pods))
+
     async def memory(self, pods: Iterable[RunningPod]) -> dict[str, PodUsage]:
-        """Memory and processes of each pod that has a cgroup, by UID."""
+        """Of each pod that has a cgroup, by UID."""
+
+        def read(path: str) -> PodUsage:
+            return PodUsage(memory=working_set(self._tree, path))
+
+        return await self._by_cgroup(pods, read)
+
+    async def processes(self, pods: Iterable[RunningPod]) -> dict[str, PodUsage]:
+        """Of each pod that has a cgroup, by UID. As in the reference a process counts once, however many tasks it
+        has."""
+
+        def read(path: str) -> PodUsage:
+            return PodUsage(processes=len(self._tree.processes(path)))
+
+        return await self._by_cgroup(pods, read)
+
+    async def _by_cgroup(self, pods: Iterable[RunningPod], read: Callable[[str], PodUsage]) -> dict[str, PodUsage]:
         places, usages = pod_cgroups.find(self._tree, self._agent.config.cgroupRoot).pods, dict[str, PodUsage]()
         for count, pod in enumerate(pods):
             if count % _AT_ONCE == _AT_ONCE - 1:
                 await asyncio.sleep(0)
             if pod.uid in places:
-                path = places[pod.uid].path
-                usage = PodUsage(memory=working_set(self._tree, path), processes=processes(self._tree, path))
+                usage = read(places[pod.uid].path)
                 if usage != PodUsage():
                     usages[pod.uid] = usage
         return usages

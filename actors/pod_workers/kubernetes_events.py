@@ -6,6 +6,7 @@ from typing import Literal
 
 from actors.api_clients.messages import RecordEvent
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import container_field
 
 MAX_TEXT = 1024
 
@@ -20,17 +21,8 @@ def pod_event(pod: Pod, kind: Literal["Normal", "Warning"], reason: str, text: s
         type=kind,
         reason=reason,
         message=text[:MAX_TEXT],
-        field=field_of(pod, container) if container else "",
+        field=container_field(pod, container) if container else "",
     )
-
-
-def field_of(pod: Pod, container: str) -> str:
-    """The path of the container in the pod."""
-    if any(one.name == container for one in pod.spec.initContainers):
-        return f"spec.initContainers{{{container}}}"
-    if any(one.name == container for one in pod.spec.ephemeralContainers):
-        return f"spec.ephemeralContainers{{{container}}}"
-    return f"spec.containers{{{container}}}"
 
 
 def of_failed_start(reason: str, message: str) -> list[tuple[Literal["Normal", "Warning"], str, str]]:

@@ -11,7 +11,7 @@ import msgspec
 from actors.shared.kube import codec
 from actors.shared.kube.container import Container, Probe
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import sidecars
+from actors.shared.kube.pods import container_field, sidecars
 
 from .messages import ProbedContainer, ProbedPod
 from .outcome import Outcome
@@ -78,8 +78,7 @@ class PodProbes(msgspec.Struct, frozen=True):
 
     def field(self, container: str) -> str:
         """The place of the container in the pod's object, as events name it."""
-        regular = any(each.name == container for each in self.pod.spec.containers)
-        return f"spec.{'containers' if regular else 'initContainers'}{{{container}}}"
+        return container_field(self.pod, container)
 
 
 def probes_of(pod: Pod) -> Iterator[tuple[Container, Kind, Probe]]:

@@ -8,12 +8,12 @@ from actors.api_clients.messages import EVENT_CLIENT, ObjectRef, ObjectState
 from actors.image_manager.messages import IMAGE_MANAGER, EnsureImage, ImageFailed, ImageReady, PullSecret
 from actors.pod_workers.containers.api_objects import state_of
 from actors.pod_workers.errors import StartFailed
-from actors.pod_workers.kubernetes_events import field_of, pod_event
+from actors.pod_workers.kubernetes_events import pod_event
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.container import Container
 from actors.shared.kube.contents import pull_secret, secret
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import is_static
+from actors.shared.kube.pods import container_field, is_static
 from actors.shared.tracing.tracer import traceparent_of_current
 from supervision.actor import Actor, AskError, AskTimeout
 
@@ -35,7 +35,7 @@ async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = ""
         container.imagePullPolicy,
         runtime_handler=handler,
         pull_secrets=await pull_secrets(actor, pod) if joined else [],
-        field=field_of(pod, container.name),
+        field=container_field(pod, container.name),
         service_account="" if is_static(pod) else pod.spec.serviceAccountName,
         traceparent=traceparent_of_current(),
         annotations=meta.annotations,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -39,6 +39,15 @@ class Usage(msgspec.Struct, frozen=True):
     requests: Mapping[str, int] = {}
     """In the units of Demand."""
     ports: frozenset[HostPort] = frozenset()
+
+
+def usage_of(demands: Iterable[Demand]) -> Usage:
+    """The resources that these pods take together."""
+    demands, total = list(demands), dict[str, int]()
+    for demand in demands:
+        for name, value in demand.requests.items():
+            total[name] = total.get(name, 0) + value
+    return Usage(len(demands), total, frozenset(port for demand in demands for port in demand.ports))
 
 
 class NodeState(msgspec.Struct, frozen=True, kw_only=True):

@@ -53,6 +53,13 @@ def all_containers(pod: Pod) -> Iterator[Container]:
     yield from pod.spec.ephemeralContainers
 
 
+def container_field(pod: Pod, name: str) -> str:
+    """The path of a container in the pod's object, as events name it. Of a name that is not there: as a regular one."""
+    groups = {"initContainers": pod.spec.initContainers, "ephemeralContainers": pod.spec.ephemeralContainers}
+    kind = next((kind for kind, group in groups.items() if any(one.name == name for one in group)), "containers")
+    return f"spec.{kind}{{{name}}}"
+
+
 def used_volumes(pod: Pod) -> frozenset[str]:
     """Names of the volumes that a container mounts, uses as a device, or reads environment variables from."""
     found: set[str] = set()

@@ -122,11 +122,6 @@ def memory_limit(tree: CgroupTree, cgroup: str) -> int | None:
     return _limit(_number(lambda controller, file: tree.read(cgroup, controller, file), "memory", name))
 
 
-def processes(tree: CgroupTree, cgroup: str) -> int | None:
-    """Tasks, by the pids controller; None: it is gone."""
-    return _number(lambda controller, file: tree.read(cgroup, controller, file), "pids", "pids.current")
-
-
 def _read_v2(file: Read, now: float) -> Usage:
     cpu = _table(file, "cpu", "cpu.stat")
     memory = _table(file, "memory", "memory.stat")

@@ -6,9 +6,10 @@ from actors.container_manager.messages import (
     NodeEvictions,
     PodAdmitted,
     PodRejected,
+    ResizePod,
     StopCounting,
 )
-from actors.container_manager.preemption import WAIT_SECONDS
+from actors.container_manager.preemption import KEEP_SECONDS, WAIT_SECONDS
 from actors.eviction_manager.messages import EVICTION_MANAGER, PreemptPods
 from tests.support.managed_host import CORES, admit, pod
 
@@ -80,3 +81,84 @@ async def test_a_pod_that_is_not_critical_gets_nobodys_room(host):
         refused = await admit(manager, "new", pod(cpu=PART, priority=CRITICAL - 1))
         assert refused.reason == "OutOfcpu"
         assert manager.sent(PreemptPods) == []
+
+
+async def test_room_that_is_made_for_a_critical_pod_is_given_to_nobody_else(host):
+    async with host.start(standalone=False) as manager:
+        await manager.deliver(NodeEvictions([]))
+        assert isinstance(await admit(manager, "old", pod(cpu=PART)), PodAdmitted)
+        waiting = manager.post(AdmitPod("new", pod(cpu=PART, priority=CRITICAL)))
+        await manager.wait_sent(PreemptPods, to=EVICTION_MANAGER)
+        await manager.deliver(StopCounting("old"))
+        refused = await admit(manager, "thief", pod(cpu=PART))  # before the critical pod has looked again
+        assert (type(refused), refused.reason) == (PodRejected, "OutOfcpu")
+        await manager.advance(0.2)
+        assert isinstance(await waiting, PodAdmitted)
+
+
+async def test_room_is_kept_while_its_worker_asks_again_but_not_for_ever(host):
+    async with host.start(standalone=False) as manager:
+        await manager.deliver(NodeEvictions([]))
+        assert isinstance(await admit(manager, "old", pod(cpu=PART)), PodAdmitted)
+        waiting = manager.post(AdmitPod("new", pod(cpu=PART, priority=CRITICAL)))
+        await manager.advance(WAIT_SECONDS + 1.0)
+        assert isinstance(await waiting, AdmissionFailed)
+        await manager.deliver(StopCounting("old"))
+        assert isinstance(await admit(manager, "thief", pod(cpu=PART)), PodRejected)
+        await manager.advance(KEEP_SECONDS)
+        assert isinstance(await admit(manager, "later", pod(cpu=PART)), PodAdmitted)
+
+
+async def test_no_room_is_kept_for_a_critical_pod_that_was_withdrawn(host):
+    async with host.start(standalone=False) as manager:
+        await manager.deliver(NodeEvictions([]))
+        assert isinstance(await admit(manager, "old", pod(cpu=PART)), PodAdmitted)
+        manager.post(AdmitPod("new", pod(cpu=PART, priority=CRITICAL)))
+        await manager.wait_sent(PreemptPods, to=EVICTION_MANAGER)
+        for uid in ("new", "old"):
+            await manager.deliver(StopCounting(uid))
+        await manager.advance(WAIT_SECONDS)
+        assert isinstance(await admit(manager, "other", pod(cpu=PART)), PodAdmitted)
+
+
+async def test_who_fits_beside_the_critical_pod_is_asked_to_wait_and_not_refused(host):
+    async with host.start(standalone=False) as manager:
+        await manager.deliver(NodeEvictions([]))
+        assert isinstance(await admit(manager, "old", pod(cpu=WHOLE)), PodAdmitted)
+        waiting = manager.post(AdmitPod("new", pod(cpu=PART, priority=CRITICAL)))
+        await manager.wait_sent(PreemptPods, to=EVICTION_MANAGER)
+        assert isinstance(await admit(manager, "small", pod(cpu="100m")), AdmissionFailed)
+        await manager.deliver(StopCounting("old"))
+        assert isinstance(await admit(manager, "small", pod(cpu="100m")), PodAdmitted)
+        await manager.advance(0.2)
+        assert isinstance(await waiting, PodAdmitted)
+
+
+async def test_two_critical_pods_do_not_wait_for_the_same_room(host):
+    async with host.start(standalone=False) as manager:
+        await manager.deliver(NodeEvictions([]))
+        for uid in ("a", "b"):
+            assert isinstance(await admit(manager, uid, pod(cpu=f"{CORES * 500}m")), PodAdmitted)
+        both = [
+            manager.post(AdmitPod(uid, pod(cpu=f"{CORES * 500}m", priority=CRITICAL))) for uid in ("first", "second")
+        ]
+        await manager.settle()
+        assert sorted(uid for order in manager.sent(PreemptPods) for uid in order.uids) == ["a", "b"]
+        for uid in ("a", "b"):
+            await manager.deliver(StopCounting(uid))
+        await manager.advance(0.2)
+        assert all([isinstance(await one, PodAdmitted) for one in both])
+
+
+async def test_a_resize_takes_no_room_that_is_made_for_a_critical_pod(host):
+    async with host.start(standalone=False) as manager:
+        await manager.deliver(NodeEvictions([]))
+        assert isinstance(await admit(manager, "old", pod(cpu=PART)), PodAdmitted)
+        small, large = (pod(cpu=f"{CORES * milli}m", priority=CRITICAL) for milli in (100, 500))
+        assert isinstance(await admit(manager, "grows", small), PodAdmitted)
+        waiting = manager.post(AdmitPod("new", pod(cpu=PART, priority=CRITICAL)))
+        await manager.wait_sent(PreemptPods, to=EVICTION_MANAGER)
+        await manager.deliver(StopCounting("old"))
+        assert (await manager.deliver(ResizePod("grows", large, small))).reason == "Deferred"
+        await manager.advance(0.2)
+        assert isinstance(await waiting, PodAdmitted)

@@ -15,7 +15,7 @@ from actors.shared.cri.errors import Unavailable
 from supervision.actor import DisposableError
 from supervision.protocol import Hello
 
-from .made_up_node import DISKS, MadeUpNode, killed
+from .made_up_node import CONTAINER_ID, DISKS, MadeUpNode, killed
 
 MESSAGE = (
     "The node was low on resource: memory. Threshold quantity: 100Ki, available: 50Ki. "
@@ -254,3 +254,18 @@ async def test_a_preempted_pod_that_ends_slowly_does_not_delay_an_eviction(node:
         node.set_free(50)
         await manager.advance(11.0)
         assert killed(manager) == ["preempted", "eater"]
+
+
+async def test_for_process_ids_the_pod_with_most_processes_is_evicted_whatever_its_tasks(node: MadeUpNode) -> None:
+    kernel = node.root / "proc/sys/kernel"
+    kernel.mkdir(parents=True)
+    for name in ("pid_max", "threads-max"):
+        (kernel / name).write_text("1000\n")
+    (node.root / "proc/loadavg").write_text("0.0 0.0 0.0 1/950 4321\n")
+    for uid, pids in (("threads", [7]), ("forks", [8, 9, 10])):
+        node.add(uid)
+        inside = node.root / f"sys/fs/cgroup/memory/kubepods/besteffort/pod{uid}/{CONTAINER_ID}"
+        (inside / "cgroup.procs").write_text("".join(f"{pid}\n" for pid in pids))
+    async with node.start(evictionHard={"pid.available": "10%"}) as manager:
+        await manager.advance(1.0)
+        assert killed(manager) == ["forks"]

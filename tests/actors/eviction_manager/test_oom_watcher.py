@@ -52,6 +52,14 @@ async def test_an_oom_kill_in_a_container_is_an_event_of_its_pod_and_names_the_c
         assert told.message == "Memory cgroup out of memory: killed process stress, pid: 42"
 
 
+async def test_of_an_init_container_the_event_names_its_place_in_the_pod(node: MadeUpNode) -> None:
+    log = KernelLog(node.root)
+    node.add(UID, initContainers=[{"name": "main", "image": "i"}], containers=[{"name": "app", "image": "i"}])
+    async with node.start() as manager:
+        log.say(POD.format(cgroup=f"/kubepods/besteffort/pod{UID}/{CONTAINER_ID}"))
+        assert (await manager.wait_sent(RecordEvent, to=EVENT_CLIENT)).field == "spec.initContainers{main}"
+
+
 async def test_a_standalone_node_only_logs_an_oom_kill(node: MadeUpNode) -> None:
     log = KernelLog(node.root)
     async with node.start(standalone=True) as manager:

@@ -91,3 +91,9 @@ def test_no_container_is_named_for_inodes_and_process_ids():
     explanation = explain(active().pod, usage, Threshold("pid.available", Amount(absolute=1)), None)
     assert explanation.annotations == {"starved_resource": "pids"}
     assert explanation.message == "The node was low on resource: pids. "
+
+
+def test_the_event_of_a_pod_of_which_nothing_is_known_has_no_annotations():
+    explanation = explain(active().pod, None, HUNDRED, None)
+    assert explanation.annotations == {}
+    assert explanation.message == "The node was low on resource: memory. "

@@ -8,7 +8,7 @@ import pytest
 
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import container_requests, grace_period, pod_requests, qos_class
+from actors.shared.kube.pods import container_field, container_requests, grace_period, pod_requests, qos_class
 
 
 def container(name: str, requests: dict[str, Any] | None = None, limits: Any = None, **fields: Any) -> dict[str, Any]:
@@ -84,3 +84,10 @@ def test_the_grace_period_is_the_deletions_then_the_specs_then_30_seconds() -> N
     assert grace_period(pod(terminationGracePeriodSeconds=5)) == 5
     assert grace_period(pod(terminationGracePeriodSeconds=0)) == 0
     assert grace_period(pod()) == 30
+
+
+def test_the_place_of_a_container_in_the_pod_is_that_of_its_kind() -> None:
+    odd = pod(container("app"), init=(container("first"),), ephemeralContainers=[container("debugger")])
+    assert container_field(odd, "app") == "spec.containers{app}"
+    assert container_field(odd, "first") == "spec.initContainers{first}"
+    assert container_field(odd, "debugger") == "spec.ephemeralContainers{debugger}"
