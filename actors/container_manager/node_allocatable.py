@@ -11,11 +11,11 @@ from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree
 from supervision.actor import Actor
 from supervision.complaints import Complaints
 
-from .node_resources import NodeResourceTotals, enforced
+from .node_resources import PIDS, NodeResourceTotals, enforced
 from .pod_cgroups import PodCgroups
 from .pod_limits import milli_to_shares, size_name
 from .qos_tiers import QosTiers
-from .reserved_cgroups import hold_reserved
+from .reserved_cgroups import OWNERS, reserved_cgroups
 from .systemd_slices import SliceError
 
 ENFORCE_SECONDS: Final = 60.0
@@ -35,9 +35,11 @@ class NodeAllocatable:
         complaints: Complaints,
     ) -> None:
         self._actor, self._agent, self._tree, self._cgroups, self._tiers = actor, agent, tree, cgroups, tiers
-        self._limits = kubepods_limits(enforced(totals.capacity, agent.config))
+        pids = {} if totals.pids is None else {PIDS: totals.pids}
+        self._limits = kubepods_limits(enforced({**totals.capacity, **pids}, agent.config))
         self._complaints = complaints
-        self._reported = False
+        self._reported = set[str]()
+        """What the node's events say already."""
 
     async def enforce(self) -> None:
         try:
@@ -49,14 +51,30 @@ class NodeAllocatable:
             self._record("Warning", "FailedNodeAllocatableEnforcement", text)
         else:
             self._complaints.well("enforce")
-            self._report_enforced()
-        hold_reserved(self._agent.config, self._cgroups.driver, self._tree, self._complaints)
+            if "pods" in self._agent.config.enforceNodeAllocatable:
+                self._report_enforced("Updated Node Allocatable limit across pods")
+        self._hold_reserved()
 
-    def _report_enforced(self) -> None:
-        """The node's event: once in a life of the agent, and only where the limits are those of the node."""
-        if self._actor.incarnation == 1 and not self._reported and "pods" in self._agent.config.enforceNodeAllocatable:
-            self._record("Normal", "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods")
-        self._reported = True
+    def _hold_reserved(self) -> None:
+        """Limit the reserved cgroups that the configuration names."""
+        for field, path, limits in reserved_cgroups(self._agent.config, self._cgroups.driver):
+            whose = OWNERS[field]
+            try:
+                self._tree.apply(path, limits)
+            except CgroupError as error:
+                text = f"{field}: {path} is not held to its reservation (tried each minute): {error}"
+                self._complaints.say(field, text)
+                text = f"Failed to enforce {whose.title()} Cgroup Limits on {path!r}: {error}"
+                self._record("Warning", "FailedNodeAllocatableEnforcement", text)
+            else:
+                self._complaints.well(field)
+                self._report_enforced(f"Updated limits on {whose} cgroup {path}")
+
+    def _report_enforced(self, text: str) -> None:
+        """The node's event: once in a life of the agent."""
+        if self._actor.incarnation == 1 and text not in self._reported:
+            self._record("Normal", "NodeAllocatableEnforced", text)
+        self._reported.add(text)
 
     def _record(self, kind: Literal["Normal", "Warning"], reason: str, text: str) -> None:
         if not self._agent.standalone:
@@ -65,9 +83,11 @@ class NodeAllocatable:
 
 
 def kubepods_limits(amounts: dict[str, int]) -> Limits:
-    """The limits of the cgroup of all pods, from amounts in the units of `node_resources.capacity`. Pure."""
+    """The limits of the cgroup of all pods, from amounts in the units of `node_resources.capacity`, process IDs
+    included. Pure."""
     return Limits(
         cpu_shares=milli_to_shares(amounts["cpu"]),
         memory_bytes=amounts["memory"] if amounts["memory"] > 0 else UNLIMITED,
+        pids=amounts.get(PIDS) or None,
         hugetlb={size_name(name): value for name, value in amounts.items() if name.startswith("hugepages-")},
     )

@@ -20,6 +20,8 @@ from actors.shared.kube.quantity import ceil
 from actors.shared.linux.memory import total_memory
 
 STORAGE: Final = "ephemeral-storage"
+PIDS: Final = "pid"
+"""What a reservation of process IDs is called."""
 _HARD_SIGNALS: Final = {"memory.available": "memory", "nodefs.available": STORAGE}
 _HUGE_PAGES = re.compile(r"hugepages-([0-9]+)kB\Z", re.ASCII)
 _UNITS: Final = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
@@ -28,13 +30,15 @@ _UNITS: Final = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
 class NodeResourceTotals(msgspec.Struct, frozen=True):
     capacity: dict[str, int]
     allocatable: dict[str, int]
+    pids: int | None = None
+    """Process IDs, of which the node gives none to be requested; None: not known."""
 
 
 def measure(agent: Agent, root: str = "") -> NodeResourceTotals:
     """The totals of this machine, or of the one whose root directory is `root`. Raises OSError."""
     total = capacity(agent.config, agent.root_dir, root)
     ignored = bool(agent.flags.get("experimental-allocatable-ignore-eviction"))
-    return NodeResourceTotals(total, allocatable(total, agent.config, with_thresholds=not ignored))
+    return NodeResourceTotals(total, allocatable(total, agent.config, with_thresholds=not ignored), most_pids(root))
 
 
 def pods_memory(total: dict[str, int], config: KubeletConfiguration) -> int:
@@ -43,16 +47,40 @@ def pods_memory(total: dict[str, int], config: KubeletConfiguration) -> int:
 
 
 def capacity(config: KubeletConfiguration, root_dir: str, root: str = "") -> dict[str, int]:
-    """Of this machine. `root` is where its /proc and /sys are found. Raises OSError."""
-    cores = len(os.sched_getaffinity(0))
-    disk = os.statvfs(root_dir)
+    """Of this machine. `root` is where its /proc and /sys are found. Without localStorageCapacityIsolation the node has
+    no ephemeral storage to give. Raises OSError."""
+    cores = online_cpus(root)
     return {
         "cpu": cores * 1000,
         "memory": total_memory(f"{root}/proc"),
-        STORAGE: disk.f_blocks * disk.f_frsize,
+        **(_storage(root_dir) if config.localStorageCapacityIsolation else {}),
         "pods": most_pods(config, cores),
         **huge_pages(f"{root}/sys/kernel/mm/hugepages"),
     }
+
+
+def online_cpus(root: str = "") -> int:
+    """All that are online, also where the agent's own process may not use each of them. Where the kernel does not list
+    them: those that it may use."""
+    try:
+        return len(parse_cpu_list(Path(f"{root}/sys/devices/system/cpu/online").read_text("ascii")))
+    except (OSError, ValueError):
+        return len(os.sched_getaffinity(0))
+
+
+def most_pids(root: str = "") -> int | None:
+    """How many process IDs there are: the lower of the kernel's two limits. None when they cannot be read."""
+    try:
+        kernel = Path(f"{root}/proc/sys/kernel")
+        return min(int((kernel / name).read_text("ascii")) for name in ("pid_max", "threads-max"))
+    except (OSError, ValueError):
+        return None
+
+
+def _storage(root_dir: str) -> dict[str, int]:
+    """Raises OSError."""
+    disk = os.statvfs(root_dir)
+    return {STORAGE: disk.f_blocks * disk.f_frsize}
 
 
 def most_pods(config: KubeletConfiguration, cores: int) -> int:
@@ -101,8 +129,8 @@ def allocatable(total: dict[str, int], config: KubeletConfiguration, *, with_thr
     """Allocatable. Huge pages are subtracted from memory, as they cannot be used for anything else."""
     less = reserved(config)
     for signal, amount in _hard_thresholds(config) if with_thresholds else ():
-        name = _HARD_SIGNALS.get(signal)
-        if name:
+        name = _HARD_SIGNALS.get(signal, "")
+        if name in total:
             less[name] = less.get(name, 0) + amount.of(total[name])
     less["memory"] = less.get("memory", 0) + sum(total[name] for name in total if name.startswith("hugepages-"))
     return {name: max(0, value - less.get(name, 0)) for name, value in total.items()}

@@ -10,24 +10,13 @@ from actors.shared.config.fields.resources import parse_resource_list
 from actors.shared.kube.quantity import ceil
 from actors.shared.linux.cgroup_limits import Limits
 from actors.shared.linux.cgroup_names import parse_root, path_of
-from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree
-from supervision.complaints import Complaints
 
 from .pod_limits import milli_to_shares
 
 COMPRESSIBLE: Final = "-compressible"
 """An entry with this suffix limits compressible resources only: CPU shares."""
-
-
-def hold_reserved(config: KubeletConfiguration, driver: str, tree: CgroupTree, complaints: Complaints) -> None:
-    """Limit the reserved cgroups that the configuration names."""
-    for field, path, limits in reserved_cgroups(config, driver):
-        try:
-            tree.apply(path, limits)
-        except CgroupError as error:
-            complaints.say(field, f"{field}: {path} is not held to its reservation (tried each minute): {error}")
-        else:
-            complaints.well(field)
+OWNERS: Final = {"systemReservedCgroup": "system reserved", "kubeReservedCgroup": "kube reserved"}
+"""What the node's events call the reservation of each field."""
 
 
 def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tuple[str, str, Limits]]:

@@ -59,6 +59,34 @@ async def test_all_pods_together_are_held_to_what_is_not_reserved(host):
     assert host.read("/kubepods", "cpu.shares") == str((CORES * 1000 - 100) * 1024 // 1000)
 
 
+async def test_all_pods_together_have_the_process_ids_that_are_not_reserved(host):
+    (host.root / "proc/sys/kernel").mkdir(parents=True)
+    for name in ("pid_max", "threads-max"):
+        (host.root / "proc/sys/kernel" / name).write_text("30000\n")
+    host.dress("/kubepods")
+    async with host.start(kubeReserved={"pid": "1000"}, systemReserved={"pid": "500"}) as manager:
+        await manager.settle()
+        assert "pid" not in (await manager.deliver(GetNodeResources())).capacity
+
+    assert host.read("/kubepods", "pids.max") == "28500"
+
+
+async def test_what_is_held_to_its_reservation_and_what_is_not_are_events_of_the_node(host):
+    host.dress("/system")
+    reserved = {"systemReserved": {"cpu": "1"}, "systemReservedCgroup": "/system"}
+    reserved |= {"kubeReserved": {"cpu": "1"}, "kubeReservedCgroup": "/none"}
+    enforced = ["system-reserved", "kube-reserved"]
+    async with host.start(standalone=False, enforceNodeAllocatable=enforced, **reserved) as manager:
+        await manager.settle()
+        events = manager.sent(RecordEvent, "api_clients/event_client")
+    assert (events[0].reason, events[0].message) == (
+        "NodeAllocatableEnforced",
+        "Updated limits on system reserved cgroup /system",
+    )
+    assert events[1].reason == "FailedNodeAllocatableEnforcement"
+    assert events[1].message.startswith("Failed to enforce Kube Reserved Cgroup Limits on '/none': ")
+
+
 async def test_the_burstable_tier_has_the_shares_of_its_pods(host):
     host.dress("/kubepods/burstable")
     async with host.start() as manager:

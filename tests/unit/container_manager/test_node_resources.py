@@ -3,7 +3,15 @@
 import os
 from typing import Any
 
-from actors.container_manager.node_resources import allocatable, capacity, enforced, huge_pages, most_pods
+from actors.container_manager.node_resources import (
+    allocatable,
+    capacity,
+    enforced,
+    huge_pages,
+    most_pids,
+    most_pods,
+    online_cpus,
+)
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 TOTAL = {"cpu": 4000, "memory": 1000 << 20, "ephemeral-storage": 1000, "pods": 110, "hugepages-2Mi": 20 << 20}
@@ -66,6 +74,30 @@ def test_huge_pages_are_read_by_size(tmp_path):
 def test_this_machine_is_measured(tmp_path):
     found = capacity(KubeletConfiguration(), str(tmp_path))
 
-    assert found["cpu"] == len(os.sched_getaffinity(0)) * 1000
+    assert found["cpu"] == 1000 * (os.cpu_count() or 0)
     assert found["memory"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert found["ephemeral-storage"] > 0
+
+
+def test_all_cpus_that_are_online_count_also_those_that_the_agent_may_not_use(tmp_path):
+    (tmp_path / "sys/devices/system/cpu").mkdir(parents=True)
+    (tmp_path / "sys/devices/system/cpu/online").write_text("0-5,64-127\n")
+
+    assert online_cpus(str(tmp_path)) == 70
+
+
+def test_there_are_as_many_process_ids_as_the_lower_of_the_kernels_limits(tmp_path):
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    assert most_pids(str(tmp_path)) is None
+    (tmp_path / "proc/sys/kernel/pid_max").write_text("4194304\n")
+    (tmp_path / "proc/sys/kernel/threads-max").write_text("60000\n")
+
+    assert most_pids(str(tmp_path)) == 60000
+
+
+def test_without_isolation_the_node_has_no_ephemeral_storage(tmp_path):
+    config = KubeletConfiguration(localStorageCapacityIsolation=False, evictionHard={"nodefs.available": "10%"})
+    found = capacity(config, str(tmp_path))
+
+    assert "ephemeral-storage" not in found
+    assert "ephemeral-storage" not in allocatable(found, config)
