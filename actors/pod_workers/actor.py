@@ -170,6 +170,8 @@ class Shard(Actor):
 
     @on(KillPod)
     def on_kill(self, message: KillPod, sender: Address) -> None:
+        if (data := self._quarantine.lets_end(message.uid)) is not None:
+            self._want(message.uid, data)
         if message.uid in self.pods:
             self.pods[message.uid].tell(KillOrdered(message))
 
@@ -197,7 +199,7 @@ class Shard(Actor):
             worker = self.pods[uid] = PodWorker(self.services, uid, runtime)
             if runtime is not None:
                 self.services.starter.metrics.orphan()
-            hand = self._quarantine.journal.hand_of(lambda: worker.key)
+            hand = self._quarantine.journal.hand_of(lambda: self._quarantine.key_of_ending(uid) or worker.key)
             self.start_task(self._run(worker), f"pod {uid}", hand=hand)
         return worker
 
@@ -205,6 +207,7 @@ class Shard(Actor):
         await worker.run()
         state = worker.state
         self.pods.pop(state.uid, None)
+        self._quarantine.ended(state.uid)
         if state.wanted.again:
             if state.wanted.pod is not None:
                 self.services.starter.metrics.restarted(state.wanted.pod)

@@ -1,4 +1,5 @@
-"""Pods in quarantine: the shard died three times while it handled them. Their containers run on unchanged."""
+"""Pods in quarantine: the shard died three times while it handled them. Their containers run on unchanged, until the
+node has to end them: an eviction, a preemption, a shutdown."""
 
 from __future__ import annotations
 
@@ -26,6 +27,8 @@ class QuarantinedPods:
         self._actor = actor
         self.journal = Journal(directory, POLICY, clock)
         self._pods: dict[str, bytes] = {}
+        self._ending: dict[str, str] = {}
+        """Journal key of each pod that is taken out of quarantine to be ended, by UID."""
         if self.journal.died_on:
             actor.log.error("the last incarnation died while it handled %s", self.journal.died_on)
 
@@ -38,10 +41,12 @@ class QuarantinedPods:
 
     def in_hand(self, uid: str, data: bytes) -> AbstractContextManager[None]:
         """Record the pod while it is read: if the shard dies meanwhile, the pod is blamed."""
-        return self.journal.hand(quarantine_key(uid, data))
+        return self.journal.hand(self._ending.get(uid) or quarantine_key(uid, data))
 
     def takes(self, uid: str, data: bytes) -> bool:
         """Whether this version of the pod is in quarantine. A changed pod gets a new chance."""
+        if uid in self._ending:
+            return False
         if not self.journal.is_quarantined(quarantine_key(uid, data)):
             self._pods.pop(uid, None)
             return False
@@ -52,6 +57,27 @@ class QuarantinedPods:
         self._pods[uid] = data
         self._report(uid)
         return True
+
+    def lets_end(self, uid: str) -> bytes | None:
+        """Take the pod out of quarantine, to be ended and nothing else. None: that has ended this shard as well, or it
+        is not in quarantine."""
+        data = self._pods.get(uid)
+        if data is None:
+            return None
+        key = f"{quarantine_key(uid, data)}/end"
+        if self.journal.is_quarantined(key):
+            return None
+        self._actor.log.warning("pod %s leaves its quarantine to be ended", uid)
+        self._ending[uid] = key
+        return self._pods.pop(uid)
+
+    def key_of_ending(self, uid: str) -> str:
+        """The journal key for the end of this pod; '' unless it was in quarantine."""
+        return self._ending.get(uid, "")
+
+    def ended(self, uid: str) -> None:
+        """Nothing is left of the pod."""
+        self._ending.pop(uid, None)
 
     def removes(self, uid: str) -> bool:
         """No source has the pod any more. Returns whether it was in quarantine."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from actors.container_manager.messages import CONTAINER_MANAGER, PodReleased, ReleasePod
+from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, PodReleased, ReleasePod
 from actors.container_manager.messages import StopCounting as CountingStopped
 from actors.pod_workers.containers import files
-from actors.pod_workers.phases.effects import CollectGarbage, Release, RemoveTraces, StopCounting, Unmount
-from actors.pod_workers.pod.results import Forgotten, Released, Unmounted
+from actors.pod_workers.phases.effects import CollectGarbage, Count, Release, RemoveTraces, StopCounting, Unmount
+from actors.pod_workers.pod.results import Counted, Forgotten, Released, Unmounted
+from actors.pod_workers.pod.runtime import alive
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import Sandbox
@@ -20,6 +21,14 @@ from .execution import Execution
 RELEASE_SECONDS = 10.0
 VOLUME_SECONDS = 130.0
 TRACE_SECONDS = 30.0
+
+
+async def count(run: Execution, effect: Count) -> None:
+    state = run.state
+    if state.held.counted or state.wanted.pod is None or state.runtime is None or not alive(state.runtime):
+        return
+    run.services.actor.tell(CONTAINER_MANAGER, CountRunningPod(state.uid, state.wanted.data), deadline=30.0)
+    run.report(Counted())
 
 
 async def stop_counting(run: Execution, effect: StopCounting) -> None:

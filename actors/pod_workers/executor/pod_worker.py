@@ -68,6 +68,7 @@ PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitab
     effects.StartContainers: starts.start_containers,
     effects.RunPostStart: starts.run_post_start,
     effects.CollectGarbage: cleanup.collect_garbage,
+    effects.Count: cleanup.count,
     effects.StopCounting: cleanup.stop_counting,
     effects.Unmount: cleanup.unmount,
     effects.Release: cleanup.release,

@@ -101,6 +101,10 @@ class CollectGarbage(Effect, frozen=True):
     sandboxes: list[Sandbox]
 
 
+class Count(Effect, frozen=True):
+    """Tell the container manager to count the pod, if its containers run and it was not admitted by this pod worker."""
+
+
 class StopCounting(Effect, frozen=True):
     """Tell the container manager that the pod uses no resources any more."""
 

@@ -7,7 +7,7 @@ from actors.pod_workers.pod.runtime import remains
 from actors.pod_workers.pod.state import Part, PodState
 from actors.pod_workers.pod.table import Event
 
-from .effects import Look, StopPod
+from .effects import Count, Look, StopPod
 from .step import Facts, Step
 
 STILL_RUNS = "the runtime still has running containers or a sandbox of it"
@@ -15,7 +15,7 @@ STILL_RUNS = "the runtime still has running containers or a sandbox of it"
 
 def next_step(state: PodState, facts: Facts) -> Step:
     if Part.STOP not in state.done:
-        return Step(state.did(Part.STOP), (Look(), StopPod(remove_created=True, ends_pod=True), Look()))
+        return Step(state.did(Part.STOP), (Look(), Count(), StopPod(remove_created=True, ends_pod=True), Look()))
     if not remains(state.runtime):
         return Step(state.with_attempts(state.attempts, waiting=None).after(Event.STOPPED))
     return Step(TryFailed(STILL_RUNS, facts.now).apply(state))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, StopCounting
+from actors.pod_workers.messages import KillPod
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed
 from supervision.protocol import Hello
 from tests.support.driven import Driven, pod
@@ -28,3 +29,16 @@ async def test_a_running_pod_is_counted_and_one_whose_containers_have_ended_is_n
         await node.until(lambda: node.stage() == "terminated")
         await node.until(lambda: bool(node.harness.sent(StopCounting)))
         assert await counted_again(node) == []
+
+
+async def test_a_running_pod_that_its_next_worker_only_ends_is_counted_until_it_has_ended(tmp_path: Path) -> None:
+    """An eviction goes on over a restart of the agent: its room is free when its containers have ended."""
+    first = Driven(tmp_path)
+    async with first as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+    async with Driven(tmp_path, first.fake, first.clock) as node:
+        await node.sources(pod(), ready=False)
+        await node.harness.deliver(KillPod("u", "Evicted", "", 1))
+        await node.until(lambda: bool(node.harness.sent(StopCounting)))
+        assert [message.uid for message in node.harness.sent(CountRunningPod, to=CONTAINER_MANAGER)] == ["u"]

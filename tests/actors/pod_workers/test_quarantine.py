@@ -6,7 +6,7 @@ import pytest
 
 from actors.pod_config.messages import PodQuarantined
 from actors.pod_workers.executor import pod_worker
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import KillPod, KnownPods
 from actors.pod_workers.phases import effects, pod_actions
 from actors.pod_workers.quarantine import POLICY
 from actors.status_manager.messages import STATUS_MANAGER
@@ -34,9 +34,11 @@ def poison(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pod_actions, "compute_actions", compute)
 
 
-async def lives(home, fake: FakeRuntime, clock: VirtualClock) -> None:
+async def lives(home, fake: FakeRuntime, clock: VirtualClock, *orders: KillPod) -> None:
     async with Driven(home, fake, clock) as node:
         await node.sources(BAD, GOOD)
+        for order in orders:
+            await node.harness.deliver(order)
         await node.settled()
 
 
@@ -97,3 +99,38 @@ async def test_a_pod_in_quarantine_that_is_removed_ends_by_what_the_runtime_know
         await node.remove("bad")
         await node.until(lambda: node.stage("bad") == "gone")
         assert node.harness.sent(KnownPods)[-1].uids == ["good"]
+
+
+ORDER = KillPod("bad", "Evicted", "The node was low on resource: memory. ", 1)
+
+
+async def test_a_pod_in_quarantine_that_the_node_has_to_end_ends_with_the_reason(tmp_path, poison):
+    async with await poisoned(tmp_path) as node:
+        await node.sources(BAD, GOOD)
+        await node.first_look()
+        await node.harness.deliver(ORDER)
+        await node.until(lambda: node.observed("bad").finished)
+        assert (node.observed("bad").reason, node.observed("bad").worker_phase) == ("Evicted", "terminated")
+        await node.want(BAD)  # its source repeats it
+        await node.harness.deliver(Hello(STATUS_MANAGER, 2))
+        assert node.observed("bad").reason == "Evicted"
+
+
+async def test_a_pod_whose_end_ends_the_shard_too_is_left_alone_altogether(tmp_path, poison, monkeypatch):
+    stop = pod_worker.PERFORMS[effects.StopPod]
+
+    def stopped(run, effect):
+        if run.state.uid == "bad":
+            raise Poison
+        return stop(run, effect)
+
+    monkeypatch.setitem(pod_worker.PERFORMS, effects.StopPod, stopped)
+    node = await poisoned(tmp_path)
+    for _ in range(POLICY.crashes):
+        with pytest.raises(Poison):
+            await lives(tmp_path, node.fake, node.clock, ORDER)
+    async with Driven(tmp_path, node.fake, node.clock) as last:
+        await last.sources(BAD, GOOD)
+        await last.harness.deliver(ORDER)
+        await last.until(lambda: last.running("g"))
+        assert last.observed("bad").reason == "CrashLoop"

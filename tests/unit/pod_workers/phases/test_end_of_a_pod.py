@@ -33,14 +33,14 @@ def ended():
 
 
 def test_containers_and_sandboxes_are_stopped_and_looked_at():
-    assert effects(decide(leaving(running(pod(), ran())))) == ["Look", "StopPod", "Look"]
+    assert effects(decide(leaving(running(pod(), ran())))) == ["Look", "Count", "StopPod", "Look"]
 
 
 def test_what_still_runs_then_is_stopped_again_later():
     stopping = decide(leaving(running(pod(), ran()))).state
     step = decide(stopping)
     assert (effects(step), step.state.phase, step.state.due) == ([], Phase.TERMINATING, NOW + 1.0)
-    assert effects(decide(rested(step.state))) == ["Look", "StopPod", "Look"]
+    assert effects(decide(rested(step.state))) == ["Look", "Count", "StopPod", "Look"]
 
 
 def test_once_nothing_runs_the_volumes_go_and_then_the_cgroup():
