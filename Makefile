@@ -113,6 +113,10 @@ wheel: $(VENV)/.installed  ## dist/troupelet-*.whl
 	@$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
 	ls dist/troupelet-*.whl
 
+.PHONY: man
+man: $(VENV)/.installed  ## the manual pages, in dist/man
+	@exec $(BIN)supervise man dist/man
+
 .PHONY: install
 install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `supervise` in its bin
 	@$(PYTHON3) -m venv "$(DESTDIR)$(PREFIX)"

@@ -123,16 +123,26 @@ def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpars
         from actors.agent.completion import register as register_completion
 
         register_completion(subcommands, lambda: _parser([], WITH_FLAGS)[0])
-    return parser, [*subcommands.choices, *_INSPECTION, "doctor", "manifest", "demo", "completion"]
+    if not words or words[0] in ("man", "-h", "--help"):
+        from actors.agent.manual import WITH_FLAGS as WITH_FLAGS_SHOWN
+        from actors.agent.manual import register as register_manual
+
+        register_manual(subcommands, lambda: _parser([], WITH_FLAGS_SHOWN)[0])
+    return parser, [*subcommands.choices, *_INSPECTION, "doctor", "manifest", "demo", "completion", "man"]
 
 
 def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collection[str]) -> None:
     """Tell the parser of a command that reads its words itself what these may be."""
     if name == "config" and with_flags:
         from actors.config_controller.commands import MORE
-        from actors.shared.config.commands import COMMANDS
+        from actors.shared.config.commands import ABOUT, COMMANDS
 
+        parser.formatter_class, parser.description = argparse.RawDescriptionHelpFormatter, ABOUT
         parser.add_argument("what", choices=[*COMMANDS, *MORE])
+    if name == "run-once" and with_flags:
+        from actors.agent.run_once import ABOUT as ABOUT_RUN_ONCE
+
+        parser.formatter_class, parser.description = argparse.RawDescriptionHelpFormatter, ABOUT_RUN_ONCE
     if name in with_flags:
         from actors.shared.config.flags.arguments import add_flags
 

@@ -31,7 +31,7 @@ POLL_SECONDS: Final = 0.1
 STOP_SECONDS: Final = 60.0
 HOPELESS: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 """Waiting reasons that only a change of the pod can end."""
-_ABOUT: Final = """\
+ABOUT: Final = """\
 Usage: supervise run-once [--timeout=SECONDS] [-o json] [flags of start]
 
 Starts the static pods of staticPodPath and staticPodURL, prints what became of each, and ends. The pods go on. Exit
@@ -79,7 +79,7 @@ def _ends(pod: Pod) -> str:
 def run(words: Sequence[str]) -> int:
     """The exit code."""
     if {"-h", "--help"} & set(words):
-        sys.stdout.write(_ABOUT)
+        sys.stdout.write(ABOUT)
         return 0
     try:
         seconds, as_json, flags = _options(words)

@@ -18,7 +18,7 @@ from supervision.suggestions import did_you_mean
 
 from .errors import MASKED, ConfigErrors, Problem, shown
 
-_ABOUT: Final = """\
+ABOUT: Final = """\
 Usage: supervise config check [-o json] [flags of start]     validate flags, files and what they name, all at once
        supervise config show [-o json] [flags of start]      every effective value and its source
        supervise config explain FIELD|--FLAG|GATE            what it means, its default, its rules
@@ -46,7 +46,7 @@ def run(
     command = {**COMMANDS, **more}.get(words[0]) if words else None
     if command is None or {"-h", "--help"} & set(words):
         asked = bool({"-h", "--help", "help"} & set(words))
-        (out if asked else err).write(_ABOUT)
+        (out if asked else err).write(ABOUT)
         return 0 if asked else 2
     try:
         as_json, rest = _output(words[1:])

@@ -1,0 +1,123 @@
+"""`supervise man DIR`: the manual pages, made from the parser of all commands: one of `supervise`, one of each command.
+
+Only the macros of man(7) are used. argparse-manpage is not: its pages lose the line breaks of exit codes and usage
+texts, and take a line that begins with a dot for a request.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from actors.shared.config.version import OWN_VERSION
+from supervision.cli.command import OK, REFUSED
+
+SECTION: Final = 8
+WITH_FLAGS: Final = ("start",)
+"""Commands whose pages list the flags of the start."""
+
+
+def register(subcommands: Any, whole_parser: Callable[[], argparse.ArgumentParser]) -> None:
+    """Add `man` to the subcommands of `supervise`; the parsed arguments have `execute`."""
+    parser: argparse.ArgumentParser = subcommands.add_parser(
+        "man", help="write the manual pages into a directory", description="Write the manual pages into a directory."
+    )
+    parser.add_argument("directory", metavar="DIR", help="such as /usr/local/share/man/man8; made if it is missing")
+
+    def execute(arguments: argparse.Namespace) -> int:
+        folder = Path(arguments.directory)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, text in pages(whole_parser()).items():
+                (folder / f"{name}.{SECTION}").write_text(text)
+        except OSError as error:
+            sys.stderr.write(f"supervise: {folder} cannot be written: {error.strerror}\n")
+            return REFUSED
+        return OK
+
+    parser.set_defaults(execute=execute)
+
+
+def pages(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """The text of each page by its name without the section, such as `supervise-status`. Pure."""
+    about = parser.description or parser.prog
+    found = {parser.prog: "\n".join([*_head(parser.prog, about), *_body(parser)]) + "\n"}
+    for choice in _commands(parser):
+        texts = {one.dest: one.help or "" for one in choice._choices_actions}
+        for command, below in choice.choices.items():
+            name = f"{parser.prog}-{command}"
+            see = [".SH SEE ALSO", f".BR {escaped(parser.prog)} ({SECTION})"]
+            if command not in WITH_FLAGS:
+                see += [f".BR {escaped(f'{parser.prog}-start')} ({SECTION})"]
+            found[name] = "\n".join([*_head(name, texts[command]), *_body(below), *see]) + "\n"
+    return found
+
+
+def escaped(text: str) -> str:
+    """Text as roff prints it: no letter of it is a request, none is outside ASCII."""
+    plain = text.replace("\\", "\\e").replace("-", "\\-")
+    plain = "".join(letter if letter.isascii() else f"\\[u{ord(letter):04X}]" for letter in plain)
+    return "\n".join(f"\\&{line}" if line.startswith((".", "'")) else line for line in plain.split("\n"))
+
+
+def _head(name: str, about: str) -> list[str]:
+    title = f'.TH "{escaped(name.upper())}" {SECTION} "" "Troupelet {OWN_VERSION}" "Troupelet"'
+    return [title, ".ad l", ".SH NAME", f"{escaped(name)} \\- {escaped(' '.join(about.split()))}"]
+
+
+def _body(parser: argparse.ArgumentParser) -> list[str]:
+    usage = parser.format_usage().removeprefix("usage: ").rstrip()
+    lines = [".SH SYNOPSIS", *_raw(usage)]
+    if parser.description:
+        lines += [".SH DESCRIPTION", *_prose(parser, parser.description % {"prog": parser.prog})]
+    lines += _arguments(parser, ".SH")
+    for choice in _commands(parser):
+        for below in choice.choices.values() if parser.prog.count(" ") else ():
+            lines += [
+                f".SH {escaped(below.prog.upper())}",
+                *_raw(below.format_usage().removeprefix("usage: ").rstrip()),
+            ]
+            lines += _arguments(below, ".SS")
+            lines += [".SS EXIT STATUS", *_prose(below, below.epilog)] if below.epilog else []
+    return lines + ([".SH EXIT STATUS", *_prose(parser, parser.epilog)] if parser.epilog else [])
+
+
+def _arguments(parser: argparse.ArgumentParser, heading: str) -> list[str]:
+    formatter = parser._get_formatter()
+    lines: list[str] = []
+    for group in parser._action_groups:
+        shown = [action for action in group._group_actions if action.help != argparse.SUPPRESS]
+        if not shown:
+            continue
+        lines.append(f"{heading} {escaped((group.title or '').upper())}")
+        for action in shown:
+            if isinstance(action, argparse._SubParsersAction):
+                lines += [line for one in action._choices_actions for line in _entry(one.dest, one.help or "")]
+            else:
+                about = formatter._expand_help(action) if action.help else ""
+                lines += _entry(formatter._format_action_invocation(action), about)
+    return lines
+
+
+def _entry(term: str, about: str) -> list[str]:
+    return [".TP", f"\\fB{escaped(term)}\\fR", escaped(" ".join(about.split())) or "\\&"]
+
+
+def _prose(parser: argparse.ArgumentParser, text: str) -> list[str]:
+    """A text whose lines stay as they are where the parser's own help leaves them so."""
+    if isinstance(parser._get_formatter(), argparse.RawDescriptionHelpFormatter):
+        return _raw(text)
+    return [escaped(" ".join(text.split()))] if text else []
+
+
+def _raw(text: str) -> list[str]:
+    return [".nf", escaped(text.rstrip()), ".fi"] if text else []
+
+
+def _commands(parser: argparse.ArgumentParser) -> Iterator[argparse._SubParsersAction[argparse.ArgumentParser]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield action
