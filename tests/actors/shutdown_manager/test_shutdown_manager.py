@@ -150,6 +150,27 @@ async def test_groups_end_in_order_then_the_machine_goes_down(node: Node, bus: S
         }
 
 
+@pytest.mark.parametrize(
+    ("finished", "said", "late"),
+    [
+        (True, "the shutdown goes on, the pods have ended", 0),
+        (False, "the shutdown goes on, though not all pods have ended", 1),
+    ],
+)
+async def test_the_log_says_whether_the_pods_have_ended_and_names_those_that_have_not(
+    node: Node, bus: SystemBus, caplog: pytest.LogCaptureFixture, finished: bool, said: str, late: int
+) -> None:
+    caplog.set_level("INFO")
+    node.put("web")
+    async with node.harness:
+        await node.begun(bus)
+        node.change("web", finished=finished)
+        await node.harness.advance(TOTAL + 1)
+        await node.seen(bus, "down")
+    assert said in caplog.messages
+    assert caplog.text.count("has not ended in time") == late
+
+
 async def test_it_waits_for_the_last_statuses_but_not_for_long(tmp_path: Path, bus: SystemBus) -> None:
     node = Node(tmp_path, bus, total=60)
     bus.drop_in_dir.mkdir()

@@ -62,6 +62,29 @@ async def test_a_write_that_fails_is_tried_again_and_then_done(tmp_path: Path, f
         assert store.find("p")["status"]["phase"] == "Running"
 
 
+@pytest.mark.parametrize(("code", "subject"), [(403, "pod p_n"), (503, "all pods")])
+async def test_a_failure_is_logged_once_until_it_is_another_one_or_is_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, code: int, subject: str
+) -> None:
+    def logged() -> list[str]:
+        return [one.split(":")[0] for one in caplog.messages if "the API server is asked again in" in one]
+
+    caplog.set_level("INFO")
+    store = ApiNeighbour()
+    bound = store.put(pod())
+    store.fault("status", code=code, times=4)
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.advance(60.0)
+        assert len(store.sent("PATCH")) == 5
+        assert logged() == [subject]
+        store.fault("status", code=code, times=1)
+        await harness.deliver(seen(bound, run=False, at=2.0))
+        await harness.advance(60.0)
+        assert logged() == [subject, subject]
+
+
 async def test_a_server_that_is_away_for_hours_is_tried_rarely_and_then_gets_everything_at_once(tmp_path):
     store = ApiNeighbour()
     pods = [store.put(pod(uid=f"u{number}", name=f"p{number}")) for number in range(50)]

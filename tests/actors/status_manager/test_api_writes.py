@@ -157,7 +157,8 @@ async def test_another_pod_of_the_same_name_is_left_alone(tmp_path):
         assert store.find("p")["status"]["phase"] == "Pending"
 
 
-async def test_a_pod_that_is_gone_at_the_server_is_not_asked_for_again(tmp_path):
+async def test_a_pod_that_is_gone_at_the_server_is_not_asked_for_again(tmp_path, caplog):
+    caplog.set_level("INFO")
     store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
@@ -166,6 +167,7 @@ async def test_a_pod_that_is_gone_at_the_server_is_not_asked_for_again(tmp_path)
         await harness.deliver(seen(bound))
         await harness.advance(3 * UPKEEP_SECONDS)
         assert len(store.calls) == 1
+        assert "the API server is asked again" not in caplog.text, "it is no failure"
 
 
 async def test_a_phase_that_somebody_else_made_final_stays(tmp_path):

@@ -61,6 +61,7 @@ def of(status: PodStatus, kind: str) -> tuple[str, str]:
 CRASHED = {"a": Waiting("CrashLoopBackOff", "back-off 10s")}
 INIT = {"initContainers": [{"name": "i", "image": "x"}]}
 SIDECAR = {"initContainers": [{"name": "i", "image": "x", "restartPolicy": "Always"}]}
+TWO = [{"name": "a", "image": "i"}, {"name": "b", "image": "i"}]
 NEVER, FAILURE = {"restartPolicy": "Never"}, {"restartPolicy": "OnFailure"}
 
 
@@ -97,6 +98,11 @@ NEVER, FAILURE = {"restartPolicy": "Never"}, {"restartPolicy": "OnFailure"}
                 {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}]}]},
             [ran(code=42)], {}, "Running",
         ),
+        (
+            {**FAILURE, "containers": TWO}, [ran(code=0), ran("b", code=1)],
+            {"waiting": {"b": Waiting("CrashLoopBackOff")}}, "Running",
+        ),
+        ({**NEVER, "containers": TWO}, [ran(code=0), ran("b", code=1)], {}, "Running"),
     ],
 )  # fmt: skip
 def test_the_phase_follows_from_the_containers(spec, containers, seen, phase):

@@ -150,7 +150,8 @@ def test_a_container_that_was_created_by_a_dead_incarnation_is_started():
 @pytest.mark.parametrize("state", [S.RUNNING, S.CREATED, S.EXITED])
 def test_what_runs_though_a_later_instance_has_its_place_is_ended_first(state):
     double, later = ran("a"), ran("a", state, count=1)
-    assert [kill.container.id for kill in do(pod("a", "b"), later, double, ran("b")).kill] == ["a-0"]
+    (kill,) = do(pod("a", "b"), later, double, ran("b")).kill
+    assert (kill.container.id, kill.why) == ("a-0", "Container a runs twice, its earlier instance is ended")
     assert [kill.container.id for kill in do(pod("a", policy="Never"), later, double).kill] == ["a-0"]
 
 

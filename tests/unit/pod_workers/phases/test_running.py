@@ -7,9 +7,9 @@ import msgspec
 from actors.pod_workers.phases.effects import Announce, CollectGarbage, StartContainers
 from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, NETWORK_SECONDS
 from actors.pod_workers.pod.orders import ProbeDecided
-from actors.pod_workers.pod.results import Looked, RuntimeTouched, Woken
+from actors.pod_workers.pod.results import Looked, RuntimeTouched, TryFailed, Woken
 from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartBegun, SandboxFailed
-from actors.pod_workers.pod.state import SANDBOX
+from actors.pod_workers.pod.state import SANDBOX, View, replace
 from actors.pod_workers.pod.table import Phase
 from actors.shared.cri.model import ContainerState
 from actors.shared.kube.container import Container
@@ -40,6 +40,19 @@ def test_after_a_change_in_the_runtime_it_is_looked_at_before_anything_is_decide
     step = decide(RuntimeTouched().apply(decide(running(pod(), boxes=())).state))
     assert effects(step) == ["LookAgain", "Publish"]
     assert effects(decide(Looked(runtime(ran(), at=2.0)).apply(step.state))) == []
+
+
+def test_a_look_that_may_be_incomplete_decides_nothing():
+    step = decide(TryFailed("no answer", NOW, stale=True).apply(running(pod(), boxes=())))
+    assert effects(step) == ["Look"]
+    assert effects(decide(Looked(runtime(boxes=(), at=2.0)).apply(step.state), now=NOW + 60.0)) == ["StartContainers"]
+
+
+def test_a_look_that_becomes_incomplete_in_the_middle_of_a_round_does_not_start_it_again():
+    state = replace(decide(running(pod(), ran())).state, view=View(runtime=runtime(ran())))
+    assert state.view.stale
+    assert effects(decide(state)) == []
+    assert effects(decide(rested(state))) == ["Look"]
 
 
 def test_what_failed_is_not_tried_again_before_its_backoff_is_over():
