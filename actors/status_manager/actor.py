@@ -80,7 +80,7 @@ class StatusManager(Actor):
     async def on_start(self) -> None:
         agent = self.agent
         runtime = "cri-o" if "crio" in agent.runtime_endpoint else "containerd"
-        self._node = Node(host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"], runtime)
+        self._node = Node(host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"], runtime, agent.node_ip)
         file = ReadinessFile(f"{agent.state_dir}/status_manager/probes.json")
         file.load()
         if file.problem:

@@ -11,7 +11,7 @@ from actors.shared.cri.model import Container as Runtime
 from actors.shared.cri.model import ContainerState as RuntimeState
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.container import Container
-from actors.shared.kube.node_addresses import one_of_each_family
+from actors.shared.kube.node_addresses import pod_ips_of_sandbox
 from actors.shared.kube.pod import ContainerStatus, Pod, PodIP, PodStatus
 from actors.shared.kube.pods import is_sidecar, is_static, qos_class
 from actors.shared.kube.restart_policy import RESTART_ALL, RESTARTING_ALL, can_restart_all, may_restart, rule_for
@@ -34,6 +34,8 @@ class Node(msgspec.Struct, frozen=True):
     ips: list[str]
     """At most one of each family; the node's first family first."""
     runtime_name: str = "containerd"
+    given: str = ""
+    """--node-ip."""
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -163,7 +165,7 @@ def _ips(observation: Observation, node: Node, old: PodStatus, *, rejected: bool
         return [each.ip for each in old.podIPs]
     if observation.pod.spec.hostNetwork:
         return node.ips
-    found = pod_ips(observation.seen.runtime, node.ips)
+    found = pod_ips(observation.seen.runtime, node.given)
     ending = observation.seen.worker_phase in ("terminating", *ENDED)
     return found or ([each.ip for each in old.podIPs] if ending else [])
 
@@ -215,7 +217,7 @@ def _initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
     )
 
 
-def pod_ips(runtime: PodRuntime | None, node_ips: list[str]) -> list[str]:
-    """Of the newest sandbox: one of each family; the node's first family first."""
+def pod_ips(runtime: PodRuntime | None, given: str) -> list[str]:
+    """Of the newest sandbox; `given` is --node-ip."""
     ips = runtime.sandboxes[0].ips if runtime is not None and runtime.sandboxes else []
-    return one_of_each_family(ips, six_first=bool(node_ips) and ":" in node_ips[0])
+    return pod_ips_of_sandbox(ips, given)

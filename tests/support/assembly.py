@@ -118,7 +118,7 @@ class _Port:
 class Assembly:
     """One node, joined to a cluster of which it sees its own pods (`store`), `objects` and `services`."""
 
-    def __init__(self, home: Path, loop: VirtualLoop, **config: Any) -> None:
+    def __init__(self, home: Path, loop: VirtualLoop, *, node_ip: str = NODE_IP, **config: Any) -> None:
         self.home, self.loop = home, loop
         self.began = rfc3339(loop.wall_ns()) or ""
         self.fake = FakeRuntime(clock_ns=loop.wall_ns)
@@ -143,7 +143,7 @@ class Assembly:
             root_dir=f"{home}/root",
             run_dir=f"{home}/run",
             container_logs_dir=f"{home}/links",
-            node_ip=NODE_IP,
+            node_ip=node_ip,
             node_name="node-1",
             workers=1,
             standalone=False,

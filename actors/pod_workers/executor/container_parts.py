@@ -33,6 +33,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container
+from actors.shared.kube.node_addresses import pod_ips_of_sandbox
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
 from actors.volume_manager.messages import VOLUME_MANAGER, BindSubPaths, SubPath, SubPathsBound, VolumesFailed
@@ -61,7 +62,7 @@ class ContainerParts:
             host_ips(self._actor, agent, pod, container),
             fetch(self._actor, pod, references(container), joined=not agent.standalone),
         )
-        pod_ips = own_ips if pod.spec.hostNetwork else ips
+        pod_ips = own_ips if pod.spec.hostNetwork else pod_ips_of_sandbox(ips, agent.node_ip)
         context = EnvContext(
             node_name=agent.node_name,
             host_ips=own_ips,

@@ -138,6 +138,11 @@ def host_ips_without_node(given: str, source: Callable[[int], str]) -> list[str]
     return [routed] if routed else []
 
 
+def pod_ips_of_sandbox(ips: Iterable[str], given: str) -> list[str]:
+    """podIPs: the sandbox's first address of each family; the family of --node-ip (`given`) first, IPv4 without one."""
+    return one_of_each_family(ips, six_first=":" in next(iter(_parts(given)), ""))
+
+
 def one_of_each_family(ips: Iterable[str], *, six_first: bool | None = None) -> list[str]:
     """The first address of each family. `six_first`: whether IPv6 comes first; None: as in `ips`."""
     found: dict[bool, str] = {}

@@ -43,6 +43,7 @@ class SandboxService:
             runtime_handler=request.runtime_handler,
             created_ns=self.world.clock_ns(),
             ip="" if host_network else self.world.new_address(),
+            more_ips=() if host_network else self.world.more_ips,
         )
         self.world.announce(new_id, new_id, cri.CONTAINER_CREATED_EVENT)
         self.world.announce(new_id, new_id, cri.CONTAINER_STARTED_EVENT)
@@ -59,7 +60,7 @@ class SandboxService:
         if sandbox.ready:
             sandbox.ready = False
             self.world.announce(sandbox.id, sandbox.id, cri.CONTAINER_STOPPED_EVENT)
-        sandbox.ip = ""
+        sandbox.ip, sandbox.more_ips = "", ()
         return cri.StopPodSandboxResponse()
 
     async def do_RemovePodSandbox(self, request: cri.RemovePodSandboxRequest) -> cri.RemovePodSandboxResponse:

@@ -31,12 +31,13 @@ def listed_sandbox(sandbox: Sandbox) -> cri.PodSandbox:
 
 def sandbox_status(sandbox: Sandbox) -> cri.PodSandboxStatus:
     options = sandbox.config.linux.security_context.namespace_options
+    more = [cri.PodIP(ip=ip) for ip in sandbox.more_ips]
     return cri.PodSandboxStatus(
         id=sandbox.id,
         metadata=sandbox.config.metadata,
         state=cri.SANDBOX_READY if sandbox.ready else cri.SANDBOX_NOTREADY,
         created_at=sandbox.created_ns,
-        network=cri.PodSandboxNetworkStatus(ip=sandbox.ip),
+        network=cri.PodSandboxNetworkStatus(ip=sandbox.ip, additional_ips=more),
         linux=cri.LinuxPodSandboxStatus(namespaces=cri.Namespace(options=options)),
         labels=sandbox.config.labels,
         annotations=sandbox.config.annotations,

@@ -54,6 +54,7 @@ class Sandbox:
     runtime_handler: str
     created_ns: int
     ip: str
+    more_ips: tuple[str, ...] = ()
     ready: bool = True
 
 
@@ -68,6 +69,8 @@ class World:
         """Name to id: of what exists, and of what is being made."""
         self._backlog: list[cri.ContainerEventResponse] = []
         self._readers: list[asyncio.Queue[cri.ContainerEventResponse]] = []
+        self.more_ips: tuple[str, ...] = ()
+        """Those that each new sandbox has besides its first one."""
         self._made = 0
         self._addresses = 0
 
