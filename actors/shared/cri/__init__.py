@@ -1,1 +1,1 @@
-"""The container runtime interface (CRI v1): what the runtime says, as small values, and the client that asks it."""
+"""The container runtime interface (CRI v1): the client, and the runtime's answers as small values."""

@@ -1,8 +1,8 @@
-"""Making something under a name that may be taken by an earlier try of ours.
+"""Creates a sandbox or container, or adopts the one that an earlier create of the same name made.
 
-When a create hits its deadline, or is told that the name is reserved, what was asked for may be there, may be in the
-making, or may have failed. It is looked for by labels, name and attempt until it shows up; the runtime's reservation of
-the name sees to it that there are never two.
+When a create hits its deadline, or fails because the name is reserved, the object may exist, may still be in creation,
+or may have failed. It is searched for by labels, name and attempt until it appears. The runtime reserves the name, so
+there are never two.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .errors import DeadlineExceeded, NameReserved
 
 
 @dataclass(frozen=True)
-class Found:
-    """What has the name: `usable` when it is what was to be made, and as good as new."""
+class Existing:
+    """The object that has the name. `usable`: it has the wanted configuration and has not been started."""
 
     id: str
     usable: bool
@@ -27,7 +27,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Settling:
-    """How long to look for it: the first pause, the longest one (each is twice the one before), and all of them."""
+    """Schedule of the search: the first pause, the longest pause (each is twice the previous one), the sum of all."""
 
     first: float = 0.1
     longest: float = 1.0
@@ -35,7 +35,7 @@ class Settling:
     sleep: Sleep = asyncio.sleep
 
     def pauses(self) -> Iterator[float]:
-        """Seconds to wait before each next try."""
+        """Seconds to wait before each retry."""
         pause, waited = self.first, 0.0
         while waited < self.total:
             yield pause
@@ -48,25 +48,25 @@ DEFAULT_SETTLING = Settling()
 
 async def create_or_adopt(
     create: Callable[[], Awaitable[str]],
-    find: Callable[[], Awaitable[Found | None]],
+    find: Callable[[], Awaitable[Existing | None]],
     settling: Settling = DEFAULT_SETTLING,
 ) -> str:
-    """The id of what `create` made, or of what `find` found of an earlier try. Raises what `create` raised."""
+    """The ID from `create`, or of the usable object from `find`. Raises the error of `create`."""
     try:
         return await create()
     except (DeadlineExceeded, NameReserved) as error:
         failure: DeadlineExceeded | NameReserved = error
     pauses = settling.pauses()
     while True:
-        found = await find()
-        if found is not None and found.usable:
-            return found.id
+        existing = await find()
+        if existing is not None and existing.usable:
+            return existing.id
         pause = next(pauses, None)
-        if found is not None or pause is None:
+        if existing is not None or pause is None:
             raise failure
         await settling.sleep(pause)
         if isinstance(failure, NameReserved):
             try:
-                return await create()  # answered at once while the name is reserved; succeeds when that try has failed
+                return await create()  # fails while the name is reserved; succeeds once the earlier one failed
             except NameReserved as error:
                 failure = error

@@ -1,10 +1,10 @@
-"""The CRI client: one typed coroutine for each call, a deadline for each, and CriErrors for what goes wrong.
+"""The CRI client: a typed coroutine with a deadline for each call; failures are CriErrors.
 
     client = CriClient("unix:///run/containerd/containerd.sock")
     version = await client.version()                # connects; raises IncompatibleVersion
     sandbox_id = await client.run_pod_sandbox(config)
 
-Nothing is opened before the first call, so a client may be made before a fork and used after it.
+It connects at the first call, so a client may be made before a fork and used after it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from .stats_calls import StatsCalls
 from .transport import GrpcTransport, Transport
 
 API_VERSION: Final = "0.1.0"
-"""What Version asks for and must be answered."""
+"""The version of CRI in the request and in the answer of Version."""
 
 CgroupDriver = Literal["systemd", "cgroupfs"]
 
 
 class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
-    """A runtime and its image service, usually one and the same."""
+    """Client of a runtime and its image service; usually both have the same endpoint."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
     def over(
         cls, transport: Transport, deadlines: Deadlines = DEFAULT_DEADLINES, settling: Settling = DEFAULT_SETTLING
     ) -> CriClient:
-        """A client of what `transport` leads to, for a fake in the same process."""
+        """A client with this transport, for a fake in the same process."""
         client = cls.__new__(cls)
         client._runtime = client._images = transport
         client._deadlines, client._settling = deadlines, settling
@@ -86,7 +86,7 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
         return translate.runtime_status(answer)
 
     async def cgroup_driver(self) -> CgroupDriver | None:
-        """What RuntimeConfig says; None where the runtime does not tell (containerd before 2.0)."""
+        """The cgroup driver from RuntimeConfig; None if the runtime does not report it (containerd before 2.0)."""
         try:
             answer = await self._runtime.call(
                 methods.RUNTIME_CONFIG, cri.RuntimeConfigRequest(), self._deadlines.request
@@ -98,13 +98,13 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
         return "systemd" if answer.linux.cgroup_driver == cri.SYSTEMD else "cgroupfs"
 
     async def update_runtime_config(self, pod_cidr: str) -> None:
-        """Tells the runtime the pods' network range, which it hands to CNI."""
+        """Pass the pod CIDR to the runtime, which passes it to CNI."""
         config = cri.RuntimeConfig(network_config=cri.NetworkConfig(pod_cidr=pod_cidr))
         request = cri.UpdateRuntimeConfigRequest(runtime_config=config)
         await self._runtime.call(methods.UPDATE_RUNTIME_CONFIG, request, self._deadlines.request)
 
     async def close(self) -> None:
-        """Drops the connections; calls under way fail."""
+        """Close the connections; calls in progress fail."""
         await self._runtime.close()
         if self._images is not self._runtime:
             await self._images.close()

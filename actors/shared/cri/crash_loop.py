@@ -1,7 +1,7 @@
-"""When a container that ended is started again, if its restart policy wants it: the crash-loop backoff. Pure.
+"""The crash-loop backoff: when a container may be started again. Pure.
 
-Each container carries in an annotation how many consecutive restarts led to it, so that the backoff goes on as it was
-after a restart of the agent. One that another agent made has its restart count instead.
+An annotation of each container holds its number of consecutive restarts, so the backoff survives a restart of the
+agent. For a container of another agent the restart count is used.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _COUNT = re.compile("[0-9]{1,9}")
 FIRST_SECONDS = 10.0
 SKEW_SECONDS = 5.0
 RESET_SECONDS = 600.0
-"""A container that ran for longer has no backoff (fixed, whatever the maximum is)."""
+"""A container that ran for longer than this has no backoff, whatever the maximum is."""
 
 
 def pause_after(count: int, maximum: float) -> float:
-    """Seconds after that many consecutive restarts: none after the first, then 10 s doubling."""
+    """Backoff in seconds after `count` consecutive restarts: first none, then 10 s, doubled each time."""
     return RetrySchedule(FIRST_SECONDS, maximum).pause(count)
 
 
 def consecutive_restarts(last: Ran) -> int:
-    """How many restarts without a long run between them led to this run, itself included when it was no long one."""
+    """Number of restarts without a long run in between; this run counts unless it was long."""
     if last.started_ns and last.finished_ns - last.started_ns > RESET_SECONDS * 1e9:
         return 0
     text = last.annotations.get(CONTAINER_RESTARTS_IN_A_ROW, "")
@@ -35,14 +35,14 @@ def consecutive_restarts(last: Ran) -> int:
 
 
 def next_consecutive_restarts(last: Ran, *, mended: bool = False) -> int:
-    """Of the instance that follows; `mended`: with another image or other resources, which is a new beginning."""
+    """The number for the next instance. `mended`: it has another image or other resources, and starts from zero."""
     return 1 if mended else consecutive_restarts(last) + 1
 
 
 def is_delayed_after_kill(last: Ran, previous: Ran | None, maximum: float) -> bool:
-    """Whether the instance after one that was killed in order to be restarted has to wait. As in the reference, the
-    pause counts from the end of the instance before it, as that is the last end that was known at the kill. Once that
-    one is collected it counts as for any other."""
+    """Whether the backoff applies to the instance after `last`, which was killed for a restart. As in the kubelet, the
+    backoff counts from the end of `previous`, the last end known at the kill. Once `previous` is garbage-collected, the
+    usual rule applies."""
     if previous is None:
         return last.restart_count > 0
     pause = pause_after(consecutive_restarts(last), maximum)
@@ -50,9 +50,9 @@ def is_delayed_after_kill(last: Ran, previous: Ran | None, maximum: float) -> bo
 
 
 def start_not_before(last: Ran | None, maximum: float, now: float) -> float:
-    """Seconds since 1970 at which the instance after this one may start; 0: at once.
+    """Time in seconds since 1970 at which the next instance may start; 0: at once.
 
-    One that ends later than `now` ended before the clock was set back, by who knows how much: it has waited enough.
+    An end later than `now` means that the clock was set back. The length of the wait is then unknown: start at once.
     """
     if last is None or last.state is not ContainerState.EXITED:
         return 0.0

@@ -1,11 +1,11 @@
-"""How long each call may take, in seconds: the reference agent's rules."""
+"""The deadline of each call in seconds, as in the kubelet."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 DEFAULT_REQUEST_SECONDS = 120.0
-"""Of runtimeRequestTimeout."""
+"""Default of runtimeRequestTimeout."""
 
 
 @dataclass(frozen=True)
@@ -16,19 +16,19 @@ class Deadlines:
 
     @property
     def run_pod_sandbox(self) -> float:
-        """Twice: the network of the pod is made in it."""
+        """Twice the request timeout, as the call sets up the pod's network."""
         return 2 * self.request
 
     def stop_container(self, grace_seconds: float) -> float:
         return self.request + max(0.0, grace_seconds)
 
     def exec_sync(self, timeout_seconds: float) -> float | None:
-        """0: the command may take as long as it wants."""
+        """A timeout of 0 means no deadline."""
         return self.request + timeout_seconds if timeout_seconds > 0 else None
 
     @property
     def pull_image(self) -> None:
-        """None: how long a pull may go without progress is the runtime's to judge."""
+        """No deadline: the runtime cancels a pull that makes no progress."""
         return None
 
 

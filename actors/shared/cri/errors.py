@@ -1,6 +1,6 @@
-"""What can go wrong when the runtime is asked. gRPC's own exceptions end at the transport; callers see these.
+"""The errors of CRI calls. The transport turns gRPC's exceptions into these.
 
-Runtimes answer most failures as UNKNOWN: decide by what a status call says, not by the text.
+Runtimes return most failures as UNKNOWN: decide by the result of a status call, not by the text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from actors.shared.kube.go_text import rpc_error
 
 
 class CriError(Exception):
-    """A call failed. `method` is the CRI method, `code` the gRPC code's name, `details` the runtime's words."""
+    """A call failed. `method` is the CRI method, `code` the gRPC code's name, `details` the runtime's message."""
 
     def __init__(self, method: str, code: str, details: str) -> None:
         super().__init__(method, code, details)
@@ -22,20 +22,20 @@ class CriError(Exception):
 
     @property
     def rpc_text(self) -> str:
-        """As the reference prints it."""
+        """The error as the kubelet prints it."""
         return rpc_error(self.code, self.details)
 
 
 class NotFound(CriError):
-    """The runtime does not know the id (or, when a container is made, the image or the sandbox)."""
+    """The runtime does not know the ID (for CreateContainer: the image or the sandbox)."""
 
 
 class Unavailable(CriError):
-    """The runtime cannot be reached or is not ready yet. The channel connects again by itself."""
+    """The runtime cannot be reached or is not ready yet. The channel reconnects by itself."""
 
 
 class DeadlineExceeded(CriError):
-    """No answer in time; what was asked for may still happen."""
+    """No answer in time; the runtime may still complete the call."""
 
 
 class Unimplemented(CriError):
@@ -43,22 +43,22 @@ class Unimplemented(CriError):
 
 
 class NameReserved(CriError):
-    """Something with the same name and attempt exists or is being made; `id` is its id, '' where not told."""
+    """An object with the same name and attempt exists or is in creation. `id` is its ID, '' if not reported."""
 
     @property
     def id(self) -> str:
-        found = _RESERVED.search(self.details)
-        return (found.group(1) or "") if found else ""
+        match = _RESERVED.search(self.details)
+        return (match.group(1) or "") if match else ""
 
 
 class StillStarting(CriError):
-    """A start of container `id` is under way, maybe one that its caller gave up: the container can be neither started
+    """A start of container `id` is in progress, perhaps one whose caller has gone. The container can be neither started
     nor removed."""
 
     @property
     def id(self) -> str:
-        found = _STARTING.search(self.details)
-        return found[1] if found else ""
+        match = _STARTING.search(self.details)
+        return match[1] if match else ""
 
 
 class IncompatibleVersion(CriError):
@@ -70,7 +70,7 @@ class Other(CriError):
 
 
 def is_answer(error: CriError) -> bool:
-    """Whether the runtime has said so itself: it is not silent."""
+    """Whether the error came from the runtime, which therefore answers."""
     return not isinstance(error, Unavailable | DeadlineExceeded)
 
 
@@ -96,7 +96,7 @@ def from_rpc(method: str, code: str, details: str) -> CriError:
     if code not in _BY_CODE and _STARTING.search(details):
         return StillStarting(method, code, details)
     if method == "PullImage" and code == "UNAVAILABLE" and details.startswith(_REGISTRY):
-        return Other(method, code, details)  # what containerd 2 makes of a registry's 503: it is well itself
+        return Other(method, code, details)  # containerd 2 returns this for a registry's 503: the runtime itself works
     if code == "UNKNOWN" and details.endswith("server is not initialized yet"):
-        return Unavailable(method, code, details)  # containerd 1.6 answers so until its CRI plug-in is up
+        return Unavailable(method, code, details)  # the answer of containerd 1.6 until its CRI plug-in is up
     return _BY_CODE.get(code, Other)(method, code, details)

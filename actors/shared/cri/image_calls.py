@@ -22,7 +22,7 @@ class ImageCalls:
         return [translate.image_of(image) for image in answer.images]
 
     async def image_status(self, image: str, runtime_handler: str = "") -> Image | None:
-        """None: not on the node. `image` is a name, a digest or an id."""
+        """None when the image is not on the node. `image` is a name, a digest or an ID."""
         spec = cri.ImageSpec(image=image, runtime_handler=runtime_handler)
         request = cri.ImageStatusRequest(image=spec)
         answer = await self._images.call(methods.IMAGE_STATUS, request, self._deadlines.request)
@@ -34,13 +34,13 @@ class ImageCalls:
         auth: cri.AuthConfig | None = None,
         sandbox_config: cri.PodSandboxConfig | None = None,
     ) -> str:
-        """The reference to give to create_container. Without a deadline."""
+        """Pull the image. Returns the reference for create_container. No deadline."""
         request = cri.PullImageRequest(image=spec, auth=auth, sandbox_config=sandbox_config)
         answer = await self._images.call(methods.PULL_IMAGE, request, self._deadlines.pull_image)
         return answer.image_ref
 
     async def remove_image(self, image: str) -> None:
-        """With all its names. One that is not there, or is used by a container, is no error."""
+        """Remove the image with all its names. No error if it does not exist or a container uses it."""
         request = cri.RemoveImageRequest(image=cri.ImageSpec(image=image))
         await self._images.call(methods.REMOVE_IMAGE, request, self._deadlines.request)
 

@@ -1,14 +1,14 @@
-"""What a start that was given up leaves in containerd, and what keeps a container from being removed.
+"""Ends tasks that a cancelled StartContainer leaves in containerd, and that block the removal of the container.
 
-When whoever asked for StartContainer goes (the agent was killed) while containerd makes the task, the shim makes it all
-the same; the plug-in takes the container for one that could not start. From then on it fails to remove it until it is
-started anew itself, whatever becomes of the process (measured on 1.6.20: one start in ten that was given up early).
-Such a task is ended by containerd's own API, on the same socket.
+If the caller of StartContainer disappears (the agent was killed) while containerd creates the task, the shim still
+creates it, but the CRI plug-in records a failed start. The plug-in then cannot remove the container until containerd
+restarts, even after the process has ended (measured on 1.6.20: one in ten of the starts cancelled early). Such a task
+is ended through containerd's own API, on the same socket.
 
-The plug-in goes on with a start that was given up, some seconds as a rule, a minute when its shim does not answer, for
-good when the container's log cannot be opened. As long as that lasts it refuses the removal (StillStarting). A
-container may run yet, and is to end in good order then: its removal is tried again by the caller, who looks first. A
-sandbox is stopped when it is removed: there the task is ended, and the removal tried until the start is over.
+The plug-in continues a cancelled start: usually for seconds, for a minute when the shim does not answer, forever when
+the container's log cannot be opened. Meanwhile it refuses the removal (StillStarting). A container may still run and
+needs an orderly stop, so its caller looks at it again and repeats the removal. The removal of a sandbox stops it
+anyway, so there the task is ended and the removal is repeated until the start is over.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .transport import Transport
 
 _SERVICE: Final = "containerd.services.tasks.v1.Tasks"
 _HEADERS: Final = (("containerd-namespace", "k8s.io"),)
-"""Where containerd's CRI plug-in has all that is its."""
+"""The containerd namespace of the CRI plug-in."""
 KILL: Final = Method(
     "KillTask", f"/{_SERVICE}/Kill", tasks.KillRequest, tasks.KillResponse, streams=False, headers=_HEADERS
 )
@@ -38,8 +38,8 @@ DELETE: Final = Method(
     "DeleteTask", f"/{_SERVICE}/Delete", tasks.DeleteTaskRequest, tasks.DeleteResponse, streams=False, headers=_HEADERS
 )
 _SECONDS: Final = 10.0
-"""A shim answers at once, or hangs."""
-_IN_THE_WAY = re.compile(r"cannot delete running task ([0-9A-Za-z]+)")
+"""Deadline in seconds: a shim answers at once, or hangs."""
+_BLOCKING_TASK = re.compile(r"cannot delete running task ([0-9A-Za-z]+)")
 
 
 async def remove(
@@ -51,11 +51,11 @@ async def remove(
     *,
     ends_starts: bool = False,
 ) -> None:
-    """Carry out RemoveContainer or RemovePodSandbox; a task that is in its way is ended, then it is tried again.
+    """Call RemoveContainer or RemovePodSandbox; end a task that blocks the removal, then repeat the call.
 
-    Nothing is ended that was not to be removed: both kill what they find running. What is not there is removed.
-    `seconds`: deadline of the removal. `ends_starts`: a start that is in the way is ended. Raises CriError:
-    StillStarting when a start does not come to its end.
+    Only tasks of the removed object are ended; both calls kill running containers anyway. NotFound counts as success.
+    `seconds`: deadline of the removal. `ends_starts`: end the task of a start in progress. Raises CriError:
+    StillStarting when a start does not finish.
     """
     ended: set[str] = set()
     pauses = settling.pauses()
@@ -76,26 +76,26 @@ async def remove(
                 raise
             await settling.sleep(pause)
         except CriError as error:
-            found = _IN_THE_WAY.search(error.details)
-            if found is None or found[1] in ended:
+            match = _BLOCKING_TASK.search(error.details)
+            if match is None or match[1] in ended:
                 raise
             try:
-                await end(found[1], transport, settling)
+                await end(match[1], transport, settling)
             except CriError as failure:
                 raise error from failure
-            ended.add(found[1])
+            ended.add(match[1])
         else:
             return
 
 
 async def end(container_id: str, transport: Transport, settling: Settling) -> None:
-    """Kill a container's task, if there is one, and have it forgotten once it is dead. Raises CriError: Unimplemented
-    by what is not containerd."""
+    """Kill a container's task, if there is one, and delete it once it is dead. Raises CriError: Unimplemented when the
+    runtime is not containerd."""
     kill = tasks.KillRequest(container_id=container_id, signal=signal.SIGKILL, all=True)
     delete = tasks.DeleteTaskRequest(container_id=container_id)
     pauses = settling.pauses()
     while True:
-        with contextlib.suppress(CriError):  # it may have ended already: Delete tells
+        with contextlib.suppress(CriError):  # it may have ended already: Delete shows it
             await transport.call(KILL, kill, scaled(_SECONDS))
         try:
             await transport.call(DELETE, delete, scaled(_SECONDS))

@@ -1,8 +1,7 @@
 """Whether a container runtime answers: the CRI call Version, without a gRPC library.
 
-It is called in a small process of its own every few seconds, where loading gRPC would cost a hundred times as much as
-the call. So the HTTP/2 frames of the one request are written by hand (RFC 9113; headers as HPACK literals, RFC 7541
-6.2.2)."""
+A small process makes this call every few seconds; loading gRPC would cost a hundred times as much as the call. So this
+module builds the HTTP/2 frames of the request itself (RFC 9113; headers as HPACK literals, RFC 7541 6.2.2)."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ _EMPTY_MESSAGE: Final = bytes(5)
 
 
 def answers(path: str, seconds: float = CONNECT_SECONDS) -> bool:
-    """Whether a server at that Unix socket answers Version, with whatever, within so many seconds."""
+    """Whether a server at this Unix socket answers Version within `seconds`, with any result."""
     seconds = scaled(seconds)
     end = time.monotonic() + seconds
     try:
@@ -67,10 +66,10 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 
 def _await_answer(sock: socket.socket, end: float) -> bool:
-    """Read frames until one is of our call: its data, or its end (an error is an answer, too)."""
+    """Read frames until one belongs to the call: its data or its end (an error is an answer, too)."""
     data = b""
-    while (left := end - time.monotonic()) > 0:
-        sock.settimeout(left)
+    while (remaining := end - time.monotonic()) > 0:
+        sock.settimeout(remaining)
         got = sock.recv(65536)
         if not got:
             return False

@@ -1,4 +1,4 @@
-"""All that the runtime has of one pod."""
+"""Reads the sandboxes and containers of one pod from the runtime."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .model import Container, PodRuntime, Sandbox
 
 
 async def look(client: CriClient, uid: str, clock: Callable[[], float] = time.monotonic) -> PodRuntime:
-    """Lists, then asks for the status of each sandbox and container; what goes meanwhile is left out. Raises CriError.
+    """List the sandboxes and containers, then get the status of each; those removed meanwhile are left out.
 
-    `at` is when it began, by `clock`: what is newer than that may be missing.
+    `at` is the start time by `clock`: newer objects may be missing. Raises CriError.
     """
     at, labels = clock(), {POD_UID_LABEL: uid}
     sandboxes, containers = await asyncio.gather(client.list_pod_sandboxes(labels), client.list_containers(labels))
@@ -31,7 +31,7 @@ async def look_at(
     containers: Mapping[str, str],
     clock: Callable[[], float] = time.monotonic,
 ) -> PodRuntime:
-    """The same for who knows all ids: no lists. `containers`: the sandbox's id by the container's. Raises CriError."""
+    """Like `look`, with known IDs and without lists. `containers`: sandbox ID by container ID. Raises CriError."""
     return await _ask(client, uid, sandboxes, containers, clock())
 
 
@@ -60,7 +60,7 @@ async def _container(client: CriClient, container: str, sandbox: str) -> Contain
 
 
 def assemble(uid: str, sandboxes: Iterable[Sandbox], containers: Iterable[Container], at: float) -> PodRuntime:
-    """One pod's part of the runtime, newest first. Counts go on whatever the clock does: they come before times."""
+    """The pod's sandboxes and containers, newest first: by attempt, then by time, as the clock may be set back."""
     boxes = sorted(sandboxes, key=lambda sandbox: (sandbox.attempt, sandbox.created_ns), reverse=True)
     ran = sorted(containers, key=lambda container: (container.restart_count, container.created_ns), reverse=True)
     name, namespace = "", ""

@@ -21,14 +21,14 @@ _SECONDS: Final = "kubelet_runtime_operations_duration_seconds"
 
 @cache
 def operation_type(method: str) -> str:
-    """The reference's name of a CRI method: `run_podsandbox` of RunPodSandbox."""
+    """The kubelet's name of a CRI method: `run_podsandbox` of RunPodSandbox."""
     if method == "UpdateContainerResources":
         return "update_container"
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", method.replace("PodSandbox", "Podsandbox")).lower()
 
 
 class MeasuredTransport:
-    """Passes calls on to another transport."""
+    """Forwards calls to another transport and measures them."""
 
     def __init__(self, inner: Transport, metrics: Metrics) -> None:
         self._inner, self._metrics = inner, metrics

@@ -1,4 +1,4 @@
-"""The methods of CRI v1: path and types of each, apart from any way to call them."""
+"""The methods of CRI v1: the path and the types of each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Method(Generic[Request, Response]):
     streams: bool
     """Whether it answers with a stream."""
     headers: tuple[tuple[str, str], ...] = ()
-    """What goes with every call of it."""
+    """Metadata of each call."""
 
 
 def _method(service: str, name: str, request: type[Request], response: type[Response]) -> Method[Request, Response]:

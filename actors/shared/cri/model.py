@@ -1,4 +1,4 @@
-"""What the runtime says of sandboxes and containers, as immutable values that travel in messages.
+"""Sandboxes, containers and images of the runtime, as immutable values for messages.
 
 Times are nanoseconds since 1970, 0 for never, as in CRI.
 """
@@ -11,7 +11,7 @@ from enum import StrEnum
 import msgspec
 
 _COUNT = re.compile("[0-9]{1,9}")
-"""What goes into the attempt of a CRI message; anybody may have written an annotation."""
+"""The largest attempt of a CRI message. An annotation may hold any number."""
 
 
 class ContainerState(StrEnum):
@@ -22,7 +22,7 @@ class ContainerState(StrEnum):
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True):
-    """What a container is allowed to use, as the runtime applied it; 0: not limited or not told."""
+    """The limits of a container as the runtime applied them; 0: no limit or not reported."""
 
     cpu_shares: int = 0
     cpu_quota: int = 0
@@ -69,7 +69,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int = 0
     state: ContainerState = ContainerState.UNKNOWN
     image: str = ""
-    """As the pod asked for it, where the runtime kept it."""
+    """The image name in the pod's spec, if the runtime stores it."""
     resolved_image: str = ""
     """The runtime's full name of it, `docker.io/library/busybox:1.36`; from the status."""
     image_ref: str = ""
@@ -84,22 +84,22 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     resources: Resources | None = None
-    """From the status, where the runtime tells it."""
+    """From the status, if the runtime reports it."""
     user: User | None = None
-    """From the status, where the runtime tells it."""
+    """From the status, if the runtime reports it."""
     recursive_read_only: list[str] = []
-    """Paths in the container of mounts that are read-only with all below them; from the status."""
+    """Paths in the container of recursively read-only mounts; from the status."""
 
     @property
     def restart_count(self) -> int:
-        """From the annotation, as another incarnation (or the Go kubelet) wrote it; else the attempt."""
+        """From the annotation (another incarnation or the kubelet may have written it); without one, the attempt."""
         text = self.annotations.get("io.kubernetes.container.restartCount", "")
         return int(text) if _COUNT.fullmatch(text) else self.attempt
 
 
 class PodRuntime(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the runtime has of one pod, newest first, and when it was asked: seconds of the monotonic clock, which
-    all processes of the node share, and which nobody sets."""
+    """The sandboxes and containers of one pod, newest first, and the time of the request: seconds of the
+    monotonic clock, which all processes of the node share."""
 
     uid: str
     name: str = ""
@@ -133,14 +133,14 @@ class RuntimeHandler(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RuntimeStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the runtime and its network are ready; `message` says what is wrong, '' when nothing is."""
+    """Whether the runtime and its network are ready; `message` describes the problem, '' without one."""
 
     runtime_ready: bool = False
     network_ready: bool = False
     message: str = ""
     runtime_message: str = ""
     network_message: str = ""
-    """`message` in two: what is wrong with the runtime itself, and with its network."""
+    """`message` in two parts: the problem of the runtime and that of its network."""
     handlers: list[RuntimeHandler] = []
     supplemental_groups_policy: bool = False
     """The feature of that name; false on old runtimes, which ignore the field silently."""
@@ -162,12 +162,12 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
     """User of the image when it is a number."""
     username: str = ""
     pinned: bool = False
-    """Never to be collected. containerd 1.6 does not tell."""
+    """Exempt from garbage collection. containerd 1.6 does not report it."""
     runtime_handler: str = ""
 
 
 class ExecResult(msgspec.Struct, frozen=True):
-    """What a command left behind."""
+    """Output and exit code of a command."""
 
     exit_code: int
     stdout: bytes = b""
@@ -182,14 +182,14 @@ class EventKind(StrEnum):
 
 
 class ContainerEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A container, or a sandbox (then `container_id` is the sandbox's), came to another state."""
+    """A container, or a sandbox (then `container_id` is the sandbox's), changed its state."""
 
     container_id: str
     kind: EventKind
     created_ns: int
     sandbox: Sandbox | None = None
     containers: list[Container] = []
-    """All of that sandbox."""
+    """All containers of the sandbox."""
 
     @property
     def pod_uid(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from proto import cri_pb2 as cri
 
 from . import leftover_tasks, methods, translate
-from .adoption import Found, Settling, create_or_adopt
+from .adoption import Existing, Settling, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound
 from .model import Sandbox
@@ -22,10 +22,10 @@ class SandboxCalls:
     _settling: Settling
 
     async def run_pod_sandbox(self, config: cri.PodSandboxConfig, runtime_handler: str = "") -> str:
-        """The id of a ready sandbox, made now or by an earlier try with the same name and attempt.
+        """The ID of a ready sandbox, made now or by an earlier create with the same name and attempt.
 
-        Raises NameReserved when that one exists but is not ready (a runtime that could not clean up after a failure
-        keeps it so: take the next attempt), or is being made for longer than a few seconds.
+        Raises NameReserved when the existing sandbox is not ready (the runtime could not clean up after a failure: use
+        the next attempt), or when its creation takes longer than a few seconds.
         """
         request = cri.RunPodSandboxRequest(config=config, runtime_handler=runtime_handler)
 
@@ -33,18 +33,18 @@ class SandboxCalls:
             deadline = self._deadlines.run_pod_sandbox
             return (await self._runtime.call(methods.RUN_POD_SANDBOX, request, deadline)).pod_sandbox_id
 
-        async def find() -> Found | None:
+        async def find() -> Existing | None:
             listed = await self.list_pod_sandboxes({translate.POD_UID: config.metadata.uid})
-            wanted = (config.metadata.uid, config.metadata.name, config.metadata.namespace, config.metadata.attempt)
+            identity = (config.metadata.uid, config.metadata.name, config.metadata.namespace, config.metadata.attempt)
             for one in listed:
-                if wanted == (one.pod_uid, one.pod_name, one.pod_namespace, one.attempt):
-                    return Found(one.id, one.ready)
+                if identity == (one.pod_uid, one.pod_name, one.pod_namespace, one.attempt):
+                    return Existing(one.id, one.ready)
             return None
 
         return await create_or_adopt(create, find, self._settling)
 
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
-        """Ends what runs in it and frees its network. One that is not there is stopped."""
+        """Stop the containers and release the network. No error if the sandbox does not exist."""
         request = cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id)
         try:
             await self._runtime.call(methods.STOP_POD_SANDBOX, request, self._deadlines.request)
@@ -52,7 +52,7 @@ class SandboxCalls:
             return
 
     async def remove_pod_sandbox(self, sandbox_id: str) -> None:
-        """With its containers. One that is not there is removed."""
+        """Remove the sandbox and its containers. No error if it does not exist."""
         request = cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id)
         deadline = self._deadlines.request
         await leftover_tasks.remove(
@@ -66,20 +66,20 @@ class SandboxCalls:
         return translate.sandbox_of(answer.status)
 
     async def list_pod_sandboxes(self, labels: Mapping[str, str] | None = None) -> list[Sandbox]:
-        """Those with all of `labels`, ready or not."""
+        """The sandboxes with all of `labels`, ready or not."""
         request = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=labels or {}))
         answer = await self._runtime.call(methods.LIST_POD_SANDBOX, request, self._deadlines.request)
         return [translate.listed_sandbox(sandbox) for sandbox in answer.items]
 
     async def port_forward_url(self, sandbox_id: str, ports: Sequence[int] = ()) -> str:
-        """Where the runtime streams to the ports of this sandbox; valid for a short time, once."""
+        """The URL at which the runtime streams to ports of this sandbox; valid once and for a short time."""
         request = cri.PortForwardRequest(pod_sandbox_id=sandbox_id, port=ports)
         return (await self._runtime.call(methods.PORT_FORWARD, request, self._deadlines.request)).url
 
     async def update_pod_sandbox_resources(
         self, sandbox_id: str, overhead: cri.LinuxContainerResources, resources: cri.LinuxContainerResources
     ) -> None:
-        """After the pod's cgroup was changed. Raises Unimplemented on containerd before 2.2."""
+        """Report a change of the pod's cgroup. Raises Unimplemented on containerd before 2.2."""
         request = cri.UpdatePodSandboxResourcesRequest(
             pod_sandbox_id=sandbox_id, overhead=overhead, resources=resources
         )

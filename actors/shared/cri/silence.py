@@ -1,6 +1,6 @@
-"""A container runtime or image service that does not answer: said in `supervise status`, with the time since.
+"""Reports a container runtime or image service that does not answer in `supervise status`, with the time since.
 
-A socket alone proves nothing: a program that is stopped or hangs accepts connections and never answers.
+An open socket proves nothing: a stopped or hanging program accepts connections but never answers.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from supervision.time_scale import scaled
 
 LOOK_SECONDS: Final = 5.0
 SILENT_SECONDS: Final = 10.0
-"""Single calls may be slow. A runtime that works answers several a second."""
+"""Seconds without any answer. Single calls may be slow, but a working runtime answers several calls a second."""
 RUNTIME: Final = "container runtime"
 IMAGE_SERVICE: Final = "image service"
 
 
 class Silence:
-    """Of one service; looks at the clock every few seconds."""
+    """Watches one service; checks the clock every few seconds."""
 
     def __init__(self, actor: Actor, service: str, endpoint: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._actor, self._service, self._endpoint, self._clock = actor, service, endpoint, clock
         self._answered_at = clock()
         self._told: str | None = None
-        """None: this incarnation has told nothing yet."""
+        """None: this incarnation has reported nothing yet."""
         actor.every(LOOK_SECONDS, self._look)
 
     def answered(self) -> None:
-        """It has answered, be it with an error."""
+        """The service has answered, with a result or an error."""
         self._answered_at = self._clock()
         self._tell("")
 

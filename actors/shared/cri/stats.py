@@ -1,6 +1,6 @@
-"""What sandboxes, containers and the image store use, as the runtime measured it.
+"""Resource usage of sandboxes, containers and the image store, measured by the runtime.
 
-None: the runtime does not tell. Times are nanoseconds since 1970; each group was measured at a time of its own.
+None: the runtime does not report it. Times are nanoseconds since 1970; each group has its own time of measurement.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class SandboxStats(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImageFileSystems(msgspec.Struct, frozen=True):
-    """Where images are kept, and where containers write; the second is empty where they are one."""
+    """File systems of images and of writable layers; the second is empty when they are the same."""
 
     images: list[FileSystem]
     containers: list[FileSystem] = []
@@ -115,7 +115,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     at_ns: int
     counter: bool
-    """Else a gauge."""
+    """False: a gauge."""
     label_values: list[str]
     value: int
 

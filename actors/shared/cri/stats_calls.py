@@ -13,7 +13,7 @@ from .transport import Transport
 
 
 class StatsCalls:
-    """What is used. Every call may raise a CriError; runtimes differ in what they implement."""
+    """Resource usage. Every call may raise a CriError; runtimes differ in what they implement."""
 
     _runtime: Transport
     _deadlines: Deadlines
@@ -26,9 +26,9 @@ class StatsCalls:
     async def list_container_stats(
         self, labels: Mapping[str, str] | None = None, sandbox_id: str = ""
     ) -> list[ContainerStats]:
-        """Of running containers, those with all of `labels`."""
-        wanted = cri.ContainerStatsFilter(pod_sandbox_id=sandbox_id, label_selector=labels or {})
-        request = cri.ListContainerStatsRequest(filter=wanted)
+        """Statistics of the running containers with all of `labels`."""
+        selection = cri.ContainerStatsFilter(pod_sandbox_id=sandbox_id, label_selector=labels or {})
+        request = cri.ListContainerStatsRequest(filter=selection)
         answer = await self._runtime.call(methods.LIST_CONTAINER_STATS, request, self._deadlines.request)
         return [translate_stats.container_stats(stats) for stats in answer.stats]
 

@@ -1,4 +1,4 @@
-"""From what the runtime answers to the values of model.py. Pure; nothing is looked up."""
+"""Converts the runtime's answers to the values of model.py. Pure."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def sandbox_of(status: cri.PodSandboxStatus) -> Sandbox:
 
 
 def container_state(number: int) -> ContainerState:
-    """UNKNOWN also for a number that a later CRI may bring."""
+    """UNKNOWN also for the numbers of later versions of CRI."""
     return _STATES.get(number, ContainerState.UNKNOWN)  # type: ignore[call-overload, no-any-return]
 
 
 def _time(nanoseconds: int) -> int:
-    """0 for never, which CRI-O tells as what Go makes of its zero time in nanoseconds: a number far below 0."""
+    """0 for never. CRI-O reports never as Go's zero time in nanoseconds, a large negative number."""
     return max(0, nanoseconds)
 
 
@@ -106,7 +106,7 @@ def listed_container(container: cri.Container) -> Container:
 
 
 def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> Container:
-    """From a status or an event, which do not tell the sandbox: it is given, where known."""
+    """From a status or an event. They do not include the sandbox: `sandbox_id` is its ID, if known."""
     labels = dict(status.labels)
     return Container(
         id=status.id,
@@ -157,7 +157,7 @@ def _user(status: cri.ContainerStatus) -> User | None:
 
 
 def runtime_status(response: cri.StatusResponse) -> RuntimeStatus:
-    """A condition that the runtime does not tell is not met."""
+    """A condition that the runtime does not report is not met."""
     conditions = {condition.type: condition for condition in response.status.conditions}
     problems = {}
     for kind in ("RuntimeReady", "NetworkReady"):

@@ -1,4 +1,4 @@
-"""From the runtime's statistics to the values of stats.py. Pure."""
+"""Converts the runtime's statistics to the values of stats.py. Pure."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _network(usage: cri.NetworkUsage) -> Network:
 
 
 def container_stats(stats: cri.ContainerStats) -> ContainerStats:
-    """Of one container; its groups are None where the runtime leaves them out (a stopped container)."""
+    """Statistics of one container; groups that the runtime leaves out (a stopped container) are None."""
     attributes = stats.attributes
     return ContainerStats(
         id=attributes.id,

@@ -1,4 +1,4 @@
-"""How CRI calls reach a runtime: gRPC over a Unix socket. (The other way is fake.py, in the same process.)"""
+"""Transports CRI calls to a runtime: gRPC over a Unix socket."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .errors import CriError, Unavailable, from_rpc
 from .methods import Method, Request, Response
 
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
-"""Limit of one message in either direction, as the reference agent has it."""
+"""Limit of one message in either direction, as in the kubelet."""
 
 CHANNEL_OPTIONS: Final = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
@@ -25,7 +25,7 @@ CHANNEL_OPTIONS: Final = (
     ("grpc.max_reconnect_backoff_ms", 3000),
     ("grpc.min_reconnect_backoff_ms", 5000),  # despite its name: how long one attempt to connect may take
     ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
-    # what a socket on this host does not need, and costs memory and time
+    # features that a local socket does not need and that cost memory and time
     ("grpc.enable_retries", 0),
     ("grpc.service_config_disable_resolution", 1),
     ("grpc.enable_http_proxy", 0),
@@ -40,17 +40,17 @@ class Transport(Protocol):
     """Calls go out, responses or CriErrors come back."""
 
     async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
-        """One answer, or CriError. `timeout` in seconds; None: no deadline."""
+        """Send one call and return its answer. Raises CriError. `timeout` in seconds; None: no deadline."""
 
     def stream(self, method: Method[Request, Response], request: Request) -> AsyncIterator[Response]:
-        """Answers until the runtime ends the stream; CriError when it breaks."""
+        """Yield answers until the runtime ends the stream. Raises CriError when it breaks."""
 
     async def close(self) -> None:
-        """Drop the connection; calls under way fail."""
+        """Close the connection; calls in progress fail."""
 
 
 class GrpcTransport:
-    """One channel, opened at the first call: never before a fork. It connects again by itself."""
+    """One channel, opened at the first call: never before a fork. It reconnects by itself."""
 
     def __init__(self, path: str, tracer: Tracer = OFF) -> None:
         self.path, self._tracer = path, tracer
@@ -58,17 +58,17 @@ class GrpcTransport:
         self._calls: dict[str, Any] = {}
 
     def _callable(self, method: Method[Request, Response]) -> Any:
-        found = self._calls.get(method.path)
-        if found is None:
+        rpc = self._calls.get(method.path)
+        if rpc is None:
             if self._channel is None:
                 self._channel = grpc.aio.insecure_channel(f"unix://{self.path}", options=CHANNEL_OPTIONS)
             kind = self._channel.unary_stream if method.streams else self._channel.unary_unary
-            found = self._calls[method.path] = kind(
+            rpc = self._calls[method.path] = kind(
                 method.path,
                 request_serializer=method.request.SerializeToString,
                 response_deserializer=method.response.FromString,
             )
-        return found
+        return rpc
 
     async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
         span = self._begin(method)
@@ -102,18 +102,18 @@ class GrpcTransport:
             span.end()
 
     def _begin(self, method: Method[Any, Any]) -> Span:
-        """Named and described as gRPC's own instrumentation does it."""
+        """A span with the name and the attributes of gRPC's own instrumentation."""
         name = method.path.removeprefix("/")
         about = {"rpc.system": "grpc", "rpc.service": name.partition("/")[0], "rpc.method": method.name}
         return self._tracer.start(name, about, kind=Kind.CLIENT)
 
     def _mapped(self, method: Method[Any, Any], error: grpc.aio.AioRpcError) -> CriError:
         code, details = error.code(), error.details() or ""
-        found = from_rpc(method.name, code.name, details)
-        if isinstance(found, Unavailable) and code is grpc.StatusCode.UNAVAILABLE:
+        mapped = from_rpc(method.name, code.name, details)
+        if isinstance(mapped, Unavailable) and code is grpc.StatusCode.UNAVAILABLE:
             text = f"the container runtime at {self.path} cannot be reached: {details}"
             return Unavailable(method.name, code.name, text)
-        return found
+        return mapped
 
     async def close(self) -> None:
         channel, self._channel = self._channel, None

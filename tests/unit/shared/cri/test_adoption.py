@@ -16,14 +16,14 @@ QUICK = Settling(first=0.01, longest=0.05, total=1.0)
 SHORT = Deadlines(0.05)
 
 
-async def test_a_sandbox_that_is_made_after_the_deadline_is_adopted() -> None:
+async def test_a_sandbox_created_after_the_deadline_is_adopted() -> None:
     fake = FakeRuntime()
     fake.faults.add("RunPodSandbox", Fault(late=0.3, times=1))
     made = await fake.client(SHORT, QUICK).run_pod_sandbox(sandbox_config())
     assert list(fake.world.sandboxes) == [made]
 
 
-async def test_a_container_that_is_made_after_the_deadline_is_adopted() -> None:
+async def test_a_container_created_after_the_deadline_is_adopted() -> None:
     fake = FakeRuntime()
     client = fake.client(SHORT, QUICK)
     pod = sandbox_config()
@@ -33,7 +33,7 @@ async def test_a_container_that_is_made_after_the_deadline_is_adopted() -> None:
     assert list(fake.world.containers) == [made]
 
 
-async def test_a_create_that_never_comes_to_an_end_fails_with_its_deadline() -> None:
+async def test_a_create_that_never_finishes_fails_at_its_deadline() -> None:
     fake = FakeRuntime()
     fake.faults.add("RunPodSandbox", Fault(hang=True))
     with pytest.raises(DeadlineExceeded):

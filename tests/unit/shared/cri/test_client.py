@@ -60,7 +60,7 @@ async def test_a_slow_call_hits_its_deadline_over_the_socket(tmp_path: Path) -> 
         await client.close()
 
 
-async def test_an_error_of_the_runtime_keeps_its_words(tmp_path: Path) -> None:
+async def test_an_error_of_the_runtime_keeps_its_message(tmp_path: Path) -> None:
     fake = FakeRuntime()
     fake.faults.add("Status", Fault(error="INTERNAL", details="disk on fire", times=1))
     async with serve(fake, tmp_path / "s") as endpoint:

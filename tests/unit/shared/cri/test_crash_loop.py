@@ -58,7 +58,7 @@ def test_without_our_annotation_the_restart_count_stands_in():
     assert next_consecutive_restarts(dead(4)) == 5
 
 
-def test_nothing_dead_nothing_to_wait_for():
+def test_a_container_that_never_ended_has_no_backoff():
     assert start_not_before(None, 300.0, NOW) == 0.0
     running = Container(id="1", name="a", pod_uid="u", state=ContainerState.RUNNING)
     assert start_not_before(running, 300.0, NOW) == 0.0
@@ -69,6 +69,6 @@ def test_a_pause_is_never_over_the_maximum(count, maximum):
     assert 0 <= pause_after(count, maximum) <= maximum
 
 
-def test_one_that_ended_in_the_future_ended_before_the_clock_was_set_back():
+def test_a_container_that_ended_in_the_future_has_no_backoff():
     assert start_not_before(dead(9), 300.0, 1000.0) > 1000.0
     assert start_not_before(dead(9), 300.0, 1000.0 - 3600.0) == 0.0

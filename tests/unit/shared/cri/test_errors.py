@@ -48,7 +48,7 @@ CRI_O = "name k8s_a_b_0 for id 9a0e: name is reserved"
         f"error reserving ctr {CRI_O}",
     ],
 )
-def test_the_words_of_cri_o_for_a_name_that_is_taken_are_known(details: str) -> None:
+def test_the_message_of_cri_o_for_a_reserved_name_is_recognised(details: str) -> None:
     error = errors.from_rpc("RunPodSandbox", "UNKNOWN", details)
     assert isinstance(error, errors.NameReserved)
     assert error.id == ""
@@ -68,7 +68,7 @@ def test_a_registry_that_is_down_is_not_a_runtime_that_is_down(details: str, kin
     assert type(errors.from_rpc("ListImages", "UNAVAILABLE", details)) is errors.Unavailable
 
 
-def test_a_reserved_name_tells_whose_it_is_where_the_runtime_does() -> None:
+def test_a_reserved_name_error_has_the_id_if_the_runtime_reports_it() -> None:
     told = errors.from_rpc("CreateContainer", "UNKNOWN", RESERVED)
     untold = errors.from_rpc("CreateContainer", "UNKNOWN", "name k8s_a_b is reserved")
     assert isinstance(told, errors.NameReserved)

@@ -29,7 +29,7 @@ def test_a_runtime_that_is_stopped_does_not_answer(tmp_path: Path) -> None:
         assert not liveness.answers(path, 0.2)
 
 
-def test_where_nobody_listens_nobody_answers(tmp_path: Path) -> None:
+def test_a_socket_without_a_listener_does_not_answer(tmp_path: Path) -> None:
     assert not liveness.answers(str(tmp_path / "none"), 0.2)
 
 
@@ -43,7 +43,7 @@ def test_an_error_is_an_answer_too(kind: int) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_whatever_else_comes_is_no_answer_and_raises_nothing(data: bytes) -> None:
+def test_invalid_data_is_no_answer_and_raises_nothing(data: bytes) -> None:
     ours, theirs = socket.socketpair()
     with ours:
         theirs.sendall(data)

@@ -17,7 +17,7 @@ class Watcher(Actor):
         self.silence = Silence(self, "runtime", "unix:///x.sock", lambda: self.clock)
 
 
-async def test_silence_is_told_once_with_the_time_since_and_taken_back() -> None:
+async def test_silence_is_reported_once_with_the_time_since_and_withdrawn() -> None:
     harness = Harness(Watcher)
 
     def told() -> list[ServiceState]:

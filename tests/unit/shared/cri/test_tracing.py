@@ -80,7 +80,7 @@ def tracer(ended: list[Span]) -> RecordingTracer:
     return RecordingTracer(bound_of(MILLION), ended.append)
 
 
-async def test_a_call_is_a_span_which_the_runtime_is_told(
+async def test_a_call_is_a_span_and_its_context_goes_to_the_runtime(
     tmp_path: Path, tracer: RecordingTracer, ended: list[Span]
 ) -> None:
     runtime = Runtime()
@@ -99,7 +99,7 @@ async def test_a_call_is_a_span_which_the_runtime_is_told(
     assert (told.trace_id, told.span_id, told.sampled) == (call.context.trace_id, call.context.span_id, True)
 
 
-async def test_a_call_that_is_refused_or_late_says_so(
+async def test_the_span_of_a_failed_or_late_call_has_an_error(
     tmp_path: Path, tracer: RecordingTracer, ended: list[Span]
 ) -> None:
     runtime = Runtime()
@@ -144,7 +144,7 @@ async def test_a_stream_that_breaks_says_so(tmp_path: Path, tracer: RecordingTra
     assert (ended[0].attributes["rpc.grpc.status_code"], ended[0].error) == (13, "GetContainerEvents: odd")
 
 
-async def test_a_runtime_is_told_of_traces_that_are_not_sampled_too(
+async def test_the_context_of_an_unsampled_trace_goes_to_the_runtime_too(
     tmp_path: Path, tracer: RecordingTracer, ended: list[Span]
 ) -> None:
     runtime = Runtime()
@@ -156,7 +156,7 @@ async def test_a_runtime_is_told_of_traces_that_are_not_sampled_too(
     assert ended == []
 
 
-async def test_a_runtime_is_told_nothing_where_nothing_is_traced(tmp_path: Path) -> None:
+async def test_no_trace_context_goes_to_the_runtime_without_tracing(tmp_path: Path) -> None:
     runtime = Runtime()
     async with client_of(runtime, tmp_path, OFF) as client:
         await client.status()

@@ -40,8 +40,8 @@ def test_a_container_status_is_told_in_full() -> None:
         resources=cri.ContainerResources(linux=cri.LinuxContainerResources(cpu_quota=5, memory_limit_in_bytes=6)),
         user=cri.ContainerUser(linux=cri.LinuxContainerUser(uid=8, gid=9, supplemental_groups=[10])),
     )
-    told = translate.container_of(status, "s")
-    assert told == Container(
+    container = translate.container_of(status, "s")
+    assert container == Container(
         id="i",
         name="c",
         pod_uid="u",
@@ -66,19 +66,19 @@ def test_a_container_status_is_told_in_full() -> None:
         resources=Resources(cpu_quota=5, memory_limit_bytes=6),
         user=User(uid=8, gid=9, supplemental_groups=[10]),
     )
-    assert told.restart_count == 7
+    assert container.restart_count == 7
 
 
-def test_what_never_happened_has_no_time_in_the_words_of_any_runtime() -> None:
+def test_the_never_of_any_runtime_is_time_zero() -> None:
     zero_of_go = -6795364578871345152
     for never in (0, zero_of_go):
-        told = translate.container_of(cri.ContainerStatus(created_at=5, started_at=never, finished_at=never))
-        assert (told.created_ns, told.started_ns, told.finished_ns) == (5, 0, 0)
+        container = translate.container_of(cri.ContainerStatus(created_at=5, started_at=never, finished_at=never))
+        assert (container.created_ns, container.started_ns, container.finished_ns) == (5, 0, 0)
 
 
-def test_a_container_of_somebody_else_has_no_pod() -> None:
-    told = translate.container_of(cri.ContainerStatus(id="i", state=cri.CONTAINER_RUNNING))
-    assert (told.pod_uid, told.name, told.resources, told.user) == ("", "", None, None)
+def test_a_container_without_pod_labels_has_no_pod() -> None:
+    container = translate.container_of(cri.ContainerStatus(id="i", state=cri.CONTAINER_RUNNING))
+    assert (container.pod_uid, container.name, container.resources, container.user) == ("", "", None, None)
 
 
 def test_a_state_that_a_later_runtime_may_have_is_unknown() -> None:
@@ -94,8 +94,8 @@ def test_a_sandbox_has_all_its_addresses_and_its_network_mode() -> None:
         linux=cri.LinuxPodSandboxStatus(namespaces=cri.Namespace(options=cri.NamespaceOption(network=cri.NODE))),
         runtime_handler="runc",
     )
-    told = translate.sandbox_of(status)
-    assert told == Sandbox(
+    sandbox = translate.sandbox_of(status)
+    assert sandbox == Sandbox(
         id="i",
         pod_uid="u",
         pod_name="p",
@@ -123,11 +123,11 @@ def test_a_condition_that_is_not_met_or_not_told_is_in_the_message(
         for kind, met in (("RuntimeReady", runtime), ("NetworkReady", network))
         if met is not None
     ]
-    told = translate.runtime_status(cri.StatusResponse(status=cri.RuntimeStatus(conditions=conditions)))
-    assert (told.runtime_ready, told.network_ready, told.message) == (bool(runtime), bool(network), message)
+    status = translate.runtime_status(cri.StatusResponse(status=cri.RuntimeStatus(conditions=conditions)))
+    assert (status.runtime_ready, status.network_ready, status.message) == (bool(runtime), bool(network), message)
 
 
-def test_a_number_that_is_not_told_is_none_and_zero_is_zero() -> None:
+def test_a_number_that_is_not_reported_is_none_and_zero_is_zero() -> None:
     usage = cri.MemoryUsage(timestamp=5, working_set_bytes=cri.UInt64Value(value=0))
     stats = translate_stats.container_stats(cri.ContainerStats(memory=usage))
     assert stats.memory is not None
@@ -135,7 +135,7 @@ def test_a_number_that_is_not_told_is_none_and_zero_is_zero() -> None:
     assert (stats.cpu, stats.swap, stats.writable_layer) == (None, None, None)
 
 
-def test_pressure_and_network_of_a_sandbox_are_told() -> None:
+def test_pressure_and_network_of_a_sandbox_are_reported() -> None:
     psi = cri.PsiStats(Some=cri.PsiData(Total=1, Avg10=2.0, Avg60=3.0, Avg300=4.0), Full=cri.PsiData(Total=5))
     linux = cri.LinuxPodSandboxStats(
         cpu=cri.CpuUsage(psi=psi),
@@ -144,12 +144,12 @@ def test_pressure_and_network_of_a_sandbox_are_told() -> None:
         ),
         process=cri.ProcessUsage(process_count=cri.UInt64Value(value=2)),
     )
-    told = translate_stats.sandbox_stats(cri.PodSandboxStats(linux=linux))
-    assert told.cpu is not None
-    assert told.cpu.psi == Psi(Pressure(1, 2.0, 3.0, 4.0), Pressure(5, 0, 0, 0))
-    assert told.network is not None
-    assert told.network.default == Interface(name="eth0", rx_bytes=6)
-    assert told.process_count == 2
+    stats = translate_stats.sandbox_stats(cri.PodSandboxStats(linux=linux))
+    assert stats.cpu is not None
+    assert stats.cpu.psi == Psi(Pressure(1, 2.0, 3.0, 4.0), Pressure(5, 0, 0, 0))
+    assert stats.network is not None
+    assert stats.network.default == Interface(name="eth0", rx_bytes=6)
+    assert stats.process_count == 2
 
 
 @given(
