@@ -8,12 +8,14 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from supervision.cli.command import Where
+    from supervision.cli.command import Context, Where
+    from supervision.cli.health import Reason
+    from supervision.protocol import Tree
     from supervision.spec import ChildSpec
 
 _INSPECTION = ("pods", "describe", "events")
@@ -99,7 +101,7 @@ def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpars
     }
     for name, text in taking.items():
         _with_flags(subcommands.add_parser(name, help=text, add_help=False), name, with_flags)
-    settings = CommandSettings(_where, _tree, _root_dir(), _policy_file())
+    settings = CommandSettings(_where, _tree, _root_dir(), _policy_file(), _status_reasons)
     register(subcommands, settings)
     if not words or words[0] in ("doctor", "-h", "--help"):
         from actors.agent.doctor.command import register as register_doctor
@@ -157,6 +159,12 @@ def _where(arguments: argparse.Namespace) -> Where:
     state_dir = Path(state_dir_of(arguments.root_dir))
     of_root = None if arguments.run_dir else Path(run_dir_of(arguments.root_dir, uid=0))
     return Where(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock", of_root)
+
+
+def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
+    from actors.agent.status import others
+
+    return others(context, tree)
 
 
 def _tree() -> tuple[ChildSpec, tuple[str, ...]]:

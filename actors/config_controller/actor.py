@@ -125,7 +125,7 @@ class ConfigController(Actor):
         running = self._in_force.running
         gates = feature_gates.all_states(running.featureGates)
         given = tuple(sorted(self._agent.flags_given))
-        return Flagz(flags_in_force(self._agent, running), given, gates, git_version())
+        return Flagz(flags_in_force(self._agent, running), given, gates, git_version(), self._in_force.waiting)
 
     @on(CgroupDriverLearnt)
     def on_cgroup_driver(self, message: CgroupDriverLearnt, sender: Address) -> None:

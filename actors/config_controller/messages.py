@@ -36,6 +36,8 @@ class Flagz(Message, frozen=True):
     """Every known feature gate with its effective value."""
     version: str
     """v1.36.2+troupelet.0.2.0"""
+    waiting: tuple[str, ...] = ()
+    """Top-level fields of the configuration that have changed and wait for a restart of the agent."""
 
 
 class CgroupDriverLearnt(Message, frozen=True):

@@ -14,8 +14,10 @@ from typing import Final, cast
 from actors.shared.config.agent import Agent
 from supervision import accepting
 from supervision.actor import Actor
+from supervision.protocol import FORK_SERVER
 
 from .serving.listening import listening
+from .serving.port_state import refusal, taken
 
 MAX_HEAD_BYTES: Final = 8192
 IDLE_SECONDS: Final = 30.0
@@ -145,8 +147,10 @@ class HealthzServer(Actor):
             self.log.error(
                 "healthz cannot listen on %s:%d, tried again in %.0f s: %s", host, port, RETRY_SECONDS, error
             )
+            self.tell(FORK_SERVER, refusal(host, port, error))
             self.after(RETRY_SECONDS, lambda: self._listen(host, port))
             return
+        self.tell(FORK_SERVER, taken(port))
         for sock in sockets:
             server = await loop.create_server(
                 lambda: HealthzConnection(self._clients), sock=sock, backlog=accepting.ONE

@@ -18,6 +18,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, AskError, on
+from supervision.protocol import FORK_SERVER
 
 from .access.access import Access, CheckedAccess, OpenAccess
 from .access.authentication import Authenticator
@@ -27,6 +28,7 @@ from .endpoints import ENDPOINTS
 from .serving.connections import BoundedServer
 from .serving.endpoint import permissions
 from .serving.listening import listening
+from .serving.port_state import refusal, taken
 from .serving.routes import application
 from .serving.server_state import ServerState
 from .tls.context import ServerContext, plain_context, server_context
@@ -75,7 +77,10 @@ class _Server(Actor):
             self.log.error(
                 "cannot listen on %s:%d, tried again in %.0f s: %s", config.address, port, RETRY_SECONDS, error
             )
+            self.tell(FORK_SERVER, refusal(config.address, port, error))
             self.after(RETRY_SECONDS, lambda: self._listen(port))
+        else:
+            self.tell(FORK_SERVER, taken(port))
 
 
 class NodeServer(_Server):

@@ -242,17 +242,19 @@ class PodConfig(Actor):
 
     def _states(self) -> list[SourceState]:
         states = []
-        quarantined = [text for _, text in self._quarantined.values()]
+        quarantined: dict[bool, list[str]] = {True: [], False: []}
+        for uid, (_, text) in self._quarantined.items():
+            quarantined[uid in self._chosen and self._chosen[uid].place == SOURCE_API].append(text)
         if self._files is not None:
             files, pods = self._files, len(list(self._files.pods()))
             ready = files.is_read or self._ready
-            states.append(SourceState(SOURCE_FILE, files.path, ready, pods, files.errors() + quarantined))
+            states.append(SourceState(SOURCE_FILE, files.path, ready, pods, files.errors() + quarantined[False]))
         if self._url is not None:
             url = self._url
             states.append(SourceState(SOURCE_HTTP, url.url, url.synced, len(url.pods), url.errors))
         if not self.agent.standalone:
-            api = self._api
-            states.append(SourceState(SOURCE_API, "", api.synced, len(api.candidates), api.errors()))
+            api, wrong = self._api, [*self._api.errors(), *quarantined[True]]
+            states.append(SourceState(SOURCE_API, "", api.synced, len(api.candidates), wrong))
         return states
 
     def _report(self, duplicates: list[str]) -> None:

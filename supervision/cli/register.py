@@ -13,11 +13,14 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from ..protocol import Fault
 from . import __doc__ as _codes
 from .command import DEFAULT_ROOT_DIR, Context, Run, TreeOf, Where, default_where, execute
+
+if TYPE_CHECKING:
+    from .status import Others
 
 EXIT_CODES = "Exit codes:" + (_codes or "").partition("Exit codes:")[2].rstrip()
 _ANSWER_SECONDS = 5.0
@@ -34,6 +37,8 @@ class CommandSettings:
     """Used when --root-dir is not given."""
     policy_file: str = "etc/supervision.yaml"
     """The file to check by default."""
+    others: Others | None = None
+    """What the application adds to the reasons of `status`."""
 
 
 def register(subcommands: Any, settings: CommandSettings = CommandSettings()) -> None:
@@ -43,7 +48,7 @@ def register(subcommands: Any, settings: CommandSettings = CommandSettings()) ->
     function of the arguments that returns the exit code.
     """
     adding = _Adding(subcommands, settings)
-    adding.add("status", "whether the agent is ready: exit code 0, 1 (not ready) or 3 (not running)")
+    _status(subcommands, settings)
     adding.add("tree", "every actor with pid, state, uptime, restarts, memory, mailbox and last incident")
     _stop(adding.add("stop", "stop the agent in order, and wait for it"))
     _top(adding.add("top", "the tree, refreshed, with processor time and messages a second"))
@@ -116,6 +121,16 @@ def count(text: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text} is negative")
     return value
+
+
+def _status(subcommands: Any, settings: CommandSettings) -> None:
+    def run(context: Context) -> int:
+        from . import status
+
+        return status.run(context) if settings.others is None else status.run(context, settings.others)
+
+    text = "whether the agent is ready (exit code 0), degraded (1) or down (3), and why"
+    command_parser(subcommands, "status", run, text, settings)
 
 
 def _stop(parser: argparse.ArgumentParser) -> None:

@@ -1,38 +1,60 @@
-"""`supervise status`: whether the agent is ready, as one line and as the exit code."""
+"""`supervise status`: whether the agent is ready, degraded or down, as one line and as the exit code; and why."""
 
 from __future__ import annotations
 
-from ..protocol import ActorState, Trouble
-from .command import NOT_WELL, OK, CommandError, Context
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ..protocol import ActorState, Tree
+from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
+from .health import Health, Reason, decide
 from .text import duration
-from .tree import headline
+from .tree import figures
+
+Others = Callable[[Context, Tree], Iterable[Reason]]
+"""What the application knows to be wrong, of a tree that runs. Raises CommandError."""
+_CODES = {"ready": OK, "degraded": NOT_WELL, "down": NOT_RUNNING}
 
 
-def run(context: Context) -> int:
+def run(context: Context, others: Others = lambda context, tree: ()) -> int:
+    """The exit code agrees with the first word: 0 ready, 1 degraded, 3 down."""
     try:
         tree = context.tree()
     except CommandError as error:
-        context.show(
-            {"state": "stopped" if not context.fork_server_pid() else "unknown", "reason": str(error)}, str(error)
-        )
+        state = "down" if error.code in (NOT_RUNNING, NO_ANSWER) else "unknown"
+        reason = Reason("agent", str(error), down=True)
+        context.show({"state": state, "reasons": [reason]}, f"{state}: {error}")
         return error.code
+    health = decide(tree, stopped_by_signal(tree.actors), others(context, tree))
     ill = [actor for actor in tree.actors if actor.state != "running"]
     data = {
-        "state": tree.state,
+        "state": health.state,
+        "reasons": health.reasons,
         "pid": tree.pid,
         "uptime": tree.uptime,
         "actors": len(tree.actors),
         "not_running": [{"name": a.name, "state": a.state, "last_incident": a.last_incident} for a in ill],
         "troubles": tree.troubles,
     }
-    lines = [*map(line, ill), *map(trouble_line, tree.troubles)]
-    context.show(data, "\n".join([headline(tree), *(f"  {one}" for one in lines)]))
-    return OK if tree.state == "ready" and not tree.troubles else NOT_WELL
+    context.show(data, text(health, tree))
+    return _CODES[health.state]
 
 
-def trouble_line(trouble: Trouble) -> str:
-    """An outside service that does not answer."""
-    return f"{trouble.service}: {trouble.text}, for {duration(trouble.seconds)}"
+def text(health: Health, tree: Tree) -> str:
+    """The headline, and each reason in a line of its own."""
+    return "\n".join([f"{health.state}: {figures(tree)}", *(f"  {reason}" for reason in health.reasons)])
+
+
+def stopped_by_signal(actors: Iterable[ActorState], proc: Path = Path("/proc")) -> set[int]:
+    """The pids of those that SIGSTOP or a debugger has stopped."""
+    return {actor.pid for actor in actors if actor.pid and _state(proc / str(actor.pid) / "stat") in ("T", "t")}
+
+
+def _state(stat: Path) -> str:
+    try:
+        return stat.read_text(errors="replace").rpartition(") ")[2][:1]
+    except OSError:
+        return ""  # it has just ended: the fork server knows
 
 
 def line(actor: ActorState) -> str:

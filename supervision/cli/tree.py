@@ -19,10 +19,15 @@ def run(context: Context) -> int:
 
 def headline(tree: Tree) -> str:
     """The fork server in one line."""
+    return f"{tree.state}: {figures(tree)}"
+
+
+def figures(tree: Tree) -> str:
+    """How many are in service, their memory, and the fork server's process."""
     running = sum(actor.state == "running" for actor in tree.actors)
     memory = sum(actor.memory_bytes for actor in tree.actors)
     return (
-        f"{tree.state}: {running} of {len(tree.actors)} actors in service, {size(memory)} in all, "
+        f"{running} of {len(tree.actors)} actors in service, {size(memory)} in all, "
         f"fork server pid {tree.pid}, up {duration(tree.uptime)}"
     )
 

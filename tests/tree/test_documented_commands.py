@@ -34,7 +34,7 @@ POD = {
     "metadata": {"name": "web"},
     "spec": {"containers": [{"name": "main", "image": "nginx"}]},
 }
-FINDS_FAULTS = {"doctor"}
+FINDS_FAULTS = {"doctor", "status"}
 """Exit code 1 says that something is wrong, as it is: there is no runtime."""
 ENDLESS = {"top", "--follow", "-f", "demo"}
 
@@ -79,7 +79,7 @@ class Node:
             command = [*SUPERVISE, "start", *flags, endpoint, "--hostname-override=documents", TUNABLES]
             self.process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
         end = time.monotonic() + 30
-        while self.run("status").returncode != 0:
+        while not self.run("tree").stdout.startswith("ready: "):
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < end, self.log.read_text()
             time.sleep(0.05)

@@ -36,6 +36,7 @@ from supervision.actor import Address, AskError, on
 from supervision.addresses import ActorName
 from supervision.complaints import Complaints
 from supervision.errors import UNREADABLE
+from supervision.protocol import FORK_SERVER
 
 from ..messages import EVENT_CLIENT
 from .lease import JITTER, renew_seconds
@@ -50,6 +51,7 @@ from .node_status.runtime_state import RuntimeState
 from .node_status.status import Computed
 from .node_writer import NodeWriter
 from .registration import RETRIES, Plan, new_node, reconciled
+from .server_trouble import ServerTrouble
 from .startup_times import StartupTimes, agent_started, since_boot
 from .status_sync import Clocks, StatusSync
 
@@ -115,6 +117,9 @@ class HeartbeatClient(ApiActor):
 
     async def on_joining(self) -> None:
         duration = self.agent.config.nodeLeaseDurationSeconds
+        self._trouble = ServerTrouble(
+            lambda state: self.tell(FORK_SERVER, state), self._clocks.monotonic, renew_seconds(duration)
+        )
         lease = LeaseRenewal(
             _Requests(self),
             self.agent.node_name,
@@ -278,11 +283,13 @@ class HeartbeatClient(ApiActor):
         self.tell(EVENT_CLIENT, event, deadline=60.0)
 
     def _lease_failed(self, error: ApiError) -> None:
+        self._trouble.failed(error)
         self.metrics.count("troupelet_lease_failures_total")
         if self._writer.node is not None:  # before that there is no node to own it
             self._complaints.say("lease", f"the node's lease was not renewed: {error}")
 
     def _lease_kept(self) -> None:
+        self._trouble.answered()
         self.metrics.gauge("troupelet_lease_renewed_timestamp_seconds", self._clocks.wall())
         if self._complaints.well("lease"):
             self.log.info("the node's lease is renewed again")

@@ -22,7 +22,7 @@ from actors.cert_manager.messages import CERT_MANAGER, NodeAddresses
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pleg.messages import PodNetwork
 from actors.shared.config.fields.duration import Duration
-from supervision.protocol import Hello
+from supervision.protocol import FORK_SERVER, Hello, ServiceState
 from tests.support.apiserver import ApiServer
 from tests.support.heartbeat import CAPACITY, Heartbeat
 from tests.support.present import present
@@ -353,6 +353,22 @@ def test_with_every_other_actor_dead_the_lease_goes_on_and_the_node_says_so_afte
 
 
 # -- the lease ---------------------------------------------------------------------------------------------------------
+def test_an_api_server_that_refuses_the_lease_is_told_to_the_fork_server(play):
+    async def story(server: ApiServer) -> None:
+        def told() -> list[str]:
+            return [state.text for state in node.harness.sent(ServiceState, FORK_SERVER)]
+
+        async with Heartbeat(server) as node:
+            await node.ready()
+            await node.until(lambda: told() == [""], "the first renewal")
+            server.fault("status", verb="update", resource="leases", code=403, times=5)
+            await node.until(lambda: len(told()) == 3, "the trouble and its end")
+            assert told()[1].startswith("the node's lease is not renewed: ")
+            assert told()[2] == ""
+
+    play(story)
+
+
 def test_the_lease_is_owned_by_the_node_and_renewed_each_quarter(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server, nodeLeaseDurationSeconds=80) as node:

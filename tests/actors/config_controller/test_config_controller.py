@@ -98,6 +98,7 @@ def test_only_the_actors_that_read_a_changed_field_restart(node):
             await changed(harness)
             assert (await effective(harness))["maxPods"] == 20
             assert status(harness).history[-1].detail == "waits for a restart: oomScoreAdj"
+            assert (await harness.deliver(GetFlagz())).waiting == ("oomScoreAdj",)
             (names,) = node.renewed
             workers = [f"pod_workers/worker/{number}" for number in range(node.load().workers)]
             others = [

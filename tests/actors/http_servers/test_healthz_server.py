@@ -9,6 +9,7 @@ from actors.http_servers.healthz_server import MAX_CONNECTIONS, RETRY_SECONDS, H
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
+from supervision.protocol import FORK_SERVER, ServiceState
 from tests.support.tcp_ports import free_port
 
 
@@ -45,8 +46,14 @@ def test_a_taken_port_is_tried_again_until_it_is_free():
             holder.listen()
             server = harness(port)
             await server.__aenter__()
+        (refused,) = server.sent(ServiceState, FORK_SERVER)
+        assert (refused.service, refused.text) == (
+            f"port {port}",
+            f"cannot listen on 127.0.0.1:{port}: Address already in use",
+        )
         await server.advance(RETRY_SECONDS)
         assert "ok" in await get(port)
+        assert server.sent(ServiceState, FORK_SERVER)[1:] == [ServiceState(f"port {port}")]
         await server.__aexit__(None, None, None)
 
     asyncio.run(story())

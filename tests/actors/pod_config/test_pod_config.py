@@ -345,6 +345,16 @@ async def test_a_worker_gets_its_pods_after_its_hello(tmp_path):
         assert all(worker_of(pod.uid, 2) == WORKERS[1] for pod in message.pods)
 
 
+async def test_a_pod_of_the_api_server_in_quarantine_is_shown_too():
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "default", "uid": "u2"}}
+    pod["spec"] = {"containers": [{"name": "main", "image": "nginx"}]}
+    async with started(standalone=False) as harness:
+        await harness.deliver(SourcePods("api", [json.dumps(pod).encode()]))
+        await harness.deliver(PodQuarantined("u2", 3))
+        (text,) = await errors_of(harness)
+        assert text.endswith("pod web_default ended its worker 3 times and is in quarantine until it changes")
+
+
 async def test_a_pod_in_quarantine_is_reported_until_its_file_changes(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest(extra=", uid: u1"))

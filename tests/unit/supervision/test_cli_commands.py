@@ -45,7 +45,7 @@ def test_without_an_agent_json_is_json(tmp_path: Path) -> None:
     done = supervise("tree", "-o", "json", "--root-dir", str(tmp_path))
     assert json.loads(done.stdout)["code"] == 3
     done = supervise("status", "-o", "json", "--root-dir", str(tmp_path))
-    assert json.loads(done.stdout)["state"] == "stopped"
+    assert json.loads(done.stdout)["state"] == "down"
 
 
 def test_incidents_are_shown_without_an_agent(tmp_path: Path) -> None:

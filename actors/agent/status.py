@@ -1,0 +1,176 @@
+"""What `supervise status` knows beyond the tree: the runtime's socket, manifests, certificates, settings that wait."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
+from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
+from supervision.cli.command import NO_ANSWER, CommandError, Context
+from supervision.cli.health import SILENT_SECONDS, Reason
+from supervision.cli.status import stopped_by_signal
+from supervision.message import Message
+from supervision.protocol import Tree
+
+NEAR_END: Final = timedelta(days=7)
+LAST_PART: Final = 0.1
+"""Of a lifetime: rotation asks for the next certificate at 70 to 90 % of it, so later than that it does not succeed."""
+RUNTIME: Final = "container runtime"
+_CONNECT_SECONDS: Final = 1.0
+R = TypeVar("R", bound=Message)
+
+
+class Certificate(msgspec.Struct, frozen=True):
+    """A certificate in use. Without `begin` and `end`: it cannot be read, and `error` says why."""
+
+    subject: str
+    path: str
+    begin: datetime | None = None
+    end: datetime | None = None
+    error: str = ""
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found out."""
+
+    now: datetime
+    sources: Sources | None = None
+    """None: pod_config was not asked or did not answer, and so `waiting` of the config controller."""
+    waiting: tuple[str, ...] = ()
+    unanswered: tuple[str, ...] = ()
+    """Actors that did not answer, as errors."""
+    runtime: str = ""
+    """Why the runtime's socket cannot be reached."""
+    runtime_told: bool = False
+    """An actor has said already that the runtime does not answer."""
+    certificates: tuple[Certificate, ...] = ()
+
+
+def reasons(facts: Facts) -> Iterator[Reason]:
+    """What is wrong. Pure."""
+    if facts.runtime and not facts.runtime_told:
+        yield Reason(RUNTIME, facts.runtime)
+    for certificate in facts.certificates:
+        if text := near_end(certificate, facts.now):
+            yield Reason(certificate.subject, text)
+    if facts.sources is not None:
+        yield from _of_sources(facts.sources)
+    if facts.waiting:
+        fields = ", ".join(facts.waiting)
+        yield Reason("configuration", f"{fields} changed: restart the agent, pods keep running")
+    for text in facts.unanswered:
+        yield Reason("agent", text)
+
+
+def near_end(certificate: Certificate, now: datetime) -> str:
+    """What is wrong with its time, '' if nothing. Near its end: less than a week and than a tenth of its lifetime."""
+    begin, end, path = certificate.begin, certificate.end, certificate.path
+    if begin is None or end is None:
+        return f"{path}: {certificate.error}"
+    if now < begin:
+        return f"{path} is valid from {_text(begin)} only: is the clock right?"
+    if now >= end:
+        return f"{path} expired on {_text(end)}"
+    if end - now < min(NEAR_END, (end - begin) * LAST_PART):
+        return f"{path} ends on {_text(end)}, and no other has taken its place"
+    return ""
+
+
+def _text(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _of_sources(sources: Sources) -> Iterator[Reason]:
+    for source in sources.sources:
+        yield from (Reason("pod", error) for error in source.errors)
+        if not source.ready:
+            yield Reason(f"pods of {source.name}", "not read yet; until then no pod is removed")
+
+
+# -- finding it out -----------------------------------------------------------------------------------------------
+def others(context: Context, tree: Tree) -> Iterable[Reason]:
+    """The facts of a running agent, judged. Raises CommandError when it ends meanwhile."""
+    if tree.state in ("starting", "stopping"):
+        return []
+    unanswered: list[str] = []
+    silent = _silent(tree)
+    sources = _ask(context, POD_CONFIG, GetSources(), Sources, silent, unanswered)
+    flagz = _ask(context, CONFIG_CONTROLLER, GetFlagz(), Flagz, silent, unanswered)
+    facts = Facts(
+        now=datetime.now(UTC),
+        sources=sources,
+        waiting=flagz.waiting if flagz is not None else (),
+        unanswered=tuple(unanswered),
+        runtime=unreachable(flagz.flags.get("container-runtime-endpoint", "")) if flagz is not None else "",
+        runtime_told=any(trouble.service == RUNTIME for trouble in tree.troubles),
+        certificates=tuple(certificates(flagz, context.arguments.root_dir)) if flagz is not None else (),
+    )
+    return reasons(facts)
+
+
+def _silent(tree: Tree) -> set[str]:
+    """Actors that will not answer, which the tree says already."""
+    stopped = stopped_by_signal(tree.actors)
+    return {
+        actor.name
+        for actor in tree.actors
+        if actor.state != "running" or actor.pid in stopped or actor.heartbeat_age > SILENT_SECONDS
+    }
+
+
+def _ask(
+    context: Context, name: str, question: Message, reply: type[R], silent: set[str], unanswered: list[str]
+) -> R | None:
+    if name in silent:
+        return None
+    try:
+        return context.ask(question, reply, name=name)
+    except CommandError as error:
+        if error.code != NO_ANSWER:
+            raise
+        unanswered.append(str(error))
+        return None
+
+
+def unreachable(endpoint: str) -> str:
+    """Why the socket of the runtime takes no connection; '' if it does, or is no Unix socket."""
+    if not endpoint.startswith("unix://"):
+        return ""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(_CONNECT_SECONDS)
+        try:
+            sock.connect(endpoint.removeprefix("unix://"))
+        except OSError as error:
+            return f"{endpoint} cannot be reached: {error.strerror or error}"
+    return ""
+
+
+def certificates(flagz: Flagz, root_dir: str) -> Sequence[Certificate]:
+    """Those that the agent uses, and that are there."""
+    flags = flagz.flags
+    directory = flags["cert-dir"] if "cert-dir" in flagz.given else f"{root_dir}/pki"
+    signed = flags.get("rotate-server-certificates") == "true"
+    own = f"{directory}/kubelet-server-current.pem" if signed else f"{directory}/kubelet.crt"
+    wanted = {"serving certificate": flags.get("tls-cert-file") or own}
+    if flags.get("kubeconfig"):
+        wanted["client certificate"] = f"{directory}/kubelet-client-current.pem"
+    return [read(subject, path) for subject, path in wanted.items() if Path(path).exists()]
+
+
+def read(subject: str, path: str) -> Certificate:
+    """The first certificate of a PEM file."""
+    from cryptography import x509
+
+    try:
+        found = x509.load_pem_x509_certificates(Path(path).read_bytes())[0]
+    except OSError as error:
+        return Certificate(subject, path, error=str(error.strerror))
+    except (ValueError, IndexError):
+        return Certificate(subject, path, error="it holds no certificate in PEM")
+    return Certificate(subject, path, found.not_valid_before_utc, found.not_valid_after_utc)

@@ -1,0 +1,85 @@
+"""Whether the agent is ready, degraded or down, and why. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from ..protocol import ROOT, ActorState, Tree, Trouble
+from .text import duration
+
+Verdict = Literal["ready", "degraded", "down"]
+SILENT_SECONDS: Final = 5.0
+"""An actor sends a heartbeat every two seconds."""
+GAVE_UP_SECONDS: Final = 600.0
+"""For so long it is told that a supervisor gave up, after it was started again."""
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One thing that is wrong."""
+
+    subject: str
+    """An actor, a service, a file."""
+    text: str
+    down: bool = False
+    """The agent does not do its work because of it; else only a part of it."""
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.text}"
+
+
+class Health(msgspec.Struct, frozen=True):
+    """The answer of `supervise status`."""
+
+    state: Verdict
+    reasons: list[Reason]
+
+
+def decide(tree: Tree, stopped: Collection[int] = (), others: Iterable[Reason] = ()) -> Health:
+    """What the facts amount to. `stopped`: pids of processes that a signal has stopped. `others`: what the application
+    knows. Without a reason it is ready; a reason that is `down` makes it down."""
+    reasons = [*of_tree(tree, stopped), *others]
+    if any(reason.down for reason in reasons):
+        return Health("down", reasons)
+    return Health("degraded" if reasons else "ready", reasons)
+
+
+def of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reason]:
+    """What the fork server knows to be wrong."""
+    if tree.state in ("starting", "stopping"):
+        yield Reason("agent", f"it is {tree.state}")
+    told = [reason for actor in tree.actors for reason in _of_actor(actor, stopped)]
+    yield from told
+    if tree.state == "degraded" and not told:
+        yield Reason("agent", "a part of it is not in service: see `supervise tree`")
+    if tree.abandoned:
+        yield Reason("agent", f"{tree.abandoned} processes do not end on SIGKILL: they wait in the kernel")
+    for trouble in tree.troubles:
+        yield of_trouble(trouble)
+
+
+def of_trouble(trouble: Trouble) -> Reason:
+    """An outside service that does not answer."""
+    return Reason(trouble.service, f"{trouble.text}, for {duration(trouble.seconds)}")
+
+
+def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
+    down = actor.name == ROOT
+    last = f", last incident: {actor.last_incident}" if actor.last_incident else ""
+    if actor.state == "down":
+        what = "its supervisor waits before it starts it again, or has given up" if last else "it was not started yet"
+        return [Reason(actor.name, f"down{last}; {what}", down)]
+    if actor.state != "running":
+        return [Reason(actor.name, f"{actor.state} for {duration(actor.uptime)}{last}", down)]
+    if actor.pid in stopped:
+        text = f"stopped by a signal; its supervisor replaces it, or `kill -CONT {actor.pid}`"
+        return [Reason(actor.name, text, down)]
+    if actor.kind != "program" and actor.heartbeat_age > SILENT_SECONDS:
+        text = f"hangs: no heartbeat for {duration(actor.heartbeat_age)}; its supervisor replaces it"
+        return [Reason(actor.name, text, down)]
+    if actor.kind == "supervisor" and actor.last_incident.startswith("exit") and actor.incident_age < GAVE_UP_SECONDS:
+        text = f"gave up {duration(actor.incident_age)} ago, and was started again with all below it"
+        return [Reason(actor.name, text)]
+    return []

@@ -1,0 +1,141 @@
+"""What `supervise status` says beyond the tree."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.agent.status import Certificate, Facts, certificates, others, read, reasons, unreachable
+from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz
+from actors.pod_config.messages import POD_CONFIG, Sources, SourceState
+from supervision.cli.command import NO_ANSWER, CommandError, Context, Where
+from supervision.protocol import ActorState, Tree, Trouble
+from tests.support.apiserver.authority import Authority
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def said(**facts: Any) -> list[str]:
+    return [str(reason) for reason in reasons(Facts(now=NOW, **facts))]
+
+
+def test_without_anything_wrong_there_is_no_reason() -> None:
+    good = Certificate("serving certificate", "/c.pem", NOW - 10 * DAY, NOW + 355 * DAY)
+    sources = Sources([SourceState("file", "/p", True, 2)], ready=True)
+    assert said(sources=sources, certificates=(good,)) == []
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "text"),
+    [
+        (-360, 5, "/c.pem ends on 2026-05-06 00:00 UTC, and no other has taken its place"),
+        (-360, -1, "/c.pem expired on 2026-04-30 00:00 UTC"),
+        (1, 9, "/c.pem is valid from 2026-05-02 00:00 UTC only: is the clock right?"),
+        (-29, 3, "/c.pem ends on 2026-05-04 00:00 UTC, and no other has taken its place"),
+        (-360, 8, ""),
+        (-1, 1, ""),
+    ],
+)
+def test_a_certificate_is_near_its_end_in_its_last_week_and_its_last_tenth(begin: int, end: int, text: str) -> None:
+    found = said(certificates=(Certificate("client certificate", "/c.pem", NOW + begin * DAY, NOW + end * DAY),))
+    assert found == ([f"client certificate: {text}"] if text else [])
+
+
+def test_manifests_that_were_refused_and_pods_that_were_set_aside_are_told() -> None:
+    states = [SourceState("file", "/p", True, 1, ["a.yaml: wrong"]), SourceState("api", "", False, 0)]
+    assert said(sources=Sources(states, ready=False)) == [
+        "pod: a.yaml: wrong",
+        "pods of api: not read yet; until then no pod is removed",
+    ]
+
+
+def test_settings_that_wait_for_a_restart_are_named() -> None:
+    assert said(waiting=("port", "address")) == [
+        "configuration: port, address changed: restart the agent, pods keep running"
+    ]
+
+
+def test_a_runtime_that_is_away_is_told_once() -> None:
+    assert said(runtime="gone") == ["container runtime: gone"]
+    assert said(runtime="gone", runtime_told=True) == []
+
+
+def test_the_socket_of_the_runtime_is_tried(tmp_path: Path) -> None:
+    path = f"{tmp_path}/r.sock"
+    assert unreachable(f"unix://{path}") == f"unix://{path} cannot be reached: No such file or directory"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(path)
+        assert "Connection refused" in unreachable(f"unix://{path}")
+        listener.listen()
+        assert unreachable(f"unix://{path}") == ""
+    assert unreachable("managed") == ""
+
+
+def test_certificates_are_those_of_the_running_agent(tmp_path: Path) -> None:
+    pem = Authority(tmp_path / "ca").client("system:node:n1", "system:nodes", seconds=30 * 86_400)[0]
+    (tmp_path / "pki").mkdir()
+    for name in ("kubelet.crt", "kubelet-client-current.pem", "kubelet-server-current.pem"):
+        (tmp_path / "pki" / name).write_bytes(pem.read_bytes())
+
+    def names(given: tuple[str, ...] = (), **flags: str) -> list[str]:
+        flagz = Flagz({name.replace("_", "-"): value for name, value in flags.items()}, given, {}, "v")
+        return [Path(one.path).name for one in certificates(flagz, str(tmp_path))]
+
+    assert names(cert_dir="/elsewhere") == ["kubelet.crt"]
+    assert names(kubeconfig="/k", rotate_server_certificates="true") == [
+        "kubelet-server-current.pem",
+        "kubelet-client-current.pem",
+    ]
+    assert names(("cert-dir",), cert_dir="/elsewhere") == []
+    assert names(tls_cert_file=str(pem)) == [pem.name]
+    found = read("serving certificate", str(pem))
+    assert found.begin is not None
+    assert found.end is not None
+    assert timedelta(days=29) < found.end - found.begin < timedelta(days=31)
+    (tmp_path / "bad.pem").write_text("nothing")
+    assert read("serving certificate", f"{tmp_path}/bad.pem").error == "it holds no certificate in PEM"
+
+
+class _Asked(Context):
+    """Answers for some actors."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        arguments = argparse.Namespace(root_dir="/none", run_dir="", output="text", timeout=1.0)
+        super().__init__(arguments, lambda _: Where(Path("/none"), Path("/none/incidents")))
+        self.answers, self.asked = answers, list[str]()
+
+    def ask(self, question: Any, reply: Any, name: str = "") -> Any:
+        self.asked.append(name)
+        if name not in self.answers:
+            raise CommandError(NO_ANSWER, f"{name} does not answer")
+        return self.answers[name]
+
+
+def tree(*actors: ActorState, troubles: tuple[Trouble, ...] = ()) -> Tree:
+    return Tree(pid=1, uptime=60.0, state="ready", actors=list(actors), troubles=list(troubles))
+
+
+FLAGZ = Flagz({"container-runtime-endpoint": "unix:///none/r.sock"}, (), {}, "v", waiting=("port",))
+
+
+def test_a_running_agent_is_asked() -> None:
+    context = _Asked({POD_CONFIG: Sources([], ready=True), CONFIG_CONTROLLER: FLAGZ})
+    subjects = [reason.subject for reason in others(context, tree())]
+    assert subjects == ["container runtime", "configuration"]
+    told = tree(troubles=(Trouble("container runtime", "does not answer", 20.0, "pleg"),))
+    assert [reason.subject for reason in others(context, told)] == ["configuration"]
+
+
+def test_an_actor_that_does_not_answer_is_told_unless_the_tree_says_so_already() -> None:
+    context = _Asked({CONFIG_CONTROLLER: Flagz({}, (), {}, "v")})
+    assert [str(reason) for reason in others(context, tree())] == ["agent: pod_config does not answer"]
+    hung = ActorState(name=POD_CONFIG, parent="root", kind="actor", state="running", heartbeat_age=30.0)
+    context.asked.clear()
+    assert list(others(context, tree(hung))) == []
+    assert context.asked == [CONFIG_CONTROLLER]

@@ -1,0 +1,130 @@
+"""What `supervise status` makes of the facts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from supervision.cli.command import NO_ANSWER, CommandError, Context, Where
+from supervision.cli.health import Health, Reason, decide
+from supervision.cli.status import run, stopped_by_signal
+from supervision.protocol import ActorState, Tree, Trouble
+
+
+def actor(name: str, **changes: object) -> ActorState:
+    fields: dict[str, object] = {"parent": "root", "kind": "actor", "state": "running", "pid": 7}
+    return ActorState(name=name, **(fields | changes))  # type: ignore[arg-type]
+
+
+def tree(*actors: ActorState, **changes: object) -> Tree:
+    fields: dict[str, object] = {"pid": 1, "uptime": 60.0, "state": "ready"}
+    return Tree(actors=list(actors), **(fields | changes))  # type: ignore[arg-type]
+
+
+def said(health: Health) -> tuple[str, list[str]]:
+    return health.state, [str(reason) for reason in health.reasons]
+
+
+def test_an_agent_whose_actors_are_all_in_service_is_ready() -> None:
+    assert decide(tree(actor("pleg", heartbeat_age=2.0))) == Health("ready", [])
+
+
+def test_an_actor_that_was_replaced_is_no_reason() -> None:
+    assert decide(tree(actor("pleg", last_incident="signal 3s ago", incident_age=3.0, restarts=1))).state == "ready"
+
+
+CASES = [
+    (actor("pleg", state="down", pid=0, last_incident="hang 3s ago"), "down, last incident: hang 3s ago; its superv"),
+    (actor("pleg", state="down", pid=0), "down; it was not started yet"),
+    (actor("pleg", state="starting", uptime=4.0), "starting for 4.0s"),
+    (actor("pleg", heartbeat_age=9.0), "hangs: no heartbeat for 9.0s; its supervisor replaces it"),
+    (actor("pleg", pid=42), "stopped by a signal; its supervisor replaces it, or `kill -CONT 42`"),
+    (
+        actor("pleg", kind="supervisor", last_incident="exit 30s ago", incident_age=30.0),
+        "gave up 30s ago, and was started again with all below it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("ill", "text"), CASES)
+def test_one_actor_that_is_not_well_makes_it_degraded(ill: ActorState, text: str) -> None:
+    state, reasons = said(decide(tree(actor("prober"), ill), stopped={42}))
+    assert (state, len(reasons)) == ("degraded", 1)
+    assert reasons[0].startswith(f"pleg: {text}")
+
+
+def test_without_the_root_supervisor_it_is_down() -> None:
+    assert decide(tree(actor("root", pid=42)), stopped={42}).state == "down"
+    assert decide(tree(actor("root", heartbeat_age=9.0))).state == "down"
+
+
+def test_a_program_has_no_heartbeat() -> None:
+    assert decide(tree(actor("containerd", kind="program", heartbeat_age=1e6))).state == "ready"
+
+
+@pytest.mark.parametrize("state", ["starting", "stopping"])
+def test_an_agent_that_starts_or_stops_says_so(state: str) -> None:
+    assert said(decide(tree(actor("pleg"), state=state))) == ("degraded", [f"agent: it is {state}"])
+
+
+def test_a_degraded_tree_is_never_ready() -> None:
+    assert said(decide(tree(actor("pleg"), state="degraded")))[0] == "degraded"
+
+
+def test_what_an_actor_waits_for_and_what_the_application_knows_are_reasons() -> None:
+    troubles = [Trouble("port 10250", "Address already in use", 70.0, "node_server")]
+    found = decide(tree(troubles=troubles), (), [Reason("manifest", "a.yaml: wrong")])
+    assert said(found) == ("degraded", ["port 10250: Address already in use, for 1m10s", "manifest: a.yaml: wrong"])
+    assert decide(tree(), (), [Reason("certificate", "expired", down=True)]).state == "down"
+
+
+def test_processes_that_do_not_end_are_told() -> None:
+    assert "2 processes do not end on SIGKILL" in said(decide(tree(abandoned=2)))[1][0]
+
+
+def test_who_is_stopped_is_read_from_the_kernel(tmp_path: Path) -> None:
+    for pid, state in ((1, "S"), (2, "T"), (3, "t")):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "stat").write_text(f"{pid} (a) b) {state} 1 1")
+    actors = [actor(str(pid), pid=pid) for pid in (0, 1, 2, 3, 4)]
+    assert stopped_by_signal(actors, tmp_path) == {2, 3}
+
+
+class _Asked(Context):
+    def __init__(self, answer: Tree | CommandError, output: str) -> None:
+        arguments = argparse.Namespace(root_dir="/r", run_dir="", output=output, timeout=1.0)
+        super().__init__(arguments, lambda _: Where(Path("/none"), Path("/none/incidents")))
+        self._answer = answer
+
+    def tree(self) -> Tree:
+        if isinstance(self._answer, CommandError):
+            raise self._answer
+        return self._answer
+
+
+WRONG = Reason("manifest", "a.yaml: wrong")
+DOWN = Reason("container runtime", "gone", down=True)
+
+
+@pytest.mark.parametrize(
+    ("others", "state", "code"), [([], "ready", 0), ([WRONG], "degraded", 1), ([WRONG, DOWN], "down", 3)]
+)
+def test_headline_json_and_exit_code_agree(
+    others: list[Reason], state: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(_Asked(tree(actor("pleg")), "text"), lambda context, tree: others) == code
+    headline, *lines = capsys.readouterr().out.splitlines()
+    assert headline.startswith(f"{state}: 1 of 1 actors in service")
+    assert lines == [f"  {reason}" for reason in others]
+    assert run(_Asked(tree(actor("pleg")), "json"), lambda context, tree: others) == code
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["state"] == state
+    assert [(one["subject"], one["text"]) for one in shown["reasons"]] == [(one.subject, one.text) for one in others]
+
+
+def test_an_agent_that_does_not_answer_is_down(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_Asked(CommandError(NO_ANSWER, "the fork server does not answer"), "text")) == NO_ANSWER
+    assert capsys.readouterr().out == "down: the fork server does not answer\n"
