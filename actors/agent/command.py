@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import shlex
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 _INSPECTION = ("pods", "describe", "events")
 """Commands of `actors.agent.inspection`."""
+_ALONE = ("-h", "--help", "--version")
+"""Options that need no command."""
+_LIST = ": `supervise` lists the commands, each of which takes --help"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -52,14 +56,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words:
         parser.print_help()
         return 0
-    if words[0] not in commands and not words[0].startswith("-"):
-        from supervision.suggestions import did_you_mean
-
-        hint = did_you_mean(words[0], commands) or ": `supervise` lists the commands"
-        sys.stderr.write(f"supervise: there is no command {words[0]}{hint}\n")
+    if words[0] not in (*commands, *_ALONE):
+        sys.stderr.write(f"supervise: {_misspelt(words, commands)}\n")
         return 2
     arguments = parser.parse_args(words)
     return int(arguments.execute(arguments))
+
+
+def _misspelt(words: Sequence[str], commands: Sequence[str]) -> str:
+    """What is wrong with the first word, and what may be meant."""
+    from supervision.suggestions import did_you_mean
+
+    first = words[0]
+    if not first.startswith("-"):
+        return f"there is no command {first}{did_you_mean(first, commands) or _LIST}"
+    if command := next((word for word in words if word in commands), ""):
+        rest = shlex.join(word for word in words if word != command)
+        return f"options follow the command: `supervise {command} {rest}`"
+    return f"{first} is no option of supervise itself{did_you_mean(first, _ALONE) or _LIST}"
 
 
 def _start(words: list[str], program: str) -> int:

@@ -17,12 +17,13 @@ from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED, ConfigErrors
 from actors.shared.config.loading import load
+from actors.shared.config.paths import default_root_dir
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, json_text
 from supervision.cli.register import CommandSettings, command_parser
 from supervision.protocol import Tree
 
 from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks
-from .finding import Finding, Level, failure, ok, unknown, warning
+from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
 
 _SIGNS: Final = {Level.OK: "ok", Level.WARNING: "WARN", Level.FAILURE: "FAIL", Level.UNKNOWN: "????"}
 
@@ -41,7 +42,9 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
 def run(context: Context) -> int:
     """0: no failure, 1: one or more."""
     found: list[Finding] = []
-    for finding in findings(context):
+    root_dir = context.arguments.root_dir
+    for each in findings(context):
+        finding = each if root_dir == default_root_dir() else for_agent(each, root_dir)
         found.append(finding)
         if not context.json and (finding.level is not Level.OK or context.arguments.all):
             _print(text(finding))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from enum import StrEnum
+from typing import Final
 
 import msgspec
+
+_COMMANDS: Final = re.compile(r"\bsupervise (?!start\b|config explain\b)[^;`()]*[^;`()\s]")
+"""Those in a remedy that ask one agent: `start` names its directory, `config explain` asks none."""
 
 
 class Level(StrEnum):
@@ -42,3 +48,9 @@ def failure(subject: str, text: str, remedy: str) -> Finding:
 
 def unknown(subject: str, text: str) -> Finding:
     return Finding(subject, Level.UNKNOWN, text)
+
+
+def for_agent(finding: Finding, root_dir: str) -> Finding:
+    """The same; each command of its remedy names the agent in `root_dir`, which is not the default one."""
+    option = f"--root-dir {shlex.quote(root_dir)}"
+    return msgspec.structs.replace(finding, remedy=_COMMANDS.sub(lambda found: f"{found[0]} {option}", finding.remedy))

@@ -38,6 +38,16 @@ def test_a_command_that_is_misspelt_gets_a_hint() -> None:
     assert "`supervise` lists the commands" in supervise("qqqqqq").stderr
 
 
+def test_an_option_in_place_of_a_command_gets_a_hint() -> None:
+    done = supervise("--foo")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("supervise: --foo is no option of supervise itself: `supervise` lists the commands")
+    assert "did you mean --version?" in supervise("--verson").stderr
+    done = supervise("--root-dir=/a b", "status", "-o", "json")
+    assert done.returncode == 2
+    assert done.stderr == "supervise: options follow the command: `supervise status '--root-dir=/a b' -o json`\n"
+
+
 def test_the_version_is_shown() -> None:
     done = supervise("--version")
     assert done.returncode == 0

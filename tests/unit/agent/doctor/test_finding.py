@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.agent.doctor.command import run
+from actors.agent.doctor.finding import for_agent, warning
+from supervision.cli.command import Context, Where
+
+
+@pytest.mark.parametrize(
+    ("remedy", "named"),
+    [
+        ("supervise status; supervise incidents", "supervise status --root-dir /r; supervise incidents --root-dir /r"),
+        ("wait, then: supervise incidents pleg --full", "wait, then: supervise incidents pleg --full --root-dir /r"),
+        ("supervise describe pod a/b", "supervise describe pod a/b --root-dir /r"),
+        ("sudo supervise doctor", "sudo supervise doctor --root-dir /r"),
+        ("supervise start --root-dir /r", "supervise start --root-dir /r"),
+        ("supervise config explain FIELD", "supervise config explain FIELD"),
+        ("swapoff -a", "swapoff -a"),
+        ("", ""),
+    ],
+)
+def test_remedies_name_the_directory_of_another_agent_than_the_default_one(remedy: str, named: str) -> None:
+    assert for_agent(warning("agent", "x", remedy), "/r") == warning("agent", "x", named)
+
+
+def test_a_directory_with_a_space_is_quoted() -> None:
+    assert for_agent(warning("a", "x", "supervise tree"), "/a b").remedy == "supervise tree --root-dir '/a b'"
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_the_doctor_names_the_directory_that_it_was_given(
+    given: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [warning("manifests", "not read yet", "supervise logs pod_config")]
+    monkeypatch.setattr("actors.agent.doctor.command.findings", lambda context: iter(found))
+    monkeypatch.setenv("TROUPELET_ROOT_DIR", "/elsewhere" if given else str(tmp_path))
+    arguments = argparse.Namespace(root_dir=str(tmp_path), run_dir="", output="json", timeout=1.0, all=False)
+    assert run(Context(arguments, lambda _: Where(tmp_path, tmp_path / "incidents"))) == 0
+    (shown,) = json.loads(capsys.readouterr().out)
+    option = f" --root-dir {tmp_path}" if given else ""
+    assert shown["remedy"] == f"supervise logs pod_config{option}"
