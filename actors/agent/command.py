@@ -117,6 +117,10 @@ def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpars
         _with_flags(subcommands.add_parser(name, help=text, add_help=False), name, with_flags)
     settings = CommandSettings(_where, _tree, _root_dir(), _policy_file(), _status_reasons)
     register(subcommands, settings)
+    if not words or words[0] == "logs":
+        from actors.agent.pod_logs import extend
+
+        extend(subcommands.choices["logs"], settings)
     if not words or words[0] in ("doctor", "-h", "--help"):
         from actors.agent.doctor.command import register as register_doctor
 

@@ -1,0 +1,143 @@
+"""`supervise logs POD`: the log of a container of a pod of this node, read from its file; beside the logs of actors."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from actors.config_controller.messages import CONFIG_CONTROLLER, Configz, GetConfigz
+from actors.http_servers.container_logs.log_file import LogFile, find_log
+from actors.http_servers.container_logs.opening import LogUnavailable, open_log
+from actors.http_servers.container_logs.query import LogQuery
+from actors.http_servers.container_logs.reader import read_log
+from actors.http_servers.serving.refused import Refused
+from actors.shared.kube.codec import ObjectError, decode
+from actors.shared.kube.pod import Pod, PodStatus
+from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
+from supervision.cli import logs as actor_logs
+from supervision.cli.command import OK, REFUSED, CommandError, Context, execute, json_text
+from supervision.cli.register import CommandSettings, count
+
+from .inspection.node_pods import NoSuchPod, find
+
+_SINCE: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
+_TEXT: Final = "the log of one actor, of a supervisor and all below it, or of a pod"
+_NAMES: Final = "The name is an actor's, a supervisor's or a pod's: an actor's name wins, unless --pod is given."
+
+
+def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
+    """Let `logs` of actors read those of pods, too."""
+    parser.description = f"{_TEXT[0].upper()}{_TEXT[1:]}. {_NAMES}"
+    of_pods = parser.add_argument_group("of pods")
+    of_pods.add_argument("--pod", action="store_true", help="the name is a pod's: NAME, NAMESPACE/NAME or UID")
+    of_pods.add_argument("-c", "--container", default="", help="which container (default: the only one)")
+    of_pods.add_argument("--previous", action="store_true", help="of the instance before the last restart")
+    of_pods.add_argument("--since", type=since, default=0.0, metavar="5m", help="only younger lines: 90s, 5m, 1h30m")
+    of_pods.add_argument("--tail", type=count, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines")
+    parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
+
+
+def since(text: str) -> float:
+    """Seconds of `90s`, `5m`, `1h30m`, for argparse."""
+    found = _SINCE.fullmatch(text)
+    if not text or found is None:
+        raise argparse.ArgumentTypeError(f"{text} is no duration as 90s, 5m or 1h30m")
+    hours, minutes, seconds = (int(number or 0) for number in found.groups())
+    return float(hours * 3600 + minutes * 60 + seconds)
+
+
+def run(context: Context) -> int:
+    """The log of an actor or of a pod."""
+    arguments = context.arguments
+    only_pods = arguments.container or arguments.previous or arguments.since
+    if not (arguments.pod or (arguments.actor and _is_no_actor(context))):
+        if only_pods:
+            raise CommandError(REFUSED, "-c, --previous and --since are for logs of pods: `supervise logs --pod NAME`")
+        return actor_logs.run(context)
+    return _of_pod(context)
+
+
+def _is_no_actor(context: Context) -> bool:
+    """Whether the name is no actor's. Raises CommandError: no agent runs."""
+    if context.arguments.file or context.arguments.level is not None:
+        return False
+    name: str = context.arguments.actor
+    return not any(one.name == name or one.name.endswith(f"/{name}") for one in context.tree().actors)
+
+
+def _of_pod(context: Context) -> int:
+    arguments = context.arguments
+    pod, status = find_pod(context)
+    container = arguments.container or only_container(pod)
+    try:
+        log = find_log(pod, status, container, previous=arguments.previous)
+    except Refused as error:
+        raise CommandError(REFUSED, str(error)) from None
+    query = LogQuery(
+        follow=arguments.follow and not context.json,
+        previous=arguments.previous,
+        tail_lines=arguments.lines or None,
+        since_ns=int((time.time() - arguments.since) * 1e9) if arguments.since else 0,
+    )
+    try:
+        asyncio.run(_show(context, logs_dir(context), log, query))
+    except LogUnavailable as error:
+        raise CommandError(REFUSED, f"the log of {container} cannot be read: {error}") from None
+    return OK
+
+
+async def _show(context: Context, directory: str, log: LogFile, query: LogQuery) -> None:
+    async def running() -> bool:
+        try:
+            return log.runs_in(find_pod(context)[1])
+        except CommandError:
+            return True  # the status manager is being replaced: the log goes on
+
+    read = bytearray()
+    async for block in read_log(lambda: open_log(directory, log.path, log.container_id), query, running):
+        if context.json:
+            read += block
+        else:
+            sys.stdout.write(block.decode(errors="replace"))
+            sys.stdout.flush()
+    if context.json:
+        sys.stdout.write(json_text(read.decode(errors="replace").splitlines()) + "\n")
+
+
+def find_pod(context: Context) -> tuple[Pod, PodStatus]:
+    """The pod of that name on this node. Raises CommandError."""
+    answer = context.ask(GetPods(), Pods, name=STATUS_MANAGER)
+    pods: list[dict[str, Any]] = msgspec.json.decode(answer.data)["items"]
+    try:
+        found = find(pods, context.arguments.actor)
+        encoded = msgspec.json.encode(found)
+        return decode(encoded, Pod), decode(msgspec.json.encode(found.get("status") or {}), PodStatus)
+    except NoSuchPod as error:
+        hint = "" if context.arguments.pod else "; nor an actor of that name"
+        raise CommandError(REFUSED, f"{error}{hint}") from None
+    except ObjectError as error:
+        raise CommandError(REFUSED, str(error)) from None
+
+
+def only_container(pod: Pod) -> str:
+    """The one that is meant without -c. Raises CommandError."""
+    if chosen := pod.metadata.annotations.get(_DEFAULT_CONTAINER, ""):
+        return chosen
+    names: Sequence[str] = [container.name for container in pod.spec.containers]
+    if len(names) == 1:
+        return names[0]
+    raise CommandError(REFUSED, f"pod {pod.metadata.name} has the containers {', '.join(names)}: choose with -c")
+
+
+def logs_dir(context: Context) -> str:
+    """podLogsDir of the running agent. Raises CommandError."""
+    answer = context.ask(GetConfigz(), Configz, name=CONFIG_CONTROLLER)
+    return str(msgspec.json.decode(answer.body)["kubeletconfig"]["podLogsDir"])

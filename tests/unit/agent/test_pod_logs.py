@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.agent.command import _parser
+from actors.agent.pod_logs import run, since
+from actors.config_controller.messages import Configz
+from actors.status_manager.messages import Pods
+from supervision.cli.command import OK, REFUSED, CommandError, Context, Where
+from supervision.protocol import ActorState, Tree
+
+
+def line(seconds_ago: float, text: str) -> str:
+    moment = datetime.fromtimestamp(time.time() - seconds_ago, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S.%fZ} stdout F {text}\n"
+
+
+class _Asked(Context):
+    """An agent with an actor `pleg` and some pods."""
+
+    def __init__(self, directory: Path, pods: list[dict[str, Any]], *words: str) -> None:
+        super().__init__(
+            _parser(["logs"])[0].parse_args(["logs", *words]), lambda _: Where(directory, directory / "incidents")
+        )
+        self.log = directory / "agent.log"
+        self._pods, self._directory = pods, directory
+
+    def ask(self, question: Any, reply: Any, name: str = "") -> Any:
+        if reply is Pods:
+            return Pods(json.dumps({"items": self._pods}).encode())
+        if reply is Configz:
+            return Configz(json.dumps({"kubeletconfig": {"podLogsDir": str(self._directory)}}).encode())
+        actor = ActorState(name="pleg", parent="root", kind="actor", state="running")
+        return Tree(pid=1, uptime=1.0, state="ready", actors=[actor], log_file=str(self.log))
+
+
+def pod(name: str, *containers: str, restarts: int = 1) -> dict[str, Any]:
+    statuses = [
+        {
+            "name": one,
+            "ready": True,
+            "image": "x",
+            "imageID": "",
+            "containerID": f"containerd://{one}",
+            "restartCount": restarts,
+            "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}},
+            "lastState": {"terminated": {"containerID": "containerd://old", "exitCode": 1}},
+        }
+        for one in containers
+    ]
+    return {
+        "metadata": {"name": name, "namespace": "shop", "uid": f"uid-{name}"},
+        "spec": {"containers": [{"name": one, "image": "x"} for one in containers]},
+        "status": {"containerStatuses": statuses},
+    }
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    for name, containers in (("web", ("main",)), ("two", ("a", "b")), ("pleg", ("main",))):
+        for container in containers:
+            folder = tmp_path / f"shop_{name}_uid-{name}" / container
+            folder.mkdir(parents=True)
+            (folder / "0.log").write_text(line(900, f"{container} of {name} before"))
+            (folder / "1.log").write_text(line(600, f"{container} of {name} early") + line(5, f"{container} of {name}"))
+    (tmp_path / "agent.log").write_text('I1120 20:07:50.000000    1234 a.py:1] "of the actor" logger="pleg"\n')
+    return tmp_path
+
+
+def shown(node: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    pods = [pod("web", "main"), pod("two", "a", "b"), pod("pleg", "main")]
+    assert run(_Asked(node, pods, *words)) == OK
+    return capsys.readouterr().out
+
+
+def refusal(node: Path, *words: str) -> str:
+    with pytest.raises(CommandError) as caught:
+        run(_Asked(node, [pod("web", "main"), pod("two", "a", "b")], *words))
+    assert caught.value.code == REFUSED
+    return str(caught.value)
+
+
+def test_the_log_of_the_only_container_is_shown(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(node, capsys, "web") == "main of web early\nmain of web\n"
+    assert shown(node, capsys, "shop/web", "--tail", "1") == "main of web\n"
+    assert shown(node, capsys, "web", "--since", "1m") == "main of web\n"
+    assert shown(node, capsys, "web", "--previous") == "main of web before\n"
+    assert json.loads(shown(node, capsys, "web", "-o", "json")) == ["main of web early", "main of web"]
+
+
+def test_of_several_containers_one_is_chosen(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(node, capsys, "two", "-c", "b", "-n", "1") == "b of two\n"
+    assert refusal(node, "two") == "pod two has the containers a, b: choose with -c"
+    assert refusal(node, "two", "-c", "z") == 'container "z" not found in pod "two"'
+
+
+def test_the_name_of_an_actor_wins_unless_a_pod_is_asked_for(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "of the actor" in shown(node, capsys, "pleg")
+    assert shown(node, capsys, "--pod", "pleg", "--tail", "1") == "main of pleg\n"
+    assert "of the actor" in shown(node, capsys)
+
+
+def test_what_is_neither_pod_nor_actor_is_refused(node: Path) -> None:
+    text = refusal(node, "wev")
+    assert "there is no pod wev on this node, did you mean web?" in text
+    assert "nor an actor of that name" in text
+    assert "for logs of pods" in refusal(node, "pleg", "--since", "5m")
+
+
+def test_a_log_that_is_gone_is_refused(node: Path) -> None:
+    (node / "shop_web_uid-web" / "main" / "1.log").unlink()
+    assert "the log of main cannot be read" in refusal(node, "web")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2h", 7200)])
+def test_since_is_a_duration(text: str, seconds: float) -> None:
+    assert since(text) == seconds
+
+
+def test_another_text_is_no_duration(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        _parser(["logs"])[0].parse_args(["logs", "web", "--since", "soon"])
+    assert "soon is no duration as 90s, 5m or 1h30m" in capsys.readouterr().err
+
+
+def test_help_says_whose_name_wins(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        _parser(["logs"])[0].parse_args(["logs", "--help"])
+    assert "an actor's name wins, unless --pod is given" in " ".join(capsys.readouterr().out.split())
