@@ -31,11 +31,13 @@ def register(subcommands: Any, whole_parser: Callable[[], argparse.ArgumentParse
         folder = Path(arguments.directory)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            for name, text in pages(whole_parser()).items():
+            written = pages(whole_parser())
+            for name, text in written.items():
                 (folder / f"{name}.{SECTION}").write_text(text)
         except OSError as error:
             sys.stderr.write(f"supervise: {folder} cannot be written: {error.strerror}\n")
             return REFUSED
+        sys.stdout.write(f"{len(written)} manual pages in {folder}\n")
         return OK
 
     parser.set_defaults(execute=execute)

@@ -96,7 +96,11 @@ class Node:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`supervise` with these words, for this agent."""
-        place = [] if words[0] in ("policy", "config", "manifest", "demo", "run-once") else [f"--root-dir={self.root}"]
+        place = (
+            []
+            if words[0] in ("policy", "config", "manifest", "demo", "run-once", "man")
+            else [f"--root-dir={self.root}"]
+        )
         given = [word for word in words if not word.startswith("--root-dir")]
         process = subprocess.Popen(
             [*SUPERVISE, *given, *place], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -120,8 +124,10 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
         made.stop()
 
 
-def as_tested(words: list[str]) -> list[str]:
-    """The documented `supervise` command as it can be tried: start is judged."""
+def as_tested(words: list[str], directory: Path) -> list[str]:
+    """The documented `supervise` command as it can be tried: start is judged, and manual pages go into the directory."""
+    if words[0] == "man":
+        return ["man", str(directory / "man8")]
     if words[0] == "run-once" and "--help" not in words:
         return ["config", "check", *(word for word in words[1:] if "timeout" not in word), "--fail-cgroupv1=false"]
     if words[0] != "start":
@@ -155,7 +161,7 @@ def test_every_command_of_a_document_does_what_it_says(document: str, node: Node
             continue
         assert program in ("supervise", ".venv/bin/supervise"), command
         node.start()
-        done = node.run(*as_tested(words))
+        done = node.run(*as_tested(words, node.root))
         assert done.returncode == (words[0] in FINDS_FAULTS), f"{document}: {command}: {done.stdout}"
         assert words[0] == "logs" or done.stdout.strip(), f"{command} says nothing"
 
