@@ -37,7 +37,7 @@ def test_the_page_of_the_start_has_every_flag(pages) -> None:
 
 
 def test_exit_codes_keep_their_lines_and_subcommands_have_theirs(pages) -> None:
-    assert "\n    3  no agent runs there\n" in shown(pages["supervise-status"])
+    assert "\n    3  no agent runs there; `status`: or it is down\n" in shown(pages["supervise-status"])
     assert "supervise policy check" in shown(pages["supervise-policy"])
     assert "--timeout=SECONDS" in shown(pages["supervise-run-once"])
 
