@@ -125,7 +125,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
 
 
 def as_tested(words: list[str], directory: Path) -> list[str]:
-    """The documented `supervise` command as it can be tried: start is judged, and manual pages go into the directory."""
+    """The documented `supervise` command as it can be tried: start is judged, manual pages go into the directory."""
     if words[0] == "man":
         return ["man", str(directory / "man8")]
     if words[0] == "run-once" and "--help" not in words:
