@@ -1,7 +1,7 @@
-"""The certificate manager: keeps the node's certificates, and tells their users when one has changed.
+"""The certificate manager: manages the node's certificates, and notifies their users of changes.
 
-The serving pair is the operator's, self-signed, or (serverTLSBootstrap) signed by the cluster; the client certificate
-comes with the kubeconfig, or by bootstrap, and is rotated. Standalone there is no client certificate.
+The serving pair is the operator's, self-signed, or (serverTLSBootstrap) signed by the cluster. The client certificate
+comes from the kubeconfig or from the bootstrap, and is rotated. A standalone node has no client certificate.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from .signed_serving import SignedServing
 
 CHECK_SECONDS = 10.0
-"""How often the files are looked at, as in the reference."""
+"""How often the files are checked, as in the reference."""
 CHECK_PAIR_SECONDS = 24 * 3600.0
-"""How often an unchanged pair is checked again: a self-signed one is renewed before it ends."""
+"""How often an unchanged pair is checked again: a self-signed one is renewed before it expires."""
 VERSIONS = 1_000_000
 SERVERS = (NODE_SERVER,)
 SERVER_TTL = "kubelet_certificate_manager_server_ttl_seconds"
 
 
 class CertManager(Actor):
-    """Crash-only: everything is in the files, and at the API server."""
+    """Crash-only: all state is in files and in the API server."""
 
     def __init__(self, wall: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class CertManager(Actor):
         self._stamps: tuple[object, ...] = ()
         self._checked = 0.0
         self._client: ClientCertificate | None = None
-        """None: standalone."""
+        """None on a standalone node."""
         self._signed: SignedServing | None = None
         self._local: LocalServing | None = None
 
@@ -61,7 +61,7 @@ class CertManager(Actor):
         self.every(CHECK_SECONDS, self._look)
 
     def _join(self) -> None:
-        """The parts that only a node of a cluster needs: not imported otherwise."""
+        """Create the parts that only a node of a cluster needs; their modules are imported here only."""
         from .client_certificate import ClientCertificate
 
         client = self._client = ClientCertificate(self, self.agent, self._clocks, self._access_changed)
@@ -112,7 +112,7 @@ class CertManager(Actor):
 
     # -- serving ----------------------------------------------------------------------------------------------------
     async def _look_at_local(self, local: LocalServing) -> None:
-        """See whether a file has changed, keep or make the pair, and tell the servers."""
+        """Check whether a file has changed, check or create the pair, and notify the servers."""
         now = time.monotonic()
         settled = self._version or local.failed
         if settled and self._stamp() == self._stamps and now - self._checked < CHECK_PAIR_SECONDS:
@@ -124,7 +124,7 @@ class CertManager(Actor):
             self._stamps = self._stamp()
 
     def _see_files(self) -> None:
-        """The pair is usable: tell the servers, unless they know these files."""
+        """Notify the servers of the usable pair, unless they already have these files."""
         before, self._stamps = self._stamps, self._stamp()
         if self._version and before == self._stamps:
             return
@@ -140,7 +140,7 @@ class CertManager(Actor):
         return ServingCertificate(cert_file, key_file, ca, self._version)
 
     def _stamp(self) -> tuple[object, ...]:
-        """Of the files that are followed: the operator's, unless a gate is off, and all of ours."""
+        """The stamps of the watched files: the agent's own, and the operator's unless a gate is off."""
         current, agent = self._current(), self.agent
         files: tuple[str, ...] = ()
         if agent.gate("ReloadKubeletServerCertificateFile") or not agent.serving_cert_given:

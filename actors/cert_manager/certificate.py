@@ -1,7 +1,7 @@
-"""What is in a certificate (RFC 5280), as far as its life depends on it: validity, subject, alternative names. Pure.
+"""Reads the validity, subject and alternative names of a certificate (RFC 5280). Pure.
 
-Read here and not with the cryptography library, so that the actor can look at files every few seconds without its
-10 MB. Nothing is believed on the strength of it: who is let in is decided in the handshake.
+It does not use the cryptography library, so that the actor can check files every few seconds without its 10 MB. No
+access depends on it: the TLS handshake authenticates the peers.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Certificate(msgspec.Struct, frozen=True):
 
 
 class BadCertificate(ValueError):
-    """No certificate is there, or it cannot be read."""
+    """There is no certificate, or it cannot be read."""
 
 
 def read(pem: bytes) -> Certificate:
@@ -65,9 +65,9 @@ def blocks(pem: bytes) -> Iterator[tuple[str, bytes]]:
     """(label, DER) of each PEM block (RFC 7468). Raises BadCertificate for one that is not base64."""
     if len(pem) > MAX_BYTES:
         raise BadCertificate(f"more than {MAX_BYTES >> 20} MiB")
-    for found in _BLOCK.finditer(pem):
+    for block in _BLOCK.finditer(pem):
         try:
-            yield found[1].decode(), base64.b64decode(b"".join(found[2].split()), validate=True)
+            yield block[1].decode(), base64.b64decode(b"".join(block[2].split()), validate=True)
         except (binascii.Error, ValueError):
             raise BadCertificate("a PEM block is not base64") from None
 

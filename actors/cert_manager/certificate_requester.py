@@ -1,4 +1,4 @@
-"""Has one certificate signed, attempt by attempt, until it is installed."""
+"""Requests one certificate, attempt by attempt, until it is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from supervision.actor import Actor, Timer
 
 from .clocks import Clocks
 from .request_attempt import AttemptFailed, Pending, RequestAttempts, RequestTemplate
-from .request_retries import Failures, Trouble, Waiting, useful_pause
+from .request_retries import FailureKind, Failures, PendingReports, useful_pause
 
 Template = Callable[[], "RequestTemplate | None"]
 Installed = Callable[[], Awaitable[None]]
@@ -19,8 +19,8 @@ Failed = Callable[[], None]
 
 
 class CertificateRequester:
-    """`template` says what is to be requested now, None for nothing; it is called before each attempt. `installed` is
-    called after each success, `failed` after each failure. `title` names the certificate in the log."""
+    """`template` returns the certificate to request now, None for none; it is called before each attempt. `installed`
+    is called after each success, `failed` after each failure. `title` names the certificate in the log."""
 
     def __init__(
         self, actor: Actor, title: str, template: Template, installed: Installed, failed: Failed, clocks: Clocks
@@ -29,13 +29,13 @@ class CertificateRequester:
         self._template, self._installed, self._failed = template, installed, failed
         self._attempts = RequestAttempts(actor)
         self._current: RequestTemplate | None = None
-        """What the attempt or the pause under way is for."""
+        """The template of the current attempt or pause."""
         self._task: asyncio.Task[Any] | None = None
         self._timer: Timer | None = None
-        self._failures, self._waiting, self._reported = Failures(), Waiting(), ""
+        self._failures, self._pending_reports, self._reported = Failures(), PendingReports(), ""
 
     def wake(self) -> None:
-        """Something may be to be requested. An attempt or a pause for the same goes on; one for another is dropped."""
+        """Check what to request. An attempt or pause for the same template continues; one for another is dropped."""
         template = self._template()
         if template != self._current:
             self._drop()
@@ -44,7 +44,7 @@ class CertificateRequester:
             self._task = self._actor.start_task(self._run(template), self._title)
 
     def retry_now(self) -> None:
-        """Something has changed that may help: end the pause."""
+        """End the pause, because a change may let the next attempt succeed."""
         self._end_pause()
         self.wake()
 
@@ -74,12 +74,12 @@ class CertificateRequester:
         if pending is not None:
             return self._after_pending(pending)
         self._actor.log.info("%s: signed and installed, %s", self._title, template.store.current_path)
-        self._waiting, self._reported = Waiting(), ""
+        self._pending_reports, self._reported = PendingReports(), ""
         await self._installed()
         return self._after_success(template)
 
     def _after_failure(self, failed: AttemptFailed) -> float:
-        self._failures = self._failures.after(failed.trouble)
+        self._failures = self._failures.after(failed.kind)
         pause = self._failures.pause(random.random, failed.retry_after)
         if failed.text != self._reported:
             self._actor.log.error("%s: %s; the next attempt is in %.0f s", self._title, failed.text, pause)
@@ -88,19 +88,19 @@ class CertificateRequester:
         return pause
 
     def _after_pending(self, pending: Pending) -> float:
-        self._waiting, report = self._waiting.again(self._clocks.monotonic(), new=pending.new)
+        self._pending_reports, report = self._pending_reports.after_attempt(self._clocks.monotonic(), new=pending.new)
         if report:
             write = self._actor.log.info if report == "info" else self._actor.log.warning
             text = "%s: request %s is pending; to approve it: kubectl certificate approve %s"
             write(text, self._title, pending.name, pending.name)
-        return self._waiting.pause
+        return self._pending_reports.pause
 
     def _after_success(self, template: RequestTemplate) -> float:
-        """0 when the certificate is what was wanted; else a pause, as the next one may be no better."""
+        """0 when the certificate needs no rotation; else a pause, because the next one may be due at once, too."""
         if self._template() is None:
             self._failures = Failures()
             return 0.0
-        self._failures = self._failures.after(Trouble.REFUSED)
+        self._failures = self._failures.after(FailureKind.REFUSED)
         left = template.store.seconds_left(self._clocks.wall())
         pause = useful_pause(self._failures.pause(random.random), left)
         self._actor.log.warning(

@@ -1,7 +1,7 @@
-"""The store of signed pairs: <prefix>-<time>.pem, certificate and key in one file, and a link, <prefix>-current.pem.
+"""The store of signed pairs: <prefix>-<time>.pem has certificate and key, <prefix>-current.pem links to one of them.
 
-The layout is the reference's: either agent can use the files of the other. A file is written whole or not at all, and
-the link is replaced by rename: a reader finds a pair at any moment.
+The layout is the reference's, so that either agent can use the files of the other. Files are written completely or not
+at all, and the link is replaced by rename, so that a reader always finds a pair.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from supervision.state_file import write_private
 from .certificate import BadCertificate, Certificate, read
 from .file_stamp import file_stamp
 
-KEPT: Final = 3
-"""How many files stay, the current one among them; older ones are removed."""
+KEPT_FILES: Final = 3
+"""How many files stay, including the current one; older ones are removed."""
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -57,9 +57,9 @@ class Store(msgspec.Struct, frozen=True):
         return pair.certificate.not_after - now if pair is not None else -1.0
 
     def repaired(self, now: float) -> Pair | None:
-        """The current pair. If it is unusable or has ended, the link is set to the newest pair that is neither.
+        """The current pair. If it is unusable or expired, the link is set to the newest pair that is valid.
 
-        None: there is none. Raises OSError when the link cannot be set.
+        None without any pair. Raises OSError when the link cannot be set.
         """
         pair = _pair_or_none(self.current_path)
         if pair is not None and now <= pair.certificate.not_after:
@@ -87,8 +87,8 @@ class Store(msgspec.Struct, frozen=True):
         temporary.replace(link)
 
 
-class Followed:
-    """A store that is looked at every few seconds, and read when its link or file has changed."""
+class WatchedStore:
+    """A store that is checked every few seconds, and read only when its link or file has changed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -96,27 +96,27 @@ class Followed:
         self._pair: Pair | None = None
 
     def pair(self, now: float) -> Pair | None:
-        """As Store.repaired. Raises OSError."""
-        known, stamp = self._pair, file_stamp(self._store.current_path)
-        if known is not None and stamp == self._stamp and now <= known.certificate.not_after:
-            return known
+        """The current pair, as of Store.repaired. Raises OSError."""
+        pair, stamp = self._pair, file_stamp(self._store.current_path)
+        if pair is not None and stamp == self._stamp and now <= pair.certificate.not_after:
+            return pair
         self._pair = self._store.repaired(now)
         self._stamp = file_stamp(self._store.current_path)
         return self._pair
 
 
 def install(directory: str, prefix: str, certificate: bytes) -> None:
-    """Put a certificate (PEM) and the key of its request in the store, and make them current.
+    """Put a certificate (PEM) and the key of its request into the store, and make them the current pair.
 
-    Run in a disposable process. Raises OSError, BadCertificate when the key is not that of the certificate.
+    Run in a disposable process. Raises OSError; BadCertificate when key and certificate do not match.
     """
     store = Store(directory, prefix)
     _put(store, certificate, read_bounded(store.key_path))
     os.unlink(store.key_path)
 
 
-def keep_given(directory: str, prefix: str, config: str) -> None:
-    """Put the pair that is in the kubeconfig in the store, and make it current.
+def store_kubeconfig_pair(directory: str, prefix: str, config: str) -> None:
+    """Put the pair of the kubeconfig into the store, and make it the current pair.
 
     Run in a disposable process. Raises OSError, KubeconfigError, BadCertificate.
     """
@@ -126,7 +126,7 @@ def keep_given(directory: str, prefix: str, config: str) -> None:
 
 
 def _put(store: Store, certificate: bytes, key: bytes) -> None:
-    """Write both to a new file and make it current. Raises OSError, BadCertificate."""
+    """Write both to a new file and make it the current pair. Raises OSError, BadCertificate."""
     directory, prefix = store.directory, store.prefix
     name = f"{prefix}-{time.strftime('%Y-%m-%d-%H-%M-%S', time.gmtime())}.pem"
     path = f"{directory}/{name}"
@@ -139,7 +139,7 @@ def _put(store: Store, certificate: bytes, key: bytes) -> None:
         trial.unlink(missing_ok=True)
     store._point_to(name)
     _sync(directory)
-    for old in store._files()[KEPT:]:
+    for old in store._files()[KEPT_FILES:]:
         if os.path.realpath(store.current_path) != os.path.realpath(old):
             os.unlink(old)
 
@@ -160,14 +160,14 @@ def load_pair(cert_file: str, key_file: str) -> Pair:
     return Pair(cert_file, key_file, certificate)
 
 
-def look_at_pair(cert_file: str, key_file: str) -> dict[str, Any]:
-    """The fields of Certificate, for the caller of a disposable process. Raises OSError, BadCertificate."""
-    found: dict[str, Any] = msgspec.to_builtins(load_pair(cert_file, key_file).certificate)
-    return found
+def read_pair(cert_file: str, key_file: str) -> dict[str, Any]:
+    """The fields of the pair's Certificate. Run in a disposable process. Raises OSError, BadCertificate."""
+    certificate: dict[str, Any] = msgspec.to_builtins(load_pair(cert_file, key_file).certificate)
+    return certificate
 
 
 def _no_password() -> str:
-    """OpenSSL would ask at the terminal."""
+    """Refuse encrypted keys: OpenSSL would otherwise prompt at the terminal."""
     raise ValueError("the key is encrypted")
 
 

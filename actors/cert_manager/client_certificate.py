@@ -1,4 +1,4 @@
-"""The node's client certificate: bootstrapped, rotated, and its clients told. client_plan.py decides."""
+"""The node's client certificate: its bootstrap and rotation, as client_plan.py decides, and its clients."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ ERRORS: Final = "kubelet_certificate_manager_client_expiration_renew_errors"
 
 
 class ClientCertificate:
-    """Of an agent with a kubeconfig. `changed` is called when the way to the API server has changed."""
+    """Exists on nodes with a kubeconfig. `changed` is called when the access to the API server has changed."""
 
     def __init__(self, actor: Actor, agent: Agent, clocks: Clocks, changed: Callable[[], None]) -> None:
         self._actor, self._agent, self._clocks, self._changed = actor, agent, clocks, changed
         self._files = ClientFiles(agent)
         self._state = ClientState()
         self._settling = asyncio.Lock()
-        self._kept: tuple[object, ...] = ()
-        """Stamps of the kubeconfig whose pair was put in the store, or could not be."""
+        self._stored_stamps: tuple[object, ...] = ()
+        """Stamps of the kubeconfig whose pair was last put into the store, successfully or not."""
         self._credentials = ClientCredentials(actor, agent.kubeconfig)
         self._report = ClientReport(actor.log, agent)
         title = "client certificate"
@@ -43,12 +43,12 @@ class ClientCertificate:
 
     @property
     def access(self) -> Access | None:
-        """How the API server is reached now."""
+        """The current access to the API server."""
         return self._state.access
 
-    # -- looking --------------------------------------------------------------------------------------------------
+    # -- checking --------------------------------------------------------------------------------------------------
     async def look(self) -> None:
-        """See the state of the files and act on it. Cheap when nothing has changed."""
+        """Read the state of the files and act on it. Cheap when nothing has changed."""
         before = self._state.action
         await self._settle()
         if self._state.action is not before:
@@ -56,7 +56,7 @@ class ClientCertificate:
         self._requester.wake()
 
     async def _settle(self) -> None:
-        """Also after each certificate that is installed. No request follows then: it might not be the last one."""
+        """Act on the state of the files, without a new request. Called after each installed certificate, too."""
         async with self._settling:  # a kubeconfig takes a moment to load
             await self._settle_now()
 
@@ -65,17 +65,17 @@ class ClientCertificate:
         self._state = await self._files.state(now)
         if self._state.action is Action.WRITE and await self._write_kubeconfig(self._state.bootstrap):
             self._state = await self._files.state(now)
-        if self._state.to_keep and self._state.stamps != self._kept:
-            await self._keep_pair()
+        if self._state.needs_storing and self._state.stamps != self._stored_stamps:
+            await self._store_pair()
         self._report.problem(problem_of(self._state, self._agent))
         if self._credentials.publish(self._state):
             self._changed()
         self._report.validity(self._state.certificate, self._clocks.wall())
         self.measure()
 
-    # -- doing ----------------------------------------------------------------------------------------------------
+    # -- acting ----------------------------------------------------------------------------------------------------
     async def _write_kubeconfig(self, access: Access | None) -> bool:
-        """Write a kubeconfig that names the store's pair. Whether it was written."""
+        """Write a kubeconfig that names the store's pair. False when it cannot be written."""
         if access is None:
             return False
         path = self._files.store.current_path
@@ -88,19 +88,19 @@ class ClientCertificate:
         self._actor.log.info("wrote %s, which names %s", self._agent.kubeconfig, path)
         return True
 
-    async def _keep_pair(self) -> None:
-        """Put the kubeconfig's own pair in the store. A failure loses nothing: the kubeconfig has it."""
-        self._kept = self._state.stamps
+    async def _store_pair(self) -> None:
+        """Put the kubeconfig's own pair into the store. A failure loses nothing: the kubeconfig still has the pair."""
+        self._stored_stamps = self._state.stamps
         store = self._files.store
         arguments = {"directory": store.directory, "prefix": store.prefix, "config": self._agent.kubeconfig}
         try:
-            await self._actor.disposable(f"{STORE}:keep_given", arguments, deadline=WORK_SECONDS)
+            await self._actor.disposable(f"{STORE}:store_kubeconfig_pair", arguments, deadline=WORK_SECONDS)
         except DisposableError as error:
-            text = "the certificate and key of %s are not put in %s: %s"
+            text = "cannot put the certificate and key of %s into %s: %s"
             self._actor.log.warning(text, self._agent.kubeconfig, store.directory, error)
 
     def _template(self) -> RequestTemplate | None:
-        """What is to be requested of the API server now."""
+        """The certificate to request now; None for none."""
         access = self._state.bootstrap if self._state.action is Action.BOOTSTRAP else self._rotating_access()
         if access is None:
             return None
@@ -114,15 +114,15 @@ class ClientCertificate:
         )
 
     def _rotating_access(self) -> Access | None:
-        """The credentials in use, while their certificate is due for rotation."""
-        certificate, wanted = self._state.certificate, self._agent.config.rotateCertificates
-        due = to_rotate(certificate, self._agent.node_name, self._clocks.wall(), wanted=wanted)
+        """The current credentials, if their certificate is due for rotation."""
+        certificate, enabled = self._state.certificate, self._agent.config.rotateCertificates
+        due = to_rotate(certificate, self._agent.node_name, self._clocks.wall(), enabled=enabled)
         return self._state.access if due else None
 
     def _count_error(self) -> None:
         self._actor.metrics.count(ERRORS)
 
-    # -- telling --------------------------------------------------------------------------------------------------
+    # -- notifying -------------------------------------------------------------------------------------------------
     def greet(self, name: ActorName) -> None:
         """An actor has started."""
         self._credentials.greet(name)

@@ -1,4 +1,4 @@
-"""Tells the API server's clients which credentials to use, when these have changed."""
+"""Sends the actors that use the API server their credentials when these change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLIENTS: Final = (KUBE_CLIENT, HEARTBEAT_CLIENT, EVENT_CLIENT)
 
 
 class ClientCredentials:
-    """What the clients were told last."""
+    """The credentials that were last sent to the clients."""
 
     def __init__(self, actor: Actor, kubeconfig: str) -> None:
         self._actor, self._kubeconfig = actor, kubeconfig
@@ -23,7 +23,7 @@ class ClientCredentials:
         self._message: CredentialsChanged | None = None
 
     def publish(self, state: ClientState) -> bool:
-        """Whether the credentials are others than before."""
+        """Send the credentials if they have changed; returns whether they have."""
         if state.access is None:
             return False
         fingerprint = state.certificate.fingerprint if state.certificate is not None else ""
@@ -39,6 +39,6 @@ class ClientCredentials:
         return True
 
     def greet(self, name: ActorName) -> None:
-        """An actor has started: a client is told the credentials again."""
+        """Send the credentials to a client that has started."""
         if name in CLIENTS and self._message is not None:
             self._actor.tell(name, self._message)

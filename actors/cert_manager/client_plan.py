@@ -1,8 +1,8 @@
 """The next action for the node's client certificate, by the state of the files. Pure: one table.
 
 The rules are the reference's (kubernetes.io, "TLS bootstrapping"): a kubeconfig that works wins; one that does not is
-replaced by means of the bootstrap kubeconfig, if there is one. Two rules are our own: a kubeconfig with other means
-than a certificate is left to the operator, and a usable pair in the store is used before another one is requested.
+replaced with the bootstrap credentials, if there are any. Two rules are this agent's own: a kubeconfig with credentials
+other than a certificate is left to the operator, and a usable pair in the store is used before a new one is requested.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class Config(StrEnum):
     BROKEN = "broken"
     """It cannot be read, or it names a certificate that is missing or cannot be read."""
     ENDED = "ended"
-    """Its certificate has ended."""
+    """Its certificate has expired."""
     GOOD = "good"
-    """Its certificate has not ended."""
+    """Its certificate has not expired."""
     OTHER = "other"
-    """It has a token, a plugin, ... and no certificate."""
+    """It has other credentials (a token, a plugin, ...) and no certificate."""
 
 
 class Bootstrap(StrEnum):
     """The state of the bootstrap kubeconfig."""
 
     ABSENT = "absent"
-    """Not given, or not there (kubeadm removes it after the join)."""
+    """Not given, or missing (kubeadm removes it after the join)."""
     BROKEN = "broken"
     USABLE = "usable"
 
@@ -51,41 +51,41 @@ class Action(StrEnum):
     BOOTSTRAP = "bootstrap"
     """Request a certificate with the bootstrap credentials."""
     ENDED = "ended"
-    """The certificate has ended and there is no other. Use it: the server decides whether it still accepts it."""
+    """Use the expired certificate, because there is no other: the server decides whether it accepts it."""
     WAIT = "wait"
-    """Wait until somebody provides a file."""
+    """Wait until an operator provides a file."""
 
 
-class Facts(msgspec.Struct, frozen=True):
+class ClientFacts(msgspec.Struct, frozen=True):
     config: Config
     bootstrap: Bootstrap
     stored: bool
-    """There is a pair of this node in the store, and it has not ended."""
+    """The store has a pair of this node that has not expired."""
     newer: bool = False
-    """The store's certificate ends later than the kubeconfig's."""
+    """The store's certificate expires later than the kubeconfig's."""
     fresh: bool = False
     """The kubeconfig was written a moment ago, and may not be complete yet."""
 
 
-def decide(facts: Facts) -> Action:
-    """The rows, first match wins."""
+def decide(facts: ClientFacts) -> Action:
+    """The action for these facts; the first match counts."""
     match facts:
-        case Facts(config=Config.OTHER):
+        case ClientFacts(config=Config.OTHER):
             return Action.USE
-        case Facts(config=Config.GOOD):
+        case ClientFacts(config=Config.GOOD):
             return Action.ADOPT if facts.stored and facts.newer else Action.USE
-        case Facts(config=Config.BROKEN, fresh=True):
+        case ClientFacts(config=Config.BROKEN, fresh=True):
             return Action.WAIT
-        case Facts(bootstrap=Bootstrap.USABLE):
+        case ClientFacts(bootstrap=Bootstrap.USABLE):
             return Action.WRITE if facts.stored else Action.BOOTSTRAP
-        case Facts(config=Config.ENDED):
+        case ClientFacts(config=Config.ENDED):
             return Action.ADOPT if facts.stored else Action.ENDED
         case _:
             return Action.WAIT
 
 
 def node_user(node_name: str) -> str:
-    """The user that a node is (API documentation, "Using Node Authorization")."""
+    """The user name of a node (API documentation, "Using Node Authorization")."""
     return f"system:node:{node_name}"
 
 
@@ -93,16 +93,16 @@ def is_of_node(certificate: Certificate, node_name: str) -> bool:
     return certificate.common_name == node_user(node_name) and ORGANIZATION in certificate.organizations
 
 
-def to_rotate(certificate: Certificate | None, node_name: str, now: float, *, wanted: bool) -> bool:
-    """Whether the certificate in use is due for rotation, by its own credentials."""
-    if certificate is None or not wanted or not is_of_node(certificate, node_name):
+def to_rotate(certificate: Certificate | None, node_name: str, now: float, *, enabled: bool) -> bool:
+    """Whether the certificate in use must be rotated now. `enabled`: rotateCertificates."""
+    if certificate is None or not enabled or not is_of_node(certificate, node_name):
         return False
     return is_due(certificate, now)
 
 
-def to_keep(facts: Facts, certificate: Certificate | None, node_name: str) -> bool:
-    """Whether the kubeconfig's pair is put in a store that has none, as in the reference: kubeadm looks for it there,
-    and names it in the kubeconfig of a new control plane."""
+def needs_storing(facts: ClientFacts, certificate: Certificate | None, node_name: str) -> bool:
+    """Whether to put the kubeconfig's pair into an empty store, as the reference does: kubeadm looks for it there, and
+    names it in the kubeconfig of a new control plane."""
     good = facts.config is Config.GOOD and not facts.stored
     return good and certificate is not None and is_of_node(certificate, node_name)
 

@@ -1,4 +1,4 @@
-"""What is logged of the client certificate: problems once, and its validity when that changes."""
+"""Logs the client certificate: each problem once, and its validity when that changes."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def problem_of(state: ClientState, agent: Agent) -> str | None:
         return None if state.fresh else text
     if state.action is Action.ENDED and state.certificate is not None:
         return (
-            f"the client certificate of {agent.kubeconfig} ended at {_time(state.certificate.not_after)}, and "
-            f"{state.bootstrap_problem}: put a kubeconfig with a new one there"
+            f"the client certificate of {agent.kubeconfig} expired at {_time(state.certificate.not_after)}, and "
+            f"{state.bootstrap_problem}: replace it with a kubeconfig that has a valid certificate"
         )
     return "" if state.action in (Action.USE, Action.ADOPT) else None
 
 
 class _Validity(msgspec.Struct, frozen=True):
-    """What was logged of a certificate last."""
+    """The validity that was last logged."""
 
     fingerprint: str = ""
     due: bool = False
 
 
 class ClientReport:
-    """Logs what has changed since it was logged last."""
+    """Logs changes only."""
 
     def __init__(self, log: logging.Logger, agent: Agent) -> None:
         self._log, self._agent = log, agent
@@ -46,7 +46,7 @@ class ClientReport:
         self._validity = _Validity()
 
     def problem(self, text: str | None) -> None:
-        """None changes nothing; '' is the end of the problem."""
+        """Log a new problem. '': the problem is gone; None: nothing is known yet."""
         if text is None:
             return
         if text and text != self._problem:
@@ -54,7 +54,7 @@ class ClientReport:
         self._problem = text
 
     def validity(self, certificate: Certificate | None, now: float) -> None:
-        """Until when the certificate is valid: when it is first used, and when it is due for rotation."""
+        """Log the validity of the certificate when it is first used, and again when it is due for rotation."""
         if certificate is None:
             return
         validity = _Validity(certificate.fingerprint, is_due(certificate, now))
@@ -66,7 +66,9 @@ class ClientReport:
             text = "client certificate of %s, valid until %s, rotated from %s"
             self._log.info(text, user, end, _time(due_at(certificate)))
         elif validity.due:
-            self._log.warning("client certificate of %s ends at %s, and is not rotated (rotateCertificates)", user, end)
+            self._log.warning(
+                "client certificate of %s expires at %s, and is not rotated (rotateCertificates)", user, end
+            )
         else:
             self._log.info("client certificate of %s, valid until %s, not rotated", user, end)
 

@@ -1,4 +1,4 @@
-"""The state of the client certificate's files: both kubeconfigs and the store, and what follows from them."""
+"""The state of the client certificate's files (both kubeconfigs and the store), and the action for it."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from actors.shared.api.access import Access, loaded_at_start
 from actors.shared.config.agent import Agent
 
 from .certificate import Certificate
-from .certificate_store import Followed, Pair, Store
-from .client_kubeconfig import ConfigFile, Reading
-from .client_plan import Action, Bootstrap, Config, Facts, config_of, decide, is_of_node, to_keep
+from .certificate_store import Pair, Store, WatchedStore
+from .client_kubeconfig import KubeconfigFile, KubeconfigState
+from .client_plan import Action, Bootstrap, ClientFacts, Config, config_of, decide, is_of_node, needs_storing
 from .rotation import ended
 
 
 class ClientState(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found, and what is to be done."""
+    """The state of the files, and the action for it."""
 
     action: Action = Action.WAIT
     access: Access | None = None
-    """How the API server is reached now."""
+    """The current access to the API server."""
     certificate: Certificate | None = None
-    """The one in use."""
+    """The certificate in use."""
     bootstrap: Access | None = None
     stamps: tuple[object, ...] = ()
-    """Of the kubeconfig's files: another value when one has changed."""
+    """The stamps of the kubeconfig's files; they change when a file does."""
     fresh: bool = False
     """The kubeconfig was written a moment ago."""
-    to_keep: bool = False
-    """The kubeconfig's own pair is to be put in the store."""
+    needs_storing: bool = False
+    """The kubeconfig's own pair must be put into the store."""
     config_problem: str = ""
     bootstrap_problem: str = ""
     store_problem: str = ""
@@ -41,16 +41,16 @@ class ClientFiles:
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
-        self._config = ConfigFile(agent.kubeconfig, loaded_at_start(agent.access))
-        self._bootstrap = ConfigFile(agent.bootstrap_kubeconfig)
+        self._config = KubeconfigFile(agent.kubeconfig, loaded_at_start(agent.access))
+        self._bootstrap = KubeconfigFile(agent.bootstrap_kubeconfig)
         self.store = Store(agent.cert_dir, "kubelet-client")
-        self._followed = Followed(self.store)
+        self._watched_store = WatchedStore(self.store)
 
     async def state(self, now: float) -> ClientState:
-        """As the files are now. `now`: seconds since 1970."""
+        """Read the files. `now`: seconds since 1970."""
         pair, store_problem = self._stored(now)
         config, bootstrap = await self._config.read(), await self._bootstrap.read()
-        facts = Facts(
+        facts = ClientFacts(
             config=_config(config, now),
             bootstrap=_bootstrap(bootstrap),
             stored=pair is not None,
@@ -66,16 +66,16 @@ class ClientFiles:
             bootstrap=bootstrap.access,
             stamps=self._config.stamps,
             fresh=facts.fresh,
-            to_keep=self._to_keep(facts, config.certificate),
-            config_problem=config.problem or f"{self._agent.kubeconfig} (--kubeconfig) is not there",
+            needs_storing=self._needs_storing(facts, config.certificate),
+            config_problem=config.problem or f"{self._agent.kubeconfig} (--kubeconfig) does not exist",
             bootstrap_problem=self._bootstrap_problem(bootstrap),
             store_problem=store_problem,
         )
 
     def _stored(self, now: float) -> tuple[Pair | None, str]:
-        """The store's pair, if it is of this node and has not ended, and why the store cannot be read."""
+        """The store's pair, if it belongs to this node and has not expired; and the store's problem."""
         try:
-            pair = self._followed.pair(now)
+            pair = self._watched_store.pair(now)
         except OSError as error:
             return None, f"{self.store.current_path}: {error}"
         if pair is None or ended(pair.certificate, now) or not is_of_node(pair.certificate, self._agent.node_name):
@@ -83,37 +83,37 @@ class ClientFiles:
         return pair, ""
 
     def _is_newer(self, pair: Pair | None, certificate: Certificate | None) -> bool:
-        """Whether the pair ends later than the kubeconfig's certificate. Another user's is there on purpose."""
+        """Whether the pair expires later than the kubeconfig's certificate. A certificate of another user stays."""
         if pair is None or certificate is None or not is_of_node(certificate, self._agent.node_name):
             return False
         return pair.certificate.not_after > certificate.not_after
 
-    def _to_keep(self, facts: Facts, certificate: Certificate | None) -> bool:
+    def _needs_storing(self, facts: ClientFacts, certificate: Certificate | None) -> bool:
         rotates = self._agent.config.rotateCertificates and not os.path.lexists(self.store.current_path)
-        return rotates and to_keep(facts, certificate, self._agent.node_name)
+        return rotates and needs_storing(facts, certificate, self._agent.node_name)
 
-    def _bootstrap_problem(self, read: Reading) -> str:
+    def _bootstrap_problem(self, kubeconfig: KubeconfigState) -> str:
         path = self._agent.bootstrap_kubeconfig
         if not path:
             return "there is no --bootstrap-kubeconfig"
-        return read.problem or f"{path} (--bootstrap-kubeconfig) is not there"
+        return kubeconfig.problem or f"{path} (--bootstrap-kubeconfig) does not exist"
 
 
-def _config(read: Reading, now: float) -> Config:
-    if read.absent:
+def _config(kubeconfig: KubeconfigState, now: float) -> Config:
+    if kubeconfig.absent:
         return Config.ABSENT
-    return Config.BROKEN if read.access is None else config_of(read.certificate, now)
+    return Config.BROKEN if kubeconfig.access is None else config_of(kubeconfig.certificate, now)
 
 
-def _bootstrap(read: Reading) -> Bootstrap:
-    if read.absent:
+def _bootstrap(kubeconfig: KubeconfigState) -> Bootstrap:
+    if kubeconfig.absent:
         return Bootstrap.ABSENT
-    return Bootstrap.BROKEN if read.access is None else Bootstrap.USABLE
+    return Bootstrap.BROKEN if kubeconfig.access is None else Bootstrap.USABLE
 
 
-def _in_use(action: Action, read: Reading, pair: Pair | None) -> tuple[Access | None, Certificate | None]:
+def _in_use(action: Action, kubeconfig: KubeconfigState, pair: Pair | None) -> tuple[Access | None, Certificate | None]:
     if action in (Action.USE, Action.ENDED):
-        return read.access, read.certificate
-    if action is Action.ADOPT and read.access is not None and pair is not None:
-        return read.access.with_certificate(pair.cert_file), pair.certificate
+        return kubeconfig.access, kubeconfig.certificate
+    if action is Action.ADOPT and kubeconfig.access is not None and pair is not None:
+        return kubeconfig.access.with_certificate(pair.cert_file), pair.certificate
     return None, None

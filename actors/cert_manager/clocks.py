@@ -1,4 +1,4 @@
-"""The clocks that the parts of the certificate manager go by."""
+"""The clocks of the certificate manager."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ class Clocks(msgspec.Struct, frozen=True):
     """Both in seconds."""
 
     wall: Callable[[], float] = time.time
-    """Since 1970: what the validity of certificates is measured by."""
+    """Since 1970; for the validity of certificates."""
     monotonic: Callable[[], float] = time.monotonic

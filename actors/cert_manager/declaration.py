@@ -1,4 +1,4 @@
-"""What the certificate manager is to the rest of the agent."""
+"""The declaration of the certificate manager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stamp of a file, by which a change of it is noticed."""
+"""The stamp of a file, which shows a change of it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 
 
 def file_stamp(path: str) -> object:
-    """Changes when the file does: inode, size, time. None when it is not there."""
+    """Inode, size and time of the file, which change when it does. None when it is missing."""
     try:
-        found = os.stat(path) if path else None
+        status = os.stat(path) if path else None
     except OSError:
         return None
-    return found and (found.st_ino, found.st_size, found.st_mtime_ns)
+    return status and (status.st_ino, status.st_size, status.st_mtime_ns)

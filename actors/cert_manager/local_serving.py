@@ -1,4 +1,4 @@
-"""A serving pair that the cluster does not sign: the operator's files, or a self-signed pair."""
+"""The serving pair of a node whose cluster does not sign one: the operator's files, or a self-signed pair."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORK_SECONDS: Final = 20.0
 
 
 class LocalServing:
-    """Sees to a usable pair in the files that the configuration names."""
+    """Checks the pair in the configured files, and creates a self-signed one where it may."""
 
     def __init__(self, actor: Actor, agent: Agent, clocks: Clocks) -> None:
         self._actor, self._agent, self._clocks = actor, agent, clocks
@@ -28,42 +28,42 @@ class LocalServing:
         self._problem = ""
 
     async def settle(self) -> bool:
-        """Keep or make the pair. False: there is no usable one, which is logged once, and tried at the next look."""
+        """Check or create the pair. False when none is usable; this is logged once, and retried at the next check."""
         agent, (pair, reason) = self._agent, await self._load()
         names = subject_names(agent.node_name, agent.node_ip, _addresses())
-        verdict = check(pair, given=agent.serving_cert_given, wanted=names, now=self._clocks.wall())
+        verdict = check(pair, given=agent.serving_cert_given, required=names, now=self._clocks.wall())
         if verdict is Verdict.BROKEN:
             return self._fail(f"{self.files[0]}, {self.files[1]}: {reason}")
         if verdict is Verdict.MAKE:
-            order = {"cert_file": self.files[0], "key_file": self.files[1], "host": agent.node_name, "names": names}
+            arguments = {"cert_file": self.files[0], "key_file": self.files[1], "host": agent.node_name, "names": names}
             try:
-                await self._actor.disposable("actors.cert_manager.self_signed:create", order, deadline=WORK_SECONDS)
+                await self._actor.disposable("actors.cert_manager.self_signed:create", arguments, deadline=WORK_SECONDS)
             except DisposableError as error:
-                return self._fail(f"cannot make a serving certificate in {agent.cert_dir}: {error}")
-            self._actor.log.info("made a self-signed serving certificate in %s", agent.cert_dir)
+                return self._fail(f"cannot create a serving certificate in {agent.cert_dir}: {error}")
+            self._actor.log.info("created a self-signed serving certificate in %s", agent.cert_dir)
             pair, reason = await self._load()
         self.certificate, self._problem = pair, ""
         if pair is not None and ended(pair, self._clocks.wall()):
             self._actor.log.warning(
-                "%s: the serving certificate has ended: clients that check it refuse it", self.files[0]
+                "%s: the serving certificate has expired: clients that verify it refuse the connection", self.files[0]
             )
         return True
 
     @property
     def failed(self) -> bool:
-        """There was no usable pair when it was looked for last."""
+        """Whether the last check found no usable pair."""
         return bool(self._problem)
 
     async def _load(self) -> tuple[Certificate | None, str]:
-        """In a disposable process: the memory that OpenSSL takes for a first look at a key would stay in this one."""
-        order = {"cert_file": self.files[0], "key_file": self.files[1]}
+        """Read the pair in a disposable process: the memory of OpenSSL would stay allocated in this one."""
+        arguments = {"cert_file": self.files[0], "key_file": self.files[1]}
         try:
-            found = await self._actor.disposable(
-                "actors.cert_manager.certificate_store:look_at_pair", order, deadline=WORK_SECONDS
+            fields = await self._actor.disposable(
+                "actors.cert_manager.certificate_store:read_pair", arguments, deadline=WORK_SECONDS
             )
         except DisposableError as error:
             return None, error.text
-        return msgspec.convert(found, Certificate), ""
+        return msgspec.convert(fields, Certificate), ""
 
     def _fail(self, text: str) -> bool:
         if text != self._problem:
@@ -73,8 +73,8 @@ class LocalServing:
 
 
 def _addresses() -> list[str]:
-    """Addresses of this host that others may call it by: the one its default route leaves from, per family."""
-    found = []
+    """The addresses of this host that clients may use: the source address of the default route, per family."""
+    addresses = []
     for family, probe in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         # a UDP connect sends nothing; it only makes the kernel choose a source address (documentation prefixes)
         with socket.socket(family, socket.SOCK_DGRAM) as sock:
@@ -82,5 +82,5 @@ def _addresses() -> list[str]:
                 sock.connect((probe, 9))
             except OSError:
                 continue
-            found.append(sock.getsockname()[0])
-    return found
+            addresses.append(sock.getsockname()[0])
+    return addresses

@@ -1,4 +1,4 @@
-"""Messages to the certificate manager, and its answers."""
+"""The messages of the certificate manager."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ServingCertificate(Message, frozen=True):
     cert_file: str
     key_file: str
     client_ca_file: str
-    """'' when there is none: clients cannot authenticate by certificate."""
+    """'' when none is configured: clients cannot authenticate by certificate."""
     version: int
     coalesce: ClassVar[tuple[str, ...]] = ()
 

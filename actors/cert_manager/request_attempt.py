@@ -1,7 +1,7 @@
-"""One attempt to have a certificate signed: a CertificateSigningRequest is sent or found, watched, and its certificate
-installed.
+"""One attempt to get a certificate signed: create or find a CertificateSigningRequest, watch it, and install its
+certificate.
 
-Nothing that matters is only in memory: the key waits in its file, the request at the server under a name that follows
+No state is in memory only: the key waits in its file, the request at the server under a name that follows
 from the key. The next attempt, of this process or of another, goes on from there.
 """
 
@@ -19,8 +19,8 @@ from supervision.actor import Actor, DisposableError
 
 from . import signing_request
 from .certificate_store import Store
-from .request_retries import Trouble
-from .signing_request import Seen, Standing
+from .request_retries import FailureKind
+from .signing_request import RequestState, SigningRequest
 
 if TYPE_CHECKING:
     from actors.shared.api.client import ApiClient
@@ -32,7 +32,7 @@ WATCH_SECONDS: Final = 60.0
 
 
 class RequestTemplate(msgspec.Struct, frozen=True, kw_only=True):
-    """What is requested, and of which server."""
+    """The certificate to request, and the server to request it from."""
 
     store: Store
     signer: str
@@ -42,7 +42,7 @@ class RequestTemplate(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
     """DNS names and addresses, sorted."""
     access: Access
-    """The server, and the credentials to ask with."""
+    """The server, and the credentials for the request."""
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -50,14 +50,14 @@ class Pending(msgspec.Struct, frozen=True):
 
     name: str
     new: bool
-    """It is another request than in the attempt before."""
+    """It is not the request of the previous attempt."""
 
 
 class AttemptFailed(Exception):
-    """No certificate. `retry_after`: seconds that the server asks to be left alone."""
+    """The attempt brought no certificate. `retry_after`: the pause that the server asks for, in seconds."""
 
-    def __init__(self, trouble: Trouble, text: str, retry_after: float = 0.0) -> None:
-        self.trouble, self.text, self.retry_after = trouble, text, retry_after
+    def __init__(self, kind: FailureKind, text: str, retry_after: float = 0.0) -> None:
+        self.kind, self.text, self.retry_after = kind, text, retry_after
         super().__init__(text)
 
 
@@ -71,37 +71,37 @@ class RequestAttempts:
     async def attempt(self, template: RequestTemplate) -> Pending | None:
         """Returns None when the certificate is installed. Raises AttemptFailed."""
         before = self._signed
-        seen, name = await self._submit(template)
-        if seen.standing is Standing.PENDING:
+        request, name = await self._submit(template)
+        if request.state is RequestState.PENDING:
             return Pending(name, new=self._signed is not before)
-        await self._install(template, seen, name)
+        await self._install(template, request, name)
         self._signed = None
         return None
 
-    async def _submit(self, template: RequestTemplate) -> tuple[Seen, str]:
-        """The request's state after it was sent, found or watched, and its name. Raises AttemptFailed."""
+    async def _submit(self, template: RequestTemplate) -> tuple[SigningRequest, str]:
+        """The request after it was created or found, and watched; and its name. Raises AttemptFailed."""
         from actors.shared.api.client import ApiClient
 
         signed = await self._sign(template)
         client = ApiClient(template.access)
         try:
-            seen = await _sent_or_found(client, template, signed)
-            if seen.standing is Standing.PENDING:
-                seen = await _watched(client, signed["name"], seen)
+            request = await _create_or_get(client, template, signed)
+            if request.state is RequestState.PENDING:
+                request = await _watch(client, signed["name"], request)
         except ApiError as error:
-            raise AttemptFailed(*_meaning(error), error.retry_after) from None
+            raise AttemptFailed(*_kind_and_text(error), error.retry_after) from None
         finally:
             await client.close()
-        if seen.standing is Standing.UNKNOWN:
-            text = f"{template.access.server} answered with no CertificateSigningRequest: {seen.text}"
-            raise AttemptFailed(Trouble.ERROR, text)
-        return seen, signed["name"]
+        if request.state is RequestState.UNKNOWN:
+            text = f"{template.access.server} did not answer with a CertificateSigningRequest: {request.text}"
+            raise AttemptFailed(FailureKind.ERROR, text)
+        return request, signed["name"]
 
     async def _sign(self, template: RequestTemplate) -> dict[str, Any]:
         """The request, signed once for a template while its key file is there. Raises AttemptFailed."""
-        kept = self._signed
-        if kept is not None and kept[0] == template and template.store.has_key:
-            return kept[1]
+        cached = self._signed
+        if cached is not None and cached[0] == template and template.store.has_key:
+            return cached[1]
         arguments = {
             "key_file": template.store.key_path,
             "in_use": template.store.current_path,
@@ -111,24 +111,24 @@ class RequestAttempts:
             "group": template.group,
             "names": list(template.names),
         }
-        what = "cannot make a key and its request"
+        what = "cannot create a key and its request"
         signed: dict[str, Any] = await self._disposable("actors.cert_manager.signing_keys:request", arguments, what)
         self._signed = (template, signed)
         return signed
 
-    async def _install(self, template: RequestTemplate, seen: Seen, name: str) -> None:
-        """Raises AttemptFailed for anything but a certificate of our key."""
-        if seen.standing is not Standing.ISSUED:
+    async def _install(self, template: RequestTemplate, request: SigningRequest, name: str) -> None:
+        """Install the certificate. Raises AttemptFailed when the request has none, or one of another key."""
+        if request.state is not RequestState.ISSUED:
             self._discard_key(template)
-            how = "was denied" if seen.standing is Standing.DENIED else "failed"
-            text = f"request {name} {how} ({seen.text or 'no reason given'}); the next one has another key"
-            raise AttemptFailed(Trouble.REFUSED, text)
+            how = "was denied" if request.state is RequestState.DENIED else "failed"
+            text = f"request {name} {how} ({request.text or 'no reason given'}); the next request uses a new key"
+            raise AttemptFailed(FailureKind.REFUSED, text)
         store = template.store
-        arguments = {"directory": store.directory, "prefix": store.prefix, "certificate": seen.certificate}
+        arguments = {"directory": store.directory, "prefix": store.prefix, "certificate": request.certificate}
         try:
             await self._disposable(f"{STORE}:install", arguments, "cannot install the certificate")
         except AttemptFailed as failed:
-            if failed.trouble is Trouble.REFUSED:
+            if failed.kind is FailureKind.REFUSED:
                 self._discard_key(template)
             raise
 
@@ -143,11 +143,11 @@ class RequestAttempts:
             return await self._actor.disposable(function, arguments, deadline=WORK_SECONDS)
         except DisposableError as error:
             bad = error.kind == "BadCertificate"
-            raise AttemptFailed(Trouble.REFUSED if bad else Trouble.ERROR, f"{what}: {error}") from None
+            raise AttemptFailed(FailureKind.REFUSED if bad else FailureKind.ERROR, f"{what}: {error}") from None
 
 
-async def _sent_or_found(client: ApiClient, template: RequestTemplate, signed: dict[str, Any]) -> Seen:
-    """The request at the server: sent now, or there already from an earlier attempt. Raises ApiError."""
+async def _create_or_get(client: ApiClient, template: RequestTemplate, signed: dict[str, Any]) -> SigningRequest:
+    """Create the request, or get it if an earlier attempt created it. Raises ApiError."""
     path = f"{signing_request.PATH}/{signed['name']}"
     try:
         return signing_request.read((await client.call("GET", path)).body)
@@ -160,31 +160,31 @@ async def _sent_or_found(client: ApiClient, template: RequestTemplate, signed: d
         return signing_request.read((await client.call("GET", path)).body)
 
 
-async def _watched(client: ApiClient, name: str, seen: Seen) -> Seen:
+async def _watch(client: ApiClient, name: str, request: SigningRequest) -> SigningRequest:
     """The request's state within WATCH_SECONDS. A watch that fails changes nothing: the next attempt reads again."""
     query = {
         "fieldSelector": f"metadata.name={name}",
-        "resourceVersion": seen.version,
+        "resourceVersion": request.version,
         "timeoutSeconds": str(round(WATCH_SECONDS)),
     }
     try:
         async with aclosing(client.watch(signing_request.PATH, query, quiet=WATCH_SECONDS)) as events:
             async for event in events:
-                seen = signing_request.read(event.object)
-                if seen.standing is not Standing.PENDING or event.type == "DELETED":
+                request = signing_request.read(event.object)
+                if request.state is not RequestState.PENDING or event.type == "DELETED":
                     break
     except ApiError:
         pass
-    return seen
+    return request
 
 
-def _meaning(error: ApiError) -> tuple[Trouble, str]:
-    """The kind of trouble, and a text that says what an administrator can do."""
+def _kind_and_text(error: ApiError) -> tuple[FailureKind, str]:
+    """The kind of failure, and a text with what an administrator can do."""
     if isinstance(error, Unreachable):
-        return Trouble.AWAY, f"the API server is not reached: {error.message}"
+        return FailureKind.AWAY, f"cannot reach the API server: {error.message}"
     hint = ""
     if error.status == 401:
         hint = " (the credentials have expired or were revoked; a new bootstrap token: kubeadm token create)"
     elif error.status == 403:
         hint = " (the user needs create, get and watch of certificatesigningrequests)"
-    return Trouble.ERROR, f"{error}{hint}"
+    return FailureKind.ERROR, f"{error}{hint}"

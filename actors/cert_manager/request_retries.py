@@ -1,4 +1,4 @@
-"""How long to wait between attempts to have a certificate signed. Pure."""
+"""The pauses between attempts to get a certificate signed. Pure."""
 
 from __future__ import annotations
 
@@ -11,77 +11,77 @@ from supervision.backoff import Backoff, BackoffPolicy, Rng
 
 ERRORS: Final = BackoffPolicy(first=2.0, maximum=32.0, jitter=0.0, free=0)
 REFUSALS: Final = BackoffPolicy(first=30.0, maximum=900.0, jitter=0.0, free=0)
-"""After a denial each new request waits longer: they would pile up in front of an administrator."""
+"""After each denial the next request waits longer, so that requests do not pile up for the administrator."""
 JITTER: Final = 0.1
-"""Largest share of a pause that is added at random."""
+"""The largest random share that is added to a pause."""
 AWAY_SECONDS, AWAY_JITTER, AWAY_TRIES = 2.0, 0.2, 27
-"""A server that does not answer is tried every 2 s (and a part at random), for a minute; then as after other errors."""
+"""A server that does not answer is retried every 2 s (plus jitter) for a minute, then as after other errors."""
 SHORTEST_USE_SECONDS: Final = 10.0
 POLL_SECONDS, POLLS, SLOW_POLL_SECONDS = 2.0, 30, 15.0
-"""Between attempts that find the request pending; the longer one after so many."""
+"""Pauses while the request is pending: the short one for so many attempts, then the longer one."""
 REPORT_SECONDS: Final = 15 * 60.0
-"""A request that stays pending is reported again each time, as a warning."""
+"""How often a request that stays pending is reported again, as a warning."""
 
 
-class Trouble(StrEnum):
+class FailureKind(StrEnum):
     """Why an attempt failed."""
 
     AWAY = "away"
     """The server did not answer."""
     ERROR = "error"
-    """It answered with an error, or something failed here."""
+    """The server answered with an error, or an operation of this node failed."""
     REFUSED = "refused"
     """The request was denied, or could not be signed."""
 
 
 class Failures(msgspec.Struct, frozen=True):
-    """What failed since the last success: consecutive failures of one kind, and refusals altogether."""
+    """The failures since the last success: consecutive ones of the last kind, and all refusals."""
 
-    last: Trouble | None = None
+    last: FailureKind | None = None
     consecutive: int = 0
     refused: int = 0
 
-    def after(self, trouble: Trouble) -> Failures:
-        again = self.consecutive + 1 if trouble is self.last else 1
-        return Failures(trouble, again, self.refused + (trouble is Trouble.REFUSED))
+    def after(self, kind: FailureKind) -> Failures:
+        again = self.consecutive + 1 if kind is self.last else 1
+        return Failures(kind, again, self.refused + (kind is FailureKind.REFUSED))
 
     def pause(self, rng: Rng, retry_after: float = 0.0) -> float:
-        """Seconds until the next attempt; not before the server's own `retry_after`, within reason."""
+        """Seconds until the next attempt; at least the server's `retry_after`, up to a limit."""
         return max(self._own_pause(rng), min(retry_after, REFUSALS.maximum))
 
     def _own_pause(self, rng: Rng) -> float:
         if self.last is None:
             return 0.0
-        if self.last is Trouble.AWAY and self.consecutive <= AWAY_TRIES:
+        if self.last is FailureKind.AWAY and self.consecutive <= AWAY_TRIES:
             return AWAY_SECONDS * (1 + AWAY_JITTER * rng())
-        refused = self.last is Trouble.REFUSED
+        refused = self.last is FailureKind.REFUSED
         base = Backoff(self.refused).base(REFUSALS) if refused else Backoff(self.consecutive).base(ERRORS)
         return base * (1 + JITTER * rng())
 
 
-class Waiting(msgspec.Struct, frozen=True):
-    """For how many attempts the present request has been pending, and when that was reported last."""
+class PendingReports(msgspec.Struct, frozen=True):
+    """For how many attempts the current request has been pending, and when this was last reported."""
 
     attempts: int = 0
     reported_at: float = 0.0
 
-    def again(self, now: float, *, new: bool) -> tuple[Waiting, str]:
-        """After one more attempt that found the request pending, and how to report it: `info`, `warning` or ''.
-        `new`: it is another request than before."""
+    def after_attempt(self, now: float, *, new: bool) -> tuple[PendingReports, str]:
+        """The value after one more attempt that found the request pending, and the level to report it at: `info`,
+        `warning` or ''. `new`: the request is a new one."""
         attempts = 1 if new else self.attempts + 1
         if attempts == 1:
-            return Waiting(1, now), "info"
+            return PendingReports(1, now), "info"
         if now - self.reported_at >= REPORT_SECONDS:
-            return Waiting(attempts, now), "warning"
-        return Waiting(attempts, self.reported_at), ""
+            return PendingReports(attempts, now), "warning"
+        return PendingReports(attempts, self.reported_at), ""
 
     @property
     def pause(self) -> float:
-        """Seconds until the next attempt, also where a watch is refused at once."""
+        """Seconds until the next attempt, even if the server refuses the watch."""
         return POLL_SECONDS if self.attempts <= POLLS else SLOW_POLL_SECONDS
 
 
 def useful_pause(pause: float, left: float) -> float:
-    """How long to use a certificate that is due for another from the first, as it lives for too short or a clock is
-    wrong: so long that requests do not flood the cluster, but while half of its life is `left` (seconds)."""
+    """How long to use a certificate that is due for rotation at once, because its life is short or a clock is wrong:
+    long enough not to flood the cluster with requests, but at most half of the seconds that are `left`."""
     return pause if left <= 0 else max(SHORTEST_USE_SECONDS, min(pause, left / 2))

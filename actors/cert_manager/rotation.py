@@ -1,6 +1,6 @@
 """When a certificate is due for rotation. Pure.
 
-The wall clock may jump, so no timer runs until then: the owner asks every few seconds with the present time.
+The wall clock may jump, so there is no timer for it: the owner checks every few seconds with the current time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ EARLIEST, SPREAD = 0.7, 0.2
 
 
 def due_at(certificate: Certificate) -> float:
-    """When to rotate it, seconds since 1970. Random by the certificate's fingerprint, so a restart changes nothing."""
+    """When to rotate it, in seconds since 1970. The fingerprint is the random seed, so a restart does not change it."""
     share = int(certificate.fingerprint[:8] or "0", 16) / 2**32
     return certificate.not_before + certificate.lifetime * (EARLIEST + SPREAD * share)
 
@@ -22,5 +22,5 @@ def is_due(certificate: Certificate, now: float) -> bool:
 
 
 def ended(certificate: Certificate, now: float) -> bool:
-    """One that is not valid yet has not ended: this host's clock is wrong then, and the server's counts."""
+    """Whether it has expired. One that is not valid yet has not: then this host's clock is wrong."""
     return now > certificate.not_after

@@ -1,6 +1,6 @@
-"""A self-signed serving pair, for a node whose cluster does not sign one: a CA of its own and a leaf, one year.
+"""Creates a self-signed serving pair for a node whose cluster does not sign one: a CA and a leaf, valid for one year.
 
-Runs in a disposable process, which keeps the cryptography library out of the actor, and key making off its loop. As in
+Runs in a disposable process, to keep the cryptography library and key generation out of the actor. As in
 the reference: valid from one hour ago (clocks differ), the leaf followed by its CA in one file, key ECDSA P-256.
 """
 
@@ -19,7 +19,7 @@ BACKDATE_SECONDS = 3600
 
 
 def create(cert_file: str, key_file: str, host: str, names: list[str]) -> None:
-    """Make a pair for `host` with these DNS names and addresses and write both files (0600, by rename).
+    """Create a pair for `host` with these DNS names and addresses and write both files (0600, by rename).
 
     Raises OSError when a file cannot be written.
     """

@@ -1,4 +1,4 @@
-"""Whether a serving pair is kept, or another one is made or requested. Pure."""
+"""Whether the serving pair stays, or a new one is created or requested. Pure."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from .certificate import Certificate
 from .rotation import is_due
 
 RENEW_BEFORE_SECONDS = 30 * 24 * 3600
-"""A self-signed pair this close to its end is replaced."""
+"""A self-signed pair is replaced this long before it expires."""
 
 
 class Verdict(StrEnum):
     KEEP = "keep"
     MAKE = "make"
     BROKEN = "broken"
-    """The operator's own pair is not usable: it is never replaced by one of ours."""
+    """The operator's own pair is not usable. The agent never replaces it."""
 
 
-def check(pair: Certificate | None, *, given: bool, wanted: Iterable[str], now: float) -> Verdict:
-    """`pair` is None when it is not there or cannot be used; `given`: the files are the operator's."""
+def check(pair: Certificate | None, *, given: bool, required: Iterable[str], now: float) -> Verdict:
+    """`pair` is None when it is missing or unusable; `given`: the files belong to the operator."""
     if given:
         return Verdict.BROKEN if pair is None else Verdict.KEEP
     if pair is None or pair.not_after - now < RENEW_BEFORE_SECONDS:
         return Verdict.MAKE
-    return Verdict.KEEP if set(wanted) <= pair.names else Verdict.MAKE
+    return Verdict.KEEP if set(required) <= pair.names else Verdict.MAKE
 
 
 def subject_names(node_name: str, node_ip: str, addresses: Iterable[str]) -> list[str]:
-    """Names and addresses for the SAN, each once: the node's name, its addresses, localhost."""
-    wanted = [node_name, *(part for part in node_ip.split(",") if part), *addresses, "localhost", "127.0.0.1"]
-    return list(dict.fromkeys(wanted))
+    """The names and addresses for the SAN, without duplicates: the node's name, its addresses, localhost."""
+    required = [node_name, *(part for part in node_ip.split(",") if part), *addresses, "localhost", "127.0.0.1"]
+    return list(dict.fromkeys(required))
 
 
 def names_to_sign(ips: Iterable[str], names: Iterable[str], *, dns_only: bool) -> tuple[str, ...]:
-    """The names and addresses to request in a signed serving certificate, sorted. Empty: too little is known.
+    """The names and addresses to request in a signed serving certificate, sorted. Empty while no address is known.
 
     A host name may be an address. Names alone are enough with `dns_only` (gate AllowDNSOnlyNodeCSR).
     """
@@ -45,9 +45,9 @@ def names_to_sign(ips: Iterable[str], names: Iterable[str], *, dns_only: bool) -
     return (*sorted(dns), *sorted(addresses)) if addresses or (dns_only and dns) else ()
 
 
-def to_request(pair: Certificate | None, user: str, wanted: Iterable[str], now: float) -> bool:
-    """Whether a signed serving certificate that has all the `wanted` names is to be requested."""
-    if pair is None or pair.common_name != user or not set(wanted) <= pair.names:
+def to_request(pair: Certificate | None, user: str, required: Iterable[str], now: float) -> bool:
+    """Whether to request a new signed serving certificate, which has all `required` names."""
+    if pair is None or pair.common_name != user or not set(required) <= pair.names:
         return True
     return is_due(pair, now)
 

@@ -1,4 +1,4 @@
-"""The serving pair that the cluster signs (serverTLSBootstrap): requested for the node's addresses, and rotated."""
+"""The serving pair that the cluster signs (serverTLSBootstrap): its request for the node's addresses, its rotation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from supervision.actor import Actor
 from . import signing_request
 from .certificate import BadCertificate, Certificate
 from .certificate_requester import CertificateRequester
-from .certificate_store import Followed, Pair, Store, load_pair
+from .certificate_store import Pair, Store, WatchedStore, load_pair
 from .client_plan import ORGANIZATION, node_user
 from .clocks import Clocks
 from .messages import NodeAddresses
@@ -25,7 +25,7 @@ HOUR, DAY = 3600.0, 86400.0
 
 
 class SignedServing:
-    """`access` gives the way to the API server, None while there is none; `changed` is called for each new pair."""
+    """`access` returns the access to the API server, if any; `changed` is called for each new pair."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class SignedServing:
     ) -> None:
         self._actor, self._agent, self._access, self._changed, self._clocks = actor, agent, access, changed, clocks
         self._store = Store(agent.cert_dir, "kubelet-server")
-        self._followed = Followed(self._store)
+        self._watched_store = WatchedStore(self._store)
         self._user = node_user(agent.node_name)
         self._addresses: NodeAddresses | None = None
         self._reported = False
@@ -57,11 +57,11 @@ class SignedServing:
         return self.pair.certificate if self.pair is not None else None
 
     def wake(self) -> None:
-        """There may be something to request now."""
+        """Check whether a certificate must be requested now."""
         self._requester.wake()
 
     def settle(self) -> bool:
-        """Read the store, and request what is missing. Whether there is a pair to serve with."""
+        """Read the store, and request a certificate if one is needed. Returns whether there is a pair to serve with."""
         self.pair = self._stored() or self._given()
         if self.pair is None and not self._reported:
             self._reported = True
@@ -76,13 +76,13 @@ class SignedServing:
 
     def _stored(self) -> Pair | None:
         try:
-            return self._followed.pair(self._clocks.wall())
+            return self._watched_store.pair(self._clocks.wall())
         except OSError as error:
             self._actor.log.error("%s: %s", self._store.current_path, error)
             return None
 
     def _given(self) -> Pair | None:
-        """The operator's files serve until the first one is signed."""
+        """The operator's pair, which serves until the first one is signed."""
         agent = self._agent
         if not agent.serving_cert_given:
             return None
@@ -92,10 +92,10 @@ class SignedServing:
             return None
 
     def _template(self) -> RequestTemplate | None:
-        access, known = self._access(), self._addresses
-        if access is None or known is None:
+        access, addresses = self._access(), self._addresses
+        if access is None or addresses is None:
             return None
-        names = names_to_sign(known.ips, known.names, dns_only=self._agent.gate("AllowDNSOnlyNodeCSR"))
+        names = names_to_sign(addresses.ips, addresses.names, dns_only=self._agent.gate("AllowDNSOnlyNodeCSR"))
         if not names or not to_request(self.certificate, self._user, names, self._clocks.wall()):
             return None
         return RequestTemplate(

@@ -1,5 +1,5 @@
-"""Private keys and the requests that they sign. Runs in a disposable process: the cryptography library is large, and a
-key that the actor never reads cannot leak from it.
+"""Creates private keys and signs requests with them. Runs in a disposable process, because the cryptography library is
+large, and so that keys never enter the actor's memory.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ def request(
 ) -> dict[str, Any]:
     """A signing request for `user` of `group` with these names and addresses, signed by the key in `key_file`.
 
-    A key is made when there is no usable one, and is kept until its certificate is installed: a process that replaces
-    one that was killed meanwhile makes the request of the same name. The key of the pair `in_use` is never used again.
-    Returns `name` (digest of all that it asks for), `request` (PEM), `usages`. Raises OSError.
+    A key is created when there is no usable one, and stays until its certificate is installed, so that a process that
+    replaces a killed one creates a request with the same name. The key of the pair `in_use` is never used again.
+    Returns `name` (a digest of the whole request), `request` (PEM), `usages`. Raises OSError.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -31,7 +31,7 @@ def request(
     if isinstance(key, rsa.RSAPrivateKey):
         usages = ["key encipherment", *usages]
     with warnings.catch_warnings():
-        # a name may be longer than the 64 characters of RFC 5280, which the cluster does not insist upon
+        # a name may be longer than the 64 characters of RFC 5280; the cluster accepts it
         warnings.simplefilter("ignore")
         common_name = x509.NameAttribute(NameOID.COMMON_NAME, user, _validate=False)
     subject = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, group), common_name])
@@ -50,7 +50,7 @@ def request(
 
 
 def _key(path: Path, in_use: Path) -> Any:
-    """The key of the file, or a new ECDSA P-256 key, which is written to it."""
+    """The key in the file, or a new ECDSA P-256 key, which is written to it."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -88,8 +88,8 @@ def _public(key: Any) -> bytes:
     if key is None:
         return b""
     form = serialization.PublicFormat.SubjectPublicKeyInfo
-    found: bytes = key.public_key().public_bytes(serialization.Encoding.DER, form)
-    return found
+    der: bytes = key.public_key().public_bytes(serialization.Encoding.DER, form)
+    return der
 
 
 def _general(name: str) -> Any:

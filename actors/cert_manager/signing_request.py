@@ -1,4 +1,4 @@
-"""CertificateSigningRequest objects (certificates.k8s.io/v1): what is sent, and what comes back. Pure."""
+"""CertificateSigningRequest objects (certificates.k8s.io/v1): builds and reads them. Pure."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client-kubelet"
 SERVING_SIGNER: Final = "kubernetes.io/kubelet-serving"
 
 
-class Standing(StrEnum):
+class RequestState(StrEnum):
     PENDING = "pending"
-    """Nobody has decided, or it is approved and not signed yet."""
+    """Not approved or denied yet, or approved and not signed yet."""
     DENIED = "denied"
     FAILED = "failed"
-    """The signer could not, or would not."""
+    """The signer could not sign it, or refused to."""
     ISSUED = "issued"
     UNKNOWN = "unknown"
-    """That was no CertificateSigningRequest."""
+    """The answer is not a CertificateSigningRequest."""
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """A request as the server has it."""
+class SigningRequest(msgspec.Struct, frozen=True):
+    """A request as the API server has it."""
 
-    standing: Standing
+    state: RequestState
     certificate: bytes = b""
     """PEM, when issued."""
     text: str = ""
@@ -47,7 +47,7 @@ class _Condition(msgspec.Struct):
 class _Status(msgspec.Struct):
     conditions: list[_Condition] | None = None
     certificate: bytes | None = None
-    """base64, which msgspec undoes."""
+    """base64 in JSON; msgspec decodes it."""
 
 
 class _Metadata(msgspec.Struct):
@@ -65,24 +65,24 @@ def body(name: str, request: bytes, signer: str, usages: list[str]) -> bytes:
         "apiVersion": "certificates.k8s.io/v1",
         "kind": "CertificateSigningRequest",
         "metadata": {"name": name},
-        # bytes are encoded as base64, as the API has them
+        # msgspec encodes bytes as base64, as the API requires
         "spec": {"request": request, "signerName": signer, "usages": usages},
     }
     return msgspec.json.encode(document)
 
 
-def read(answer: bytes) -> Seen:
-    """A denial wins over a certificate that came before it."""
+def read(answer: bytes) -> SigningRequest:
+    """Read a request from the JSON of the API server. A denial takes precedence over an earlier certificate."""
     try:
-        found = msgspec.json.decode(answer, type=_Request)
+        request = msgspec.json.decode(answer, type=_Request)
     except UNREADABLE as error:
-        return Seen(Standing.UNKNOWN, text=str(error)[:200])
-    status, version = found.status or _Status(), found.metadata.resourceVersion
-    for kind, standing in (("Denied", Standing.DENIED), ("Failed", Standing.FAILED)):
+        return SigningRequest(RequestState.UNKNOWN, text=str(error)[:200])
+    status, version = request.status or _Status(), request.metadata.resourceVersion
+    for kind, state in (("Denied", RequestState.DENIED), ("Failed", RequestState.FAILED)):
         for condition in status.conditions or ():
             if condition.type == kind and condition.status != "False":
                 text = ": ".join(part[:500] for part in (condition.reason, condition.message) if part)
-                return Seen(standing, text=text, version=version)
+                return SigningRequest(state, text=text, version=version)
     if status.certificate:
-        return Seen(Standing.ISSUED, status.certificate, version=version)
-    return Seen(Standing.PENDING, version=version)
+        return SigningRequest(RequestState.ISSUED, status.certificate, version=version)
+    return SigningRequest(RequestState.PENDING, version=version)

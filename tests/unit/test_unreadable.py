@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from actors.api_clients.kube_client.actor import annotations_of
-from actors.cert_manager.signing_request import Standing
+from actors.cert_manager.signing_request import RequestState
 from actors.cert_manager.signing_request import read as read_request
 from actors.config_controller import session
 from actors.image_manager.keyring import read_docker_config
@@ -54,7 +54,7 @@ def listed(version: bytes) -> Answer:
         lambda value: fails_with(Unreachable, lambda: read_list(listed(value))),
         lambda value: host_ips(b'{"status":{"addresses":[{"type":%s}]}}' % value) == [],
         lambda value: annotations_of(b'{"metadata":{"annotations":{"a":%s}}}' % value) == {},
-        lambda value: read_request(b'{"metadata":{"resourceVersion":%s}}' % value).standing is Standing.UNKNOWN,
+        lambda value: read_request(b'{"metadata":{"resourceVersion":%s}}' % value).state is RequestState.UNKNOWN,
     ],
     ids=["pull secret", "pod", "event", "item", "list", "addresses", "annotations", "request"],
 )  # fmt: skip

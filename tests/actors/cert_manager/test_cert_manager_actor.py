@@ -25,13 +25,13 @@ def run(coroutine):
     return asyncio.run(coroutine)
 
 
-def test_the_first_start_makes_a_pair_and_tells_the_server(tmp_path):
+def test_the_first_start_creates_a_pair_and_notifies_the_server(tmp_path):
     async def story():
         async with Harness(CertManager, name="cert_manager", context=agent(tmp_path)) as harness:
-            told = await harness.wait_sent(ServingCertificate)
-            assert Path(told.cert_file).read_bytes().count(b"BEGIN CERTIFICATE") == 2
-            assert told.version == 1
-            assert await harness.deliver(GetServingCertificate()) == told
+            serving = await harness.wait_sent(ServingCertificate)
+            assert Path(serving.cert_file).read_bytes().count(b"BEGIN CERTIFICATE") == 2
+            assert serving.version == 1
+            assert await harness.deliver(GetServingCertificate()) == serving
 
     run(story())
 
@@ -44,7 +44,7 @@ def test_a_restart_keeps_the_pair(tmp_path):
     assert run(start()) == run(start())
 
 
-def test_a_pair_that_is_deleted_is_made_again_and_told(tmp_path):
+def test_a_deleted_pair_is_created_again_and_the_server_is_notified(tmp_path):
     async def story():
         async with Harness(CertManager, name="cert_manager", context=agent(tmp_path)) as harness:
             first = await harness.wait_sent(ServingCertificate)
@@ -74,7 +74,7 @@ def test_broken_files_of_the_operator_are_never_replaced(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changed", "gate", "on", "told"),
+    ("changed", "gate", "on", "serving"),
     [
         ("ca.crt", "ReloadKubeletClientCAFile", True, 2),
         ("ca.crt", "ReloadKubeletClientCAFile", False, 1),
@@ -82,7 +82,9 @@ def test_broken_files_of_the_operator_are_never_replaced(tmp_path):
         ("t.crt", "ReloadKubeletServerCertificateFile", False, 1),
     ],
 )
-def test_files_of_the_operator_are_read_again_when_they_change_unless_a_gate_is_off(tmp_path, changed, gate, on, told):
+def test_files_of_the_operator_are_read_again_when_they_change_unless_a_gate_is_off(
+    tmp_path, changed, gate, on, serving
+):
     files = {name: tmp_path / name for name in ("t.crt", "t.key", "ca.crt")}
     create(str(files["t.crt"]), str(files["t.key"]), "n", ["n"])
     files["ca.crt"].write_text("a")
@@ -99,12 +101,12 @@ def test_files_of_the_operator_are_read_again_when_they_change_unless_a_gate_is_
             await harness.wait_sent(ServingCertificate)
             files[changed].write_bytes(files[changed].read_bytes() + b"\n")
             await harness.advance(CHECK_SECONDS)
-            assert len(harness.sent(ServingCertificate)) == told
+            assert len(harness.sent(ServingCertificate)) == serving
 
     run(story())
 
 
-def test_standalone_no_cluster_is_asked_and_a_start_with_a_good_pair_only_looks_at_it(tmp_path):
+def test_a_standalone_node_uses_no_cluster_and_only_reads_a_good_pair(tmp_path):
     async def start(**config: Any) -> Harness:
         harness = Harness(CertManager, name="cert_manager", context=agent(tmp_path, **config))
         async with harness:
@@ -113,5 +115,5 @@ def test_standalone_no_cluster_is_asked_and_a_start_with_a_good_pair_only_looks_
 
     run(start())
     again = run(start(serverTLSBootstrap=True, rotateCertificates=True))
-    assert [function for function, _ in again.disposed] == ["actors.cert_manager.certificate_store:look_at_pair"]
+    assert [function for function, _ in again.disposed] == ["actors.cert_manager.certificate_store:read_pair"]
     assert {type(message) for _, message in again.outbox} == {ServingCertificate}

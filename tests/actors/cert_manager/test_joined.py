@@ -1,4 +1,4 @@
-"""The certificate manager of a node that joins, against a real TLS API server that signs; time is the test's."""
+"""The certificate manager of a joining node, with a real TLS API server that signs, and a clock of the test."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_with_a_bootstrap_kubeconfig_only_a_certificate_is_obtained_and_a_
 
 
 @scenario
-async def test_the_pair_that_a_kubeconfig_came_with_is_where_kubeadm_looks_for_it(node):
+async def test_the_pair_of_a_kubeconfig_is_put_into_the_store_for_kubeadm(node):
     """`kubeadm init` writes a kubeconfig with the certificate in it, and names the current pair in it once there is
     one."""
     node.kubeconfig.write_bytes(Path(node.server.node_kubeconfig("n1")).read_bytes())
@@ -62,7 +62,7 @@ async def test_the_pair_that_a_kubeconfig_came_with_is_where_kubeadm_looks_for_i
 
 
 @scenario
-async def test_the_pair_of_a_kubeconfig_is_left_where_it_is_without_rotation_or_when_it_is_not_the_nodes(node):
+async def test_the_pair_of_a_kubeconfig_is_not_stored_without_rotation_or_for_another_user(node):
     node.kubeconfig.write_bytes(Path(node.server.node_kubeconfig("n1")).read_bytes())
     async with node.start(rotate=False) as harness:
         await joined(harness)
@@ -75,7 +75,7 @@ async def test_the_pair_of_a_kubeconfig_is_left_where_it_is_without_rotation_or_
 
 
 @scenario
-async def test_a_pending_request_is_waited_for_and_used_once_it_is_approved(node):
+async def test_a_pending_request_is_watched_until_it_is_approved(node):
     node.server.options.auto_approve = False
     async with node.start() as harness:
         (name,) = await requests(node, harness)
@@ -90,7 +90,7 @@ async def test_a_pending_request_is_waited_for_and_used_once_it_is_approved(node
 
 
 @scenario
-async def test_a_restart_in_the_middle_finds_the_same_request(node):
+async def test_a_restart_during_a_request_finds_the_same_request(node):
     node.server.options.auto_approve = False
     async with node.start() as harness:
         before = await requests(node, harness)
@@ -104,7 +104,7 @@ async def test_a_restart_in_the_middle_finds_the_same_request(node):
 
 
 @scenario
-async def test_a_restart_after_the_certificate_came_asks_for_no_other(node):
+async def test_a_restart_after_the_certificate_was_issued_requests_no_other(node):
     async with node.start() as harness:
         await joined(harness)
     node.kubeconfig.unlink()  # as if killed before it was written
@@ -129,7 +129,7 @@ def test_a_half_written_key_of_a_request_is_replaced(tmp_path, rubbish):
 
 
 @scenario
-async def test_a_denied_request_is_said_and_followed_by_a_new_one_later(node, caplog):
+async def test_a_denied_request_is_logged_and_followed_by_a_new_one_later(node, caplog):
     node.server.options.auto_approve = False
     async with node.start() as harness:
         (first,) = await requests(node, harness)
@@ -145,14 +145,14 @@ async def test_a_denied_request_is_said_and_followed_by_a_new_one_later(node, ca
 
 
 @scenario
-async def test_a_server_that_is_away_is_tried_until_it_is_back(node, caplog):
+async def test_a_server_that_is_away_is_retried_until_it_is_back(node, caplog):
     await node.server.stop()
     async with node.start() as harness:
-        await harness.wait(lambda: "the API server is not reached" in caplog.text, "complaint", timeout=10)
+        await harness.wait(lambda: "cannot reach the API server" in caplog.text, "complaint", timeout=10)
         for _ in range(30):
             await harness.advance(10)
             await asyncio.sleep(0.01)
-        assert caplog.text.count("the API server is not reached") <= 3
+        assert caplog.text.count("cannot reach the API server") <= 3
         await node.server.start()
         for _ in range(10):
             await harness.advance(10)
@@ -162,7 +162,7 @@ async def test_a_server_that_is_away_is_tried_until_it_is_back(node, caplog):
 
 
 @scenario
-async def test_credentials_that_the_server_refuses_are_said_with_what_to_do(node, caplog):
+async def test_refused_credentials_are_logged_with_a_hint(node, caplog):
     node.bootstrap = node.server.token_kubeconfig("bad", "aaaaaa.0000000000000000")
     async with node.start() as harness:
         await harness.wait(lambda: "kubeadm token create" in caplog.text, "complaint", timeout=10)
@@ -202,7 +202,7 @@ async def test_without_rotation_a_certificate_is_left_alone(node):
 
 
 @scenario
-async def test_a_certificate_that_has_ended_is_replaced_by_the_bootstrap_credentials(node):
+async def test_an_expired_certificate_is_replaced_with_the_bootstrap_credentials(node):
     node.kubeconfig.write_bytes(Path(node.server.node_kubeconfig("n1", seconds=-60)).read_bytes())
     async with node.start(rotate=False) as harness:
         await joined(harness)
@@ -211,7 +211,7 @@ async def test_a_certificate_that_has_ended_is_replaced_by_the_bootstrap_credent
 
 
 @scenario
-async def test_a_kubeconfig_that_works_wins_and_nothing_is_asked_for(node):
+async def test_nothing_is_requested_with_a_usable_kubeconfig(node):
     node.kubeconfig.write_bytes(Path(node.server.node_kubeconfig("n1")).read_bytes())
     before = node.kubeconfig.read_bytes()
     async with node.start() as harness:
@@ -246,7 +246,7 @@ async def test_a_certificate_inside_a_kubeconfig_is_rotated_into_the_store_and_u
 
 
 @scenario
-async def test_a_corrupt_store_goes_back_to_the_pair_before_or_bootstraps(node):
+async def test_a_corrupt_store_falls_back_to_the_previous_pair_or_bootstraps(node):
     node.server.options.certificate_seconds = 600
     async with node.start() as harness:
         await joined(harness)
@@ -273,7 +273,7 @@ async def test_a_corrupt_store_goes_back_to_the_pair_before_or_bootstraps(node):
 
 
 @scenario
-async def test_a_clock_that_jumps_years_ahead_and_back_ends_nothing(node, caplog):
+async def test_the_agent_survives_a_clock_that_jumps_years_ahead_and_back(node, caplog):
     async with node.start() as harness:
         await joined(harness)
         node.bootstrap = ""
@@ -291,12 +291,12 @@ async def test_a_clock_that_jumps_years_ahead_and_back_ends_nothing(node, caplog
 
 
 @scenario
-async def test_with_no_way_in_it_says_what_is_missing_and_goes_on_when_it_is_there(node, caplog):
+async def test_without_credentials_the_missing_file_is_logged_and_used_when_it_appears(node, caplog):
     node.bootstrap = str(node.folder / "later.conf")
     async with node.start() as harness:
         await harness.wait(lambda: "no credentials for the API server" in caplog.text, "complaint")
-        assert "kubelet.conf (--kubeconfig) is not there; " in caplog.text
-        assert "later.conf (--bootstrap-kubeconfig) is not there" in caplog.text
+        assert "kubelet.conf (--kubeconfig) does not exist; " in caplog.text
+        assert "later.conf (--bootstrap-kubeconfig) does not exist" in caplog.text
         os.rename(node.server.bootstrap_kubeconfig(), node.bootstrap)
         await harness.advance(CHECK_SECONDS)
         await joined(harness)
@@ -304,7 +304,7 @@ async def test_with_no_way_in_it_says_what_is_missing_and_goes_on_when_it_is_the
 
 
 @scenario
-async def test_a_kubeconfig_being_written_is_not_taken_for_a_broken_one(node):
+async def test_a_kubeconfig_that_is_being_written_does_not_count_as_broken(node):
     whole = Path(node.server.node_kubeconfig("n1")).read_bytes()
     node.kubeconfig.write_bytes(whole[:100])
     async with node.start() as harness:
@@ -331,7 +331,7 @@ async def test_time_to_live_and_failures_are_metrics(node):
 
 
 @scenario
-async def test_another_bootstrap_token_is_tried_as_soon_as_it_is_there(node, caplog):
+async def test_a_new_bootstrap_token_is_tried_at_once(node, caplog):
     good = Path(node.bootstrap).read_bytes()
     node.bootstrap = node.server.token_kubeconfig("bad", "aaaaaa.0000000000000000")
     async with node.start() as harness:
@@ -346,7 +346,7 @@ async def test_another_bootstrap_token_is_tried_as_soon_as_it_is_there(node, cap
 
 
 @scenario
-async def test_a_clock_that_is_far_ahead_floods_nobody_with_requests(node, caplog):
+async def test_a_clock_that_is_far_ahead_does_not_cause_a_flood_of_requests(node, caplog):
     node.offset = 3500.0  # of certificates that live for 3600 s
     async with node.start() as harness:
         await joined(harness)
@@ -359,7 +359,7 @@ async def test_a_clock_that_is_far_ahead_floods_nobody_with_requests(node, caplo
 
 
 @scenario
-async def test_a_certificate_that_nobody_rotates_is_warned_about_before_it_ends(node, caplog):
+async def test_a_warning_is_logged_before_an_unrotated_certificate_expires(node, caplog):
     node.kubeconfig.write_bytes(Path(node.server.node_kubeconfig("n1", seconds=10_000)).read_bytes())
     async with node.start(rotate=False) as harness:
         await joined(harness)
@@ -383,7 +383,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_whatever_the_server_does_the_node_joins_with_one_request(tmp_path, fault):
+def test_the_node_joins_with_one_request_despite_server_faults(tmp_path, fault):
     async def story():
         async with ApiServer(tmp_path / "server") as server:
             node = Node(tmp_path, server)
@@ -404,7 +404,7 @@ def test_whatever_the_server_does_the_node_joins_with_one_request(tmp_path, faul
 
 
 @scenario
-async def test_a_request_that_nobody_decides_is_said_now_and_then_also_where_watching_is_forbidden(node, caplog):
+async def test_a_pending_request_is_reported_periodically_also_where_watches_are_forbidden(node, caplog):
     caplog.set_level("INFO", "cert_manager")
     node.server.options.auto_approve = False
     node.server.fault("status", verb="watch", code=403)

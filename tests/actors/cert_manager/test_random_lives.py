@@ -1,4 +1,4 @@
-"""Random lives of a joining node's certificate: whatever happens in between, it ends with one that works."""
+"""Random sequences of faults on a joining node: in the end it has a usable certificate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOUR = 3600.0
 
 
 class Life:
-    """A node, and what may befall it. Each method but the helpers is one such thing."""
+    """A node and its faults; each public method is one fault."""
 
     def __init__(self, node: Node, rng: random.Random) -> None:
         self.node, self._rng, self._up = node, rng, True
@@ -97,7 +97,7 @@ EVENTS = ("crash", "time", "time", "jump", "outage", "damage", "removal", "denia
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_whatever_befalls_it_the_node_ends_with_a_certificate_that_works(tmp_path: Path, seed: int) -> None:
+def test_after_any_faults_the_node_has_a_usable_certificate(tmp_path: Path, seed: int) -> None:
     async def story() -> None:
         rng = random.Random(seed)
         async with ApiServer(tmp_path / "server") as server:

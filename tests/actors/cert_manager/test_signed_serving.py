@@ -21,14 +21,14 @@ async def test_a_serving_certificate_is_signed_for_the_nodes_addresses_and_again
         await joined(harness)
         assert await harness.deliver(GetServingCertificate()) == ServingCertificate("", "", "", 0)
         await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
-        told = await harness.wait_sent(ServingCertificate, timeout=10)
-        assert told.cert_file == told.key_file == str(node.pki / "kubelet-server-current.pem")
-        assert mode(Path(told.cert_file)) == 0o600
-        found = read(Path(told.cert_file).read_bytes())
+        serving = await harness.wait_sent(ServingCertificate, timeout=10)
+        assert serving.cert_file == serving.key_file == str(node.pki / "kubelet-server-current.pem")
+        assert mode(Path(serving.cert_file)) == 0o600
+        found = read(Path(serving.cert_file).read_bytes())
         assert (found.dns_names, found.ips, found.common_name) == (("n1",), ("10.0.0.1",), USER)
         await harness.deliver(NodeAddresses(["10.0.0.2"], ["n1"]), "api_clients/heartbeat_client")
         await harness.wait_sent(ServingCertificate, count=2, timeout=10)
-        assert read(Path(told.cert_file).read_bytes()).ips == ("10.0.0.2",)
+        assert read(Path(serving.cert_file).read_bytes()).ips == ("10.0.0.2",)
         assert (await harness.deliver(GetServingCertificate())).version == 2
     spec = node.server.items(CSRS)[-1]["spec"]
     assert {csr["spec"]["signerName"] for csr in node.server.items(CSRS)} >= {"kubernetes.io/kubelet-serving"}
@@ -54,7 +54,7 @@ async def test_a_serving_request_that_nobody_approves_stays_one_request(node):
 
 
 @scenario
-async def test_a_serving_certificate_is_rotated_and_its_age_counted(node):
+async def test_a_serving_certificate_is_rotated_and_its_age_is_a_metric(node):
     node.server.options.certificate_seconds = 3600
     async with node.start(serverTLSBootstrap=True, rotate=False) as harness:
         await joined(harness)
@@ -71,7 +71,7 @@ async def test_a_serving_certificate_is_rotated_and_its_age_counted(node):
 
 
 @scenario
-async def test_addresses_that_came_before_the_client_certificate_are_asked_for_as_soon_as_it_is_there(node):
+async def test_addresses_from_before_the_client_certificate_are_requested_as_soon_as_it_exists(node):
     node.server.options.auto_approve = False
     async with node.start(serverTLSBootstrap=True) as harness:
         (name,) = await requests(node, harness)
@@ -81,7 +81,7 @@ async def test_addresses_that_came_before_the_client_certificate_are_asked_for_a
 
 
 @scenario
-async def test_a_signer_that_leaves_names_out_is_not_flooded_with_requests(node, caplog):
+async def test_a_signer_that_omits_names_is_not_flooded_with_requests(node, caplog):
     async with node.start(serverTLSBootstrap=True, rotate=False) as harness:
         await joined(harness)
         node.server.options.approve_serving = False

@@ -1,4 +1,4 @@
-"""The reader of certificates, against those that the cryptography library makes, and against rubbish."""
+"""The certificate reader, with certificates of the cryptography library and with random bytes."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ NODE = made(
 
 
 def test_validity_subject_and_names_are_read():
-    found = read(pem(NODE))
-    assert found.not_before == datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp()
-    assert found.not_after == datetime.datetime(2051, 1, 1, tzinfo=UTC).timestamp()
-    assert (found.common_name, found.organizations) == ("system:node:nöde", ("system:nodes",))
-    assert (found.dns_names, found.ips) == (("n1",), ("10.0.0.1", "fd00::1"))
-    assert found.fingerprint == NODE.fingerprint(hashes.SHA256()).hex()
+    certificate = read(pem(NODE))
+    assert certificate.not_before == datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp()
+    assert certificate.not_after == datetime.datetime(2051, 1, 1, tzinfo=UTC).timestamp()
+    assert (certificate.common_name, certificate.organizations) == ("system:node:nöde", ("system:nodes",))
+    assert (certificate.dns_names, certificate.ips) == (("n1",), ("10.0.0.1", "fd00::1"))
+    assert certificate.fingerprint == NODE.fingerprint(hashes.SHA256()).hex()
 
 
-def test_the_leaf_is_the_first_certificate_and_keys_before_it_do_not_matter():
+def test_the_first_certificate_is_the_leaf_also_after_a_key():
     form = serialization.PrivateFormat.PKCS8
     key = KEY.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
     other = made(datetime.datetime(2020, 1, 1, tzinfo=UTC), datetime.datetime(2021, 1, 1, tzinfo=UTC))
@@ -83,14 +83,14 @@ def test_both_forms_of_time_are_read(year):
         b"x" * (2 << 20),
     ],
 )
-def test_what_is_no_certificate_is_said_to_be_none(content):
+def test_other_content_is_refused_as_a_bad_certificate(content):
     with pytest.raises(BadCertificate):
         read(content)
 
 
 @settings(max_examples=400, deadline=None)
 @given(st.data())
-def test_damaged_certificates_are_read_or_refused_never_anything_else(data):
+def test_a_damaged_certificate_is_read_or_refused(data):
     der = bytearray(NODE.public_bytes(serialization.Encoding.DER))
     for _ in range(data.draw(st.integers(1, 4))):
         der[data.draw(st.integers(0, len(der) - 1))] = data.draw(st.integers(0, 255))

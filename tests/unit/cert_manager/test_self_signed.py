@@ -23,10 +23,10 @@ def pair(tmp_path: Path) -> tuple[str, str]:
     return cert, key
 
 
-def test_what_was_made_reads_back_with_a_year_to_live(pair):
-    found = load_pair(*pair).certificate
-    assert found.names == {"node-1", "127.0.0.1"}
-    assert 364 * 86400 < found.not_after - time.time() < 366 * 86400
+def test_the_created_pair_is_valid_for_a_year(pair):
+    certificate = load_pair(*pair).certificate
+    assert certificate.names == {"node-1", "127.0.0.1"}
+    assert 364 * 86400 < certificate.not_after - time.time() < 366 * 86400
 
 
 def test_both_files_are_for_the_owner_only(pair):
@@ -49,7 +49,7 @@ def test_a_client_that_trusts_the_ca_in_the_file_accepts_the_server(pair):
     assert present(c.getpeercert())["subjectAltName"] == (("DNS", "node-1"), ("IP Address", "127.0.0.1"))
 
 
-def test_a_key_of_another_pair_is_noticed(pair, tmp_path):
+def test_a_key_of_another_pair_is_refused(pair, tmp_path):
     other = str(tmp_path / "o.crt"), str(tmp_path / "o.key")
     create(*other, "node-2", ["node-2"])
     with pytest.raises(BadCertificate, match="cannot be used together"):
@@ -59,7 +59,7 @@ def test_a_key_of_another_pair_is_noticed(pair, tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"garbage", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
 )
-def test_a_file_that_is_no_certificate_is_said_to_be_none(pair, content):
+def test_a_file_without_a_certificate_is_refused(pair, content):
     Path(pair[0]).write_bytes(content)
     with pytest.raises(BadCertificate):
         load_pair(*pair)

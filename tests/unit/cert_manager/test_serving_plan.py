@@ -1,4 +1,4 @@
-"""When a serving pair is kept, made anew, asked for, or complained of."""
+"""When a serving pair stays, is created, is requested, or is reported as broken."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def but(**changes):
 
 
 @pytest.mark.parametrize(
-    ("pair", "given", "wanted", "verdict"),
+    ("pair", "given", "required", "verdict"),
     [
         (GOOD, False, ["n"], Verdict.KEEP),
         (None, False, ["n"], Verdict.MAKE),
@@ -43,12 +43,12 @@ def but(**changes):
         (None, True, ["n"], Verdict.BROKEN),
     ],
 )
-def test_a_pair_is_kept_made_or_called_broken(pair, given, wanted, verdict):
-    assert check(pair, given=given, wanted=wanted, now=NOW) is verdict
+def test_a_pair_stays_is_created_or_is_broken(pair, given, required, verdict):
+    assert check(pair, given=given, required=required, now=NOW) is verdict
 
 
 @pytest.mark.parametrize(
-    ("pair", "wanted", "asked"),
+    ("pair", "required", "requested"),
     [
         (None, ["n"], True),
         (GOOD, ["n", "127.0.0.1"], False),
@@ -60,12 +60,12 @@ def test_a_pair_is_kept_made_or_called_broken(pair, given, wanted, verdict):
         (but(not_after=NOW - 1), ["n"], True),
     ],
 )
-def test_a_signed_pair_is_asked_for_when_it_is_missing_due_or_names_too_little(pair, wanted, asked):
-    assert to_request(pair, "system:node:n", wanted, NOW) is asked
+def test_a_signed_pair_is_requested_when_it_is_missing_due_or_lacks_a_name(pair, required, requested):
+    assert to_request(pair, "system:node:n", required, NOW) is requested
 
 
 @pytest.mark.parametrize(
-    ("ips", "names", "dns_only", "found"),
+    ("ips", "names", "dns_only", "expected"),
     [
         (["10.0.0.2", "10.0.0.1"], ["n"], False, ("n", "10.0.0.1", "10.0.0.2")),
         (["fd00:0::1"], [], False, ("fd00::1",)),
@@ -76,11 +76,11 @@ def test_a_signed_pair_is_asked_for_when_it_is_missing_due_or_names_too_little(p
         (["10.0.0.1"], ["10.0.0.1", "n", "n", ""], False, ("n", "10.0.0.1")),
     ],
 )
-def test_names_to_sign_need_an_address_unless_the_gate_says_otherwise(ips, names, dns_only, found):
-    assert names_to_sign(ips, names, dns_only=dns_only) == found
+def test_names_to_sign_need_an_address_unless_the_gate_says_otherwise(ips, names, dns_only, expected):
+    assert names_to_sign(ips, names, dns_only=dns_only) == expected
 
 
-def test_subject_names_are_given_once_each_the_node_first():
+def test_subject_names_have_no_duplicates_and_start_with_the_node():
     assert subject_names("n", "10.0.0.1,fd00::1", ["10.0.0.1"]) == [
         "n",
         "10.0.0.1",

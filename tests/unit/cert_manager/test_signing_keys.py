@@ -1,4 +1,4 @@
-"""Keys and requests, and the store that the certificates go to."""
+"""Keys, requests, and the certificate store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from actors.cert_manager.certificate import BadCertificate
-from actors.cert_manager.certificate_store import KEPT, Store, install, load_pair
+from actors.cert_manager.certificate_store import KEPT_FILES, Store, install, load_pair
 from actors.cert_manager.signing_keys import request
 from tests.support.apiserver.authority import Authority
 
@@ -54,7 +54,7 @@ def signed(authority: Authority, made: dict, seconds: int = 3600) -> bytes:
     return authority.sign(csr.subject, key, seconds, usage)
 
 
-def test_the_key_is_p256_for_its_owner_only_and_the_request_says_who(store):
+def test_the_key_is_a_private_p256_key_and_the_request_names_the_user(store):
     made = ask(store, names=["n1", "10.0.0.1"])
     csr = x509.load_pem_x509_csr(made["request"])
     key = csr.public_key()
@@ -67,7 +67,7 @@ def test_the_key_is_p256_for_its_owner_only_and_the_request_says_who(store):
     assert made["usages"] == ["digital signature", "client auth"]
 
 
-def test_the_name_follows_from_key_and_wishes(store):
+def test_the_name_depends_on_the_key_and_the_requested_fields(store):
     first = ask(store)
     assert first["name"].startswith("csr-")
     assert ask(store)["name"] == first["name"]
@@ -77,7 +77,7 @@ def test_the_name_follows_from_key_and_wishes(store):
     assert ask(store)["name"] != first["name"]
 
 
-def test_an_rsa_key_that_is_there_is_used_with_key_encipherment(store):
+def test_an_existing_rsa_key_is_used_with_key_encipherment(store):
     Path(store.directory).mkdir()
     key = rsa.generate_private_key(65537, 2048)
     form = serialization.PrivateFormat.TraditionalOpenSSL
@@ -95,12 +95,12 @@ def test_a_key_file_that_cannot_be_used_is_replaced(store, content):
 
 
 @pytest.mark.filterwarnings("ignore:Attribute")
-def test_a_node_name_longer_than_a_common_name_may_be_is_asked_for_all_the_same(store):
+def test_a_node_name_longer_than_a_common_name_is_requested(store):
     user = "system:node:" + "n" * 100
     assert user in x509.load_pem_x509_csr(ask(store, user=user)["request"]).subject.rfc4514_string()
 
 
-def test_an_installed_pair_is_current_and_its_key_is_not_taken_again(store, authority):
+def test_an_installed_pair_is_current_and_its_key_is_not_used_again(store, authority):
     made = ask(store)
     key = Path(store.key_path).read_bytes()
     install(store.directory, store.prefix, signed(authority, made))
@@ -128,17 +128,17 @@ def test_a_certificate_of_another_key_is_refused_and_nothing_changes(store, auth
     }
 
 
-def test_few_old_pairs_are_kept(store, authority):
+def test_old_pairs_are_removed(store, authority):
     for month in range(1, 7):
         install(store.directory, store.prefix, signed(authority, ask(store)))
         old = Path(store.directory, os.readlink(store.current_path))
         old.rename(old.with_name(f"kubelet-client-2020-0{month}-01-00-00-00.pem"))
         Path(store.current_path).unlink()
     install(store.directory, store.prefix, signed(authority, ask(store)))
-    assert len(list(Path(store.directory).glob("kubelet-client-2*.pem"))) == KEPT
+    assert len(list(Path(store.directory).glob("kubelet-client-2*.pem"))) == KEPT_FILES
 
 
-def test_a_current_pair_that_has_ended_gives_way_to_one_that_has_not(store, authority):
+def test_a_valid_pair_replaces_an_expired_current_pair(store, authority):
     install(store.directory, store.prefix, signed(authority, ask(store)))
     good = os.readlink(store.current_path)
     ended = f"{store.directory}/kubelet-client-2099-01-01-00-00-00.pem"
@@ -153,7 +153,7 @@ def test_a_current_pair_that_has_ended_gives_way_to_one_that_has_not(store, auth
 
 
 def test_a_store_of_another_node_agent_is_read(store, authority):
-    """An absolute link, key first: as the kubelet's."""
+    """The kubelet uses an absolute link, and writes the key first."""
     made = ask(store)
     path = Path(store.directory, "kubelet-client-2026-01-01-00-00-00.pem")
     path.write_bytes(Path(store.key_path).read_bytes() + signed(authority, made))
@@ -163,5 +163,5 @@ def test_a_store_of_another_node_agent_is_read(store, authority):
     assert pair.certificate.common_name == USER
 
 
-def test_an_empty_store_has_nothing(store):
+def test_an_empty_store_has_no_pair(store):
     assert store.repaired(time.time()) is None

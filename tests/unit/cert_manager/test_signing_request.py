@@ -1,4 +1,4 @@
-"""CertificateSigningRequests: what is sent, and what is understood of the answer."""
+"""CertificateSigningRequests: their bodies, and the answers of the server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.cert_manager.signing_request import Standing, body, read
+from actors.cert_manager.signing_request import RequestState, body, read
 
 
 def answer(status: object) -> bytes:
@@ -26,22 +26,22 @@ CERTIFICATE = base64.b64encode(b"PEM").decode()
 
 
 @pytest.mark.parametrize(
-    ("status", "standing"),
+    ("status", "state"),
     [
-        (None, Standing.PENDING),
-        ({}, Standing.PENDING),
-        ({"conditions": None}, Standing.PENDING),
-        ({"conditions": [condition("Approved")]}, Standing.PENDING),
-        ({"conditions": [condition("Approved")], "certificate": CERTIFICATE}, Standing.ISSUED),
-        ({"conditions": [condition("Denied")]}, Standing.DENIED),
-        ({"conditions": [condition("Approved"), condition("Failed")]}, Standing.FAILED),
-        ({"conditions": [condition("Approved"), condition("Denied")], "certificate": CERTIFICATE}, Standing.DENIED),
-        ({"conditions": [condition("Denied", status="False")]}, Standing.PENDING),
-        ({"certificate": "not base64!"}, Standing.UNKNOWN),
+        (None, RequestState.PENDING),
+        ({}, RequestState.PENDING),
+        ({"conditions": None}, RequestState.PENDING),
+        ({"conditions": [condition("Approved")]}, RequestState.PENDING),
+        ({"conditions": [condition("Approved")], "certificate": CERTIFICATE}, RequestState.ISSUED),
+        ({"conditions": [condition("Denied")]}, RequestState.DENIED),
+        ({"conditions": [condition("Approved"), condition("Failed")]}, RequestState.FAILED),
+        ({"conditions": [condition("Approved"), condition("Denied")], "certificate": CERTIFICATE}, RequestState.DENIED),
+        ({"conditions": [condition("Denied", status="False")]}, RequestState.PENDING),
+        ({"certificate": "not base64!"}, RequestState.UNKNOWN),
     ],
 )
-def test_how_a_request_stands(status, standing):
-    assert read(answer(status)).standing is standing
+def test_the_state_of_a_request_is_read(status, state):
+    assert read(answer(status)).state is state
 
 
 def test_a_certificate_and_the_reason_of_a_denial_are_read():
@@ -49,7 +49,7 @@ def test_a_certificate_and_the_reason_of_a_denial_are_read():
     assert read(answer({"conditions": [condition("Denied")]})).text == "R: m"
 
 
-def test_what_is_sent_has_the_request_in_base64():
+def test_the_body_has_the_request_in_base64():
     sent = json.loads(body("csr-1", b"PEM", "kubernetes.io/kubelet-serving", ["server auth"]))
     assert (sent["apiVersion"], sent["kind"]) == ("certificates.k8s.io/v1", "CertificateSigningRequest")
     assert sent["metadata"] == {"name": "csr-1"}
@@ -73,5 +73,5 @@ def test_what_is_sent_has_the_request_in_base64():
         ).map(lambda value: json.dumps(value).encode()),
     )
 )
-def test_rubbish_is_called_unknown_and_never_raises(rubbish):
-    assert read(rubbish).standing in Standing
+def test_random_bytes_have_the_state_unknown(rubbish):
+    assert read(rubbish).state in RequestState
