@@ -90,7 +90,8 @@ check-shape:
 
 .PHONY: format
 format: venv  ## put the code in its one format, and mend what lint can mend
-	@$(BIN)ruff check --quiet --fix . ; $(BIN)ruff format --quiet .
+	@unmended=0; $(BIN)ruff check --quiet --fix . || unmended=$$?
+	$(BIN)ruff format --quiet .; exit $$unmended
 
 .PHONY: bench
 bench: deps venv  ## measure against a bare CRI client on the same runtime; writes bench.json
@@ -110,7 +111,8 @@ proto: venv  ## generate the Python modules of proto/*.proto
 
 .PHONY: wheel
 wheel: $(VENV)/.installed  ## dist/troupelet-*.whl
-	@$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@rm -f dist/troupelet-*.whl
+	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
 	ls dist/troupelet-*.whl
 
 .PHONY: man
