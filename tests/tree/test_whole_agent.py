@@ -249,7 +249,7 @@ def test_an_agent_makes_way_for_the_next_that_wants_its_lock(place: Place) -> No
         with place.start(lock) as second:
             assert first.process.wait(20) == 0
             second.wait_ready()
-            assert any("another agent wants" in line for line in place.lines())
+            assert any("another agent opened" in line for line in place.lines())
 
 
 def test_configz_shows_what_is_in_force_and_the_node_has_the_name_that_was_given(place: Place) -> None:
