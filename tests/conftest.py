@@ -54,7 +54,7 @@ def _files_are_closed(request: pytest.FixtureRequest) -> Iterator[None]:
     before = len(_descriptors())
     yield
     if request.path.relative_to(Path(__file__).parent).parts[0] in MARKED_FOLDERS:
-        return  # they share no process with others' tests for long, and keep the pipes of what they started
+        return  # what is started keeps its pipes until pytest ends; no limit of this process is tested beside it
     if len(_descriptors()) - before > MOST_DESCRIPTORS_KEPT:
         gc.collect()
     kept = len(_descriptors()) - before
