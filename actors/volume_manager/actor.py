@@ -15,6 +15,8 @@ from typing import Final, cast
 from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectState
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
+from actors.shared.plugins.model import CSI
+from actors.shared.plugins.watch import PluginWatch
 from actors.shared.pod_quarantine import PodQuarantine
 from supervision.actor import Actor, Address, DisposableError, on
 from supervision.addresses import ActorName
@@ -80,6 +82,7 @@ class VolumeManager(Actor):
         self._csi = tools.csi
         if tools.csi is not None:
             self._refresh.start()
+            self._plugins.start()
             tools.csi.start()
             self.every(SWEEP_SECONDS, tools.csi.sweep, jitter=0.1)
 
@@ -99,10 +102,12 @@ class VolumeManager(Actor):
 
     def _make_csi(self, source: ApiSource, fs_group: FsGroup) -> CsiVolumes:
         agent, objects = self._agent, ApiObjects(self)
+        drivers = Drivers(self, NodeObjects(objects, agent.node_name))
+        self._plugins = PluginWatch(self, agent.plugins_registry_dir, {CSI: drivers}, elsewhere=None)
         return CsiVolumes(
             CsiContext(
                 actor=self,
-                drivers=Drivers(self, agent.plugins_registry_dir, NodeObjects(objects, agent.node_name)),
+                drivers=drivers,
                 api=objects,
                 records=Records(agent.pods_dir, agent.plugins_dir),
                 tokens=source.tokens,
@@ -118,6 +123,8 @@ class VolumeManager(Actor):
 
     async def on_stop(self) -> None:
         """Without pods nothing needs to stay: remove the mount that propagation needs, too."""
+        if self._csi is not None:
+            self._plugins.close()
         if self._self_bound and not os.listdir(self._pods_dir):
             try:
                 teardown.unmount_all([self._pods_dir], lazy=False)

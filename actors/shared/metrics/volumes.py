@@ -19,6 +19,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "driver_name", "grpc_status_code", "method_name", "migrated", buckets=_SECONDS,
     ),
     gauge("volume_manager_total_volumes", "volumes that are wanted and that are there", "plugin_name", "state"),
+    gauge("plugin_manager_total_plugins", "plugins by socket: wanted and registered", "socket_path", "state"),
     counter("reconstruct_volume_operations_total", "volumes that were found after a restart"),
     counter("reconstruct_volume_operations_errors_total", "volumes that could not be read after a restart"),
     counter("force_cleaned_failed_volume_operations_total", "volumes that were removed as they could not be read"),

@@ -1,4 +1,4 @@
-"""Calls to a driver, and to its registration socket. Imported with the first driver only: it needs gRPC."""
+"""Calls to a driver. Imported with the first driver only: it needs gRPC."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 import grpc
 import grpc.aio
 
+from actors.shared.plugins.registrar import channel_to
 from proto import csi_pb2 as csi
-from proto import csi_pb2_grpc, plugin_registration_pb2_grpc
-from proto import plugin_registration_pb2 as registration
+from proto import csi_pb2_grpc
 from supervision.metrics import Metrics
 from supervision.time_scale import scaled
 
@@ -20,13 +20,6 @@ from .errors import CsiError
 from .model import CsiMount, Driver
 
 CALL_SECONDS: Final = 120.0
-DIAL_SECONDS: Final = 10.0
-_OPTIONS: Final = (
-    ("grpc.max_receive_message_length", 16 * 1024 * 1024),
-    ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.enable_retries", 0),
-)
 _RPC: Final = csi.NodeServiceCapability.RPC
 _Answer = TypeVar("_Answer")
 
@@ -37,26 +30,12 @@ class Connection:
     def __init__(self, path: str, metrics: Metrics | None = None) -> None:
         """`metrics`: where calls to the driver are counted."""
         self._metrics, self._driver = metrics, ""
-        self._channel = grpc.aio.insecure_channel(f"unix://{path}", options=_OPTIONS)
+        self._channel = channel_to(path)
         self._node: Any = csi_pb2_grpc.NodeStub(self._channel)
-        self._registrar: Any = plugin_registration_pb2_grpc.RegistrationStub(self._channel)
 
     async def close(self) -> None:
         """Once what is under way has ended."""
         await self._channel.close(CALL_SECONDS)
-
-    # -- registration -------------------------------------------------------------------------------------------------
-    async def who(self) -> registration.PluginInfo:
-        found: registration.PluginInfo = await self._call(
-            "GetInfo", self._registrar.GetInfo(registration.InfoRequest(), timeout=scaled(DIAL_SECONDS))
-        )
-        return found
-
-    async def notify(self, error: str) -> None:
-        status = registration.RegistrationStatus(plugin_registered=not error, error=error)
-        await self._call(
-            "NotifyRegistrationStatus", self._registrar.NotifyRegistrationStatus(status, timeout=scaled(DIAL_SECONDS))
-        )
 
     # -- driver -------------------------------------------------------------------------------------------------------
     async def describe(self, name: str, endpoint: str) -> Driver:

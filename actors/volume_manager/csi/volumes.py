@@ -70,7 +70,6 @@ class CsiVolumes:
         """Volumes of drivers with requiresRepublish, by path."""
 
     def start(self) -> None:
-        self._drivers.start()
         self._actor.every(REPUBLISH_SECONDS, self._republish, jitter=0.1)
         self.tell_in_use()
 

@@ -2,13 +2,12 @@
 
 import json
 import os
-import socket
 
 import pytest
 
 from actors.shared.kube.codec import decode, decode_pod, encode
 from actors.shared.kube.volumes import PersistentVolume
-from actors.volume_manager.csi import access, csi_node, pod_info, records, sockets
+from actors.volume_manager.csi import access, csi_node, pod_info, records
 from actors.volume_manager.csi.api_objects import DriverSpec, TokenRequest
 from actors.volume_manager.csi.errors import CsiError
 from actors.volume_manager.csi.model import (
@@ -193,21 +192,6 @@ def test_the_node_says_under_which_name_and_where_the_driver_knows_it():
 
 
 # -- what is on disk --------------------------------------------------------------------------------------------------
-def test_only_sockets_are_plugins_and_hidden_ones_are_not(tmp_path):
-    (tmp_path / "deep").mkdir()
-    for name in ("a.sock", "deep/b.sock", ".hidden.sock"):
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(str(tmp_path / name))
-    (tmp_path / "file").write_text("")
-    found = sockets.look(str(tmp_path))
-    assert sorted(found) == [f"{tmp_path}/a.sock", f"{tmp_path}/deep/b.sock"]
-    os.unlink(tmp_path / "a.sock")
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(str(tmp_path / "a.sock"))
-    assert sockets.look(str(tmp_path))[f"{tmp_path}/a.sock"] != found[f"{tmp_path}/a.sock"]
-    assert sockets.look(f"{tmp_path}/none") == {}
-
-
 def test_what_is_written_beside_volumes_says_who_has_them(tmp_path):
     kept = Records(f"{tmp_path}/pods", f"{tmp_path}/plugins")
     record = Published(driverName="d.test", volumeHandle="h", attachmentID="csi-x")

@@ -1,0 +1,77 @@
+"""Calls to a registration socket. Imported with the first socket only: it needs gRPC."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, Final, TypeVar
+
+import grpc
+import grpc.aio
+
+from proto import plugin_registration_pb2 as registration
+from proto import plugin_registration_pb2_grpc
+from supervision.time_scale import scaled
+
+from .model import Plugin, PluginError
+
+DIAL_SECONDS: Final = 10.0
+INFO_SECONDS: Final = 1.0
+NOTIFY_SECONDS: Final = 5.0
+OPTIONS: Final = (
+    ("grpc.max_receive_message_length", 16 * 1024 * 1024),
+    ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.enable_retries", 0),
+)
+"""Options of a channel to a plugin."""
+_Answer = TypeVar("_Answer")
+
+
+def channel_to(path: str) -> grpc.aio.Channel:
+    """A channel to the Unix socket at `path`."""
+    return grpc.aio.insecure_channel(f"unix://{path}", options=OPTIONS)
+
+
+class Registrar:
+    """The plugin behind the registration socket at `path`. Each call raises PluginError."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._channel = channel_to(path)
+        self._stub: Any = plugin_registration_pb2_grpc.RegistrationStub(self._channel)
+
+    async def close(self) -> None:
+        await self._channel.close(None)
+
+    async def who(self) -> Plugin:
+        try:
+            await asyncio.wait_for(self._channel.channel_ready(), scaled(DIAL_SECONDS))
+        except TimeoutError:
+            raise PluginError(f"RegisterPlugin error -- dial failed at socket {self._path}: no answer") from None
+        found: registration.PluginInfo = await self._call(
+            "get plugin info using RPC GetInfo",
+            self._stub.GetInfo(registration.InfoRequest(), timeout=scaled(INFO_SECONDS)),
+        )
+        return Plugin(
+            socket=self._path,
+            kind=found.type,
+            name=found.name,
+            endpoint=found.endpoint or self._path,
+            versions=tuple(found.supported_versions),
+        )
+
+    async def notify(self, error: str) -> None:
+        """Tell it that it is registered, or why not."""
+        status = registration.RegistrationStatus(plugin_registered=not error, error=error)
+        await self._call(
+            "send registration status",
+            self._stub.NotifyRegistrationStatus(status, timeout=scaled(NOTIFY_SECONDS)),
+        )
+
+    async def _call(self, what: str, call: Awaitable[_Answer]) -> _Answer:
+        try:
+            return await call
+        except grpc.aio.AioRpcError as error:
+            reason = f"rpc error: code = {error.code().name} desc = {error.details()}"
+        raise PluginError(f"RegisterPlugin error -- failed to {what} at socket {self._path}, err: {reason}")

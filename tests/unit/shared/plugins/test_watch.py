@@ -1,0 +1,210 @@
+"""What becomes of plugins that come, fail, change and go. Their calls are faked, their sockets are real."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.shared.plugins.model import Plugin, PluginError
+from actors.shared.plugins.watch import ACTUAL, DESIRED, PluginWatch
+from supervision.actor import Actor
+from supervision.harness import Harness
+
+KIND, OTHER, UNKNOWN = "DevicePlugin", "CSIPlugin", "NoPlugin"
+
+
+class Plugins:
+    """What the sockets answer: (type, name) by the name of the socket's file."""
+
+    def __init__(self) -> None:
+        self.there: dict[str, tuple[str, str]] = {}
+        self.silent: set[str] = set()
+        self.told: list[tuple[str, str]] = []
+
+    def __call__(self, path: str) -> Any:
+        return Calls(self, path)
+
+
+class Calls:
+    def __init__(self, plugins: Plugins, path: str) -> None:
+        self.plugins, self.path, self.file = plugins, path, os.path.basename(path)
+
+    async def who(self) -> Plugin:
+        if self.file in self.plugins.silent:
+            await asyncio.Event().wait()
+        if self.file not in self.plugins.there:
+            raise PluginError("nobody answers")
+        kind, name = self.plugins.there[self.file]
+        return Plugin(socket=self.path, kind=kind, name=name, endpoint=self.path)
+
+    async def notify(self, error: str) -> None:
+        self.plugins.told.append((self.file, error))
+
+    async def close(self) -> None:
+        pass
+
+
+class Served:
+    """A handler that writes down what it is asked."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.refuses = self.fails = ""
+
+    def refusal(self, plugin: Plugin) -> str:
+        return self.refuses
+
+    async def register(self, plugin: Plugin) -> None:
+        self.log.append(f"+{plugin.name}")
+        if self.fails:
+            raise PluginError(self.fails)
+
+    async def deregister(self, plugin: Plugin) -> None:
+        self.log.append(f"-{plugin.name}")
+
+
+class Nobody(Actor):
+    pass
+
+
+class Node:
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.plugins, self.served = Plugins(), Served()
+        self.harness = Harness(Nobody, name="device_manager")
+        self.watch = PluginWatch(
+            self.harness.actor, str(directory), {KIND: self.served}, (OTHER,), connect=self.plugins
+        )
+
+    async def __aenter__(self) -> None:
+        await self.harness.__aenter__()
+        self.watch.start()
+
+    async def __aexit__(self, *error: Any) -> None:
+        self.watch.close()
+        await self.harness.__aexit__(*error)
+
+    def come(self, file: str, kind: str = KIND, name: str = "p") -> None:
+        self.plugins.there[file] = (kind, name)
+        self.go(file)
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(f"{self.directory}/{file}")
+
+    def go(self, file: str) -> None:
+        (self.directory / file).unlink(missing_ok=True)
+
+    def counted(self) -> set[tuple[str, str]]:
+        samples = self.harness.actor.metrics.snapshot("a", 1).samples
+        found = [one.labels for one in samples if one.name == "plugin_manager_total_plugins"]
+        return {(os.path.basename(one["socket_path"]), one["state"]) for one in found}
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path)
+
+
+async def test_a_plugin_is_taken_when_its_socket_comes_and_given_back_when_it_goes(node: Node) -> None:
+    async with node:
+        node.come("a.sock")
+        await node.harness.wait(lambda: node.plugins.told == [("a.sock", "")])
+        assert node.served.log == ["+p"]
+        assert node.counted() == {("a.sock", DESIRED), ("a.sock", ACTUAL)}
+        node.go("a.sock")
+        await node.harness.wait(lambda: node.served.log == ["+p", "-p"])
+        assert node.counted() == set()
+
+
+async def test_a_type_that_nobody_serves_is_refused_with_the_reason(node: Node) -> None:
+    async with node:
+        node.come("a.sock", UNKNOWN)
+        text = (
+            f"RegisterPlugin error -- no handler registered for plugin type: NoPlugin at socket {node.directory}/a.sock"
+        )
+        await node.harness.wait(lambda: node.plugins.told == [("a.sock", text)])
+        assert node.counted() == {("a.sock", DESIRED)}
+
+
+async def test_a_type_that_another_actor_serves_is_left_to_it(node: Node) -> None:
+    async with node:
+        node.come("a.sock", OTHER)
+        node.come("b.sock")
+        await node.harness.wait(lambda: node.plugins.told == [("b.sock", "")])
+        await node.harness.advance(130)
+        assert node.plugins.told == [("b.sock", "")]
+
+
+async def test_a_plugin_that_is_not_valid_is_told_so_and_looked_at_again(node: Node) -> None:
+    async with node:
+        node.served.refuses = "too old"
+        node.come("a.sock")
+        text = "RegisterPlugin error -- plugin validation failed with err: too old"
+        await node.harness.wait(lambda: node.plugins.told == [("a.sock", text)])
+        node.served.refuses = ""
+        await node.harness.advance(0.5)
+        assert node.plugins.told == [("a.sock", text), ("a.sock", "")]
+
+
+async def test_a_plugin_whose_registration_failed_is_given_back_when_it_goes(node: Node) -> None:
+    async with node:
+        node.served.fails = "half way"
+        node.come("a.sock")
+        text = "RegisterPlugin error -- plugin registration failed with err: half way"
+        await node.harness.wait(lambda: node.plugins.told == [("a.sock", text)])
+        node.go("a.sock")
+        await node.harness.wait(lambda: node.served.log == ["+p", "-p"])
+
+
+async def test_a_socket_that_nobody_answers_at_is_tried_again_with_growing_pauses(node: Node) -> None:
+    async with node:
+        node.come("a.sock")
+        del node.plugins.there["a.sock"]
+        await node.harness.advance(300)
+        assert node.served.log == []
+        node.plugins.there["a.sock"] = (KIND, "p")
+        await node.harness.advance(122)
+        assert node.served.log == ["+p"]
+
+
+async def test_a_plugin_that_never_answers_costs_no_other(node: Node) -> None:
+    async with node:
+        node.plugins.silent.add("a.sock")
+        node.come("a.sock")
+        node.come("b.sock")
+        await node.harness.wait(lambda: node.plugins.told == [("b.sock", "")])
+
+
+async def test_a_socket_that_was_made_again_is_registered_again(node: Node) -> None:
+    async with node:
+        node.come("a.sock")
+        await node.harness.wait(lambda: len(node.plugins.told) == 1)
+        node.come("a.sock")
+        await node.harness.wait(lambda: len(node.plugins.told) == 2)
+        assert node.served.log in (["+p", "+p"], ["+p", "-p", "+p"])
+
+
+async def test_another_plugin_at_the_same_socket_takes_the_place_of_the_first(node: Node) -> None:
+    async with node:
+        node.come("a.sock")
+        await node.harness.wait(lambda: node.served.log == ["+p"])
+        node.come("a.sock", name="q")
+        await node.harness.wait(lambda: node.served.log[-1] == "+q")
+        assert node.served.log == ["+p", "-p", "+q"]
+
+
+async def test_without_watches_of_the_kernel_the_directory_is_looked_at_each_second(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with node:
+        monkeypatch.setattr(node.watch._folders, "follow", lambda: False)
+        node.watch._folders.close()
+        node.watch.look()
+        await node.harness.advance(60)
+        node.come("a.sock")
+        await node.harness.advance(1)
+        assert node.served.log == ["+p"]
