@@ -16,6 +16,7 @@ from actors.cert_manager import declaration as cert_manager
 from actors.config_controller import declaration as config_controller
 from actors.container_manager import declaration as container_manager
 from actors.container_runtime.messages import CONTAINER_RUNTIME
+from actors.device_manager import declaration as device_manager
 from actors.eviction_manager import declaration as eviction_manager
 from actors.http_servers import declaration as http_servers
 from actors.image_manager import declaration as image_manager
@@ -48,6 +49,7 @@ TREE: Final = Supervisor(
         cert_manager.DECLARATION,
         Supervisor("api_clients", (api_clients.KUBE, api_clients.EVENT, api_clients.HEARTBEAT)),
         container_manager.DECLARATION,
+        device_manager.DECLARATION,
         eviction_manager.DECLARATION,
         volume_manager.DECLARATION,
         image_manager.DECLARATION,
