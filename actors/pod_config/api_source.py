@@ -44,6 +44,8 @@ class _Meta(msgspec.Struct):
 
 class _Status(msgspec.Struct):
     phase: msgspec.Raw = msgspec.Raw()
+    resourceClaimStatuses: msgspec.Raw = msgspec.Raw()
+    extendedResourceClaimStatus: msgspec.Raw = msgspec.Raw()
 
 
 class _PodFields(msgspec.Struct):
@@ -150,13 +152,16 @@ def relevant_fields(pod_fields: _PodFields) -> tuple[bytes, ...]:
     """The fields that the pod workers need. Equal for two versions of a pod that are the same to them."""
     meta = pod_fields.metadata
     fields = (meta.labels, meta.annotations, meta.deletionTimestamp, meta.deletionGracePeriodSeconds, pod_fields.spec)
-    return (*(bytes(field) for field in fields), _final_phase(bytes(pod_fields.status)))
+    return (*(bytes(field) for field in fields), *_foreign_status(bytes(pod_fields.status)))
 
 
-def _final_phase(status: bytes) -> bytes:
-    """The phase if it is final, else b''. Another client may have set it."""
+def _foreign_status(raw: bytes) -> tuple[bytes, ...]:
+    """The fields of the status that others write: the phase if it is final, else b''; the resource claims that were
+    made for the pod."""
     try:
-        phase = msgspec.json.decode(bytes(_status_decoder.decode(status).phase), type=str)
+        status = _status_decoder.decode(raw)
+        phase = msgspec.json.decode(bytes(status.phase) or b'""', type=str)
     except UNREADABLE:
-        return b""
-    return phase.encode() if phase in FINAL_PHASES else b""
+        return ()
+    claims = (bytes(status.resourceClaimStatuses), bytes(status.extendedResourceClaimStatus))
+    return (phase.encode() if phase in FINAL_PHASES else b"", *claims)

@@ -40,9 +40,11 @@ def test_a_status_update_of_this_node_is_not_sent_to_the_pod_workers() -> None:
         pod(spec={"containers": [{"name": "c", "image": "other"}]}),
         pod(status={"phase": "Failed"}),
         pod(status={"phase": "Succeeded"}),
+        pod(status={"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "web-gpu-x7b2"}]}),
+        pod(status={"phase": "Running", "extendedResourceClaimStatus": {"resourceClaimName": "web-extended"}}),
     ],
 )
-def test_a_change_of_the_spec_the_metadata_or_to_a_final_phase_is_sent(changed: dict[str, Any]) -> None:
+def test_a_change_of_the_spec_the_metadata_the_claims_or_to_a_final_phase_is_sent(changed: dict[str, Any]) -> None:
     api = source()
     api.update("u", data(pod()))
     assert api.update("u", data(changed)) is True

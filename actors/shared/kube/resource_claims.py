@@ -1,0 +1,236 @@
+"""Resource claims (resource.k8s.io/v1, KEP-4381), and which of them a pod has. Pure.
+
+The texts of errors are the reference's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeVar
+
+import msgspec
+
+from supervision.errors import UNREADABLE
+
+from .codec import ObjectError, without_nulls
+from .container import Container
+from .meta import Api, ObjectMeta
+from .pod import Pod
+from .quantity import QuantityError, parse
+
+CLAIMS: Final = "/apis/resource.k8s.io/v1"
+_NOT_CREATED: Final = "ResourceClaim not created yet"
+_UNSUPPORTED: Final = "none of the supported fields are set"
+
+T = TypeVar("T")
+
+
+class ClaimError(Exception):
+    """A claim cannot be used now; the text says why."""
+
+
+# -- of the pod ------------------------------------------------------------------------------------------------------
+class PodResourceClaim(Api, frozen=True):
+    """An entry of spec.resourceClaims."""
+
+    name: str = ""
+    resourceClaimName: str | None = None
+    resourceClaimTemplateName: str | None = None
+
+
+class PodResourceClaimStatus(Api, frozen=True):
+    """An entry of status.resourceClaimStatuses: the claim made from a template."""
+
+    name: str = ""
+    resourceClaimName: str | None = None
+    """None: no claim is needed."""
+
+
+class RequestMapping(Api, frozen=True):
+    """Which request of the claim stands for an extended resource of a container."""
+
+    containerName: str = ""
+    resourceName: str = ""
+    requestName: str = ""
+
+
+class ExtendedClaimStatus(Api, frozen=True):
+    """status.extendedResourceClaimStatus: the claim that the scheduler made for extended resources (KEP-5004)."""
+
+    resourceClaimName: str = ""
+    requestMappings: list[RequestMapping] = []
+
+
+class ClaimName(msgspec.Struct, frozen=True):
+    """A claim that a pod has."""
+
+    pod_claim: str
+    """What the pod calls it; '' for that of its extended resources."""
+    name: str
+    """Of the ResourceClaim object, in the pod's namespace."""
+    made_for_pod: bool = False
+    """It was made from a template: the pod must own it."""
+
+
+# -- of the API ------------------------------------------------------------------------------------------------------
+class AllocatedDevice(Api, frozen=True):
+    """An entry of status.allocation.devices.results."""
+
+    request: str = ""
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    adminAccess: bool | None = None
+    shareID: str | None = None
+
+
+class DeviceAllocation(Api, frozen=True):
+    results: list[AllocatedDevice] = []
+
+
+class Allocation(Api, frozen=True):
+    devices: DeviceAllocation = DeviceAllocation()
+
+
+class Consumer(Api, frozen=True):
+    """An entry of status.reservedFor."""
+
+    apiGroup: str = ""
+    resource: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class ClaimStatus(Api, frozen=True):
+    allocation: Allocation | None = None
+    reservedFor: list[Consumer] = []
+
+
+class ResourceClaim(Api, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    status: ClaimStatus = ClaimStatus()
+
+
+# -- what a pod has --------------------------------------------------------------------------------------------------
+def pod_claims(pod: Pod) -> list[PodResourceClaim]:
+    """spec.resourceClaims. Raises ObjectError."""
+    return _list(pod.spec.resourceClaims, PodResourceClaim, "spec.resourceClaims")
+
+
+def extended_claim(pod: Pod) -> ExtendedClaimStatus | None:
+    """status.extendedResourceClaimStatus. Raises ObjectError."""
+    where = "status.extendedResourceClaimStatus"
+    return _decoded(pod.status.extendedResourceClaimStatus, ExtendedClaimStatus, where)
+
+
+def has_claims(pod: Pod) -> bool:
+    """Whether the pod has any claim, of whatever kind."""
+    raw = (pod.spec.resourceClaims, pod.status.extendedResourceClaimStatus)
+    return any(bytes(one) not in (b"", b"[]", b"null", b"{}") for one in raw)
+
+
+def claim_names(pod: Pod, *, extended: bool) -> list[ClaimName]:
+    """The claims of the pod, without those that it does not need; `extended`: with that of its extended resources.
+
+    Raises ClaimError for one that is not made yet, ObjectError.
+    """
+    statuses = _list(pod.status.resourceClaimStatuses, PodResourceClaimStatus, "status.resourceClaimStatuses")
+    found = [name for claim in pod_claims(pod) if (name := _claim_name(pod, claim, statuses)) is not None]
+    special = extended_claim(pod) if extended else None
+    if special is not None:
+        found.append(ClaimName("", special.resourceClaimName))
+    return found
+
+
+def _claim_name(pod: Pod, claim: PodResourceClaim, statuses: list[PodResourceClaimStatus]) -> ClaimName | None:
+    """None: no claim is needed. Raises ClaimError."""
+    meta = pod.metadata
+    whole = f'pod "{meta.namespace}/{meta.name}"'
+    if claim.resourceClaimName is not None:
+        return ClaimName(claim.name, claim.resourceClaimName)
+    if claim.resourceClaimTemplateName is None:
+        raise ClaimError(f'{whole}, spec.resourceClaim "{claim.name}": {_UNSUPPORTED}')
+    for status in statuses:
+        if status.name == claim.name:
+            made = status.resourceClaimName
+            return ClaimName(claim.name, made, made_for_pod=True) if made is not None else None
+    raise ClaimError(f"{whole}: {_NOT_CREATED}")
+
+
+class ClaimUse(msgspec.Struct, frozen=True):
+    """What a container uses of a claim."""
+
+    claim: str
+    """Name of the ResourceClaim object."""
+    request: str = ""
+    """One of its requests; '' for all."""
+    pod_claim: str = ""
+    """What the pod calls the claim; '' for that of its extended resources."""
+
+
+def claim_uses(pod: Pod, container: Container, *, extended: bool) -> list[ClaimUse]:
+    """What the container uses, in the pod's order of claims, then its extended resources.
+
+    Raises ClaimError, ObjectError.
+    """
+    if not container.resources.claims and not (extended and container.resources.requests):
+        return []
+    names = {one.pod_claim: one.name for one in claim_names(pod, extended=False)}
+    found = [
+        ClaimUse(name, use.request, pod_claim)
+        for pod_claim, name in names.items()
+        for use in container.resources.claims
+        if use.name == pod_claim
+    ]
+    special = extended_claim(pod) if extended else None
+    if special is not None:
+        found += [ClaimUse(special.resourceClaimName, request) for request in _mapped(container, special)]
+    return found
+
+
+def _mapped(container: Container, status: ExtendedClaimStatus) -> Iterator[str]:
+    """The requests that stand for extended resources of the container."""
+    for mapping in status.requestMappings:
+        amount = container.resources.requests.get(mapping.resourceName, 0)
+        if mapping.containerName == container.name and _positive(amount):
+            yield mapping.requestName
+
+
+def _positive(amount: str | float) -> bool:
+    try:
+        return parse(amount) > 0
+    except QuantityError:
+        return False
+
+
+def base_request(request: str) -> str:
+    """The request of a subrequest `request/subrequest`."""
+    return request.partition("/")[0]
+
+
+def check_claim(pod: Pod, wanted: ClaimName, claim: ResourceClaim) -> Allocation:
+    """Its allocation, if the pod may use the claim now. Raises ClaimError."""
+    meta, of = claim.metadata, pod.metadata
+    if wanted.made_for_pod and not any(owner.controller and owner.uid == of.uid for owner in meta.ownerReferences):
+        whole = f"ResourceClaim {meta.namespace}/{meta.name}"
+        raise ClaimError(f"{whole} was not created for pod {of.namespace}/{of.name} (pod is not owner)")
+    if all(consumer.uid != of.uid for consumer in claim.status.reservedFor):
+        text = f"pod {of.name} ({of.uid}) is not allowed to use ResourceClaim {wanted.name} ({meta.uid})"
+        raise ClaimError(text)
+    if claim.status.allocation is None:
+        raise ClaimError(f"ResourceClaim {meta.name}: not allocated")
+    return claim.status.allocation
+
+
+def _list(raw: msgspec.Raw, kind: type[T], where: str) -> list[T]:
+    return _decoded(raw, list[kind], where) or []  # type: ignore[valid-type]
+
+
+def _decoded(raw: msgspec.Raw, kind: type[T], where: str) -> T | None:
+    """Raises ObjectError."""
+    if bytes(raw) in (b"", b"null", b"[]"):
+        return None
+    try:
+        return msgspec.convert(without_nulls(msgspec.json.decode(raw)), kind)
+    except UNREADABLE as error:
+        raise ObjectError(f"{where}: {error}") from None
