@@ -27,9 +27,10 @@ _COUNT = re.compile("[0-9]{1,9}")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def make_log_directory(logs_dir: str, pod: Pod) -> None:
+def make_log_directory(logs_dir: str, pod: Pod, container: str = "") -> None:
+    """The directory of the pod's logs, and in it that of a container: not every runtime makes it. Raises OSError."""
     make_path(logs_dir, 0o750)
-    make_path(pod_log_directory(logs_dir, pod), 0o755)
+    make_path(os.path.join(pod_log_directory(logs_dir, pod), container), 0o755)
 
 
 def write_hosts(pod_dir: str, text: str) -> str:

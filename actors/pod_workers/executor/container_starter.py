@@ -147,6 +147,7 @@ class ContainerStarter:
                 config.linux.security_context.namespace_options.pid = cri.TARGET
                 config.linux.security_context.namespace_options.target_id = target
             whole = self.sandbox_config(pod, sandbox.attempt, held.cgroup_parent)
+            files.make_log_directory(self._agent.pod_logs_dir, pod, start.container.name)
         except (ConfigError, CriError, OSError, AskError, ValueError) as error:  # ValueError: as for the sandbox
             raise StartFailed("CreateContainerConfigError", _words(error)) from None
         await self._end_failed_start(runtime.newest(start.container.name))

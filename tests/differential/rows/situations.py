@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 from pathlib import Path
 from typing import Any
 
+from actors.status_manager.times import rfc3339
+
 from ..row import (
     FOREVER,
+    NAMESPACE,
     Row,
     Situation,
     asked,
@@ -70,15 +74,44 @@ def leaves(text: str) -> Any:
     return at_once(write)
 
 
-def other(cpu: str) -> Any:
+def other(cpu: str, **spec: Any) -> Any:
     """Another pod of this size runs on the node."""
 
     def put(on: Situation) -> None:
-        one = pod(c("o", resources={"requests": {"cpu": cpu}}))
+        one = pod(c("o", resources={"requests": {"cpu": cpu}}), **spec)
         one["metadata"] |= {"name": "other", "uid": "o"}
         on.node.put(one)
 
     return does(put)
+
+
+def without_other() -> Any:
+    """The other pod is deleted, and ends."""
+
+    def delete(on: Situation) -> None:
+        found = copy.deepcopy(on.store.pods[NAMESPACE, "other"])
+        when = rfc3339(round((on.node.loop.wall() + 5) * 1e9))
+        found["metadata"] |= {"deletionTimestamp": when, "deletionGracePeriodSeconds": 5}
+        on.node.put(found)
+
+    return does(delete)
+
+
+def other_ends() -> Any:
+    """The other pod's process ends."""
+    return does(lambda on: on.fake.finish(on.container("o").id, 0))
+
+
+def other_shrinks(cpu: str) -> Any:
+    """Somebody resizes the other pod."""
+
+    def change(on: Situation) -> None:
+        found = copy.deepcopy(on.store.pods[NAMESPACE, "other"])
+        found["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}
+        found["metadata"]["generation"] += 1
+        on.node.put(found)
+
+    return does(change)
 
 
 def gate(status: str) -> Any:
@@ -169,6 +202,12 @@ ROWS = [
         MESSAGES,
         pod(restartPolicy="Never"),
         (leaves("done"), ends("a", 0), shows({"containers.a.state.terminated.message": "done"})),
+    ),
+    Row(
+        "with FallbackToLogsOnError the end of the log is the message of a failure",
+        MESSAGES,
+        pod(c("a", "echo lost; serve", terminationMessagePolicy="FallbackToLogsOnError"), restartPolicy="Never"),
+        (ends("a", 1), shows({"containers.a.state.terminated.message": "lost\n"})),
     ),
     Row(
         "with FallbackToLogsOnError a success has no message",
@@ -284,6 +323,49 @@ ROWS = [
         before=(other("1"),),
     ),
     Row(
+        "a deferred resize is carried out once another pod has ended",
+        RESIZE,
+        pod(sized("100m")),
+        (
+            resized(f"{CORES * 1000 - 500}m"),
+            shows({"conditions.PodResizePending.reason": "Deferred"}),
+            without_other(),
+            waits(30),
+            asked("UpdateContainerResources a"),
+            shows({"conditions.PodResizePending": None, "conditions.PodResizeInProgress": None}),
+            asked_times("CreateContainer a", 1),
+        ),
+        before=(other("1"),),
+    ),
+    Row(
+        "a deferred resize is carried out once another pod has run to its end",
+        RESIZE,
+        pod(sized("100m")),
+        (
+            resized(f"{CORES * 1000 - 500}m"),
+            shows({"conditions.PodResizePending.reason": "Deferred"}),
+            other_ends(),
+            waits(30),
+            asked("UpdateContainerResources a"),
+            shows({"conditions.PodResizePending": None, "conditions.PodResizeInProgress": None}),
+        ),
+        before=(other("1", restartPolicy="Never"),),
+    ),
+    Row(
+        "a deferred resize is carried out once another pod has shrunk",
+        RESIZE,
+        pod(sized("100m")),
+        (
+            resized(f"{CORES * 1000 - 500}m"),
+            shows({"conditions.PodResizePending.reason": "Deferred"}),
+            other_shrinks("100m"),
+            waits(30),
+            asked("UpdateContainerResources a"),
+            shows({"conditions.PodResizePending": None, "conditions.PodResizeInProgress": None}),
+        ),
+        before=(other("1"),),
+    ),
+    Row(
         "a resize that is taken back while it waits is none any more",
         RESIZE,
         pod(sized("100m")),
@@ -344,6 +426,7 @@ ROWS = [
             ends("a", 42),
             waits(5),
             shows({"phase": "Running", "containers.a": "running", "containers.b": "running"}),
+            shows({"containers.a.restartCount": 1, "containers.b.restartCount": 1, "init.i.restartCount": 1}),
             asked_times("CreateContainer i", 2),
             asked_times("RunPodSandbox", 1),
         ),

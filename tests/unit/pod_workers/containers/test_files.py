@@ -76,9 +76,8 @@ def test_the_hosts_file_keeps_its_inode(tmp_path):
 
 def test_a_link_leads_to_the_log_and_goes_with_it(tmp_path):
     links, logs = f"{tmp_path}/links", f"{tmp_path}/logs"
-    files.make_log_directory(logs, POD)
+    files.make_log_directory(logs, POD, "a")
     directory = pod_log_directory(logs, POD)
-    os.mkdir(f"{directory}/a")
     for name in ("0.log", "0.log.20260101-000000.gz", "1.log"):
         open(f"{directory}/a/{name}", "w").close()
     files.make_log_link(links, logs, POD, "a", "id", "a/0.log")
