@@ -15,7 +15,7 @@ from actors.shared.linux import cgroup_tree, oom
 from actors.shared.linux.command import Runner, run
 from actors.shared.linux.system_bus import Call, SystemBus
 from actors.shutdown_manager.messages import NodeShutdown
-from supervision.actor import Actor, Address, on
+from supervision.actor import Actor, Address, AskError, on
 from supervision.complaints import Complaints
 
 from .cgroup_driver import CgroupDriverChoice
@@ -27,6 +27,7 @@ from .ledger import Ledger
 from .messages import (
     AdmissionFailed,
     AdmitPod,
+    ContainerPrepared,
     CountRunningPod,
     GetNodeResources,
     NodeEvictions,
@@ -34,6 +35,8 @@ from .messages import (
     PodAdmitted,
     PodRejected,
     PodReleased,
+    PreparationFailed,
+    PrepareContainer,
     ReleasePod,
     ResizePod,
     StopCounting,
@@ -48,6 +51,8 @@ from .pod_inventory import PodInventory
 from .qos_tiers import QosTiers
 from .shutdown_admission import ShutdownAdmission
 from .startup_hold import StartupHold
+from .topology.pod_hardware import PodHardware
+from .topology.provider import AllocationError
 
 
 class ContainerManager(Actor):
@@ -86,6 +91,7 @@ class ContainerManager(Actor):
         self._orphans = OrphanedCgroups(self, self._cgroups, self._ledger, self._inventory, removal, lock, complaints)
         self._evictions = EvictionAdmission(self, standalone=agent.standalone)
         self._shutdown = ShutdownAdmission(self, agent)
+        self._hardware = PodHardware()
         self._admission = PodAdmission(
             self,
             config,
@@ -99,6 +105,7 @@ class ContainerManager(Actor):
             self._orphans,
             self._evictions,
             self._shutdown,
+            self._hardware,
         )
         self.start_task(self._setup.run(), "setup")
         self._evictions.begin()
@@ -115,6 +122,14 @@ class ContainerManager(Actor):
     @on(AdmitPod)
     async def on_admit(self, message: AdmitPod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:
         return await self._admission.admit(message)
+
+    @on(PrepareContainer)
+    async def on_prepare(self, message: PrepareContainer, sender: Address) -> ContainerPrepared | PreparationFailed:
+        try:
+            allocation = await self._hardware.prepare(message.uid, message.container)
+        except (AllocationError, AskError) as error:
+            return PreparationFailed(message.uid, message.container, str(error))
+        return ContainerPrepared(message.uid, message.container, allocation)
 
     @on(CountRunningPod)
     async def on_count(self, message: CountRunningPod, sender: Address) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from actors.shared.admission.node_object import NodeObject
+from actors.shared.hardware.allocation import ContainerAllocation
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
@@ -49,6 +50,35 @@ class PodAdmitted(Message, frozen=True):
     cgroup_parent: str
     """For the sandbox config: `/kubepods/burstable/pod<uid>`, or a slice name with the systemd driver; '' without
     cgroupsPerQOS."""
+    containers: dict[str, ContainerAllocation] = {}
+    """What each container gets from the managers of CPUs, memory and devices, by name; a container that gets nothing is
+    missing. In answer to AdmitPod, also of a pod that runs."""
+    prepare: bool = False
+    """This may change, or something is to be done before a container is created: ask PrepareContainer then."""
+
+
+class PrepareContainer(Question["ContainerPrepared | PreparationFailed"], frozen=True):
+    """From a worker, before it creates a container of a pod whose PodAdmitted says `prepare`: what does it get now?
+    Idempotent."""
+
+    uid: str
+    container: str
+
+
+class ContainerPrepared(Message, frozen=True):
+    """This takes the place of what PodAdmitted said of the container."""
+
+    uid: str
+    container: str
+    allocation: ContainerAllocation
+
+
+class PreparationFailed(Message, frozen=True):
+    """The container cannot be created now; it is tried again."""
+
+    uid: str
+    container: str
+    message: str
 
 
 class PodRejected(Message, frozen=True):

@@ -43,3 +43,7 @@ class PendingAdmissions:
     def alone(self, admission: PendingAdmission) -> bool:
         """Whether it is the only admission of its pod that is pending and not withdrawn."""
         return self._pending.get(admission.uid) == {admission}
+
+    def last(self, admission: PendingAdmission) -> bool:
+        """Whether no other admission of its pod is pending. It may itself be withdrawn."""
+        return self._pending.get(admission.uid, set()) <= {admission}

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from actors.shared.admission.checks import refusal
+from msgspec.structs import replace
+
+from actors.shared.admission.checks import first_refusal, refusal
 from actors.shared.admission.request import Candidate, Demand, NodeState, Refusal, demand_of
 from actors.shared.admission.resources import resize_refusal
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.linux.cgroup_limits import Limits
 from actors.shared.linux.cgroup_tree import CgroupError
-from supervision.actor import Actor
+from supervision.actor import Actor, AskError
 
 from .cgroup_removal import CgroupRemoval
 from .cgroup_setup import CgroupSetup
@@ -24,12 +28,14 @@ from .node_resources import NodeResourceTotals
 from .orphaned_cgroups import OrphanedCgroups
 from .pending_admissions import PendingAdmission, PendingAdmissions
 from .pod_cgroups import PodCgroups
-from .pod_limits import larger, pod_limits, rules_of
+from .pod_limits import Rules, larger, pod_limits, rules_of
 from .preemption import Preemption, StillEnding
 from .qos_tiers import QosTiers
 from .shutdown_admission import ShutdownAdmission
 from .startup_hold import StartupHold
 from .systemd_slices import SliceError
+from .topology.pod_hardware import PodHardware
+from .topology.provider import AllocationError
 
 WITHDRAWN: Final = "the pod was withdrawn before it was admitted"
 ENDED: Final = "the shutdown of the node ends it"
@@ -57,13 +63,18 @@ class PodAdmission:
         orphans: OrphanedCgroups,
         evictions: EvictionAdmission,
         shutdown: ShutdownAdmission,
+        hardware: PodHardware,
     ) -> None:
         self._actor, self._config, self._totals, self._ledger = actor, config, totals, ledger
         self._cgroups, self._setup, self._tiers, self._hold = cgroups, setup, tiers, hold
         self._removal, self._orphans, self._evictions, self._shutdown = removal, orphans, evictions, shutdown
         self._pending = PendingAdmissions()
         self._preemption = Preemption(actor, ledger, evictions)
-        self._rules = rules_of(config, totals.capacity)
+        self._hardware = hardware
+
+    @property
+    def _rules(self) -> Rules:
+        return rules_of(self._config, self._totals.capacity)
 
     async def admit(self, message: AdmitPod) -> Answer:
         with self._pending.begin(message.uid) as admission:
@@ -84,6 +95,7 @@ class PodAdmission:
     def _read(self, uid: str, data: bytes) -> tuple[Candidate, Limits]:
         """Raises ObjectError, QuantityError."""
         pod = decode_pod(data)
+        pod = replace(pod, metadata=replace(pod.metadata, uid=uid))
         return Candidate(pod, demand_of(uid, pod)), pod_limits(pod, self._rules)
 
     async def _admit(self, message: AdmitPod, admission: PendingAdmission) -> Answer:
@@ -110,13 +122,47 @@ class PodAdmission:
             await self._hold.wait()
         if admission.withdrawn:
             return AdmissionFailed(uid, WITHDRAWN)
+        refused = first_refusal(candidate, self._node(message), admitted=not new)
+        if refused is not None:
+            return PodRejected(uid, refused.reason, refused.message)
+        answer = await self._enter_with_hardware(candidate, limits, message, admission, new=new)
+        freed = not message.running and uid not in self._ledger and self._pending.last(admission)
+        if freed and not isinstance(answer, PodAdmitted):
+            self._hardware.release(uid)
+        return answer
+
+    async def _enter_with_hardware(
+        self, candidate: Candidate, limits: Limits, message: AdmitPod, admission: PendingAdmission, *, new: bool
+    ) -> Answer:
+        """Allocate hardware, run the checks that come after that, and enter the pod."""
+        uid = message.uid
         try:
+            containers = await self._allocate(candidate.pod, running=message.running)
+            if admission.withdrawn:
+                return AdmissionFailed(uid, WITHDRAWN)
             refused = await self._refusal(candidate, message, admission, new=new)
+        except AllocationError as error:
+            refused = error.refusal()
+        except AskError as error:
+            return AdmissionFailed(uid, f"its hardware is not allocated: {error}")
         except StillEnding:
             return AdmissionFailed(uid, PREEMPTS)
         if refused is not None:
             return PodRejected(uid, refused.reason, refused.message)
-        return await self._enter(candidate.demand, limits, admission, running=message.running)
+        answer = await self._enter(candidate.demand, limits, admission, running=message.running)
+        if isinstance(answer, PodAdmitted):
+            return replace(answer, containers=containers, prepare=self._hardware.prepares(candidate.pod))
+        return answer
+
+    async def _allocate(self, pod: Pod, *, running: bool) -> dict[str, ContainerAllocation]:
+        """A pod that runs already is not ended for what it lacks. Raises AllocationError, AskError."""
+        try:
+            return await self._hardware.allocate(pod)
+        except AllocationError as error:
+            if not running:
+                raise
+            self._actor.log.warning("pod %s runs on without hardware of its own: %s", pod.metadata.uid, error)
+            return {}
 
     async def _refusal(
         self, candidate: Candidate, message: AdmitPod, admission: PendingAdmission, *, new: bool
@@ -190,6 +236,7 @@ class PodAdmission:
         """Stop counting the pod; its pending admissions fail."""
         self._pending.withdraw(uid)
         self._preemption.forget(uid)
+        self._hardware.release(uid)
         if self._ledger.drop(uid):
             self._tiers.update()
 

@@ -8,6 +8,7 @@ import msgspec
 
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.phases.actions import Start
+from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
 from actors.shared.kube import names as known
 from actors.shared.kube.codec import encode
 from actors.shared.kube.pod import Pod
@@ -21,6 +22,7 @@ from .resources import Limits
 from .sandbox_config import identity
 from .spec_hash import container_hash
 
+NO_QUOTA = -1
 _ANY_BYTES = "surrogateescape"
 
 
@@ -33,6 +35,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     mounts: list[cri.Mount]
     limits: Limits
     security: cri.LinuxContainerSecurityContext
+    hardware: ContainerAllocation = NOTHING
+    """From the managers of CPUs, memory and devices."""
     unified: dict[str, str] = {}
     """cgroup v2: value by file, written by the runtime."""
     memory_swap_bytes: int = 0
@@ -43,20 +47,26 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
 def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfig:
     """ContainerConfig. Later incarnations and the Go kubelet recognise the container by its labels and annotations."""
-    container, restart_count = start.container, start.restart_count
+    container, restart_count, hardware = start.container, start.restart_count, parts.hardware
     words = {
         name: value.encode(errors=_ANY_BYTES).decode(errors="replace") for name, value in parts.environment.items()
     }
+    variables = {**hardware.environment, **parts.environment}
     config = cri.ContainerConfig(
         metadata=cri.ContainerMetadata(name=container.name, attempt=restart_count),
         image=cri.ImageSpec(image=parts.image_ref, user_specified_image=container.image),
         command=expand_all(container.command, words),
         args=expand_all(container.args, words),
         working_dir=container.workingDir,
-        envs=[cri.KeyValue(key=key, value=value.encode(errors=_ANY_BYTES)) for key, value in parts.environment.items()],
-        mounts=parts.mounts,
+        envs=[cri.KeyValue(key=key, value=value.encode(errors=_ANY_BYTES)) for key, value in variables.items()],
+        mounts=[*device_mounts(hardware), *parts.mounts],
+        devices=[
+            cri.Device(host_path=one.host_path, container_path=one.container_path, permissions=one.permissions)
+            for one in hardware.devices
+        ],
+        CDI_devices=[cri.CDIDevice(name=name) for name in hardware.cdi_devices],
         labels={**identity(pod), known.CONTAINER_NAME_LABEL: container.name},
-        annotations=container_annotations(pod, start),
+        annotations={**hardware.annotations, **container_annotations(pod, start)},
         log_path=log_path(container.name, restart_count),
         stdin=container.stdin,
         stdin_once=container.stdinOnce,
@@ -66,7 +76,18 @@ def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfi
         config.stop_signal = stop_signal(container.lifecycle.stopSignal)
     config.linux.security_context.CopyFrom(parts.security)
     config.linux.resources.CopyFrom(linux_resources(parts.limits, parts.unified, parts.memory_swap_bytes))
+    config.linux.resources.cpuset_cpus, config.linux.resources.cpuset_mems = hardware.cpuset_cpus, hardware.cpuset_mems
+    if hardware.exclusive_cpus:
+        config.linux.resources.cpu_quota = NO_QUOTA
     return config
+
+
+def device_mounts(hardware: ContainerAllocation) -> list[cri.Mount]:
+    """What devices need mounted, before the container's volumes."""
+    return [
+        cri.Mount(host_path=one.host_path, container_path=one.container_path, readonly=one.read_only)
+        for one in hardware.mounts
+    ]
 
 
 def linux_resources(limits: Limits, unified: dict[str, str], memory_swap_bytes: int) -> cri.LinuxContainerResources:

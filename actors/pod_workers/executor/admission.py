@@ -63,7 +63,7 @@ async def admit(run: Execution, effect: Admit) -> None:
     if run.state.resizing.allocated is None and requested:
         run.report(FirstAllocated(requested))
         keep_allocation(run)
-    run.report(Admitted(answer.cgroup_parent, mounted.paths, mounted.groups))
+    run.report(Admitted(answer.cgroup_parent, mounted.paths, mounted.groups, answer.containers, answer.prepare))
 
 
 async def ask_for_kill_order(run: Execution, effect: AskForKillOrder) -> None:

@@ -40,6 +40,8 @@ from actors.volume_manager.messages import VOLUME_MANAGER, BindSubPaths, SubPath
 from proto import cri_pb2 as cri
 from supervision.actor import Actor
 
+from .hardware import hardware_of
+
 ASK_SECONDS = 30.0
 
 
@@ -58,9 +60,10 @@ class ContainerParts:
     async def gather(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], held: Held) -> Parts:
         """Raises ConfigError, CriError, OSError, AskError, ValueError."""
         agent, container = self._agent, start.container
-        own_ips, objects = await asyncio.gather(
+        own_ips, objects, hardware = await asyncio.gather(
             host_ips(self._actor, agent, pod, container),
             fetch(self._actor, pod, references(container), joined=not agent.standalone),
+            hardware_of(self._actor, pod.metadata.uid, container.name, held),
         )
         pod_ips = own_ips if pod.spec.hostNetwork else pod_ips_of_sandbox(ips, agent.node_ip)
         context = EnvContext(
@@ -90,6 +93,7 @@ class ContainerParts:
             environment=values,
             mounts=await self._mounts(pod, start, values, pod_ips, held),
             limits=self._limits(pod, container),
+            hardware=hardware,
             security=security,
             stop_signals=agent.gate("ContainerStopSignals"),
             unified={**swap.unified, **self._oom_group()},

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from actors.shared.cri.model import PodRuntime
+from actors.shared.hardware.allocation import ContainerAllocation
 from actors.status_manager.messages import Waiting
 from supervision.backoff import RetrySchedule
 
@@ -121,9 +122,18 @@ class Admitted(PodEvent, frozen=True):
     cgroup_parent: str
     volumes: dict[str, str]
     groups: list[int] = []
+    containers: dict[str, ContainerAllocation] = {}
+    prepare: bool = False
 
     def apply(self, state: PodState) -> PodState:
-        held = replace(state.held, cgroup_parent=self.cgroup_parent, volumes=self.volumes, groups=self.groups)
+        held = replace(
+            state.held,
+            cgroup_parent=self.cgroup_parent,
+            volumes=self.volumes,
+            groups=self.groups,
+            containers=self.containers,
+            prepare=self.prepare,
+        )
         return without_creating(replace(state, held=held)).after(Event.ADMITTED)
 
 

@@ -15,6 +15,7 @@ import msgspec
 from actors.pod_workers.containers.allocation import Allocated
 from actors.pod_workers.messages import KillPod
 from actors.shared.cri.model import PodRuntime
+from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import grace_period
@@ -166,6 +167,10 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the container manager counts its resources."""
     unmounted: bool = False
     """Whether its volumes are unmounted."""
+    containers: dict[str, ContainerAllocation] = {}
+    """CPUs, memory nodes and devices of its containers, by name."""
+    prepare: bool = False
+    """The container manager is asked for them again before each container is created."""
 
 
 class Part(StrEnum):

@@ -41,6 +41,15 @@ CHECKS: Final = (
     Check(node_shutdown),
 )
 
+BEFORE_HARDWARE: Final = CHECKS[:2]
+"""Those that come before CPUs, memory and devices are allocated to the pod."""
+
+
+def first_refusal(candidate: Candidate, node: NodeState, *, admitted: bool = False) -> Refusal | None:
+    """Why the pod is refused before any hardware is allocated to it. `admitted`: as below."""
+    found = (check.refuse(candidate, node) for check in BEFORE_HARDWARE if check.of_admitted or not admitted)
+    return next((refused for refused in found if refused is not None), None)
+
 
 def refusal(
     candidate: Candidate, node: NodeState, *, admitted: bool = False, of_resources: bool = True

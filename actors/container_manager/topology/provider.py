@@ -1,0 +1,62 @@
+"""A hint provider: a manager of one kind of hardware, as the topology manager uses it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from actors.shared.admission.request import Refusal
+from actors.shared.hardware.allocation import ContainerAllocation
+from actors.shared.hardware.hints import Hints, TopologyHint
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+
+
+class AllocationError(Exception):
+    """A container does not get what it asks for: the pod is refused.
+
+    `reason`: the pod's, if the error has one of its own (SMTAlignmentError); '' is UnexpectedAdmissionError.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.message, self.reason = message, reason
+
+    def refusal(self) -> Refusal:
+        """As the kubelet words it."""
+        if self.reason:
+            return Refusal(self.reason, self.message)
+        text = f"Allocate failed due to {self.message}, which is unexpected"
+        return Refusal("UnexpectedAdmissionError", text)
+
+
+class HintProvider(Protocol):
+    """One manager: of devices, CPUs or memory, asked in that order. It lives here, or is an adapter that asks another
+    actor: then a method that gets no answer raises AskError, and the pod's worker asks again.
+
+    A pod's admission is: for each container, init containers first, `hints` of all providers, merged into one affinity;
+    `allocate` of all providers with it. With scope pod it is `pod_hints` once, and `allocate` with the same affinity
+    for each container. With policy none `allocate` alone is called, with no affinity.
+
+    All is idempotent: `allocate` of a container that has its share already answers the same share, also after a
+    restart of the provider, and `hints` offers no other nodes.
+    """
+
+    async def hints(self, pod: Pod, container: Container) -> Hints:
+        """What this container could get. {}: no opinion."""
+
+    async def pod_hints(self, pod: Pod) -> Hints:
+        """What the whole pod could get."""
+
+    async def allocate(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
+        """Take the container's share, from the nodes of the affinity where it can. Raises AllocationError, and then
+        nothing is taken."""
+
+    def prepares(self, pod: Pod) -> bool:
+        """Whether `prepare` is to be asked before each container of this pod is created."""
+
+    async def prepare(self, uid: str, container: str) -> ContainerAllocation:
+        """The container is about to be created: what it gets, as of now; it may be one that nothing was allocated to,
+        and an ephemeral one. Raises AllocationError, with a text for the container's waiting message."""
+
+    def release(self, uid: str) -> None:
+        """The pod has ended, was refused, or was withdrawn: all that it has is free. Of an unknown pod: nothing."""

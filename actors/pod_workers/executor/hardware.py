@@ -1,0 +1,26 @@
+"""The CPUs, memory nodes and devices of a container that is about to be created."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.container_manager.messages import CONTAINER_MANAGER, ContainerPrepared, PreparationFailed, PrepareContainer
+from actors.pod_workers.errors import ConfigError
+from actors.pod_workers.pod.state import Held
+from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
+from supervision.actor import Actor, AskError
+
+PREPARE_SECONDS: Final = 60.0
+"""A device plug-in has 30 s to prepare its devices."""
+
+
+async def hardware_of(actor: Actor, uid: str, container: str, held: Held) -> ContainerAllocation:
+    """As the pod was admitted with, or as of now where that may have changed. Raises ConfigError, AskError."""
+    if not held.prepare:
+        return held.containers.get(container, NOTHING)
+    answer = await actor.ask(CONTAINER_MANAGER, PrepareContainer(uid, container), timeout=PREPARE_SECONDS)
+    if isinstance(answer, PreparationFailed):
+        raise ConfigError(answer.message)
+    if not isinstance(answer, ContainerPrepared):
+        raise AskError(f"container_manager answered {type(answer).__name__}")
+    return answer.allocation

@@ -1,0 +1,1 @@
+"""What the managers of CPUs, memory and devices say to each other and to the pod workers."""

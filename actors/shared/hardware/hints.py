@@ -1,0 +1,43 @@
+"""Topology hints: on which NUMA nodes a resource can be had together. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+import msgspec
+
+
+class TopologyHint(msgspec.Struct, frozen=True):
+    """One way to satisfy a request."""
+
+    mask: int | None
+    """NUMA nodes as bits: bit 3 is node 3. None: any node will do."""
+    preferred: bool
+    """It takes no more nodes than the request needs on this machine."""
+
+
+Hints = Mapping[str, Sequence[TopologyHint] | None]
+"""Hints by resource. A resource that is None, or missing, has no opinion; an empty list says that no nodes satisfy the
+request."""
+
+ANYWHERE = TopologyHint(None, preferred=True)
+
+
+def mask_of(nodes: Iterable[int]) -> int:
+    """The nodes as bits."""
+    mask = 0
+    for node in nodes:
+        mask |= 1 << node
+    return mask
+
+
+def nodes_of(mask: int) -> tuple[int, ...]:
+    """The nodes of a mask, ascending."""
+    return tuple(node for node in range(mask.bit_length()) if mask >> node & 1)
+
+
+def masks_of(nodes: Sequence[int]) -> Iterator[int]:
+    """Every mask of at least one of these nodes, those of fewer nodes first."""
+    for size in range(1, len(nodes) + 1):
+        yield from (mask_of(chosen) for chosen in combinations(nodes, size))

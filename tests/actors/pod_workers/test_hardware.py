@@ -1,0 +1,102 @@
+"""What the container manager allocates reaches the runtime: CPUs, memory nodes, devices."""
+
+from __future__ import annotations
+
+from actors.container_manager.messages import (
+    AdmitPod,
+    ContainerPrepared,
+    PodAdmitted,
+    PreparationFailed,
+    PrepareContainer,
+)
+from actors.shared.hardware.allocation import AllocatedDevice, AllocatedMount, ContainerAllocation
+from proto import cri_pb2 as cri
+from tests.support.driven import Driven, container, pod
+
+GIVEN = ContainerAllocation(
+    cpuset_cpus="1,3",
+    cpuset_mems="0",
+    exclusive_cpus=True,
+    devices=(AllocatedDevice("/dev/null", "/dev/thing", "rw"),),
+    mounts=(AllocatedMount("/lib/thing", "/usr/lib/thing", read_only=True),),
+    environment={"THING": "0", "OWN": "device"},
+    annotations={"vendor.example.com/thing": "0", "io.kubernetes.container.hash": "no"},
+    cdi_devices=("example.com/thing=0",),
+)
+LIMITS = {"limits": {"cpu": "2", "memory": "64Mi"}}
+
+
+def admitted(prepare: bool = False, **containers: ContainerAllocation):
+    return lambda asked: PodAdmitted(asked.uid, f"/kubepods/pod{asked.uid}", containers, prepare)
+
+
+async def test_a_container_is_created_with_what_was_allocated_to_it(tmp_path):
+    both = [container("a", env=[{"name": "OWN", "value": "pod"}], resources=LIMITS), container("b", resources=LIMITS)]
+    async with Driven(tmp_path) as node:
+        node.answer(AdmitPod, admitted(a=GIVEN))
+        await node.want(pod(containers=both))
+        await node.until(lambda: node.running("a") and node.running("b"))
+        config = node.containers("a")[0].config
+        resources = config.linux.resources
+        assert (resources.cpuset_cpus, resources.cpuset_mems, resources.cpu_quota) == ("1,3", "0", -1)
+        assert list(config.devices) == [
+            cri.Device(host_path="/dev/null", container_path="/dev/thing", permissions="rw")
+        ]
+        assert config.mounts[0] == cri.Mount(host_path="/lib/thing", container_path="/usr/lib/thing", readonly=True)
+        variables = {one.key: one.value for one in config.envs}
+        assert (variables["THING"], variables["OWN"]) == (b"0", b"pod")
+        assert config.annotations["vendor.example.com/thing"] == "0"
+        assert config.annotations["io.kubernetes.container.hash"] != "no"
+        assert [one.name for one in config.CDI_devices] == ["example.com/thing=0"]
+        other = node.containers("b")[0].config
+        assert (other.linux.resources.cpuset_cpus, other.linux.resources.cpu_quota) == ("", 200_000)
+        assert not other.devices
+        assert not other.CDI_devices
+        assert not [asked for _, asked in node.harness.asks if isinstance(asked, PrepareContainer)]
+
+
+async def test_a_restarted_container_gets_the_same_again_also_from_a_new_worker(tmp_path):
+    async with Driven(tmp_path) as first:
+        first.answer(AdmitPod, admitted(a=GIVEN))
+        await first.want(pod())
+        await first.until(lambda: first.running("a"))
+        await first.settled()
+        await first.end("a")
+        await first.pass_time(20)
+        await first.until(lambda: first.attempts("a")[-1] == 1)
+    async with Driven(tmp_path, first.fake, first.clock) as second:
+        second.answer(AdmitPod, admitted(a=GIVEN))
+        await second.first_look()
+        await second.sources(pod())
+        await second.settled()
+        await second.end("a")
+        await second.pass_time(40)
+        await second.until(lambda: second.attempts("a")[-1] == 2)
+        assert {one.config.linux.resources.cpuset_cpus for one in second.containers("a")} == {"1,3"}
+
+
+async def test_what_may_change_is_asked_for_when_the_container_is_created(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.answer(AdmitPod, admitted(prepare=True, a=ContainerAllocation(cpuset_cpus="0-3")))
+        now = ContainerAllocation(cpuset_cpus="0")
+        node.answer(PrepareContainer, lambda asked: ContainerPrepared(asked.uid, asked.container, now))
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        assert node.containers("a")[0].config.linux.resources.cpuset_cpus == "0"
+
+
+async def test_a_container_that_cannot_be_prepared_waits_with_the_reason_and_is_tried_again(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.answer(AdmitPod, admitted(prepare=True))
+        node.answer(PrepareContainer, lambda asked: PreparationFailed(asked.uid, asked.container, "no such thing"))
+        await node.want(pod())
+        await node.settled()
+        await node.until(lambda: node.observed().waiting["a"].reason == "CreateContainerConfigError")
+        waiting = node.observed().waiting["a"]
+        assert (waiting.reason, waiting.message) == ("CreateContainerConfigError", "no such thing")
+        assert node.containers("a") == []
+        node.answer(
+            PrepareContainer, lambda asked: ContainerPrepared(asked.uid, asked.container, ContainerAllocation())
+        )
+        await node.pass_time(20)
+        await node.until(lambda: node.running("a"))
