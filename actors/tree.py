@@ -15,6 +15,7 @@ from actors.api_clients import declaration as api_clients
 from actors.cert_manager import declaration as cert_manager
 from actors.config_controller import declaration as config_controller
 from actors.container_manager import declaration as container_manager
+from actors.container_runtime import declaration as container_runtime
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.device_manager import declaration as device_manager
 from actors.eviction_manager import declaration as eviction_manager
@@ -32,7 +33,7 @@ from actors.status_manager import declaration as status_manager
 from actors.volume_manager import declaration as volume_manager
 from supervision.addresses import ActorName
 from supervision.protocol import ROOT
-from supervision.spec import ChildSpec
+from supervision.spec import ChildSpec, Policy
 
 
 class Supervisor(msgspec.Struct, frozen=True):
@@ -40,6 +41,8 @@ class Supervisor(msgspec.Struct, frozen=True):
 
     name: str
     children: tuple[Declaration | Supervisor, ...]
+    policy: Policy = Policy()
+    """Its default supervision policy; what equals `Policy()` is the engine's default for a supervisor."""
 
 
 TREE: Final = Supervisor(
@@ -64,6 +67,7 @@ TREE: Final = Supervisor(
             (http_servers.NODE, http_servers.READ_ONLY, http_servers.HEALTHZ, http_servers.POD_RESOURCES),
         ),
     ),
+    policy=Policy(max_restarts=3, period_seconds=600.0),  # its supervisor is the fork server
 )
 
 
@@ -76,6 +80,14 @@ def declarations(below: Supervisor = TREE) -> Iterator[Declaration]:
             yield child
 
 
+def supervisors(below: Supervisor = TREE) -> Iterator[Supervisor]:
+    """Every supervisor, parents first."""
+    yield below
+    for child in below.children:
+        if isinstance(child, Supervisor):
+            yield from supervisors(child)
+
+
 OPTIONAL: Final = (CONTAINER_RUNTIME, *(one.name for one in declarations() if one.exists is not None))
 """Boxes that are there under some configurations only; the policy file may name them."""
 
@@ -83,6 +95,9 @@ RELATIONS: Final = Relations(
     consumers={one.name: one.reads for one in declarations()},
     inventory=tuple(one.name for one in declarations() if one.pod_inventory),
     optional=OPTIONAL,
+    policies={CONTAINER_RUNTIME: container_runtime.POLICY}
+    | {ActorName(one.name): one.policy for one in supervisors()}
+    | {one.name: one.policy for one in declarations()},
 )
 
 REFRESH: Final = "actors.config_controller.session:refreshed"
@@ -91,12 +106,12 @@ REFRESH: Final = "actors.config_controller.session:refreshed"
 _ENGINE: Final = ("asyncio", "encodings.ascii", "msgspec.json", "msgspec.msgpack", "supervision.supervisor")
 
 
-def tree(agent: Agent, container_runtime: ChildSpec | None = None) -> ChildSpec:
-    """The tree of this agent; `container_runtime` is the program of a managed runtime, if there is one."""
+def tree(agent: Agent, runtime: ChildSpec | None = None) -> ChildSpec:
+    """The tree of this agent; `runtime` is the program of a managed container runtime, if there is one."""
     spec = _spec(TREE, agent, [name for one in declarations() for name in one.names(agent)])
-    if container_runtime is None:
+    if runtime is None:
         return spec
-    return msgspec.structs.replace(spec, children=(container_runtime, *spec.children))
+    return msgspec.structs.replace(spec, children=(runtime, *spec.children))
 
 
 def _spec(group: Supervisor, agent: Agent, names: list[ActorName]) -> ChildSpec:
@@ -109,13 +124,14 @@ def _spec(group: Supervisor, agent: Agent, names: list[ActorName]) -> ChildSpec:
             ChildSpec(
                 name=name.removeprefix(f"{group.name}/"),
                 actor=child.actor,
-                arguments=child.arguments(RELATIONS) if child.arguments is not None else {},
+                arguments=child.arguments(RELATIONS),
                 feeders=feeders(child, agent, names),
                 keeps_sockets=child.keeps_sockets,
+                policy=child.policy,
             )
             for name in child.names(agent)
         ]
-    return ChildSpec(name=group.name, children=tuple(children))
+    return ChildSpec(name=group.name, children=tuple(children), policy=group.policy)
 
 
 def feeders(declaration: Declaration, agent: Agent, names: list[ActorName]) -> tuple[ActorName, ...]:

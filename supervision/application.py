@@ -46,7 +46,7 @@ class Application:
     tree: ChildSpec
     """The root supervisor with everything below it."""
     policies: Mapping[str, Policy] = field(default_factory=dict)
-    """By full name; an actor that is not listed has the default policy."""
+    """By full name; an actor that is not listed has the default policy of its spec."""
     preload: tuple[str, ...] = ()
     """Modules that are imported once, before any actor is forked."""
     prepare: tuple[str, ...] = ()

@@ -1,8 +1,9 @@
-"""The supervision policy: restart type, budgets, intensity and ceilings of each actor. Data, joined to a tree.
+"""The supervision policy of each actor: its default in the tree, with the overrides of a policy file.
 
 `load` reads the file and gives every actor of the tree its Policy, or raises PolicyError with every problem.
-Precedence, highest first: an entry by name, the last matching pattern, the section `supervisors`, the section
-`defaults`, the defaults of `spec.Policy`.
+Precedence of each setting, highest first: the file's entry by name, its last matching pattern, the default policy that
+the actor declares (`ChildSpec.policy`); for a supervisor the file's section `supervisors` and `SUPERVISOR_POLICY`; the
+file's section `defaults`, `Policy()`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .documents.model import below
 from .policy_file import PolicyError, PolicyFile, Problem, read, read_text
 from .policy_rules import SUPERVISORS_ONLY, shown, wrong_alone, wrong_setting
 from .protocol import ROOT
-from .spec import ChildSpec, Policy, walk
+from .spec import SUPERVISOR_POLICY, ChildSpec, Policy, own_settings, walk
 from .suggestions import did_you_mean
 
 VERSION = 1
@@ -57,10 +58,10 @@ class _Join:
         defaults = self._settings("defaults")
         supervisors = self._settings("supervisors")
         overrides = self._overrides()
-        policies = {
-            name: self._policy(name, {**defaults, **(supervisors if spec.is_supervisor else {})}, overrides)
-            for name, (_, spec) in self._specs.items()
-        }
+        policies = {}
+        for name, (_, spec) in self._specs.items():
+            of_kind = own_settings(SUPERVISOR_POLICY) | supervisors if spec.is_supervisor else {}
+            policies[name] = self._policy(name, defaults | of_kind | own_settings(spec.policy), overrides)
         self._check_together(policies)
         if self._problems:
             raise PolicyError(sorted(self._problems, key=lambda problem: problem.line))

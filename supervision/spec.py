@@ -1,18 +1,19 @@
 """Child specs, with the terms of Erlang/OTP's supervisor.
 
-The tree (names, classes, arguments) is code, written by the application as nested `ChildSpec`s; the policy (restart
-type, intensity, budgets, ceilings) is data, read from the policy file and joined to it by name (`policy.py`).
+The tree (names, classes, arguments, default policies) is code, written by the application as nested `ChildSpec`s; an
+operator's policy file may override each setting of a policy (restart type, intensity, budgets, ceilings) by name
+(`policy.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from .addresses import ActorName
-from .message import Message
+from .message import Message, Question
 from .protocol import FORK_SERVER, ROOT
 
 Restart = Literal["permanent", "transient", "temporary"]
@@ -21,8 +22,8 @@ Significance = Literal["none", "any_significant", "all_significant"]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The policy of one actor, read from etc/supervision.yaml, which explains the settings; valid values:
-    `policy_rules.py`."""
+    """The policy of one actor. The values here are the engine's defaults; etc/supervision.yaml explains the settings
+    to operators; valid values: `policy_rules.py`."""
 
     restart: Restart = "permanent"
     shutdown_seconds: float = 5.0
@@ -55,6 +56,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     auto_shutdown: Significance = "none"
 
 
+SUPERVISOR_POLICY: Final = Policy(max_restarts=3, period_seconds=60.0)
+"""The engine's default policy of a supervisor."""
+
+
 class SetPolicies(Message, frozen=True):
     """Puts these policies in force. The fork server passes them to the supervisors.
 
@@ -63,6 +68,15 @@ class SetPolicies(Message, frozen=True):
 
     policies: dict[str, Policy]
     """By full name; an actor that is not listed keeps its policy."""
+
+
+class GetPolicies(Question["PoliciesInForce"], frozen=True):
+    """Asks the fork server for the policies in force."""
+
+
+class PoliciesInForce(Message, frozen=True):
+    policies: dict[str, Policy]
+    """By full name, in the order of the tree. Deadlines are those of this machine (time_scale.py)."""
 
 
 class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,12 +116,20 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Where a program's stdout and stderr go; empty: the fork server's own."""
     keeps_sockets: bool = False
     """Whether the actor's listening sockets survive it: its clients wait for the next incarnation (listeners.py)."""
+    policy: Policy = Policy()
+    """Its own default policy: what differs from `Policy()` goes before the engine's default for its kind."""
     children: tuple[ChildSpec, ...] = ()
     """Of a supervisor: started in this order, stopped in reverse."""
     arguments: dict[str, Any] = {}
     """Keyword arguments of the actor class."""
     feeders: tuple[ActorName, ...] = ()
     """The actors that get a Hello when this one starts, and send it their current state again."""
+
+    @property
+    def default_policy(self) -> Policy:
+        """Its policy where no policy file says otherwise."""
+        engine = SUPERVISOR_POLICY if self.is_supervisor else Policy()
+        return msgspec.structs.replace(engine, **own_settings(self.policy))
 
     @property
     def class_name(self) -> str:
@@ -118,6 +140,14 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     def is_supervisor(self) -> bool:
         """Whether it has children, or neither a class nor a program (a plain supervisor)."""
         return bool(self.children) or not (self.actor or self.program)
+
+
+def own_settings(policy: Policy) -> dict[str, Any]:
+    """The settings in which a policy differs from `Policy()`."""
+    standard = Policy()
+    return {
+        field: value for field, value in msgspec.structs.asdict(policy).items() if value != getattr(standard, field)
+    }
 
 
 def full_name(parent: str, child: ChildSpec) -> str:

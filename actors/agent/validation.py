@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from actors.container_runtime.declaration import POLICY
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, Problem
@@ -23,8 +24,8 @@ from supervision.policy import load_text
 from supervision.policy_file import PolicyError
 from supervision.spec import ChildSpec, Policy
 
-_SOME_PROGRAM: Final = ChildSpec(name=CONTAINER_RUNTIME, program=("containerd",))
-"""A placeholder for the real program: only the name matters for a policy."""
+_SOME_PROGRAM: Final = ChildSpec(name=CONTAINER_RUNTIME, program=("containerd",), policy=POLICY)
+"""A placeholder for the real program: only the name and the default policy matter here."""
 
 
 def validate(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:

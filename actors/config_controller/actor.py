@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -23,7 +23,7 @@ from actors.shared.linux.inotify import OPENED, Watcher
 from supervision.actor import Actor, Address, AskError, Timer, on
 from supervision.addresses import ActorName
 from supervision.protocol import FORK_SERVER, GetTree, RollingRestart, Shutdown
-from supervision.spec import SetPolicies
+from supervision.spec import Policy, SetPolicies
 
 from . import session, trial
 from .candidates import Candidates
@@ -50,10 +50,13 @@ class ConfigController(Actor):
         clock: Callable[[], float] = time.time,
         consumers: Consumers | None = None,
         optional: Sequence[ActorName] = (),
+        default_policies: Mapping[ActorName, Policy] | None = None,
     ) -> None:
-        """`consumers`: which actor reads which field. `optional`: actors that need not be in the tree."""
+        """`consumers`: which actor reads which field. `optional`: actors that need not be in the tree.
+        `default_policies`: by name; a name may end in `*`."""
         super().__init__()
         self._clock, self._consumers, self._optional = clock, consumers or {}, optional
+        self._default_policies = default_policies or {}
 
     @property
     def _agent(self) -> Agent:
@@ -107,7 +110,7 @@ class ConfigController(Actor):
             except AskError as error:
                 self.log.warning("the supervision policy cannot be validated yet: %s", error)
             else:
-                self._sources.tree = spec_of(tree)
+                self._sources.tree = spec_of(tree, self._default_policies)
 
     def _count_gates(self) -> None:
         """Gates change with a restart only."""

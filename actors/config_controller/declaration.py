@@ -14,5 +14,9 @@ DECLARATION: Final = Declaration(
     actor="actors.config_controller.actor:ConfigController",
     fed_by_joined=(KUBE_CLIENT,),
     prepare=("actors.config_controller.session:prepare",),
-    arguments=lambda relations: {"consumers": relations.consumers, "optional": relations.optional},
+    arguments=lambda relations: {
+        "consumers": relations.consumers,
+        "optional": relations.optional,
+        "default_policies": relations.policies,
+    },
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -16,6 +17,7 @@ from actors.shared.config.sources.effective import effective
 from actors.shared.config.sources.layers import check_header, read_layers, resolve_paths
 from actors.shared.config.sources.policy_layer import apart, read_policy
 from actors.shared.config.start.host import host_facts
+from supervision.addresses import ActorName
 from supervision.policy_file import PolicyError
 from supervision.protocol import FORK_SERVER, ROOT, ActorState, Tree
 from supervision.spec import ChildSpec, Policy
@@ -107,18 +109,23 @@ class Sources:
         }
 
 
-def spec_of(tree: Tree) -> ChildSpec:
-    """The specs of a running tree, with the names and the children that validation of a policy needs."""
+def spec_of(tree: Tree, policies: Mapping[ActorName, Policy]) -> ChildSpec:
+    """The specs of a running tree, with what a policy is joined to: names, children and default policies.
+
+    `policies`: the defaults by name; a name may end in `*`.
+    """
     below: dict[str, list[ActorState]] = {}
     for state in tree.actors:
         below.setdefault(state.parent, []).append(state)
 
     def spec(state: ActorState) -> ChildSpec:
         prefix = "" if state.parent in (FORK_SERVER, ROOT) else f"{state.parent}/"
+        declared = (policy for pattern, policy in policies.items() if fnmatchcase(state.name, pattern))
         is_supervisor = state.kind == "supervisor"
         return ChildSpec(
             name=state.name.removeprefix(prefix),
             actor="" if is_supervisor else state.actor,
+            policy=next(declared, Policy()),
             children=tuple(spec(child) for child in below.get(state.name, ())) if is_supervisor else (),
         )
 

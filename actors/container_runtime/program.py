@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from supervision.spec import ChildSpec, ProgramProbe
 
+from .declaration import POLICY
 from .host import Host
 from .instance import Instance
 from .messages import CONTAINER_RUNTIME
@@ -23,4 +24,5 @@ def child_spec(instance: Instance, host: Host) -> ChildSpec:
         ready_socket=instance.socket,
         probe=ProgramProbe(function="actors.shared.cri.liveness:answers", arguments={"path": instance.socket}),
         log_file=instance.log_file,
+        policy=POLICY,
     )

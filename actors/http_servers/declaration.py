@@ -1,4 +1,4 @@
-"""What the servers are to the rest of the agent."""
+"""The declarations of the servers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from typing import Final
 
 from actors.cert_manager.messages import CERT_MANAGER
 from actors.shared.declaration import Declaration
+from supervision.spec import Policy
 
 from .messages import HEALTHZ_SERVER, NODE_SERVER, POD_RESOURCES_SERVER, READ_ONLY_SERVER
 
 TORNADO: Final = ("tornado.platform.asyncio",)
+SERVER_POLICY: Final = Policy(heartbeat_seconds=1.0, busy_seconds=1.0)
+"""A server that hangs keeps its clients waiting, so it is replaced within some 1.5 s. A step of an HTTP request has an
+allowance of 5 s (serving/handler.py): a large page is work, not a hang."""
 
 NODE: Final = Declaration(
     name=NODE_SERVER,
@@ -38,6 +42,7 @@ NODE: Final = Declaration(
     preload=TORNADO,
     prepare=("actors.http_servers.node_server:prepare",),
     keeps_sockets=True,
+    policy=SERVER_POLICY,
 )
 READ_ONLY: Final = Declaration(
     name=READ_ONLY_SERVER,
@@ -46,6 +51,7 @@ READ_ONLY: Final = Declaration(
     reads=("address", "readOnlyPort", "tracing"),
     preload=TORNADO,
     keeps_sockets=True,
+    policy=SERVER_POLICY,
 )
 HEALTHZ: Final = Declaration(
     name=HEALTHZ_SERVER,
@@ -53,10 +59,12 @@ HEALTHZ: Final = Declaration(
     reads=("healthzPort", "healthzBindAddress"),
     preload=TORNADO,
     keeps_sockets=True,
+    policy=SERVER_POLICY,
 )
 POD_RESOURCES: Final = Declaration(
     name=POD_RESOURCES_SERVER,
     actor="actors.http_servers.pod_resources_server:PodResourcesServer",
     exists=lambda agent: agent.config.enableServer,
     keeps_sockets=True,
+    policy=SERVER_POLICY,
 )

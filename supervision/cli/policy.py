@@ -1,19 +1,26 @@
-"""`supervise policy check`: all errors of a policy file, before it is used."""
+"""`supervise policy`: the policies in force (`show`), and all errors of a policy file before it is used (`check`)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..policy import load
 from ..policy_file import PolicyError
-from ..spec import Policy
+from ..spec import GetPolicies, PoliciesInForce, Policy
 from .command import NOT_WELL, OK, Context, TreeOf
 from .text import table
 
-HEADER = ("NAME", "RESTART", "INTENSITY", "START", "STOP", "HEARTBEAT", "MEMORY", "STRATEGY")
+HEADER = ("NAME", "RESTART", "INTENSITY", "START", "STOP", "HEARTBEAT", "BUSY", "MEMORY", "STRATEGY")
 
 
-def run(context: Context, tree_of: TreeOf, default_file: str) -> int:
+def show(context: Context) -> int:
+    policies = context.ask(GetPolicies(), PoliciesInForce).policies
+    context.show({"policies": policies}, "\n".join(_lines(policies)))
+    return OK
+
+
+def check(context: Context, tree_of: TreeOf, default_file: str) -> int:
     path = Path(context.arguments.file or default_file)
     tree, also_known = tree_of()
     try:
@@ -21,9 +28,12 @@ def run(context: Context, tree_of: TreeOf, default_file: str) -> int:
     except PolicyError as error:
         context.show({"valid": False, "problems": error.problems}, str(error))
         return NOT_WELL
-    lines = table(HEADER, [_row(name, policy) for name, policy in policies.items()])
-    context.show({"valid": True, "policies": policies}, "\n".join([f"{path}: no errors", *lines]))
+    context.show({"valid": True, "policies": policies}, "\n".join([f"{path}: no errors", *_lines(policies)]))
     return OK
+
+
+def _lines(policies: Mapping[str, Policy]) -> list[str]:
+    return table(HEADER, [_row(name, policy) for name, policy in policies.items()])
 
 
 def _row(name: str, policy: Policy) -> tuple[str, ...]:
@@ -34,6 +44,7 @@ def _row(name: str, policy: Policy) -> tuple[str, ...]:
         f"{policy.start_seconds:g}s",
         f"{policy.shutdown_seconds:g}s",
         f"{policy.heartbeat_seconds:g}s" if policy.heartbeat_seconds else "-",
+        f"{policy.busy_seconds:g}s" if policy.busy_seconds else "-",
         f"{policy.memory_mib}M" if policy.memory_mib else "-",
         policy.strategy,
     )

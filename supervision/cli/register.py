@@ -42,7 +42,7 @@ class CommandSettings:
 
 
 def register(subcommands: Any, settings: CommandSettings = CommandSettings()) -> None:
-    """Add `stop`, `status`, `tree`, `top`, `incidents`, `logs`, `inject` and `policy check`.
+    """Add `stop`, `status`, `tree`, `top`, `incidents`, `logs`, `inject`, `policy show` and `policy check`.
 
     `subcommands` is the result of `ArgumentParser.add_subparsers`. Each sets `execute` in the parsed arguments: a
     function of the arguments that returns the exit code.
@@ -55,8 +55,7 @@ def register(subcommands: Any, settings: CommandSettings = CommandSettings()) ->
     _incidents(adding.add("incidents", "recorded faults, newest last; works without a running agent"))
     _logs(adding.add("logs", "the log of one actor, or of a supervisor and all below it"))
     _inject(adding.add("inject", "inject a fault into an actor"))
-    if settings.tree_of is not None:
-        _policy(subcommands, settings, settings.tree_of)
+    _policy(subcommands, settings)
 
 
 class _Adding:
@@ -174,14 +173,24 @@ def _inject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--status", type=int, default=1, help="of exit (default: 1)")
 
 
-def _policy(subcommands: Any, settings: CommandSettings, tree_of: TreeOf) -> None:
+def _policy(subcommands: Any, settings: CommandSettings) -> None:
     below = subcommands.add_parser("policy", help="the supervision policy").add_subparsers(required=True)
 
-    def run(context: Context) -> int:
+    def show(context: Context) -> int:
         from . import policy
 
-        return policy.run(context, tree_of, settings.policy_file)
+        return policy.show(context)
+
+    command_parser(below, "show", show, "the policy of each actor that is in force", settings)
+    tree_of = settings.tree_of
+    if tree_of is None:
+        return
+
+    def check(context: Context) -> int:
+        from . import policy
+
+        return policy.check(context, tree_of, settings.policy_file)
 
     text = "validate a policy file; if it is valid, show each actor's policy"
-    parser = command_parser(below, "check", run, text, settings)
+    parser = command_parser(below, "check", check, text, settings)
     parser.add_argument("file", nargs="?", default="", help=f"(default: {settings.policy_file})")

@@ -28,12 +28,13 @@ from ..protocol import (
     Tree,
     Trouble,
 )
-from ..spec import SetPolicies
+from ..spec import GetPolicies, PoliciesInForce, SetPolicies
 from ..wire import Frame, WireError
 from .connection import Connection
 from .disposables import Disposables
 from .lifecycle import Lifecycle
 from .loop import Loop
+from .policies import Policies
 from .processes import Processes
 from .table import Child, Table
 from .watch import pss
@@ -53,11 +54,12 @@ class Control:
         processes: Processes,
         disposables: Disposables,
         lifecycle: Lifecycle,
+        policies: Policies,
         set_policies: Callable[[SetPolicies], None],
     ) -> None:
         self._application, self._loop, self._table = application, loop, table
         self._processes, self._disposables, self._lifecycle = processes, disposables, lifecycle
-        self._set_policies = set_policies
+        self._policies, self._set_policies = policies, set_policies
         self._began_at = time.monotonic()
 
     def received(self, connection: Connection, frame: Frame) -> None:
@@ -80,6 +82,8 @@ class Control:
             return Done(self._inject(question))
         if isinstance(question, RollingRestart):
             return Done(self._rolling_restart(question))
+        if isinstance(question, GetPolicies):
+            return PoliciesInForce(self._policies.by_name)
         if isinstance(question, SetPolicies):
             wrong = wrong_policies(question.policies)
             if wrong:

@@ -11,13 +11,13 @@ from ..time_scale import scaled
 
 
 class Policies:
-    """The policy of each name in the tree; a name that the policy file omits has the default.
+    """The policy of each name in the tree; one that is not given has the default of its spec.
 
     Its deadlines are those of this machine (time_scale.py).
     """
 
     def __init__(self, tree: ChildSpec, given: Mapping[str, Policy]) -> None:
-        self.by_name = {name: _scaled(given.get(name, Policy())) for name, _, _ in walk(tree)}
+        self.by_name = {name: _scaled(given.get(name, spec.default_policy)) for name, _, spec in walk(tree)}
 
     def of(self, name: str, default: Policy) -> Policy:
         """The policy of a name; `default` for an actor that is in no spec."""

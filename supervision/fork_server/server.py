@@ -71,7 +71,7 @@ class ForkServer:
         self._processes = processes = Processes(loop, table, context, self)
         self._lifecycle = Lifecycle(loop, table, processes, self._disposables)
         self._control = control = Control(
-            application, loop, table, processes, self._disposables, self._lifecycle, self._set_policies
+            application, loop, table, processes, self._disposables, self._lifecycle, self._policies, self._set_policies
         )
         self._listener = Listener(loop, directory.names, control.received)
         self._orders = Orders(table, processes, self._disposables, self._lifecycle, control)

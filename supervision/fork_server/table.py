@@ -86,11 +86,11 @@ class Table:
     """All names, parents before their children, siblings in start order."""
 
     def __init__(self, root: ChildSpec, policies: Mapping[str, Policy]) -> None:
-        """A name without an entry in `policies` has the default policy."""
+        """A name without an entry in `policies` has the default policy of its spec."""
         self._children: dict[str, Child] = {}
         self._pids: dict[int, Child] = {}
         for name, parent, spec in walk(root):
-            self._children[name] = Child(name, parent, spec, policies.get(name, Policy()))
+            self._children[name] = Child(name, parent, spec, policies.get(name, spec.default_policy))
 
     def __iter__(self) -> Iterator[Child]:
         return iter(list(self._children.values()))

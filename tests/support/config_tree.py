@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from actors.config_controller.declaration import DECLARATION
 from actors.shared.config.loading import load
 from actors.tree import RELATIONS
 from supervision.actor import Actor, Address, on
@@ -59,7 +60,7 @@ def application(run_dir: Path) -> Application:
             ChildSpec(
                 name="config_controller",
                 actor="actors.config_controller.actor:ConfigController",
-                arguments={"consumers": RELATIONS.consumers, "optional": RELATIONS.optional},
+                arguments=DECLARATION.arguments(RELATIONS),
             ),
             ChildSpec(name="container_manager", actor=f"{HERE}:PodsReader"),
             ChildSpec(name="image_manager", actor=f"{HERE}:Reader"),

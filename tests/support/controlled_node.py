@@ -5,6 +5,7 @@ import json
 from contextlib import asynccontextmanager
 
 from actors.config_controller.actor import ConfigController
+from actors.config_controller.declaration import DECLARATION
 from actors.config_controller.messages import Configz, GetConfigz
 from actors.shared.config.loading import load
 from actors.shared.config.sources.checkpoints import State, Store
@@ -61,7 +62,7 @@ class Node:
             ConfigController,
             name="config_controller",
             context=self.load(),
-            arguments={"clock": self.clock, "consumers": RELATIONS.consumers, "optional": RELATIONS.optional},
+            arguments={"clock": self.clock, **DECLARATION.arguments(RELATIONS)},
             clock=self.clock,
         )
         harness.answer(GetTree, self.tree)

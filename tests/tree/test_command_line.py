@@ -45,6 +45,7 @@ def wedged(tmp_path_factory: pytest.TempPathFactory) -> object:
         ("logs group/x", 0),
         ("logs a --level 4", 0),
         ("inject b slow --rate 0.001 --seconds 0.1", 0),
+        ("policy show", 0),
         ("policy check policy.yaml", 1),
     ],
 )

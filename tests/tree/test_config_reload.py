@@ -12,8 +12,9 @@ from actors.shared.config.sources.checkpoints import State, Store, hash_of, laye
 from actors.shared.config.sources.layers import read_layers
 from actors.shared.config.sources.policy_layer import read_policy
 from supervision.actor import AskError
+from supervision.spec import GetPolicies, PoliciesInForce, Policy
 from tests.support.config_tree import HERE, Break, GetMaxPods, MaxPods
-from tests.support.fork_server_process import fork_server_running
+from tests.support.fork_server_process import ForkServerProcess, fork_server_running
 
 pytestmark = pytest.mark.tree
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -161,6 +162,10 @@ def break_it(fork_server) -> None:
         fork_server.ask(Break(), MaxPods, "group/fragile", 1.0)
 
 
+def policies(fork_server: ForkServerProcess) -> dict[str, Policy]:
+    return fork_server.ask(GetPolicies(), PoliciesInForce).policies
+
+
 def test_a_policy_that_changes_is_what_supervisors_go_by_without_any_restart(node: Node) -> None:
     node.write_policy(NEVER)
     with node.running() as fork_server:
@@ -168,6 +173,8 @@ def test_a_policy_that_changes_is_what_supervisors_go_by_without_any_restart(nod
         node.write_policy(OFTEN)
         fork_server.wait(lambda: node.store.state().current != first, "the policy is taken")
         assert fork_server.processes() == before
+        fork_server.wait(lambda: policies(fork_server)["group/fragile"].max_restarts == 9, "the policy is in force")
+        assert list(policies(fork_server)) == list(fork_server.tree())
         break_it(fork_server)
         fork_server.wait_running("group/fragile", incarnation=2)
         assert fork_server.tree()["group"].incarnation == 1

@@ -36,6 +36,7 @@ POD = {
 }
 FINDS_FAULTS = {"doctor", "status"}
 """Exit code 1 says that something is wrong, as it is: there is no runtime."""
+NEED_NO_AGENT = {"config", "manifest", "demo", "run-once", "man"}
 ENDLESS = {"top", "--follow", "-f", "demo"}
 
 
@@ -96,11 +97,8 @@ class Node:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`supervise` with these words, for this agent."""
-        place = (
-            []
-            if words[0] in ("policy", "config", "manifest", "demo", "run-once", "man")
-            else [f"--root-dir={self.root}"]
-        )
+        no_agent = words[0] in NEED_NO_AGENT or words[:2] == ("policy", "check")
+        place = [] if no_agent else [f"--root-dir={self.root}"]
         given = [word for word in words if not word.startswith("--root-dir")]
         process = subprocess.Popen(
             [*SUPERVISE, *given, *place], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

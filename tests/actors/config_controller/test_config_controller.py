@@ -6,6 +6,7 @@ import os
 import pytest
 
 from actors.config_controller.actor import ConfigController
+from actors.config_controller.declaration import DECLARATION
 from actors.config_controller.messages import (
     CgroupDriverLearnt,
     ConfigMapAssigned,
@@ -234,7 +235,7 @@ def test_the_next_incarnation_continues_with_the_configuration_in_force(node):
             ConfigController,
             name="config_controller",
             context=context,
-            arguments={"clock": node.clock, "consumers": RELATIONS.consumers, "optional": RELATIONS.optional},
+            arguments={"clock": node.clock, **DECLARATION.arguments(RELATIONS)},
             clock=node.clock,
         )
         again.answer(GetTree, node.tree)

@@ -13,7 +13,7 @@ from supervision.incidents import Incidents
 from supervision.protocol import Exited
 
 ROOT = Path(__file__).parents[3]
-COMMANDS = ["stop", "status", "tree", "top", "incidents", "logs", "inject", "policy check"]
+COMMANDS = ["stop", "status", "tree", "top", "incidents", "logs", "inject", "policy show", "policy check"]
 
 
 def supervise(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -31,7 +31,7 @@ def test_help_names_the_options_and_the_exit_codes(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["stop", "status", "tree", "top -n 1", "logs", "logs a --level 2", "inject a crash"]
+    "command", ["stop", "status", "tree", "top -n 1", "logs", "logs a --level 2", "inject a crash", "policy show"]
 )
 def test_without_an_agent_it_says_how_to_start_one(command: str, tmp_path: Path) -> None:
     done = supervise(*command.split(), "--root-dir", str(tmp_path))

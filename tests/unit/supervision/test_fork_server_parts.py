@@ -16,6 +16,7 @@ from supervision.fork_server.connection import Connection
 from supervision.fork_server.control import Control
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.fork_server.loop import Loop
+from supervision.fork_server.policies import Policies
 from supervision.fork_server.programs import accepts
 from supervision.fork_server.run_directory import RunDirectory
 from supervision.fork_server.shutdown import OrderedStop
@@ -109,7 +110,8 @@ def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
     counts: Any = SimpleNamespace(running=0, abandoned=0)
     lifecycle: Any = SimpleNamespace(state="ready")
     application: Any = SimpleNamespace(log_file="", incident_file="", policy_file="")
-    control = Control(application, Loop(), table, counts, counts, lifecycle, lambda order: None)
+    policies = Policies(TREE, {})
+    control = Control(application, Loop(), table, counts, counts, lifecycle, policies, lambda order: None)
 
     def held(question: GetTree) -> int:
         told = control.answer(question)

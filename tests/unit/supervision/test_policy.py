@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.policy import load
+from supervision.policy import load, load_text
 from supervision.policy_file import PolicyError
 from supervision.policy_rules import RULES, SUPERVISORS_ONLY, wrong_policies
-from supervision.spec import ChildSpec, Policy
-
-ETC = Path(__file__).parents[3] / "etc" / "supervision.yaml"
+from supervision.spec import SUPERVISOR_POLICY, ChildSpec, Policy, walk
 
 
 def leaf(name: str) -> ChildSpec:
@@ -38,23 +36,7 @@ def problems(tmp_path: Path, text: str, **options: Any) -> list[str]:
     return [str(problem).removeprefix(f"{tmp_path}/policy.yaml").removeprefix(":") for problem in caught.value.problems]
 
 
-def test_the_file_that_is_installed_is_valid_and_gives_the_proposed_intensities() -> None:
-    found = load(ETC, TREE, also_known=["container_runtime", "http_servers/healthz_server"])
-    limits = {name: (policy.max_restarts, policy.period_seconds) for name, policy in found.items()}
-    assert limits == {
-        "root": (3, 600),
-        "pleg": (8, 30),
-        "pod_workers": (3, 60),
-        "pod_workers/worker/0": (8, 30),
-        "pod_workers/worker/1": (8, 30),
-        "prober": (8, 30),
-    }
-    assert found["pleg"] == Policy(), "the defaults in the file are those of the code"
-
-
-def test_the_file_that_is_installed_shows_every_setting() -> None:
-    text = ETC.read_text()
-    assert [field for field in RULES if f"\n  {field}: " not in text] == []
+def test_every_setting_has_a_rule() -> None:
     assert set(RULES) == set(Policy.__struct_fields__)
 
 
@@ -84,8 +66,29 @@ actors:
     assert found["pleg"].shutdown_seconds == 1
 
 
-def test_a_file_that_says_nothing_gives_the_defaults(tmp_path: Path) -> None:
-    assert set(policies(tmp_path, "version: 1\ndefaults:\nactors:\n").values()) == {Policy()}
+def test_a_file_without_settings_gives_the_default_policy_of_each_actor(tmp_path: Path) -> None:
+    found = policies(tmp_path, "version: 1\ndefaults:\nactors:\n")
+    assert found == {name: spec.default_policy for name, _, spec in walk(TREE)}
+    assert found["pleg"] == Policy()
+    assert found["pod_workers"] == SUPERVISOR_POLICY
+
+
+def test_the_default_policy_of_a_spec_goes_before_the_sections_and_after_entries(tmp_path: Path) -> None:
+    own = Policy(memory_mib=64, start_seconds=40)
+    group = ChildSpec(name="group", children=(leaf("a"),), policy=Policy(period_seconds=600))
+    tree = ChildSpec(name="root", children=(ChildSpec(name="pleg", actor="m:C", policy=own), leaf("prober"), group))
+    text = """
+version: 1
+defaults: {memory_mib: 100, shutdown_seconds: 1, max_restarts: 20}
+supervisors: {period_seconds: 5}
+actors:
+  p*: {start_seconds: 50}
+"""
+    found = load_text(text, "policy.yaml", tree)
+    pleg, prober, supervisor = found["pleg"], found["prober"], found["group"]
+    assert (pleg.memory_mib, pleg.start_seconds, pleg.shutdown_seconds) == (64, 50, 1)
+    assert (prober.memory_mib, prober.start_seconds, prober.shutdown_seconds) == (100, 50, 1)
+    assert (supervisor.memory_mib, supervisor.period_seconds, supervisor.max_restarts) == (100, 600, 3)
 
 
 def test_every_error_is_reported_at_once_with_line_field_value_and_rule(tmp_path: Path) -> None:
