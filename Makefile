@@ -127,6 +127,17 @@ install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `sup
 	  | xargs -r sed -i "s#$(DESTDIR)$(PREFIX)#$(PREFIX)#g"
 	echo "installed: $(DESTDIR)$(PREFIX)/bin/supervise; samples: $(DESTDIR)$(PREFIX)/share/troupelet/etc"
 
+.PHONY: uninstall
+uninstall:  ## remove what `make install` made at DESTDIR/PREFIX; an agent's pods and files go by `supervise reset`
+	@place="$(DESTDIR)$(PREFIX)"
+	[ -e "$$place" ] || { echo "nothing is installed in $$place"; exit 0; }
+	[ -f "$$place/pyvenv.cfg" ] && [ -x "$$place/bin/supervise" ] && [ -d "$$place/share/troupelet" ] || {
+	  echo "$$place was not made by make install: it stays" >&2; exit 1; }
+	if running=$$(grep -lsF "$(PREFIX)/lib/python" /proc/[0-9]*/maps | cut -d/ -f3); then
+	  echo "something runs from $$place (pids $$(echo $$running)): stop it first" >&2; exit 1; fi
+	rm -rf -- "$$place"
+	echo "removed: $$place"
+
 .PHONY: clean
 clean:  ## remove what was made here, but not .venv
 	@rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench.json

@@ -138,6 +138,10 @@ def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpars
 
         demo = register_demo(subcommands)
         demo.set_defaults(execute=demo.get_default("run"))
+    if not words or words[0] in ("reset", "-h", "--help"):
+        from actors.agent.reset.command import register as register_reset
+
+        register_reset(subcommands, settings)
     if not words or words[0] in ("completion", "-h", "--help"):
         from actors.agent.completion import WITH_FLAGS
         from actors.agent.completion import register as register_completion
@@ -148,7 +152,7 @@ def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpars
         from actors.agent.manual import register as register_manual
 
         register_manual(subcommands, lambda: _parser([], WITH_FLAGS_SHOWN)[0])
-    return parser, [*subcommands.choices, *_INSPECTION, "doctor", "manifest", "demo", "completion", "man"]
+    return parser, [*subcommands.choices, *_INSPECTION, "doctor", "manifest", "demo", "reset", "completion", "man"]
 
 
 def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collection[str]) -> None:

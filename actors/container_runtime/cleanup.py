@@ -23,6 +23,7 @@ from .nat_rules import removal
 RESULTS_DIR: Final = "/var/lib/cni/results"
 """Where the CNI library keeps what each plug-in answered."""
 _COMMAND_SECONDS: Final = 30
+_TABLES: Final = (("iptables-save", "iptables-restore"), ("ip6tables-save", "ip6tables-restore"))
 
 
 def remove_pods(instance: Instance, cgroups: Iterable[str] = ()) -> list[str]:
@@ -70,11 +71,24 @@ def unmount_below(directory: str) -> list[str]:
     return [mount.point for mount in mountinfo.below(mountinfo.read(), path)]
 
 
+def network_traces(instance: Instance) -> list[str]:
+    """What the host has of the instance's pod network: the bridge, rules, answers that the CNI library keeps."""
+    found = [f"bridge {instance.network}"] if os.path.exists(f"/sys/class/net/{instance.network}") else []
+    found += [
+        f"{save.removesuffix('-save')} rules of {instance.network}" for save, _ in _TABLES if _rules(save, instance)
+    ]
+    return found + [str(path) for path in sorted(Path(RESULTS_DIR).glob(f"{instance.network}-*"))]
+
+
+def _rules(save: str, instance: Instance) -> str:
+    """The input that removes the instance's NAT rules, '' if there are none. `save`: the command that lists them."""
+    return removal(_run(save, "-t", "nat") or "", instance.network)
+
+
 def _remove_network(instance: Instance) -> list[str]:
     left = []
-    for save, restore in (("iptables-save", "iptables-restore"), ("ip6tables-save", "ip6tables-restore")):
-        saved = _run(save, "-t", "nat")
-        rules = removal(saved or "", instance.network)
+    for save, restore in _TABLES:
+        rules = _rules(save, instance)
         if rules and _run(restore, "--wait", "--noflush", text=rules) is None:
             left.append(f"{save.removesuffix('-save')} rules of {instance.network}")
     if os.path.exists(f"/sys/class/net/{instance.network}") and _run("ip", "link", "delete", instance.network) is None:

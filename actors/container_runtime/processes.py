@@ -103,8 +103,12 @@ def remove_cgroups(groups: Iterable[str]) -> list[str]:
 
 def _in_hierarchies(group: str) -> list[Path]:
     """The directories of a cgroup in the hierarchies where it exists: one on v2, one for each controller on v1."""
-    tops = {mount.point for mount in mountinfo.read() if mount.kind in {"cgroup", "cgroup2"}}
-    return [path for top in sorted(tops) if (path := Path(top, group)).is_dir()]
+    return [path for top in hierarchies() if (path := Path(top, group)).is_dir()]
+
+
+def hierarchies() -> list[str]:
+    """The mount points of cgroup hierarchies: one on v2, one for each controller on v1."""
+    return sorted({mount.point for mount in mountinfo.read() if mount.kind in {"cgroup", "cgroup2"}})
 
 
 def _members(directory: Path) -> Iterator[int]:

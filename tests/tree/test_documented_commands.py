@@ -158,7 +158,10 @@ def test_every_command_of_a_document_does_what_it_says(document: str, node: Node
             assert done.returncode == 0, f"{document}: {command}: {done.stdout}"
             continue
         assert program in ("supervise", ".venv/bin/supervise"), command
-        node.start()
+        if words[0] == "reset":
+            node.stop()
+        else:
+            node.start()
         done = node.run(*as_tested(words, node.root))
         assert done.returncode == (words[0] in FINDS_FAULTS), f"{document}: {command}: {done.stdout}"
         assert words[0] == "logs" or done.stdout.strip(), f"{command} says nothing"

@@ -86,3 +86,23 @@ def test_the_agent_runs_from_there(prefix: Path) -> None:
             assert str(SOURCES) not in loaded
             assert os.readlink(f"/proc/{agent.process.pid}/cwd") == "/"
             assert agent.stop() == 0
+
+
+def test_uninstall_removes_what_was_installed_and_nothing_else(tmp_path: Path) -> None:
+    place = tmp_path / "opt"
+    for name in ("bin/supervise", "share/troupelet/etc/supervision.yaml", "pyvenv.cfg"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).touch()
+
+    def uninstall() -> subprocess.CompletedProcess[str]:
+        command = ["make", "uninstall", f"PREFIX={place}"]
+        return subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, timeout=60, check=False)
+
+    refused = uninstall()
+    assert refused.returncode != 0, "what cannot be run was not installed"
+    assert "it stays" in refused.stderr
+    (place / "bin/supervise").chmod(0o755)
+    done = uninstall()
+    assert (done.returncode, done.stdout) == (0, f"removed: {place}\n")
+    assert not place.exists()
+    assert uninstall().stdout == f"nothing is installed in {place}\n"

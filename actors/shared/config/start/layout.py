@@ -10,6 +10,8 @@ from typing import NamedTuple
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, Problem
 
+from . import places
+
 
 class Directory(NamedTuple):
     path: str
@@ -36,10 +38,15 @@ def directories(agent: Agent) -> tuple[Directory, ...]:
 
 
 def make(agent: Agent) -> None:
-    """Create missing directories and narrow modes. Raises ConfigErrors with every failure."""
+    """Create missing directories, narrow modes, note where they are. Raises ConfigErrors with every failure."""
+    missing = [directory.path for directory in directories(agent) if not os.path.isdir(directory.path)]
     problems = [problem for directory in directories(agent) for problem in _make(directory)]
     if problems:
         raise ConfigErrors(problems)
+    try:
+        places.note(agent, missing)
+    except OSError as error:
+        raise ConfigErrors([Problem(agent.state_dir, "", f"cannot be written: {error.strerror}")]) from None
 
 
 def _make(directory: Directory) -> Iterator[Problem]:

@@ -1,0 +1,239 @@
+"""What an agent has on its host: looked for, not changed. The same look before and after the removal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from actors.container_manager.pod_cgroups import PODS, TIERS
+from actors.container_runtime import cleanup, processes
+from actors.container_runtime.instance import Instance
+from actors.shared.config.agent import CONTAINER_LOGS_DIR
+from actors.shared.config.paths import state_dir_of
+from actors.shared.config.start.places import Places
+from actors.shared.linux import mountinfo
+from actors.shared.linux.cgroup_names import CgroupNameError, parse_root, path_of
+
+from .runtime_pods import RuntimePod
+
+KINDS: Final = ("pods", "containers", "processes", "mounts", "cgroups", "networks", "sockets", "files")
+"""In the order in which they are shown."""
+_STATE_FILES: Final = ("cpu_manager_state", "memory_manager_state", "dra_manager_state", "graceful_node_shutdown_state")
+_SOCKETS: Final = ("pod-resources/kubelet.sock", "device-plugins/kubelet.sock")
+_CHECKPOINTS: Final = ("device-plugins/kubelet_internal_checkpoint",)
+_OWN_PLUGINS: Final = "plugins/kubernetes.io"
+"""Where the agent stages volumes; drivers have their sockets beside it."""
+_EMPTY: Final = ("plugins", "plugins_registry", "device-plugins", "pod-resources", "checkpoints", "pods", "pki")
+"""Directories of the root directory that go when nothing is in them any more."""
+
+
+class Belongings(msgspec.Struct, frozen=True):
+    """What is there."""
+
+    found: dict[str, list[str]]
+    """By kind, each kind in `KINDS`; empty kinds are left out."""
+    stays: list[str]
+    """Below the root directory and not this agent's."""
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """Of what is looked for."""
+
+    places: Sequence[Places]
+    """Of all starts, the newest last; at least one."""
+    keep_pods: bool = False
+    """Pods stay, and all that another agent would take over with them."""
+
+    @property
+    def root_dir(self) -> str:
+        return self.places[-1].root_dir
+
+    @property
+    def state_dir(self) -> str:
+        return state_dir_of(self.root_dir)
+
+    @property
+    def made(self) -> frozenset[str]:
+        return frozenset(path for places in self.places for path in places.made)
+
+    @property
+    def instances(self) -> list[Instance]:
+        """The managed containerds, of which there is one at most in practice."""
+        pairs = dict.fromkeys((one.managed_root, one.managed_state) for one in self.places if one.managed_root)
+        return [Instance(root=root, state=state) for root, state in pairs]
+
+    @property
+    def endpoints(self) -> list[str]:
+        """Of other runtimes."""
+        return list(dict.fromkeys(one.runtime_endpoint for one in self.places if not one.managed_root))
+
+    def uids(self) -> list[str]:
+        """Of the pods that have a directory."""
+        return [] if self.keep_pods else _names(f"{self.root_dir}/pods")
+
+
+def look(scope: Scope, pods: Sequence[RuntimePod]) -> Belongings:
+    """Everything there is. `pods`: those of the runtimes that are not managed. Raises OSError."""
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    found["pods"] = [str(pod) for pod in pods] + [*_without_sandbox(scope, pods)]
+    for instance in [] if scope.keep_pods else scope.instances:
+        found["containers"] += _containers(instance)
+        found["processes"] += _processes(instance)
+        found["networks"] += cleanup.network_traces(instance)
+        found["sockets"] += [str(path) for path in processes.shim_sockets(instance) if path.exists()]
+    found["mounts"] = [mount.point for mount in mounts(scope)]
+    found["cgroups"] = sorted(cgroups(scope))
+    found["sockets"] += [path for path in sockets(scope) if os.path.lexists(path)]
+    found["files"] = [path for path in files(scope) if os.path.lexists(path)]
+    return Belongings({kind: lines for kind, lines in found.items() if lines}, stays(scope))
+
+
+def mounts(scope: Scope) -> list[mountinfo.Mount]:
+    """Those of pods, of staged volumes and of the managed containerd, in the order in which they can go.
+
+    What an operator mounts for one of these directories stays; a directory bound onto itself, as the agent does it with
+    that of the pods, is no such mount.
+    """
+    tops = [] if scope.keep_pods else [f"{scope.root_dir}/pods", f"{scope.root_dir}/{_OWN_PLUGINS}"]
+    for instance in [] if scope.keep_pods else scope.instances:
+        tops += [instance.root, instance.state]
+    table = mountinfo.read()
+    real = [os.path.realpath(top) for top in tops]
+    return [one for top in real for one in mountinfo.below(table, top) if one.point != top or _onto_itself(one, table)]
+
+
+def _onto_itself(mount: mountinfo.Mount, table: Sequence[mountinfo.Mount]) -> bool:
+    """Whether the mount shows the same directory as was there without it."""
+    for under in table:
+        if under.id == mount.parent and under.device == mount.device:
+            relative = os.path.relpath(mount.point, under.point)
+            return os.path.normpath(os.path.join(under.root, relative)) == mount.root
+    return False
+
+
+def cgroups(scope: Scope) -> set[str]:
+    """Those of the pods, without the leading slash: named by their UIDs, in the form of either driver."""
+    found: set[str] = set()
+    present = processes.hierarchies()
+    for root in dict.fromkeys(one.cgroup_root for one in scope.places):
+        for driver in ("cgroupfs", "systemd"):
+            with suppress(CgroupNameError):
+                top = (*parse_root(root, driver), PODS)
+                names = [(*top, *tier, f"pod{uid}") for uid in scope.uids() for tier in TIERS.values()]
+                paths = [path_of(name, driver).strip("/") for name in names]
+                found |= {path for path in paths if any(Path(each, path).is_dir() for each in present)}
+    return found
+
+
+def emptied_cgroups(scope: Scope) -> list[str]:
+    """The cgroups above those of pods, the lowest first: they go when nothing is in them."""
+    found = []
+    for root in [] if scope.keep_pods else dict.fromkeys(one.cgroup_root for one in scope.places):
+        for driver in ("cgroupfs", "systemd"):
+            with suppress(CgroupNameError):
+                above = parse_root(root, driver)
+                names = [(*above, PODS, *tier) for tier in reversed([*TIERS.values()])]
+                found += [path_of(name, driver).strip("/") for name in names]
+    return found
+
+
+def sockets(scope: Scope) -> Iterator[str]:
+    """The directories of the actors' sockets, and the sockets in the root directory."""
+    yield from dict.fromkeys(one.run_dir for one in scope.places)
+    if not scope.keep_pods:
+        yield from (instance.state for instance in scope.instances)
+        yield from (f"{scope.root_dir}/{name}" for name in _SOCKETS)
+
+
+def files(scope: Scope) -> Iterator[str]:
+    """Files and whole directories. Each is the agent's own; what is above them stays unless it is empty then."""
+    root = scope.root_dir
+    if scope.keep_pods:
+        yield scope.state_dir
+        return
+    uids = set(scope.uids())
+    yield from logs(scope, uids)
+    yield from links(scope, uids)
+    yield from (f"{root}/pods/{uid}" for uid in sorted(uids))
+    for name in (_OWN_PLUGINS, *_STATE_FILES, *_CHECKPOINTS):
+        yield f"{root}/{name}"
+    if f"{root}/checkpoints" in scope.made:
+        yield f"{root}/checkpoints"
+    yield from sorted({one.cert_dir for one in scope.places} & scope.made)
+    yield scope.state_dir  # the last, because it says what else there is
+
+
+def logs(scope: Scope, uids: set[str]) -> list[str]:
+    """The log directories of these pods, `<namespace>_<name>_<uid>`."""
+    places = dict.fromkeys(one.pod_logs_dir for one in scope.places)
+    return [f"{top}/{name}" for top in places for name in _names(top) if name.rpartition("_")[2] in uids]
+
+
+def links(scope: Scope, uids: set[str]) -> Iterator[str]:
+    """The links for log collectors that lead into these pods' log directories."""
+    for top in dict.fromkeys((*(one.container_logs_dir for one in scope.places), CONTAINER_LOGS_DIR)):
+        for name in _names(top):
+            with suppress(OSError):
+                directory = os.path.dirname(os.path.dirname(os.readlink(f"{top}/{name}")))
+                if os.path.basename(directory).rpartition("_")[2] in uids:
+                    yield f"{top}/{name}"
+
+
+def emptied_directories(scope: Scope) -> list[str]:
+    """Directories that go when they are empty, the lowest first."""
+    if scope.keep_pods:
+        return []
+    made = sorted(scope.made, key=len, reverse=True)
+    return [*(f"{scope.root_dir}/{name}" for name in _EMPTY), *made, scope.root_dir]
+
+
+def stays(scope: Scope) -> list[str]:
+    """What is below the root directory and none of the agent's."""
+    root, own = scope.root_dir, {*files(scope), *sockets(scope)}
+    if scope.keep_pods:
+        return [f"{root}/{name}" for name in _names(root) if f"{root}/{name}" not in own]
+    found = []
+    for name in _names(root):
+        path = f"{root}/{name}"
+        if path in own:
+            continue
+        if name in _EMPTY:
+            found += [f"{path}/{below}" for below in _names(path) if f"{path}/{below}" not in own]
+        else:
+            found.append(path)
+    return found
+
+
+def _without_sandbox(scope: Scope, pods: Sequence[RuntimePod]) -> Iterator[str]:
+    """Pods of which there is a directory and no sandbox at a runtime that is not managed."""
+    said = {pod.uid for pod in pods}
+    named = {path.rpartition("_")[2]: os.path.basename(path) for path in logs(scope, set(scope.uids()))}
+    for uid in scope.uids():
+        if uid not in said:
+            namespace, _, rest = named.get(uid, "").partition("_")
+            name = rest.removesuffix(f"_{uid}")
+            yield f"{namespace}/{name} ({uid})" if name else uid
+
+
+def _containers(instance: Instance) -> list[str]:
+    return _names(instance.tasks)
+
+
+def _processes(instance: Instance) -> list[str]:
+    own = (instance.config_file, instance.socket)
+    return [f"{pid} {os.path.basename(argv[0])}" for pid, argv in processes.commands() if set(own) & set(argv)]
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))
+    except (FileNotFoundError, NotADirectoryError):
+        return []

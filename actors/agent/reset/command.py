@@ -1,0 +1,229 @@
+"""Runs `supervise reset`: refuses, lists, asks, removes, looks again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+
+from actors.container_runtime.processes import commands
+from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.loading import load
+from actors.shared.config.paths import DEFAULT_ROOT_DIR, run_dir_of, state_dir_of
+from actors.shared.config.start import places
+from actors.shared.config.start.places import Places
+from supervision.cli.command import NOT_WELL, OK, REFUSED, CommandError, Context, json_text
+from supervision.cli.register import CommandSettings, command_parser
+from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
+from supervision.state_file import DamagedError
+
+from . import runtime_pods
+from .belongings import KINDS, Belongings, Scope, look
+from .removal import remove
+
+_SHOWN: Final = 8
+"""Of each kind, unless --all is given."""
+_TEXT: Final = "remove what an agent left on this host: pods, mounts, cgroups, networks, sockets, files"
+_ABOUT: Final = """\
+Lists what there is of the agent with this root directory, asks, and removes it: pods with their containers, mounts,
+cgroups, networks, sockets and files. It refuses while the agent runs. Volumes of storage drivers are unmounted only:
+drain the node first. Images go with the managed runtime, and stay in any other.
+
+Only what is surely this agent's is touched: pods whose UID has a directory below --root-dir, and what the agent made.
+The flags of the start are known from the last starts. Exit code 1: something could not be removed; the rest is gone."""
+
+
+def register(subcommands: Any, settings: CommandSettings) -> None:
+    """Add `reset`."""
+    parser = command_parser(subcommands, "reset", run, _TEXT, settings)
+    parser.description = _ABOUT
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="list only")
+    parser.add_argument("--all", action="store_true", help="list everything, not only the first of many")
+    parser.add_argument(
+        "--keep-pods",
+        action="store_true",
+        help="remove the agent's own files and sockets only, to go on with a kubelet",
+    )
+    parser.add_argument(
+        "--without-runtime",
+        action="store_true",
+        help="go on although the runtime does not answer: containers are killed by their cgroups, its records stay",
+    )
+    parser.add_argument(
+        "flags", nargs=argparse.REMAINDER, help="after --: flags of start, if the agent never wrote down its places"
+    )
+
+
+def run(context: Context) -> int:
+    """0: nothing is left, or nothing was there; 1: something is left."""
+    arguments = context.arguments
+    root_dir = os.path.abspath(arguments.root_dir)
+    try:
+        _refuse_other_users(root_dir)
+        _refuse_running(root_dir, [state_dir_of(root_dir), run_dir_of(root_dir)])
+        known = _places(root_dir, [word for word in arguments.flags if word != "--"])
+        if not known:
+            context.show({"found": {}, "stays": [], "removed": False}, f"there is nothing of an agent in {root_dir}")
+            return OK
+        scope = Scope(places=known, keep_pods=arguments.keep_pods)
+        if scope.keep_pods and scope.instances:
+            raise CommandError(
+                REFUSED, "--keep-pods: the pods run in the agent's own containerd, which nobody takes over"
+            )
+        return _reset(context, scope)
+    except PermissionError as error:
+        raise CommandError(REFUSED, _denied(error.filename)) from None
+    except OSError as error:
+        raise CommandError(REFUSED, f"{error.filename}: {error.strerror}") from None
+
+
+def _reset(context: Context, scope: Scope) -> int:
+    arguments = context.arguments
+    pods, silent = runtime_pods.find(scope.endpoints, scope.uids())
+    before = look(scope, pods)
+    if not context.json:
+        print("\n".join(listed(scope.root_dir, before, everything=arguments.all)))  # noqa: T201
+    if silent and not arguments.without_runtime and not arguments.dry_run:
+        advice = "start the runtime, so that no pods stay in it, or give --without-runtime"
+        raise CommandError(REFUSED, f"{'; '.join(silent)}: {advice}")
+    for line in silent:
+        print(f"supervise: {line}", file=sys.stderr)  # noqa: T201
+    if arguments.dry_run or not before:
+        if context.json:
+            print(_json(before, removed=False, errors=silent))  # noqa: T201
+        return OK
+    if not arguments.yes:
+        _ask(scope.root_dir, context)
+    with ExitStack() as held:
+        for directory in (scope.state_dir, scope.places[-1].run_dir):
+            if os.path.isdir(directory):
+                try:
+                    held.callback(Lock(Path(directory)).release)
+                except AlreadyRunning as error:
+                    raise CommandError(REFUSED, f"{error}: stop it first") from None
+        wrong = remove(scope, pods, alone=not [*_kubelets()])
+    return _result(context, scope, before, wrong)
+
+
+def _result(context: Context, scope: Scope, before: Belongings, wrong: Sequence[str]) -> int:
+    pods, _ = runtime_pods.find(scope.endpoints, scope.uids())
+    left = look(scope, pods)
+    if context.json:
+        print(_json(before, removed=not left, left=left.found, errors=list(wrong)))  # noqa: T201
+    for line in wrong:
+        print(f"supervise: {line}", file=sys.stderr)  # noqa: T201
+    if left:
+        lines = listed(scope.root_dir, left, everything=True)
+        print("\n".join(["supervise: this is left:", *lines[1:]]), file=sys.stderr)  # noqa: T201
+        return NOT_WELL
+    if not context.json:
+        print("nothing is left")  # noqa: T201
+    return NOT_WELL if wrong else OK
+
+
+def _json(before: Belongings, **more: object) -> str:
+    return json_text({"found": before.found, "stays": before.stays, **more})
+
+
+def listed(root_dir: str, belongings: Belongings, *, everything: bool) -> list[str]:
+    """What is shown of it. Pure."""
+    if not belongings:
+        lines = [f"there is nothing of an agent in {root_dir}"]
+    else:
+        lines = [f"of the agent in {root_dir} there are"]
+    for kind in KINDS:
+        found = belongings.found.get(kind, [])
+        lines += [f"  {kind if not place else '':<11} {one}" for place, one in enumerate(_some(found, everything))]
+    if belongings.stays:
+        lines += [
+            f"  {'' if place else 'not its own':<11} {one} (stays)"
+            for place, one in enumerate(_some(belongings.stays, everything))
+        ]
+    return lines
+
+
+def _some(found: Sequence[str], everything: bool) -> list[str]:
+    if everything or len(found) <= _SHOWN:
+        return list(found)
+    return [*found[: _SHOWN - 1], f"... {len(found) - _SHOWN + 1} more (--all)"]
+
+
+def _ask(root_dir: str, context: Context) -> None:
+    """Raises CommandError unless the answer is yes."""
+    if context.json or not sys.stdin.isatty():
+        raise CommandError(REFUSED, "nobody is there to be asked: --yes removes all of this without a question")
+    try:
+        answer = input(f"Remove all of this from {root_dir}? [y/N] ")
+    except EOFError:
+        answer = ""
+    if answer.strip().lower() not in ("y", "yes"):
+        raise CommandError(REFUSED, "nothing was removed")
+
+
+def _places(root_dir: str, flags: Sequence[str]) -> list[Places]:
+    """Of all starts with this root directory; none if there was none. Raises CommandError, OSError."""
+    state_dir = state_dir_of(root_dir)
+    try:
+        known = places.noted(state_dir)
+    except DamagedError as error:
+        raise CommandError(REFUSED, f"{error}; give the flags of start after --") from None
+    known = [one for one in known if one.root_dir == root_dir]  # a directory that was copied says nothing
+    if known and not flags:
+        return known
+    managed_state = f"{run_dir_of(root_dir)}-containerd"
+    if not any(map(os.path.isdir, (state_dir, run_dir_of(root_dir), managed_state))):
+        return []
+    try:
+        agent = load([f"--root-dir={root_dir}", *flags], recover=False)
+    except ConfigErrors as error:
+        raise CommandError(REFUSED, "; ".join(str(problem) for problem in error.problems)) from None
+    return [*known, places.of(agent)]
+
+
+def _refuse_other_users(root_dir: str) -> None:
+    """Raises CommandError if the agent's files are another user's."""
+    for directory in (state_dir_of(root_dir), run_dir_of(root_dir, uid=0)):
+        try:
+            owner = os.stat(directory).st_uid
+        except FileNotFoundError:
+            continue
+        if os.geteuid() not in (0, owner):
+            raise CommandError(REFUSED, _denied(directory))
+
+
+def _refuse_running(root_dir: str, directories: Sequence[str]) -> None:
+    """Raises CommandError while an agent, or a kubelet, uses the directory."""
+    for directory in directories:
+        if holder := holder_of(Path(directory)):
+            raise CommandError(
+                REFUSED, f"an agent with pid {holder} runs on {root_dir}: `supervise stop --root-dir {root_dir}` first"
+            )
+    for pid, its_root in _kubelets():
+        if its_root == root_dir:
+            raise CommandError(
+                REFUSED, f"a kubelet with pid {pid} runs on {root_dir}: the pods are its own now (see --keep-pods)"
+            )
+
+
+def _kubelets() -> Iterator[tuple[int, str]]:
+    """Pid and root directory of every kubelet of this host. Ours has no such name in the table of processes."""
+    for pid, argv in commands():
+        if os.path.basename(argv[0]) == "kubelet":
+            yield pid, _root_of(argv)
+
+
+def _root_of(argv: Sequence[str]) -> str:
+    for at, word in enumerate(argv):
+        name, equals, value = word.partition("=")
+        if name in ("--root-dir", "-root-dir"):
+            return os.path.abspath(value if equals else "".join(argv[at + 1 : at + 2]))
+    return DEFAULT_ROOT_DIR
+
+
+def _denied(path: object) -> str:
+    return f"permission denied: {path} is another user's; try `sudo supervise reset`"

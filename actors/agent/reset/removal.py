@@ -1,0 +1,88 @@
+"""Takes away what was found. Idempotent: what could not go is found by the next look."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+
+from actors.container_runtime import cleanup, processes
+from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux.systemd import booted
+from supervision.time_scale import scaled
+
+from . import runtime_pods
+from .belongings import Scope, cgroups, emptied_cgroups, emptied_directories, files, mounts, sockets
+from .runtime_pods import RuntimePod
+
+_SYSTEMCTL_SECONDS = 30
+
+
+def remove(scope: Scope, pods: Sequence[RuntimePod], *, alone: bool) -> list[str]:
+    """Pods first, files last: while a pod is left its files stay, too, as they say that it is ours. The errors.
+
+    `alone`: no other node agent runs here, so empty cgroups that agents have in common go, too.
+    """
+    wrong = runtime_pods.remove(pods)
+    if wrong:
+        return wrong
+    groups = cgroups(scope)
+    for instance in [] if scope.keep_pods else scope.instances:
+        wrong += [f"{one} is still there" for one in cleanup.purge(instance, groups)]
+    _stop_slices(groups)
+    wrong += [f"cgroup {one} is in use" for one in processes.remove_cgroups(groups)]
+    if alone:
+        _remove_emptied_cgroups(scope)
+    wrong += _unmount(scope)
+    if wrong:
+        return wrong
+    for path in (*sockets(scope), *files(scope)):
+        wrong += _delete(path)
+    for directory in emptied_directories(scope):
+        with suppress(OSError):
+            os.rmdir(directory)
+    return wrong
+
+
+def _unmount(scope: Scope) -> list[str]:
+    for mount in mounts(scope):
+        with suppress(OSError):  # what stays is told below
+            mounting.umount(mount.point, mounting.MNT_DETACH | mounting.UMOUNT_NOFOLLOW)
+    return [f"{mount.point} is still mounted" for mount in mounts(scope)]
+
+
+def _delete(path: str) -> list[str]:
+    """Never through a mount. Returns what is wrong."""
+    if not os.path.lexists(path):
+        return []
+    if inside := mountinfo.below(mountinfo.read(), os.path.realpath(path)):
+        return [f"{path} stays: {inside[0].point} is mounted there"]
+    try:
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        return [f"{error.filename or path} cannot be removed: {error.strerror}"]
+    return []
+
+
+def _remove_emptied_cgroups(scope: Scope) -> None:
+    for group in emptied_cgroups(scope):
+        for hierarchy in processes.hierarchies():
+            with suppress(OSError):  # in use by others, or not there
+                os.rmdir(f"{hierarchy}/{group}")
+
+
+def _stop_slices(groups: set[str]) -> None:
+    """systemd would make the cgroup of a slice again that it takes for running."""
+    slices = [os.path.basename(group) for group in groups if group.endswith(".slice")]
+    if slices and booted():
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(
+                ["systemctl", "stop", *slices], capture_output=True, timeout=scaled(_SYSTEMCTL_SECONDS), check=False
+            )

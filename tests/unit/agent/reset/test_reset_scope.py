@@ -1,0 +1,153 @@
+"""What `supervise reset` takes for this agent's, and when it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.agent import command
+from actors.agent.reset.belongings import Belongings, Scope, files, links, look
+from actors.agent.reset.command import _root_of, listed
+from actors.shared.config.paths import run_dir_of
+from actors.shared.config.start import places
+from actors.shared.config.start.places import Places, with_start
+
+
+def at(root: Path, **more: object) -> Places:
+    fields: dict[str, object] = {
+        "root_dir": str(root),
+        "run_dir": f"{root}-run",
+        "runtime_endpoint": "unix:///nowhere.sock",
+        "pod_logs_dir": f"{root}-logs",
+        "container_logs_dir": f"{root}-links",
+        "cert_dir": f"{root}/pki",
+        **more,
+    }
+    return Places(**fields)  # type: ignore[arg-type]
+
+
+def test_places_of_starts_are_kept_once_and_what_was_made_stays_made(tmp_path: Path) -> None:
+    first = at(tmp_path, made=("/a",))
+    moved = at(tmp_path, cgroup_root="/other")
+    known = with_start([], first)
+    assert with_start(known, at(tmp_path)) == known, "a second start finds all there"
+    known = with_start(known, moved)
+    assert [one.cgroup_root for one in known] == ["/", "/other"]
+    known = with_start(known, first)
+    assert [one.cgroup_root for one in known] == ["/other", "/"]
+    assert {path for one in known for path in one.made} == {"/a"}
+
+
+def test_places_do_not_grow_for_ever(tmp_path: Path) -> None:
+    known: list[Places] = []
+    for number in range(40):
+        known = with_start(known, at(tmp_path, cgroup_root=f"/{number}"))
+    assert [one.cgroup_root for one in known] == [f"/{number}" for number in range(24, 40)]
+
+
+def test_certificates_go_only_where_the_agent_made_their_directory(tmp_path: Path) -> None:
+    (tmp_path / "pki").mkdir()
+    kept = Scope(places=[at(tmp_path)])
+    made = Scope(places=[at(tmp_path, made=(f"{tmp_path}/pki",))])
+    assert f"{tmp_path}/pki" not in [*files(kept)]
+    assert f"{tmp_path}/pki" in [*files(made)]
+
+
+def test_only_logs_and_links_of_its_pods_are_its_own(tmp_path: Path) -> None:
+    root, logs, link_dir = tmp_path / "root", tmp_path / "root-logs", tmp_path / "root-links"
+    for directory in (root / "pods" / "u1", logs / "ns_mine_u1" / "main", logs / "ns_other_u2" / "main", link_dir):
+        directory.mkdir(parents=True)
+    for name, target in (("mine", "ns_mine_u1"), ("other", "ns_other_u2")):
+        (link_dir / f"{name}.log").symlink_to(logs / target / "main" / "0.log")
+    scope = Scope(places=[at(root)])
+    assert [*links(scope, {"u1"})][:1] == [f"{link_dir}/mine.log"]
+    own = look(scope, [])
+    assert own.found["files"] == [f"{logs}/ns_mine_u1", f"{link_dir}/mine.log", f"{root}/pods/u1"]
+    assert own.found["pods"] == ["ns/mine (u1)"]
+    assert "u2" not in str(own)
+
+
+def test_the_list_names_kinds_once_and_shortens_what_is_long() -> None:
+    there = Belongings({"pods": ["ns/a (u)"], "mounts": [f"/m{number}" for number in range(20)]}, ["/root/mine"])
+    lines = listed("/root", there, everything=False)
+    assert lines[:3] == ["of the agent in /root there are", "  pods        ns/a (u)", "  mounts      /m0"]
+    assert lines[-2:] == ["              ... 13 more (--all)", "  not its own /root/mine (stays)"]
+    assert len(listed("/root", there, everything=True)) == 23
+
+
+def test_a_directory_without_an_agent_is_left_alone(tmp_path: Path, capsys) -> None:
+    pod = tmp_path / "pods" / "u1"
+    pod.mkdir(parents=True)
+    assert command.main(["reset", "--yes", f"--root-dir={tmp_path}"]) == 0
+    assert capsys.readouterr().out == f"there is nothing of an agent in {tmp_path}\n"
+    assert pod.exists(), "it is a kubelet's"
+
+
+def test_the_notes_of_another_directory_say_nothing(tmp_path: Path, capsys) -> None:
+    root = tmp_path / "copy"
+    places._file(f"{root}/troupelet").save([at(tmp_path / "original", made=(str(tmp_path / "original"),))])
+    (tmp_path / "original").mkdir()
+    assert command.main(["reset", "--yes", f"--root-dir={root}", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["found"] == {"files": [f"{root}/troupelet"]}
+    assert (tmp_path / "original").exists()
+    assert not root.exists()
+
+
+@pytest.fixture
+def kubelet(tmp_path: Path) -> Iterator[int]:
+    """A process that looks like a kubelet on <tmp_path>/root."""
+    with subprocess.Popen(
+        ["kubelet", "-c", "read x", f"--root-dir={tmp_path}/root"], executable="/bin/sh", stdin=subprocess.PIPE
+    ) as process:
+        yield process.pid
+        process.kill()
+
+
+def test_a_kubelet_that_runs_on_the_directory_keeps_it(tmp_path: Path, capsys, kubelet: int) -> None:
+    root = tmp_path / "root"
+    places._file(f"{root}/troupelet").save([at(root)])
+    assert command.main(["reset", "--yes", f"--root-dir={root}"]) == 4
+    assert f"a kubelet with pid {kubelet} runs on {root}" in capsys.readouterr().err
+    assert (root / "troupelet").exists()
+    assert _root_of(["kubelet", "--root-dir", "/a/b/"]) == "/a/b"
+    assert _root_of(["kubelet", "--v=2"]) == "/var/lib/kubelet"
+
+
+def test_with_the_pods_kept_only_the_agents_own_files_go(tmp_path: Path, capsys) -> None:
+    root = tmp_path / "root"
+    (root / "pods" / "u1").mkdir(parents=True)
+    run_dir = Path(run_dir_of(str(root)))
+    places._file(f"{root}/troupelet").save([at(root, run_dir=str(run_dir))])
+    assert command.main(["reset", "--yes", "--keep-pods", f"--root-dir={root}"]) == 0
+    assert not (root / "troupelet").exists()
+    assert (root / "pods" / "u1").exists()
+    managed = at(root, managed_root=f"{root}/troupelet/containerd", managed_state=f"{root}-c")
+    places._file(f"{root}/troupelet").save([managed])
+    assert command.main(["reset", "--yes", "--keep-pods", f"--root-dir={root}"]) == 4
+    assert "own containerd" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+def test_another_user_is_told_to_use_sudo(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    places._file(f"{root}/troupelet").save([at(root)])
+    for path in (tmp_path, *tmp_path.parents[:2]):
+        path.chmod(0o755)
+    as_nobody = ["setpriv", "--reuid=65534", "--clear-groups", "--regid=65534"]
+    command_line = [sys.executable, "-m", "actors.agent.command", "reset", f"--root-dir={root}", "--yes"]
+    done = subprocess.run(
+        [*as_nobody, *command_line],
+        cwd=Path(__file__).parents[4],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 4, done.stderr
+    assert "try `sudo supervise reset`" in done.stderr
