@@ -88,8 +88,11 @@ def end(shims: Iterable[Shim]) -> None:
         psutil.wait_procs(family, scaled(_END_SECONDS))
 
 
-def sweep(socket: str, known: list[str], now: float) -> list[str]:
-    """End the leaked ones; their ids. For a disposable process."""
-    found = [shim for shim in leaked(running(socket, now), known) if not has_container(programs(shim))]
-    end(found)
-    return [shim.id for shim in found]
+def sweep(socket: str, known: list[str], now: float) -> tuple[list[str], list[str]]:
+    """End the leaked ones; their ids, and the ids of those that have a container, so are only unlisted. For a
+    disposable process."""
+    found = leaked(running(socket, now), known)
+    busy = [shim for shim in found if has_container(programs(shim))]
+    idle = [shim for shim in found if shim not in busy]
+    end(idle)
+    return [shim.id for shim in idle], [shim.id for shim in busy]

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections import Counter
 from typing import Final, cast
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT
-from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
@@ -22,41 +20,24 @@ from actors.shared.cri.errors import CriError, Unimplemented, is_answer
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.shared.cri.silence import RUNTIME, Silence
 from actors.shared.tracing.start import begin
-from supervision.actor import Actor, Address, AskError, DisposableError, on
+from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
-from supervision.protocol import FORK_SERVER, RollingRestart
 from supervision.time_scale import scaled
 
-from . import hanging_starts, runtime_health, runtime_reloads, runtime_view
+from . import runtime_health, runtime_view
 from .events import listing
-from .hanging_starts import HangingStarts
 from .messages import ContainersUnlisted, GetRuntimePods, PodNetwork, RuntimeSnapshot, StartHangs
 from .pod_network import PodNetworkSetting
 from .runtime_health import RuntimeState, same_readiness
-from .runtime_reloads import Reloads
+from .runtime_repairs import SHIMS_SECONDS, RuntimeRepairs
 from .runtime_view import Relist, RuntimeView
 from .status_calls import Failure, StatusCalls
 
 RELIST_SECONDS: Final = 1.0
 STATUS_SECONDS: Final = 5.0
 EVENTS_RETRY_SECONDS: Final = 5.0
-SHIMS_SECONDS: Final = 60.0
-ROOM_BYTES: Final = 2**23
-"""containerd loads no container, and loses those that it had, with less free space."""
-RESTART_SECONDS: Final = 5.0
-"""For the order to restart the runtime."""
-SWEEP_SHIMS: Final = "actors.container_runtime.leaked_shims:sweep"
 FIRST_LOOK_SECONDS = 3.0
 """The first relist waits this long for slow status calls; then the workers learn which pods are not known yet."""
-
-
-def free_bytes(directory: str) -> int:
-    """For everybody but root. Ample where that cannot be told."""
-    try:
-        disk = os.statvfs(directory)
-    except OSError:
-        return ROOM_BYTES
-    return disk.f_bavail * disk.f_frsize
 
 
 class Pleg(Actor):
@@ -71,8 +52,6 @@ class Pleg(Actor):
         self._health_logged = False
         self._ids: frozenset[str] = frozenset()
         """All sandboxes and containers of the last list that the runtime gave."""
-        self._hanging = HangingStarts()
-        self._reloads = Reloads()
 
     @property
     def agent(self) -> Agent:
@@ -90,6 +69,7 @@ class Pleg(Actor):
         self._status_calls = StatusCalls(self, self._client, self._on_status)
         self._pod_network = PodNetworkSetting(self._client, self.log)
         self._silence = Silence(self, RUNTIME, self.agent.runtime_endpoint)
+        self._repairs = RuntimeRepairs(self, self.agent)
         self.every(RELIST_SECONDS, self.relist, immediately=True)
         self.every(STATUS_SECONDS, self.check_health, immediately=True)
         self.start_task(self._follow_events(), "runtime events")
@@ -122,41 +102,11 @@ class Pleg(Actor):
 
     @on(StartHangs)
     async def on_start_hangs(self, message: StartHangs, sender: Address) -> None:
-        """A managed runtime is restarted when that lasts: nothing else ends such a start."""
-        name, now = message.container_id, time.monotonic()
-        self._hanging = hanging_starts.found(self._hanging, name, now, self._ids)
-        if not hanging_starts.overdue(self._hanging, name, now):
-            return
-        self._hanging = hanging_starts.acted(self._hanging, now)
-        text = "the start of container %s hangs in the runtime for %.0f s: %s"
-        if not self.agent.managed_runtime:
-            self.log.warning(text, name, hanging_starts.HANGS_SECONDS, "restart the runtime, the container stays stuck")
-            return
-        self.log.error(text, name, hanging_starts.HANGS_SECONDS, "containerd is restarted, the containers go on")
-        await self._restart_runtime()
+        await self._repairs.start_hangs(message.container_id, self._ids)
 
     @on(ContainersUnlisted)
     async def on_containers_unlisted(self, message: ContainersUnlisted, sender: Address) -> None:
-        """containerd that came up on a full disk loads them at its next start, if there is room then."""
-        now, text = time.monotonic(), "pod %s: %d containers run that the runtime does not list: %s"
-        if now < self._reloads.not_before:
-            return
-        count, full = len(message.container_ids), free_bytes(self.agent.root_dir) < ROOM_BYTES
-        reloads = self.agent.managed_runtime and not full
-        self._reloads = runtime_reloads.acted(self._reloads, now, reloads=reloads)
-        if not reloads:
-            remedy = "its disk is full" if full else "restart the runtime once its disk has room"
-            self.log.warning(text, message.uid, count, remedy)
-            return
-        self.log.error(text, message.uid, count, "containerd is restarted, the containers go on")
-        await self._restart_runtime()
-
-    async def _restart_runtime(self) -> None:
-        """A managed one. Containers outlive it."""
-        try:
-            await self.ask(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)), timeout=RESTART_SECONDS)
-        except AskError as error:
-            self.log.error("containerd is not restarted: %s", error)
+        await self._repairs.unlisted(f"pod {message.uid}", message.container_ids)
 
     # -- the relist -------------------------------------------------------------------------------------------------
     async def relist(self) -> None:
@@ -193,18 +143,8 @@ class Pleg(Actor):
         self.metrics.gauge("kubelet_pleg_last_seen_seconds", time.time())
 
     async def _sweep_shims(self) -> None:
-        """End shims of the managed containerd that belong to nothing it knows."""
-        if not self._runtime.health.ready or time.monotonic() - self._listed_at > SHIMS_SECONDS:
-            return
-        socket = self.agent.runtime_endpoint.removeprefix("unix://")
-        arguments = {"socket": socket, "known": sorted(self._ids), "now": time.time()}
-        try:
-            ended = await self.disposable(SWEEP_SHIMS, arguments, deadline=SHIMS_SECONDS)
-        except DisposableError as error:
-            self.log.warning("leaked shims are not looked for: %s", error)
-            return
-        for name in cast("list[str]", ended):
-            self.log.warning("ended a shim that the runtime did not know of: %s", name)
+        if self._runtime.health.ready and time.monotonic() - self._listed_at <= SHIMS_SECONDS:
+            await self._repairs.sweep_shims(self._ids)
 
     def _count_running(self, sandboxes: list[Sandbox], containers: list[Container]) -> None:
         self.metrics.gauge("kubelet_running_pods", sum(sandbox.ready for sandbox in sandboxes))
@@ -279,6 +219,7 @@ class Pleg(Actor):
             return
         self._set_runtime(runtime_health.answered(self._runtime, status, time.monotonic()))
         self._send_report()
+        await self._repairs.look(self._ids)
         if not self._runtime.version and not self.agent.standalone:
             await self._ask_version()
 

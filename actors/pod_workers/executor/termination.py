@@ -27,6 +27,7 @@ from actors.shared.kube.pod import Pod
 
 from .execution import Execution
 from .hooks import HookFailed, PodIp, run_hook, unobserved
+from .unlisted import refuse_to_forget
 
 MIN_GRACE_SECONDS = 2
 CREATED_TRIES = 3
@@ -184,6 +185,8 @@ async def stop_pod(run: Execution, effect: StopPod) -> None:
     if effect.remove_created:
         await _remove_created(run, runtime)
     failures = [*await _stop_containers(run, runtime), *await _stop_sandboxes(run, runtime)]
+    if not failures and effect.ends_pod:
+        await refuse_to_forget(run)
     if failures:
         problem = Unstopped(failures)
         if effect.ends_pod:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.pod.state import PodState, replace
+from actors.pod_workers.pod.state import PodState, Retry, replace
 from actors.pod_workers.pod.table import Event
 from actors.shared.kube.times import seconds
 
@@ -15,7 +15,7 @@ OVERDUE = "Pod was active on the node longer than the specified deadline"
 
 def leave(state: PodState, now: float) -> Step | None:
     """The step into termination; None while the pod may run."""
-    wanted = state.wanted
+    wanted, state = state.wanted, replace(state, retry=Retry())  # its end is a work of its own
     if wanted.pod is None or wanted.unwanted:
         return Step(state.after(Event.LEAVE))
     if wanted.kill is not None:

@@ -12,10 +12,12 @@ import pytest
 from actors.api_clients.messages import HEARTBEAT_CLIENT, RuntimeReport
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pleg import actor as module
-from actors.pleg import status_calls
-from actors.pleg.actor import RELIST_SECONDS, SHIMS_SECONDS, STATUS_SECONDS, SWEEP_SHIMS, Pleg
+from actors.pleg import runtime_repairs, status_calls
+from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
 from actors.pleg.hanging_starts import HANGS_SECONDS
 from actors.pleg.messages import ContainersUnlisted, GetRuntimePods, PodNetwork, StartHangs
+from actors.pleg.runtime_reloads import PAUSES
+from actors.pleg.runtime_repairs import ROOM_BYTES, SHIMS_SECONDS, SWEEP_SHIMS
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -368,7 +370,7 @@ def test_shims_of_a_managed_runtime_are_held_against_all_that_the_runtime_lists(
 
             def sweep(**arguments: object) -> list[object]:
                 asked.append(arguments)
-                return []
+                return [[], []]
 
             harness.disposables[SWEEP_SHIMS] = sweep
             _, box, container = await pod(fake)
@@ -390,9 +392,9 @@ def test_a_start_that_hangs_for_long_is_a_reason_to_restart_a_managed_runtime_on
     async def story() -> None:
         context = Agent(workers=2, managed_runtime=managed, runtime_endpoint="unix:///run/x/containerd.sock")
         async with Harness(Pleg, name="pleg", context=context) as harness:
-            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: seconds[0], time=time.time))
+            monkeypatch.setattr(runtime_repairs, "time", SimpleNamespace(monotonic=lambda: seconds[0], time=time.time))
             harness.answer(RollingRestart, lambda _: Done())
-            harness.disposables[SWEEP_SHIMS] = lambda **_: []
+            harness.disposables[SWEEP_SHIMS] = lambda **_: [[], []]
             _, _, container = await pod(fake)
             await harness.advance(RELIST_SECONDS)
 
@@ -420,13 +422,49 @@ def test_containers_that_a_managed_runtime_does_not_list_are_a_reason_to_restart
     async def story() -> None:
         context = Agent(workers=2, managed_runtime=managed, runtime_endpoint="unix:///run/x/containerd.sock")
         async with Harness(Pleg, name="pleg", context=context) as harness:
-            monkeypatch.setattr(module, "free_bytes", lambda _: free)
+            monkeypatch.setattr(runtime_repairs, "free_bytes", lambda _: free)
             harness.answer(RollingRestart, lambda _: Done())
             for _ in range(3):
                 await harness.deliver(ContainersUnlisted("u", ["0a1b"]))
                 await harness.advance(RELIST_SECONDS)
             asked = [ask for ask in harness.asks if isinstance(ask[1], RollingRestart)]
             assert asked == restarts * [(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)))]
+
+    asyncio.run(story())
+
+
+def test_what_a_full_disk_kept_from_being_listed_is_loaded_once_there_is_room_though_its_pod_is_gone(fake, monkeypatch):
+    free, seconds = [0], [1000.0]
+
+    async def story() -> None:
+        context = Agent(workers=2, managed_runtime=True, runtime_endpoint="unix:///run/x/containerd.sock")
+        async with Harness(Pleg, name="pleg", context=context) as harness:
+            monkeypatch.setattr(runtime_repairs, "free_bytes", lambda _: free[0])
+            monkeypatch.setattr(runtime_repairs, "time", SimpleNamespace(monotonic=lambda: seconds[0], time=time.time))
+            harness.disposables[SWEEP_SHIMS] = lambda **_: [[], []]
+            harness.answer(RollingRestart, lambda _: Done())
+            await harness.deliver(ContainersUnlisted("u", ["0a1b"]))
+            seconds[0] += PAUSES.limit
+            await harness.advance(2 * STATUS_SECONDS)
+            assert [ask for ask in harness.asks if isinstance(ask[1], RollingRestart)] == []
+            free[0] = ROOM_BYTES
+            await harness.advance(4 * STATUS_SECONDS)
+            asked = [ask for ask in harness.asks if isinstance(ask[1], RollingRestart)]
+            assert asked == [(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)))], "once"
+
+    asyncio.run(story())
+
+
+def test_a_shim_with_a_container_that_no_source_and_no_list_has_is_a_reason_to_load_it_again(fake, monkeypatch):
+    async def story() -> None:
+        context = Agent(workers=2, managed_runtime=True, runtime_endpoint="unix:///run/x/containerd.sock")
+        async with Harness(Pleg, name="pleg", context=context) as harness:
+            monkeypatch.setattr(runtime_repairs, "free_bytes", lambda _: ROOM_BYTES)
+            harness.answer(RollingRestart, lambda _: Done())
+            harness.disposables[SWEEP_SHIMS] = lambda **_: [["dead"], ["runs"]]
+            await harness.advance(1.2 * SHIMS_SECONDS)
+            asked = [ask for ask in harness.asks if isinstance(ask[1], RollingRestart)]
+            assert asked == [(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)))]
 
     asyncio.run(story())
 

@@ -41,3 +41,41 @@ async def test_what_the_runtime_lists_is_in_nobodys_way(tmp_path: Path, monkeypa
         await node.pass_time(30)
         await node.until(lambda: node.attempts("a") == [0, 1], "its container is started again")
         assert node.harness.sent(ContainersUnlisted) == []
+
+
+async def test_a_pod_that_is_removed_waits_for_the_runtime_to_list_them_and_then_ends_without_it(
+    tmp_path: Path, monkeypatch
+) -> None:
+    running: set[str] = set()
+    monkeypatch.setattr(unlisted, "running_in", lambda _tree, cgroup: running if cgroup == "/kubepods/podu" else set())
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await node.want(pod())
+        await node.until(lambda: node.running("a"), "the pod runs")
+        running.add(LOST)
+        await node.remove()
+        await node.until(lambda: node.harness.sent(ContainersUnlisted) != [], "they are told of")
+        assert "u" in node.shard.pods, "the pod is not over while containers of it run"
+        await node.pass_time(60)
+        await node.until(lambda: "u" not in node.shard.pods, "what fills the disk must be able to end")
+
+
+async def test_a_pod_that_is_removed_ends_in_order_once_they_are_listed_again(tmp_path: Path, monkeypatch) -> None:
+    running: set[str] = set()
+    monkeypatch.setattr(unlisted, "running_in", lambda _tree, cgroup: running if cgroup == "/kubepods/podu" else set())
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await node.want(pod())
+        await node.until(lambda: node.running("a"), "the pod runs")
+        running.update(one.id for one in node.containers("a"))
+        hidden = dict(node.fake.world.containers)
+        node.fake.world.containers.clear()
+        await node.relist()
+        await node.remove()
+        await node.until(lambda: node.harness.sent(ContainersUnlisted) != [], "they are told of")
+        node.fake.world.containers.update(hidden)
+        await node.pass_time(2)
+        await node.until(lambda: "u" not in node.shard.pods, "it is over")
+        assert [call.container_id for call in node.fake.asked("StopContainer")] == list(hidden)

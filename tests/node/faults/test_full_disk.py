@@ -49,6 +49,34 @@ def fill(disk: Path) -> Path:
     return filler
 
 
+def deny(node: FaultyNode) -> None:
+    """Start its containerd again on a full disk, which makes it lose its containers."""
+    node.inject("root", "crash")
+    node.until(lambda: node.containers() == [], "the runtime denies its containers")
+    node.until(lambda: "none is started beside them" in node.log.read_text(), "the agent has seen that they run")
+
+
+def until_back(node: FaultyNode, name: str, after: int) -> None:
+    def is_back() -> bool:
+        tree = node.tree()
+        return tree.state == "ready" and any(one.name == name and one.incarnation > after for one in tree.actors)
+
+    node.until(is_back, f"{name} is replaced")
+
+
+def until_nothing_is_left(node: FaultyNode) -> None:
+    instance = node.runtime.instance
+    node.until(lambda: not [*leaked_shims.running(instance.socket, time.time())], "no shim is left")
+    assert not [
+        mount for mount in mountinfo.read() if mount.point.endswith("/rootfs") and instance.state in mount.point
+    ]
+
+
+def remove(node: FaultyNode, *names: str) -> None:
+    for name in names:
+        (node.manifests / f"{name}.yaml").unlink()
+
+
 def test_containers_that_the_runtime_has_lost_on_a_full_disk_are_neither_doubled_nor_left_over(
     node: FaultyNode,
 ) -> None:
@@ -56,17 +84,48 @@ def test_containers_that_the_runtime_has_lost_on_a_full_disk_are_neither_doubled
     node.wait_running("a", "b")
     before = node.running()
     filler = fill(node.home / "root")
-    node.inject("root", "crash")
-    node.until(lambda: node.containers() == [], "the runtime denies its containers")
-    node.until(lambda: "none is started beside them" in node.log.read_text(), "the agent has seen that they run")
+    deny(node)
     filler.unlink()
     node.until(lambda: node.running() == before, "the same containers are listed again")
     assert len(node.containers()) == len(before)
-    for name in before:
-        (node.manifests / f"{name}.yaml").unlink()
+    remove(node, "a", "b")
     node.wait_gone("a", "b")
-    instance = node.runtime.instance
-    node.until(lambda: not [*leaked_shims.running(instance.socket, time.time())], "no shim is left")
-    assert not [
-        mount for mount in mountinfo.read() if mount.point.endswith("/rootfs") and instance.state in mount.point
-    ]
+    until_nothing_is_left(node)
+
+
+def test_pods_that_are_removed_while_the_runtime_has_lost_them_leave_nothing_and_can_come_back(
+    node: FaultyNode,
+) -> None:
+    node.add("a", "b")
+    node.wait_running("a", "b")
+    filler = fill(node.home / "root")
+    deny(node)
+    remove(node, "a", "b")
+    node.until(lambda: "they are killed without it" in node.log.read_text(), "they end without the runtime")
+    filler.unlink()
+    until_nothing_is_left(node)
+    node.add("a", "b")
+    node.wait_running("a", "b")
+
+
+def test_on_a_full_disk_an_agent_starts_pods_wait_and_each_fault_has_its_incident_afterwards(
+    node: FaultyNode,
+) -> None:
+    node.add("a", "b")
+    node.wait_running("a", "b")
+    before = node.running()
+    filler = fill(node.home / "root")
+    node.kill_fork_server_and_start()
+    node.add("c")
+    node.until(lambda: "none is started beside them" in node.log.read_text(), "the agent has seen that they run")
+    injured = ["container_runtime", "pleg", "image_manager", "volume_manager", "pod_workers/worker/0", "root"]
+    for name in injured:
+        after = node.actors()[name].incarnation
+        node.inject(name, "crash")
+        until_back(node, name, after)
+    assert node.incidents() == [], "no record can be written"
+    filler.unlink()
+    node.wait_running("a", "b", "c")
+    assert before.items() <= node.running().items()
+    assert node.doubles() == []
+    node.until(lambda: {one.actor for one in node.incidents()} >= set(injured), "each fault is told")

@@ -63,7 +63,7 @@ def shim(tmp_path: Path, child_program: str) -> Iterator[subprocess.Popen[bytes]
 
 def test_a_leaked_shim_is_ended_with_what_it_started(tmp_path: Path, shim: subprocess.Popen[bytes]):
     (child,) = psutil.Process(shim.pid).children()
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD) == ["box"]
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD) == (["box"], [])
     shim.wait(5)
     child.wait(5)
 
@@ -71,14 +71,14 @@ def test_a_leaked_shim_is_ended_with_what_it_started(tmp_path: Path, shim: subpr
 @pytest.mark.parametrize("child_program", ["nginx"])
 def test_a_shim_that_runs_a_container_is_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
     (child,) = psutil.Process(shim.pid).children()
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD) == []
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD) == ([], ["box"]), "it is named"
     assert shim.poll() is None
     child.kill()
 
 
 def test_the_shims_of_another_containerd_are_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
     assert list(running("/run/containerd/containerd.sock", time.time() + OLD)) == []
-    assert sweep("/run/containerd/containerd.sock", [], time.time() + OLD) == []
+    assert sweep("/run/containerd/containerd.sock", [], time.time() + OLD) == ([], [])
     assert shim.poll() is None
 
 
@@ -88,7 +88,7 @@ def test_what_others_run_on_the_same_containerd_is_left_alone(tmp_path: Path):
     argv = [str(program), "-c", "import time; time.sleep(100)", "-namespace", "default", "-id", "x", "-address", "/s"]
     process = subprocess.Popen(argv)
     try:
-        assert sweep("/s", [], time.time() + OLD) == []
+        assert sweep("/s", [], time.time() + OLD) == ([], [])
         assert process.poll() is None
     finally:
         process.kill()
@@ -96,5 +96,5 @@ def test_what_others_run_on_the_same_containerd_is_left_alone(tmp_path: Path):
 
 
 def test_a_shim_that_is_known_is_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
-    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD) == []
+    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD) == ([], [])
     assert shim.poll() is None

@@ -1,0 +1,120 @@
+"""Repairs of the runtime that the PLEG orders: restarts of a managed one, and the end of shims that leaked from it.
+
+Containers outlive a restart of containerd. It is the only remedy for a start that hangs in it, and for containers that
+it does not list because it came up on a full disk.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection
+from typing import Final, cast
+
+from actors.container_runtime.messages import CONTAINER_RUNTIME
+from actors.shared.config.agent import Agent
+from supervision.actor import Actor, AskError, DisposableError
+from supervision.protocol import FORK_SERVER, RollingRestart
+
+from . import hanging_starts, runtime_reloads
+from .hanging_starts import HangingStarts
+from .runtime_reloads import Reloads
+
+SHIMS_SECONDS: Final = 60.0
+ROOM_BYTES: Final = 2**23
+"""containerd loads no container, and loses those that it had, with less free space."""
+RESTART_SECONDS: Final = 5.0
+"""For the order to restart the runtime."""
+SWEEP_SHIMS: Final = "actors.container_runtime.leaked_shims:sweep"
+
+
+def free_bytes(directory: str) -> int:
+    """For everybody but root. Ample where that cannot be told."""
+    try:
+        disk = os.statvfs(directory)
+    except OSError:
+        return ROOM_BYTES
+    return disk.f_bavail * disk.f_frsize
+
+
+class RuntimeRepairs:
+    """What is known to be wrong in the runtime, and when something was done about it."""
+
+    def __init__(self, actor: Actor, agent: Agent) -> None:
+        self._actor, self._agent = actor, agent
+        self._hanging = HangingStarts()
+        self._reloads = Reloads()
+        self._unlisted: frozenset[str] = frozenset()
+        """Containers that a managed runtime is to load again. Their pods may be gone meanwhile."""
+
+    async def start_hangs(self, container_id: str, listed: frozenset[str]) -> None:
+        """A managed runtime is restarted when that lasts: nothing else ends such a start."""
+        now = time.monotonic()
+        self._hanging = hanging_starts.found(self._hanging, container_id, now, listed)
+        if not hanging_starts.overdue(self._hanging, container_id, now):
+            return
+        self._hanging = hanging_starts.acted(self._hanging, now)
+        text = "the start of container %s hangs in the runtime for %.0f s: %s"
+        seconds, log = hanging_starts.HANGS_SECONDS, self._actor.log
+        if not self._agent.managed_runtime:
+            log.warning(text, container_id, seconds, "restart the runtime, the container stays stuck")
+            return
+        log.error(text, container_id, seconds, "containerd is restarted, the containers go on")
+        await self._restart()
+
+    async def unlisted(self, whose: str, container_ids: Collection[str]) -> None:
+        """Containers run that the runtime does not list. containerd that came up on a full disk loads them at its next
+        start, if there is room then; until then they are remembered."""
+        now, text = time.monotonic(), "%s: %d containers run that the runtime does not list: %s"
+        if self._agent.managed_runtime:
+            self._unlisted |= frozenset(container_ids)
+        if now < self._reloads.not_before:
+            return
+        if self._agent.managed_runtime and self._has_room():
+            await self._reload(now)
+            return
+        self._reloads = runtime_reloads.acted(self._reloads, now, reloads=False)
+        full = self._agent.managed_runtime or not self._has_room()
+        remedy = "its disk is full" if full else "restart the runtime once its disk has room"
+        self._actor.log.warning(text, whose, len(container_ids), remedy)
+
+    async def look(self, listed: frozenset[str]) -> None:
+        """Reload what is not listed yet, once there is room. `listed`: all ids of the last relist."""
+        self._unlisted -= listed
+        now = time.monotonic()
+        if self._unlisted and now >= self._reloads.not_before and self._has_room():
+            await self._reload(now)
+
+    async def sweep_shims(self, listed: frozenset[str]) -> None:
+        """End shims of the managed containerd that belong to nothing it knows."""
+        socket = self._agent.runtime_endpoint.removeprefix("unix://")
+        arguments = {"socket": socket, "known": sorted(listed), "now": time.time()}
+        try:
+            found = await self._actor.disposable(SWEEP_SHIMS, arguments, deadline=SHIMS_SECONDS)
+        except DisposableError as error:
+            self._actor.log.warning("leaked shims are not looked for: %s", error)
+            return
+        ended, running = cast("tuple[list[str], list[str]]", found)
+        for name in ended:
+            self._actor.log.warning("ended a shim that the runtime did not know of: %s", name)
+        if running:
+            await self.unlisted("pods that no source has", running)
+
+    def _has_room(self) -> bool:
+        return free_bytes(self._agent.root_dir) >= ROOM_BYTES
+
+    async def _reload(self, now: float) -> None:
+        count, self._unlisted = len(self._unlisted), frozenset()
+        self._reloads = runtime_reloads.acted(self._reloads, now, reloads=True)
+        text = (
+            "%d containers run, or did, that the runtime does not list: containerd is restarted, the containers go on"
+        )
+        self._actor.log.error(text, count)
+        await self._restart()
+
+    async def _restart(self) -> None:
+        """A managed one. Containers outlive it."""
+        try:
+            await self._actor.ask(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)), timeout=RESTART_SECONDS)
+        except AskError as error:
+            self._actor.log.error("containerd is not restarted: %s", error)
