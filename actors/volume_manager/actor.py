@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Final, cast
+from typing import cast
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectState
 from actors.pod_workers.messages import KnownPods
@@ -18,7 +18,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.plugins.model import CSI
 from actors.shared.plugins.watch import PluginWatch
 from actors.shared.pod_quarantine import PodQuarantine
-from supervision.actor import Actor, Address, DisposableError, on
+from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 
 from .csi.api_objects import ApiObjects
@@ -26,7 +26,6 @@ from .csi.drivers import Drivers
 from .csi.node_objects import NodeObjects
 from .csi.records import Records
 from .csi.volumes import CsiContext, CsiVolumes
-from .host import propagation, teardown
 from .layout import is_name, is_uid, real_path
 from .locks import PodLocks
 from .messages import (
@@ -40,16 +39,15 @@ from .messages import (
 )
 from .orphan_sweep import SWEEP_SECONDS, OrphanSweep
 from .pod_mounts import PodMounts
+from .pods_directory import PodsDirectory
 from .refresh import Refresh
 from .teardown import Teardown
 from .tools.api_source import ApiSource
-from .tools.disposable_calls import MOUNT_SECONDS, DisposableCalls
+from .tools.disposable_calls import DisposableCalls
 from .tools.fs_group import FsGroup
 from .tools.memory_mounts import MemoryMounts
 from .tools.node_allocatable import NodeAllocatable
 from .tools.tools import Tools
-
-_MAKE_SHARED: Final = "actors.volume_manager.host.propagation:make_shared"
 
 
 def _stamp() -> str:
@@ -67,7 +65,7 @@ class VolumeManager(Actor):
 
     async def on_start(self) -> None:
         self._agent = agent = cast(Agent, self.context)
-        self._pods_dir = real_path(agent.pods_dir)
+        self._pods_directory = PodsDirectory(self, real_path(agent.pods_dir))
         self._locks = PodLocks()
         tools = self._make_tools()
         self._mounts = PodMounts(self, agent, tools, self._clock)
@@ -76,7 +74,7 @@ class VolumeManager(Actor):
         self._teardown = Teardown(self, agent, tools)
         self._orphans = OrphanSweep(self, agent, self._mounts, self._teardown, self._locks, self._clock)
         os.makedirs(agent.pods_dir, 0o750, exist_ok=True)
-        self._self_bound = await self._share()
+        await self._pods_directory.share()
         self._count_mounts()
         self._orphans.start()
         self._csi = tools.csi
@@ -122,49 +120,28 @@ class VolumeManager(Actor):
             self._csi.tell_in_use()
 
     async def on_stop(self) -> None:
-        """Without pods nothing needs to stay: remove the mount that propagation needs, too."""
-        if self._csi is not None:
-            self._plugins.close()
-        if self._self_bound and not os.listdir(self._pods_dir):
-            try:
-                teardown.unmount_all([self._pods_dir], lazy=False)
-            except OSError as error:
-                self.log.warning("%s stays mounted: %s", self._pods_dir, error)
-
-    async def _share(self) -> bool:
-        """Let mounts propagate between pods and host. Whether the pods' directory is a mount of its own for that.
-
-        What is mounted below it may hang when it is opened; as a rule nothing is.
-        """
-        path = self._pods_dir
-        there = teardown.mounts_below(path)
-        try:
-            if not there:
-                return propagation.make_shared(path)
-            if not propagation.is_shared(path):
-                return await self.disposable(_MAKE_SHARED, {"path": path}, deadline=MOUNT_SECONDS) or path in there
-        except (OSError, DisposableError) as error:
-            self.log.warning("mounts below %s will not propagate to or from containers: %s", path, error)
-        return path in there
+        self._pods_directory.unshare()
 
     def _count_mounts(self) -> None:
-        """Mounts of earlier incarnations stay until the workers have reported their pods."""
+        """Count the mounts of earlier incarnations. They stay until the workers have reported their pods."""
         mounts = self._teardown.mounts(self._agent.pods_dir)
         self.metrics.count("reconstruct_volume_operations_total", len(mounts))
         if mounts:
-            self.log.info("found %d mounts of %d pods from before", len(mounts), len(self._orphans.present()))
+            self.log.info(
+                "found %d mounts of %d pods of an earlier incarnation", len(mounts), len(self._orphans.present())
+            )
 
     # -- orders of the workers ----------------------------------------------------------------------------------------
     @asynccontextmanager
-    async def _wanted(self, uid: str) -> AsyncIterator[None]:
-        """Alone with a pod that a worker asked for. If the worker no longer has it afterwards, the sweep removes it."""
-        self._orphans.wanted(uid)
+    async def _exclusive(self, uid: str) -> AsyncIterator[None]:
+        """Hold the pod's lock for an order of its worker. The sweep removes a pod that no worker has afterwards."""
+        self._orphans.order_received(uid)
         async with self._locks.hold(uid):
             try:
                 yield
             finally:
-                if self._orphans.forget_unknown(uid):
-                    self._orphans.look()
+                if self._orphans.forget_orphan(uid):
+                    self._orphans.find()
 
     @on(MountVolumes)
     async def on_mount(self, message: MountVolumes, sender: Address) -> VolumesMounted | VolumesFailed:
@@ -172,10 +149,10 @@ class VolumeManager(Actor):
             return VolumesFailed(message.uid, f"not a pod's UID: {message.uid!r}", permanent=True)
         if refusal := self._quarantine.refusal(message.uid, message.pod):
             return VolumesFailed(message.uid, refusal, permanent=True)
-        async with self._wanted(message.uid):
+        async with self._exclusive(message.uid):
             work = self._mounts.mount(message.uid, message.pod)
-            answer, kept = await self._quarantine.run(message.uid, message.pod, work)
-        if kept:
+            answer, unrefreshed = await self._quarantine.run(message.uid, message.pod, work)
+        if unrefreshed:
             self._refresh.later(message.uid)
         return answer
 
@@ -185,7 +162,7 @@ class VolumeManager(Actor):
             return VolumesFailed(message.uid, f"not a container: {message.uid!r} {message.container!r}", permanent=True)
         if refusal := self._quarantine.refusal(message.uid, message.pod):
             return VolumesFailed(message.uid, refusal, permanent=True)
-        async with self._wanted(message.uid):
+        async with self._exclusive(message.uid):
             return await self._quarantine.run(message.uid, message.pod, self._mounts.bind(message))
 
     @on(UnmountVolumes)
@@ -199,7 +176,7 @@ class VolumeManager(Actor):
         self._mounts.forget(message.uid)
         return VolumesUnmounted(message.uid)
 
-    # -- changes elsewhere --------------------------------------------------------------------------------------------
+    # -- facts from other actors --------------------------------------------------------------------------------------
     @on(ObjectState)
     def on_object(self, message: ObjectState, sender: Address) -> None:
         """A Secret or ConfigMap that pods of this node mount."""
@@ -207,4 +184,4 @@ class VolumeManager(Actor):
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
-        self._orphans.reported(message.worker, message.workers, message.uids)
+        self._orphans.pods_reported(message.worker, message.workers, message.uids)

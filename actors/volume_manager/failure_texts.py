@@ -1,17 +1,17 @@
-"""How users are told of volumes that cannot be mounted. Pure; in the reference's words, which users search for."""
+"""The texts of events for volumes that cannot be mounted: the kubelet's, which users search for. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
 
-def event_texts(failed: Mapping[str, str], unready: Set[str]) -> list[str]:
-    """A text for each volume that could not be mounted, and one for all of `unready` (claims without a volume).
+def event_texts(failed: Mapping[str, str], pending: Set[str]) -> list[str]:
+    """A text for each volume that could not be mounted, and one for all of `pending` (claims without a volume).
 
-    `failed`: why, by volume.
+    `failed`: the error by volume.
     """
-    found = [setup_failed(volume, why) for volume, why in failed.items() if volume not in unready]
-    unprocessed = failed.keys() & unready
+    found = [setup_failed(volume, why) for volume, why in failed.items() if volume not in pending]
+    unprocessed = failed.keys() & pending
     if unprocessed:
         reasons = "; ".join(failed[volume] for volume in sorted(unprocessed))
         found.append(f"Unable to attach or mount volumes: {_lists(failed, unprocessed)}: {reasons}")

@@ -1,4 +1,4 @@
-"""Where a pod's volumes are: pods/<uid>/volumes/<plugin>/<volume>, as other node tools expect them."""
+"""Paths of a pod's volumes: pods/<uid>/volumes/<plugin>/<volume>, as other node tools expect them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 
 SUBPATHS: Final = "volume-subpaths"
 PLUGINS: Final = "plugins"
-OURS: Final = ("volumes", SUBPATHS, "volumeDevices", PLUGINS)
-"""Directories of a pod that are the volume manager's."""
+VOLUME_DIRECTORIES: Final = ("volumes", SUBPATHS, "volumeDevices", PLUGINS)
+"""Directories in a pod's directory that belong to the volume manager."""
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,251}[a-z0-9])?\Z")
 
@@ -25,7 +25,7 @@ def is_name(text: str) -> bool:
 
 
 def real_path(path: str) -> str:
-    """As the mount table has it. For paths of our own file system: it does not hang."""
+    """The path as in the mount table. For paths on the agent's own file system, where it does not hang."""
     return os.path.realpath(path)
 
 

@@ -1,4 +1,4 @@
-"""One operation for a pod at a time; a lock lasts as long as somebody wants it."""
+"""Locks by key, for one operation for a pod at a time. A lock exists while it is held or waited for."""
 
 from __future__ import annotations
 

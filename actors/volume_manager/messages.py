@@ -1,4 +1,4 @@
-"""What the volume manager is asked, and what it answers. All idempotent."""
+"""The messages of the volume manager. All orders are idempotent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VOLUME_MANAGER: Final = ActorName("volume_manager")
 
 
 class MountVolumes(Question["VolumesMounted | VolumesFailed"], frozen=True):
-    """From a worker: mount all volumes of this pod. Answered with VolumesMounted or VolumesFailed."""
+    """From a pod worker: mount all volumes of this pod. Answered with VolumesMounted or VolumesFailed."""
 
     uid: str
     pod: bytes
@@ -29,18 +29,18 @@ class VolumesMounted(Message, frozen=True):
 
 
 class VolumesFailed(Message, frozen=True):
-    """`volumes` could not be mounted (or unmounted). Unless it is `permanent`, the worker asks again."""
+    """`volumes` could not be mounted (or unmounted). Unless it is `permanent`, the worker retries."""
 
     uid: str
     message: str
     volumes: list[str] = []
     texts: list[str] = []
-    """Of the events; [] when `message` is the only one."""
+    """The messages of the pod's events; [] when `message` is the only one."""
     permanent: bool = False
 
 
 class SubPath(msgspec.Struct, frozen=True):
-    """One volume mount with a subPath (already expanded), `index` its place in the container's volumeMounts."""
+    """One volume mount with a subPath (already expanded). `index`: its place in the container's volumeMounts."""
 
     volume: str
     path: str
@@ -49,17 +49,17 @@ class SubPath(msgspec.Struct, frozen=True):
 
 
 class BindSubPaths(Question["SubPathsBound | VolumesFailed"], frozen=True):
-    """From a worker before a container is created. Answered with SubPathsBound or VolumesFailed."""
+    """From a pod worker, before it creates a container. Answered with SubPathsBound or VolumesFailed."""
 
     uid: str
     container: str
     items: list[SubPath]
     pod: bytes = b""
-    """JSON: needed when the volumes were mounted by an earlier incarnation."""
+    """JSON; needed when an earlier incarnation mounted the volumes."""
 
 
 class SubPathsBound(Message, frozen=True):
-    """Host path to mount for each item, by its index."""
+    """The host path to mount for each item, by the item's index."""
 
     uid: str
     container: str
@@ -67,7 +67,7 @@ class SubPathsBound(Message, frozen=True):
 
 
 class UnmountVolumes(Question["VolumesUnmounted | VolumesFailed"], frozen=True):
-    """From a worker: the pod's containers are gone, unmount and remove its volumes.
+    """From a pod worker, once the pod's containers are removed: unmount and remove its volumes.
 
     Answered with VolumesUnmounted or VolumesFailed.
     """

@@ -1,4 +1,4 @@
-"""Removes the directories of pods that no worker knows."""
+"""Removes the directories of pods that no worker has."""
 
 from __future__ import annotations
 
@@ -31,46 +31,50 @@ class OrphanSweep:
     ) -> None:
         self._actor, self._agent, self._mounts, self._teardown = actor, agent, mounts, teardown
         self._locks, self._clock = locks, clock
-        self._known = orphans.KnownPodsOfWorkers()
-        self._unknown_since: dict[str, float] = {}
-        self._reported: set[str] = set()
+        self._reported = orphans.ReportedPods()
+        self._orphans: dict[str, float] = {}
+        """Since when each is one, by UID."""
+        self._logged_failures: set[str] = set()
         """Orphans whose failed removal is in the log."""
 
     def start(self) -> None:
         self._actor.every(SWEEP_SECONDS, self.sweep, jitter=0.1)
 
-    def wanted(self, uid: str) -> None:
-        """A worker asks for something for the pod."""
-        self._known = self._known.wanted(uid)
+    def order_received(self, uid: str) -> None:
+        """A worker has sent an order for the pod."""
+        self._reported = self._reported.with_order(uid)
 
-    def reported(self, worker: str, workers: int, uids: list[str]) -> None:
-        """A worker's pods. What nobody has any more is forgotten."""
-        self._known = self._known.reported(worker, workers, uids)
+    def pods_reported(self, worker: str, workers: int, uids: list[str]) -> None:
+        """Apply a worker's KnownPods: forget the mounts of pods that no worker has any more."""
+        self._reported = self._reported.with_report(worker, workers, uids)
         for uid in self._mounts.uids:
-            self.forget_unknown(uid)
-        self.look()
+            self.forget_orphan(uid)
+        self.find()
 
-    def forget_unknown(self, uid: str) -> bool:
-        """Whether no worker has the pod: then nobody will ever ask to unmount it, and the sweep does."""
-        unknown = not self._known.may_have(uid)
-        if unknown:
+    def forget_orphan(self, uid: str) -> bool:
+        """Forget the mounts of a pod that no worker has: no worker will order its unmount, the sweep removes it.
+
+        Whether it is such a pod.
+        """
+        is_orphan = uid not in self._reported
+        if is_orphan:
             self._mounts.forget(uid)
-        return unknown
+        return is_orphan
 
-    def look(self) -> None:
-        """Note which directories are unknown, and come back when they have been so for long enough."""
-        before = self._unknown_since
-        self._unknown_since = orphans.look(before, self.present(), self._known, self._clock())
-        if self._unknown_since.keys() - before.keys():
+    def find(self) -> None:
+        """Look for orphans; sweep when the grace period of new ones is over."""
+        before = self._orphans
+        self._orphans = orphans.find_orphans(before, self.present(), self._reported, self._clock())
+        if self._orphans.keys() - before.keys():
             self._actor.after(orphans.GRACE_SECONDS, self.sweep)
 
     async def sweep(self) -> None:
-        self.look()
+        self.find()
         cleaned = 0
-        for uid in orphans.due(self._unknown_since, self._clock()):
+        for uid in orphans.removable(self._orphans, self._clock()):
             cleaned += await self._remove(uid)
         self._actor.metrics.gauge("kubelet_orphan_pod_cleaned_volumes", cleaned)
-        self._actor.metrics.gauge("kubelet_orphan_pod_cleaned_volumes_errors", len(self._reported))
+        self._actor.metrics.gauge("kubelet_orphan_pod_cleaned_volumes_errors", len(self._logged_failures))
 
     def present(self) -> list[str]:
         """UIDs of the pods with a directory."""
@@ -79,15 +83,15 @@ class OrphanSweep:
 
     async def _remove(self, uid: str) -> bool:
         async with self._locks.hold(uid):
-            if self._known.may_have(uid):
+            if uid in self._reported:
                 return False
             self._mounts.forget(uid)
             error = await self._teardown.pod_dir(uid)
         if error:
-            if uid not in self._reported:
-                self._reported.add(uid)
+            if uid not in self._logged_failures:
+                self._logged_failures.add(uid)
                 self._actor.log.warning("orphaned pod %s is not removed yet (tried each minute): %s", uid, error)
             return False
-        self._reported.discard(uid)
+        self._logged_failures.discard(uid)
         self._actor.log.info("orphaned pod %s: its directory is removed", uid)
         return True

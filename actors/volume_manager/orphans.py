@@ -1,7 +1,7 @@
-"""Which pod directories are orphans: no worker knows the pod. Pure.
+"""Which pod directories are orphans: no worker has the pod. Pure.
 
-Nothing is an orphan before every worker has told its pods, and only what stays unknown for a while is one: a pod that
-is just being started may have its directory before its worker has told of it.
+Nothing is an orphan before every worker has reported its pods. A directory is removed after a grace period: a pod that
+starts may have its directory before its worker reports it.
 """
 
 from __future__ import annotations
@@ -15,46 +15,47 @@ from actors.pod_workers.messages import worker_of
 GRACE_SECONDS = 10.0
 
 
-class KnownPodsOfWorkers(msgspec.Struct, frozen=True):
-    """What the workers have told so far."""
+class ReportedPods(msgspec.Struct, frozen=True):
+    """The pods of all workers, from their KnownPods and their orders."""
 
     workers: int = 0
-    pods: dict[str, frozenset[str]] = {}
-    """UIDs by the worker that told them."""
-    asked: frozenset[str] = frozenset()
-    """Pods that something was asked for since their own worker told: it need not have told of them yet."""
+    by_worker: dict[str, frozenset[str]] = {}
+    """UIDs by the worker that reported them."""
+    ordered: frozenset[str] = frozenset()
+    """Pods with an order since their worker's last report, which need not include them."""
 
-    def reported(self, worker: str, workers: int, uids: Iterable[str]) -> KnownPodsOfWorkers:
-        """After one more KnownPods."""
-        asked = frozenset(uid for uid in self.asked if worker_of(uid, workers) != worker)
-        return KnownPodsOfWorkers(workers, {**self.pods, worker: frozenset(uids)}, asked)
+    def with_report(self, worker: str, workers: int, uids: Iterable[str]) -> ReportedPods:
+        """With the KnownPods of one of `workers` workers."""
+        ordered = frozenset(uid for uid in self.ordered if worker_of(uid, workers) != worker)
+        return ReportedPods(workers, {**self.by_worker, worker: frozenset(uids)}, ordered)
 
-    def wanted(self, uid: str) -> KnownPodsOfWorkers:
-        """After a worker asked for something for the pod."""
-        return KnownPodsOfWorkers(self.workers, self.pods, self.asked | {uid})
+    def with_order(self, uid: str) -> ReportedPods:
+        """With an order from a worker for the pod."""
+        return ReportedPods(self.workers, self.by_worker, self.ordered | {uid})
 
     @property
     def complete(self) -> bool:
-        return 0 < self.workers <= len(self.pods)
+        """Whether every worker has reported."""
+        return 0 < self.workers <= len(self.by_worker)
 
-    def has(self, uid: str) -> bool:
-        return any(uid in uids for uids in self.pods.values())
-
-    def may_have(self, uid: str) -> bool:
-        """Whether a worker has the pod, or asked for it and has not told since: one that died may have asked for a pod
-        that its next incarnation does not have."""
-        return uid in self.asked or self.has(uid)
+    def __contains__(self, uid: str) -> bool:
+        """Whether a worker reported the pod, or sent an order for it since its last report. The order may be of a
+        worker that died, whose next incarnation does not have the pod; its report then says so."""
+        return uid in self.ordered or any(uid in uids for uids in self.by_worker.values())
 
 
-def look(
-    unknown_since: dict[str, float], present: Iterable[str], known: KnownPodsOfWorkers, now: float
+def find_orphans(
+    before: dict[str, float], directories: Iterable[str], reported: ReportedPods, now: float
 ) -> dict[str, float]:
-    """Since when each directory has been unknown to every worker; none while a worker has not told."""
-    if not known.complete:
+    """Since when each directory has been an orphan; none before every worker has reported.
+
+    `before`: the last result; `directories`: the UIDs of the pods with a directory.
+    """
+    if not reported.complete:
         return {}
-    return {uid: unknown_since.get(uid, now) for uid in present if not known.may_have(uid)}
+    return {uid: before.get(uid, now) for uid in directories if uid not in reported}
 
 
-def due(unknown_since: dict[str, float], now: float) -> list[str]:
-    """Those that may be removed."""
-    return sorted(uid for uid, since in unknown_since.items() if now - since >= GRACE_SECONDS)
+def removable(orphans: dict[str, float], now: float) -> list[str]:
+    """The orphans whose grace period is over."""
+    return sorted(uid for uid, since in orphans.items() if now - since >= GRACE_SECONDS)

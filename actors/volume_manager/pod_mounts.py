@@ -1,4 +1,4 @@
-"""Mounts the volumes of pods, and keeps for each pod how that is done."""
+"""Mounts the volumes of pods, and remembers the mounters of each pod."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .messages import BindSubPaths, SubPathsBound, VolumesFailed, VolumesMounted
 from .persistent_volumes.claims import ClaimedVolume, supplemental_groups
 from .persistent_volumes.lookup import ClaimLookup
 from .tools.tools import Tools
-from .types.base import ApiInputs, Mounter, Plan, PodContext, Refused, Unready
+from .types.base import ApiInputs, Mounter, PendingVolume, Plan, PodContext, RejectedVolume
 from .types.registry import needs_node_memory, plan
 from .volume_metrics import VolumeMetrics
 
@@ -29,19 +29,19 @@ _BIND: Final = "actors.volume_manager.host.subpaths:bind_subpath"
 
 
 class PodVolumes(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a pod's volumes since it was last mounted."""
+    """The volumes of a pod, as of its last mount."""
 
     data: bytes = b""
-    """The pod's JSON, where its volumes are refreshed."""
+    """The pod's JSON; b"" when no volume of it is refreshed."""
     mounters: Mapping[str, Mounter] = {}
     """By volume."""
     inputs: ApiInputs = ApiInputs()
     failed: bool = False
-    """The pod's worker was told that some volume could not be mounted, and waits."""
+    """Some volume could not be mounted: the pod's worker waits."""
 
 
 class PodMounts:
-    """Unmounting needs nothing of it, and after a restart the workers ask for their pods again."""
+    """Its state is not needed for unmounting. After a restart the workers order their mounts again."""
 
     def __init__(self, actor: Actor, agent: Agent, tools: Tools, clock: Callable[[], float]) -> None:
         self._actor, self._agent, self._tools, self._clock = actor, agent, tools, clock
@@ -49,25 +49,25 @@ class PodMounts:
         self._pods: dict[str, PodVolumes] = {}
         self._metrics = VolumeMetrics(actor.metrics)
 
-    # -- what is known ------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------------
     @property
     def uids(self) -> list[str]:
         return list(self._pods)
 
     def data_of(self, uid: str) -> bytes:
-        """The JSON of a pod whose volumes are refreshed; else b""."""
+        """The JSON of a pod with volumes that are refreshed, else b""."""
         return self._pods[uid].data if uid in self._pods else b""
 
     def waits(self, uid: str) -> bool:
-        """Whether the pod's worker was told that a volume could not be mounted."""
+        """Whether the pod's worker waits because a volume could not be mounted."""
         return uid in self._pods and self._pods[uid].failed
 
     def using(self, ref: ObjectRef) -> list[str]:
-        """Pods with a volume made of this object."""
+        """The pods with a volume whose files come from this object."""
         return [uid for uid, known in self._pods.items() if ref in known.inputs.objects]
 
-    def with_old_token(self) -> list[str]:
-        """Pods with a token that is to be replaced."""
+    def with_expiring_token(self) -> list[str]:
+        """The pods with a token that is due for replacement."""
         due = self._tools.api.tokens.due
         return [uid for uid, known in self._pods.items() if any(map(due, known.inputs.tokens))]
 
@@ -82,50 +82,50 @@ class PodMounts:
 
     # -- mounting -----------------------------------------------------------------------------------------------------
     async def mount(self, uid: str, data: bytes) -> tuple[VolumesMounted | VolumesFailed, list[str]]:
-        """The answer, and the volumes that stay as an earlier mount left them because the API server is away."""
+        """The answer, and the volumes that keep the files of an earlier mount because the API server is unavailable."""
         try:
             pod = decode_pod(data)
         except ObjectError as error:
             return VolumesFailed(uid, f"the pod cannot be read: {error}", permanent=True), []
         plans, groups = await self._plan(uid, pod)
         mounters = {one.volume: one for one in plans if isinstance(one, Mounter)}
-        refused = [one for one in plans if isinstance(one, Refused)]
-        if refused:
+        rejected = [one for one in plans if isinstance(one, RejectedVolume)]
+        if rejected:
             self._pods[uid] = PodVolumes(mounters=mounters)
-            text = "; ".join(one.message for one in refused)
-            return VolumesFailed(uid, text, [one.volume for one in refused], permanent=True), []
+            text = "; ".join(one.message for one in rejected)
+            return VolumesFailed(uid, text, [one.volume for one in rejected], permanent=True), []
         inputs = _inputs(pod, mounters.values())
         self._pods[uid] = known = PodVolumes(data=data if inputs else b"", mounters=mounters, inputs=inputs)
         errors = await self._set_up(pod, mounters.values())
-        kept = [volume for volume in errors if mounters[volume].is_filled()]
-        for volume in kept:
+        unrefreshed = [volume for volume in errors if mounters[volume].is_filled()]
+        for volume in unrefreshed:
             why = setup_failed(volume, errors.pop(volume))
-            self._actor.log.warning("pod %s: volume kept as it is: %s", full_name(pod), why)
-        unready = {one.volume: one.message for one in plans if isinstance(one, Unready)}
-        errors |= unready
+            self._actor.log.warning("pod %s: volume is not refreshed: %s", full_name(pod), why)
+        pending = {one.volume: one.message for one in plans if isinstance(one, PendingVolume)}
+        errors |= pending
         failed = {one.volume: errors[one.volume] for one in plans if one.volume in errors}
         self._pods[uid] = msgspec.structs.replace(known, failed=bool(failed))
         self._count()
         if failed:
-            texts = event_texts(failed, unready.keys())
-            return VolumesFailed(uid, "; ".join(texts), list(failed), texts), kept
+            texts = event_texts(failed, pending.keys())
+            return VolumesFailed(uid, "; ".join(texts), list(failed), texts), unrefreshed
         paths = {name: mounter.path for name, mounter in mounters.items() if mounter.path}
-        return VolumesMounted(uid, paths, groups), kept
+        return VolumesMounted(uid, paths, groups), unrefreshed
 
     async def refresh(self, uid: str) -> dict[str, str]:
-        """Set up again the volumes that are made of objects of the API. Why some of them stay as they are, by name."""
+        """Set up again the volumes whose files come from the API server. Errors by volume; these stay as they are."""
         known = self._pods.get(uid)
         if known is None or not known.data:
             return {}
         pod = decode_pod(known.data)
         errors = await self._set_up(pod, [mounter for mounter in known.mounters.values() if mounter.refreshed])
         for volume, error in errors.items():
-            self._actor.log.warning("pod %s: volume %s stays as it was: %s", full_name(pod), volume, error)
+            self._actor.log.warning("pod %s: volume %s is not refreshed: %s", full_name(pod), volume, error)
             self._actor.metrics.count("volume_renewals_failed_total")
         return errors
 
     async def _plan(self, uid: str, pod: Pod) -> tuple[list[Plan], list[int]]:
-        """Of each volume, and the groups that the pod's processes need for its PersistentVolumes."""
+        """The plan of each volume, and the groups that the pod's processes need for its PersistentVolumes."""
         joined, pod_dir = not self._agent.standalone, self._agent.pod_dir(uid)
         with_memory = needs_node_memory(pod.spec.volumes, joined=joined)
         memory = await self._tools.allocatable.memory() if with_memory else 0
@@ -135,7 +135,7 @@ class PodMounts:
         return plan(context, claims, joined=joined), supplemental_groups(bound)
 
     async def _set_up(self, pod: Pod, mounters: Iterable[Mounter]) -> dict[str, str]:
-        """All at the same time. The errors, by volume."""
+        """Set up all volumes concurrently. Errors by volume."""
         each = list(mounters)
         errors = await asyncio.gather(*(self._measured(pod, mounter) for mounter in each))
         return {mounter.volume: error for mounter, error in zip(each, errors, strict=True) if error}
@@ -164,7 +164,7 @@ class PodMounts:
         bindable = {name: mounter for name, mounter in mounters.items() if mounter.path}
         unknown = sorted({item.volume for item in message.items} - bindable.keys())
         if unknown:
-            text = f"volumes {', '.join(unknown)} were not mounted by this incarnation: ask for MountVolumes again"
+            text = f"volumes {', '.join(unknown)} were not mounted by this incarnation: send MountVolumes again"
             return VolumesFailed(message.uid, text, unknown)
         paths: dict[int, str] = {}
         for item in message.items:

@@ -1,4 +1,4 @@
-"""Sets up volumes of running pods again when an object or a token that they are made of has changed."""
+"""Refreshes volumes of running pods when an object that their files come from changes, or a token is due."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Refresh:
         self._actor.after(RETRY_SECONDS, partial(self.soon, uid))
 
     def soon(self, uid: str) -> None:
-        """A pod that waits for its volumes is mounted by its worker, which is told so."""
+        """Refresh the pod's volumes. If its worker waits for them, the worker retries the mount instead."""
         if self._mounts.waits(uid):
             self._actor.tell(worker_of(uid, self._agent.workers), VolumesMayWork(uid))
         elif uid not in self._pending:
@@ -48,7 +48,7 @@ class Refresh:
             self._actor.start_task(self._refresh(uid), f"refresh {uid}")
 
     def _replace_tokens(self) -> None:
-        for uid in self._mounts.with_old_token():
+        for uid in self._mounts.with_expiring_token():
             self.soon(uid)
 
     async def _refresh(self, uid: str) -> None:

@@ -9,7 +9,7 @@ from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError, DisposableTimeout
 
 from .host.teardown import mounts_below
-from .layout import OURS, real_path
+from .layout import VOLUME_DIRECTORIES, real_path
 from .tools.tools import Tools
 from .types.registry import TYPES
 
@@ -21,14 +21,14 @@ _UNMOUNT: Final = "actors.volume_manager.host.teardown:unmount_all"
 
 
 class Teardown:
-    """By the mount table and the disk alone: no spec of the pod is needed."""
+    """Works from the mount table and the disk alone: it needs no spec of the pod."""
 
     def __init__(self, actor: Actor, agent: Agent, tools: Tools) -> None:
         self._actor, self._agent, self._tools = actor, agent, tools
         self._pods_dir = real_path(agent.pods_dir)
 
     async def volumes(self, uid: str) -> str:
-        """Undo what was mounted and made for the pod. '' or what is left."""
+        """Unmount and remove the pod's volumes. '' or the error's text."""
         pod_dir = self._agent.pod_dir(uid)
         error = await self._unmount_all(pod_dir)
         if error or not _has_volumes(pod_dir):
@@ -36,17 +36,17 @@ class Teardown:
         return await self._run(REMOVE_VOLUMES, {"pod_dir": pod_dir}, REMOVE_SECONDS)
 
     async def pod_dir(self, uid: str) -> str:
-        """Undo all, and remove the whole directory of a pod that is gone. '' or what is left."""
+        """Unmount the volumes of an orphaned pod, and remove its whole directory. '' or the error's text."""
         pod_dir = self._agent.pod_dir(uid)
         return await self._unmount_all(pod_dir) or await self._run(REMOVE_POD_DIR, {"pod_dir": pod_dir}, REMOVE_SECONDS)
 
     def mounts(self, directory: str, *, without: tuple[str, ...] = ()) -> list[str]:
-        """Mount points below the directory, but for the pods' directory itself and those with a part of `without`."""
+        """Mount points below the directory, except the pods' directory and paths that contain one of `without`."""
         points = mounts_below(directory)
         return [point for point in points if point != self._pods_dir and not any(one in point for one in without)]
 
     async def _unmount_all(self, pod_dir: str) -> str:
-        """Bind mounts of subPaths first: they keep the volumes of types with a teardown of their own busy."""
+        """Unmount bind mounts of subPaths first: they keep the volumes of types with their own teardown busy."""
         with_own = [found for found in TYPES if found.tear_down is not None]
         error = await self._unmount(pod_dir, tuple(f"/{found.plugin_dir}/" for found in with_own))
         for found in with_own:
@@ -55,7 +55,7 @@ class Teardown:
         return error or await self._unmount(pod_dir)
 
     async def _unmount(self, pod_dir: str, without: tuple[str, ...] = ()) -> str:
-        """First properly; what is busy or hangs is detached, and goes when its last user does."""
+        """Unmount; then detach what is busy or hangs, which the kernel unmounts with its last user."""
         error = ""
         for lazy in (False, True):
             points = self.mounts(pod_dir, without=without)
@@ -69,11 +69,11 @@ class Teardown:
         try:
             await self._actor.disposable(function, arguments, deadline=deadline)
         except DisposableTimeout:
-            return f"not done within {deadline:g} s"
+            return f"no result within {deadline:g} s"
         except DisposableError as error:
             return error.text
         return ""
 
 
 def _has_volumes(pod_dir: str) -> bool:
-    return any(os.path.lexists(f"{pod_dir}/{name}") for name in OURS)
+    return any(os.path.lexists(f"{pod_dir}/{name}") for name in VOLUME_DIRECTORIES)

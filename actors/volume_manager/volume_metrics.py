@@ -1,4 +1,4 @@
-"""Metrics of the volumes of pods: how many are wanted, and how many are mounted."""
+"""Metrics of the volumes of pods: desired and mounted ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DESIRED, ACTUAL = "desired_state_of_world", "actual_state_of_world"
 
 
 class VolumeMetrics:
-    """Remembers which plug-ins were counted: without a volume they go to 0."""
+    """Remembers the plug-ins that it counted: without a volume their gauges go to 0."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics

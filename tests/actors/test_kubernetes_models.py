@@ -48,7 +48,7 @@ def test_a_signing_request_is_read_whole() -> None:
 
 def test_a_csi_node_is_read_whole() -> None:
     driver = Driver(name="d.example", endpoint="/sock", node_id="n-1", topology={"zone": "a"}, max_volumes=7)
-    made = csi_node.with_driver(csi_node.made("n1", "uid"), driver)
+    made = csi_node.with_driver(csi_node.new_csi_node("n1", "uid"), driver)
     assert read("V1CSINode", made) == plain(made)
 
 

@@ -1,4 +1,4 @@
-"""Objects of the API server that volumes of drivers depend on: CSIDriver, VolumeAttachment, Secret."""
+"""Objects of the API server that CSI volumes depend on: CSIDriver, VolumeAttachment, Secret."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Attachment(Api, frozen=True):
 
 
 class ApiObjects:
-    """By way of kube_client. Each method raises CsiError."""
+    """Reads through kube_client. Each method raises CsiError."""
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor

@@ -12,20 +12,28 @@ from .model import Driver
 Obj = dict[str, Any]
 MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 NODE_IDS: Final = "csi.volume.kubernetes.io/nodeid"
-_MOVED: Final = ("aws-ebs", "azure-disk", "azure-file", "cinder", "gce-pd", "portworx-volume", "vsphere-volume")
-"""Plugins that Kubernetes moved to drivers (KEP-625)."""
+_MIGRATED: Final = (
+    "aws-ebs",
+    "azure-disk",
+    "azure-file",
+    "cinder",
+    "gce-pd",
+    "portworx-volume",
+    "vsphere-volume",
+)
+"""In-tree plugins that Kubernetes migrated to CSI drivers (KEP-625)."""
 
 
-def made(name: str, uid: str) -> Obj:
+def new_csi_node(name: str, uid: str) -> Obj:
     """A new CSINode, owned by the Node."""
     owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid}
-    moved = ",".join(f"kubernetes.io/{one}" for one in _MOVED)
-    meta = {"name": name, "ownerReferences": [owner], "annotations": {MIGRATED: moved}}
+    migrated = ",".join(f"kubernetes.io/{plugin}" for plugin in _MIGRATED)
+    meta = {"name": name, "ownerReferences": [owner], "annotations": {MIGRATED: migrated}}
     return {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": meta, "spec": {"drivers": []}}
 
 
 def with_driver(node: Obj, driver: Driver) -> Obj:
-    """The CSINode with this driver as it is now."""
+    """The CSINode with the entry of this driver added or replaced."""
     entry: Obj = {"name": driver.name, "nodeID": driver.node_id, "topologyKeys": sorted(driver.topology)}
     if driver.max_volumes:
         entry["allocatable"] = {"count": driver.max_volumes}
@@ -34,23 +42,23 @@ def with_driver(node: Obj, driver: Driver) -> Obj:
 
 
 def without_driver(node: Obj, name: str) -> Obj:
-    there = (node.get("spec") or {}).get("drivers") or []
-    return {**node, "spec": {"drivers": [one for one in there if one["name"] != name]}}
+    drivers = (node.get("spec") or {}).get("drivers") or []
+    return {**node, "spec": {"drivers": [one for one in drivers if one["name"] != name]}}
 
 
 def node_patch(node: Obj, driver: Driver) -> Obj:
     """Merge patch of the Node: its ID for the driver, and the driver's topology labels; {} for no change."""
     meta = node.get("metadata") or {}
     ids, labels = node_ids(node), meta.get("labels") or {}
-    news = {key: value for key, value in driver.topology.items() if labels.get(key) != value}
-    patch: Obj = {"labels": news} if news else {}
+    changed = {key: value for key, value in driver.topology.items() if labels.get(key) != value}
+    patch: Obj = {"labels": changed} if changed else {}
     if ids.get(driver.name) != driver.node_id:
         patch["annotations"] = {NODE_IDS: json.dumps({**ids, driver.name: driver.node_id}, sort_keys=True)}
     return {"metadata": patch} if patch else {}
 
 
 def node_patch_without(node: Obj, name: str) -> Obj:
-    """Merge patch of the Node once the driver is gone; {} for no change."""
+    """Merge patch of the Node that removes its ID for the driver; {} for no change."""
     ids = node_ids(node)
     if name not in ids:
         return {}

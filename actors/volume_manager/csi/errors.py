@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class CsiError(Exception):
-    """A driver failed, or something that it depends on is missing; asking again may help."""
+    """A driver failed, or something that it depends on is missing; a retry may succeed."""

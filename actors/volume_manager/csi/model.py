@@ -1,6 +1,6 @@
-"""Drivers, their volumes, and their names and paths on this node. Pure.
+"""CSI drivers, their volumes, and the names and paths of these on this node. Pure.
 
-Paths and names are Kubernetes' own: drivers and the attach controller compute the same.
+Names and paths are those of Kubernetes: drivers and the attach controller compute the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PERSISTENT, EPHEMERAL = "Persistent", "Ephemeral"
 
 
 class Driver(msgspec.Struct, frozen=True, kw_only=True):
-    """As it has registered. `stages`, `groups`, `many_writers` are its capabilities STAGE_UNSTAGE_VOLUME,
+    """A registered driver. `stages`, `groups`, `many_writers` are its capabilities STAGE_UNSTAGE_VOLUME,
     VOLUME_MOUNT_GROUP and SINGLE_NODE_MULTI_WRITER."""
 
     name: str
@@ -35,7 +35,7 @@ class SecretName(msgspec.Struct, frozen=True):
 
 
 class CsiVolume(msgspec.Struct, frozen=True, kw_only=True):
-    """A PersistentVolume, or an inline volume of a pod (`ephemeral`). `name` is its name, or the pod's name for it."""
+    """A PersistentVolume, or an inline volume of a pod (`ephemeral`). `name`: its own, or in the pod."""
 
     name: str
     driver: str
@@ -51,7 +51,7 @@ class CsiVolume(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CsiMount(msgspec.Struct, frozen=True, kw_only=True):
-    """The volume is to be mounted at `path` for the pod."""
+    """The mount of a volume for a pod, at `path`."""
 
     volume: str
     path: str
@@ -63,8 +63,8 @@ class CsiMount(msgspec.Struct, frozen=True, kw_only=True):
     claim: str = ""
 
 
-class Published(msgspec.Struct, frozen=True, kw_only=True):
-    """The record beside a pod's volume (vol_data.json), by which a later incarnation can unmount it."""
+class VolumeRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """vol_data.json beside a pod's volume: what a later incarnation needs to unmount it."""
 
     driverName: str
     volumeHandle: str
@@ -75,9 +75,9 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
     volumeLifecycleMode: str = PERSISTENT
     volume: str = ""
     claim: str = ""
-    """The pod's name of the volume, and its claim, for statistics. The reference has neither of them, nor `ready`."""
+    """The claim and `volume`, its name in the pod, are for statistics. The kubelet's file has neither, nor `ready`."""
     ready: bool = False
-    """Published, and fsGroup is applied."""
+    """It is published, and fsGroup is applied."""
 
 
 def inline_handle(uid: str, volume: str) -> str:

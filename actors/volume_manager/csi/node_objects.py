@@ -15,7 +15,7 @@ from .errors import CsiError
 from .model import Driver
 
 TRIES: Final = 5
-"""Tries of a write: others write the same objects."""
+"""Attempts at a write that conflicts with those of other clients."""
 
 
 class Change(Protocol):
@@ -29,19 +29,20 @@ class NodeObjects:
         self._api, self._name = api, node_name
 
     async def add(self, driver: Driver) -> None:
+        """Add the driver, or replace its entry."""
         node = await self._node()
         patch = csi_node.node_patch(node, driver)
         if patch:
             _ok(await self._api.call("PATCH", self._node_path, patch, MERGE_PATCH), "node")
         uid = node["metadata"]["uid"]
-        await self._write(uid, lambda there: csi_node.with_driver(there, driver))
+        await self._write(uid, lambda node: csi_node.with_driver(node, driver))
 
     async def remove(self, name: str) -> None:
         node = await self._node()
         patch = csi_node.node_patch_without(node, name)
         if patch:
             _ok(await self._api.call("PATCH", self._node_path, patch, MERGE_PATCH), "node")
-        await self._write(node["metadata"]["uid"], lambda there: csi_node.without_driver(there, name))
+        await self._write(node["metadata"]["uid"], lambda node: csi_node.without_driver(node, name))
 
     @property
     def _node_path(self) -> str:
@@ -55,14 +56,14 @@ class NodeObjects:
         for _ in range(TRIES):
             answer = await self._api.call("GET", f"{path}/{self._name}")
             if answer.reason == "NotFound":
-                wanted = change(csi_node.made(self._name, uid))
-                answer = await self._api.call("POST", path, wanted)
+                created = change(csi_node.new_csi_node(self._name, uid))
+                answer = await self._api.call("POST", path, created)
             else:
-                there = _ok(answer, "CSINode")
-                wanted = change(there)
-                if wanted == there:
+                current = _ok(answer, "CSINode")
+                changed = change(current)
+                if changed == current:
                     return
-                answer = await self._api.call("PUT", f"{path}/{self._name}", wanted)
+                answer = await self._api.call("PUT", f"{path}/{self._name}", changed)
             if answer.status != 409:
                 break
         _ok(answer, "CSINode")

@@ -1,4 +1,4 @@
-"""What a driver is told of a pod, and whether the agent applies its fsGroup. Pure."""
+"""The attributes of a pod for its CSI driver, and whether the agent applies its fsGroup. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PREFIX: Final = "csi.storage.k8s.io/"
 
 
 def pod_attributes(pod: Pod, *, ephemeral: bool) -> dict[str, str]:
-    """For drivers with podInfoOnMount."""
+    """The volume attributes for a driver with podInfoOnMount."""
     return {
         f"{_PREFIX}pod.name": pod.metadata.name,
         f"{_PREFIX}pod.namespace": pod.metadata.namespace,
@@ -29,7 +29,8 @@ def pod_attributes(pod: Pod, *, ephemeral: bool) -> dict[str, str]:
     }
 
 
-def tokens_wanted(pod: Pod, spec: DriverSpec) -> list[PodTokenRequest]:
+def token_requests(pod: Pod, spec: DriverSpec) -> list[PodTokenRequest]:
+    """The tokens that the CSIDriver requests for the pod's service account."""
     meta, account = pod.metadata, pod.spec.serviceAccountName or "default"
     return [
         PodTokenRequest(
@@ -44,24 +45,24 @@ def tokens_wanted(pod: Pod, spec: DriverSpec) -> list[PodTokenRequest]:
     ]
 
 
-def tokens_text(wanted: Sequence[PodTokenRequest], got: Sequence[tuple[str, float]]) -> str:
-    """JSON of the tokens and their ends, by audience."""
+def tokens_json(requests: Sequence[PodTokenRequest], tokens: Sequence[tuple[str, float]]) -> str:
+    """JSON of the tokens and their expiry, by audience. `tokens`: token and expiry for each request."""
     found = {
-        one.audience: {"token": token, "expirationTimestamp": _time(ends)}
-        for one, (token, ends) in zip(wanted, got, strict=True)
+        request.audience: {"token": token, "expirationTimestamp": _time(expires_at)}
+        for request, (token, expires_at) in zip(requests, tokens, strict=True)
     }
     return msgspec.json.encode(found).decode()
 
 
-def given_group(driver: Driver, spec: DriverSpec, step: CsiMount) -> int | None:
+def fs_group_to_apply(driver: Driver, spec: DriverSpec, step: CsiMount) -> int | None:
     """The fsGroup that the agent applies; None where there is none, or the driver applies it."""
     source = step.source
     if step.group is None or driver.groups or step.read_only or spec.fsGroupPolicy == "None":
         return None
     if spec.fsGroupPolicy == "File":
         return step.group
-    once = source.ephemeral or {"ReadWriteOnce", "ReadWriteOncePod"} & set(source.access_modes)
-    return step.group if source.fs_type and once else None
+    one_node = source.ephemeral or {"ReadWriteOnce", "ReadWriteOncePod"} & set(source.access_modes)
+    return step.group if source.fs_type and one_node else None
 
 
 def _time(seconds: float) -> str:

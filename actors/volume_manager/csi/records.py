@@ -1,4 +1,4 @@
-"""Records beside the volumes of drivers, written before a driver is called: by them a volume can be unmounted later."""
+"""The records of CSI volumes (vol_data.json), written before a driver is called, read to unmount a volume later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from actors.shared.linux import mountinfo
 from supervision.errors import UNREADABLE
 from supervision.state_file import write_private
 
-from .model import DATA, PLUGIN, Published, stage_dir, unique_name
+from .model import DATA, PLUGIN, VolumeRecord, stage_dir, unique_name
 
 
 class Records:
@@ -20,49 +20,49 @@ class Records:
     def __init__(self, pods_dir: str, plugins_dir: str) -> None:
         self._pods_dir, self._plugins_dir = pods_dir, plugins_dir
 
-    def stage_dir(self, record: Published) -> str:
+    def stage_dir(self, record: VolumeRecord) -> str:
         return stage_dir(self._plugins_dir, record.driverName, record.volumeHandle)
 
-    def of_pods(self) -> Iterator[Published]:
-        """Of the volumes of all pods."""
+    def of_pods(self) -> Iterator[VolumeRecord]:
+        """The records of all volumes of all pods."""
         for uid in _names(self._pods_dir):
             for _, record in of_pod(f"{self._pods_dir}/{uid}"):
                 if record is not None:
                     yield record
 
-    def used(self, record: Published) -> bool:
+    def used(self, record: VolumeRecord) -> bool:
         """Whether any pod uses the volume."""
         key = (record.driverName, record.volumeHandle)
         return any((one.driverName, one.volumeHandle) == key for one in self.of_pods())
 
-    def staged(self) -> list[Published]:
-        """Of the volumes that are or may be staged."""
+    def staged(self) -> list[VolumeRecord]:
+        """The records of the volumes that are staged, or may be."""
         top = f"{self._plugins_dir}/kubernetes.io/csi"
         folders = (f"{top}/{driver}/{name}" for driver in _names(top) for name in _names(f"{top}/{driver}"))
         return [record for folder in folders if (record := read(folder)) is not None]
 
     def in_use(self) -> list[str]:
         """Unique names of attached volumes that are in use on this node."""
-        there = (*self.of_pods(), *self.staged())
-        return sorted({unique_name(one.driverName, one.volumeHandle) for one in there if one.attachmentID})
+        found = (*self.of_pods(), *self.staged())
+        return sorted({unique_name(one.driverName, one.volumeHandle) for one in found if one.attachmentID})
 
 
-def of_pod(pod_dir: str) -> list[tuple[str, Published | None]]:
-    """Directory and record of each volume of a driver; None for a record that cannot be read."""
+def of_pod(pod_dir: str) -> list[tuple[str, VolumeRecord | None]]:
+    """Directory and record of each CSI volume of the pod; None for a record that cannot be read."""
     top = f"{pod_dir}/volumes/{PLUGIN}"
     return [(f"{top}/{name}", read(f"{top}/{name}")) for name in _names(top)]
 
 
-def read(folder: str) -> Published | None:
+def read(folder: str) -> VolumeRecord | None:
     try:
         with open(f"{folder}/{DATA}", "rb") as file:
-            return msgspec.json.decode(file.read(), type=Published)
+            return msgspec.json.decode(file.read(), type=VolumeRecord)
     except (OSError, *UNREADABLE):
         return None
 
 
-def write(folder: str, record: Published) -> None:
-    """Atomically. Raises OSError."""
+def write(folder: str, record: VolumeRecord) -> None:
+    """Write the record atomically, unless it is there already. Raises OSError."""
     if read(folder) == record:
         return
     os.makedirs(folder, 0o750, exist_ok=True)
@@ -71,11 +71,11 @@ def write(folder: str, record: Published) -> None:
 
 def remove(folder: str, mount: str) -> None:
     """Remove mount point, record and directory, in this order. Raises OSError when something is in them."""
-    for path in (f"{folder}/{mount}",):
-        if os.path.isdir(path) and not os.path.islink(path):
-            os.rmdir(path)
-        elif os.path.lexists(path):
-            os.unlink(path)
+    path = f"{folder}/{mount}"
+    if os.path.isdir(path) and not os.path.islink(path):
+        os.rmdir(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
     for name in (f".{DATA}", DATA):
         if os.path.lexists(f"{folder}/{name}"):
             os.unlink(f"{folder}/{name}")
@@ -83,7 +83,7 @@ def remove(folder: str, mount: str) -> None:
 
 
 def mounted(path: str) -> bool:
-    """By the mount table: the path itself, which may hang, is not touched."""
+    """Whether the mount table has the path. The path itself, which may hang, is not touched."""
     real = f"{os.path.realpath(os.path.dirname(path))}/{os.path.basename(path)}"
     return any(mount.point == real for mount in mountinfo.read())
 

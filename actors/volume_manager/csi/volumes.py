@@ -1,6 +1,7 @@
-"""Stages, publishes, unpublishes and unstages the volumes of drivers.
+"""Stages, publishes, unpublishes and unstages the volumes of CSI drivers.
 
-Each request to a driver is written to disk before it is sent, so that no restart loses a volume: see records.py.
+The record of a volume is written to disk before its driver is called, so that no restart loses a volume:
+see records.py.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from . import records
 from .api_objects import ApiObjects, DriverSpec
 from .drivers import Drivers
 from .errors import CsiError
-from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, Published, attachment_name
-from .pod_info import TOKENS, given_group, pod_attributes, tokens_text, tokens_wanted
+from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name
+from .pod_info import TOKENS, fs_group_to_apply, pod_attributes, token_requests, tokens_json
 from .records import Records
 
 if TYPE_CHECKING:
@@ -53,12 +54,12 @@ class CsiContext:
     """Locks of the volume manager: held while a pod's volumes are mounted or unmounted."""
 
 
-class _GoneError(Exception):
-    """A volume that is to be published again was unmounted meanwhile."""
+class _UnmountedError(Exception):
+    """The volume was unmounted while it was published again."""
 
 
 class CsiVolumes:
-    """On a joined node."""
+    """The CSI volumes of the pods of a joined node."""
 
     def __init__(self, context: CsiContext) -> None:
         self._actor, self._drivers, self._api = context.actor, context.drivers, context.api
@@ -66,7 +67,7 @@ class CsiVolumes:
         self._tokens, self._apply_group, self._node_name = context.tokens, context.apply_group, context.node_name
         self._pods = context.pods
         self._locks = PodLocks()
-        self._again: dict[str, tuple[Pod, CsiMount]] = {}
+        self._to_republish: dict[str, tuple[Pod, CsiMount]] = {}
         """Volumes of drivers with requiresRepublish, by path."""
 
     def start(self) -> None:
@@ -74,22 +75,22 @@ class CsiVolumes:
         self.tell_in_use()
 
     def tell_in_use(self) -> None:
-        """Tell which volumes the attach controller must leave attached."""
+        """Report the volumes that the attach controller must not detach."""
         self._actor.tell(HEARTBEAT_CLIENT, VolumesInUse(self._records.in_use()), deadline=30.0)
 
     # -- mounting -----------------------------------------------------------------------------------------------------
     async def mount(self, pod: Pod, step: CsiMount) -> str:
         """'' or the error's text."""
         known = records.read(os.path.dirname(step.path))
-        there = known is not None and known.ready and records.mounted(step.path)
+        is_published = known is not None and known.ready and records.mounted(step.path)
         try:
             driver, connection = self._drivers.get(step.source.driver)
-            if not there:
+            if not is_published:
                 await self._mount(pod, step, driver, connection)
             elif (await self._api.driver(driver.name)).requiresRepublish:
-                self._again[step.path] = (pod, step)
+                self._to_republish[step.path] = (pod, step)
         except (CsiError, OSError) as error:
-            if there:
+            if is_published:
                 self._actor.log.warning("volume at %s stays as it is: %s", step.path, error)
                 return ""
             return f"kubernetes.io/csi: {error}"
@@ -101,9 +102,9 @@ class CsiVolumes:
         step: CsiMount,
         driver: Driver,
         connection: Connection,
-        wanted: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """`wanted` is called after each wait: it raises when the volume is no longer wanted."""
+        """`check` is called after each wait; it raises when the volume was unmounted meanwhile."""
         spec = await self._api.driver(driver.name)
         kind = EPHEMERAL if step.source.ephemeral else PERSISTENT
         if kind not in spec.volumeLifecycleModes:
@@ -111,32 +112,32 @@ class CsiVolumes:
             raise CsiError(f"volume mode {kind!r} not supported by driver {driver.name} (only supports [{modes}])")
         record = self._record(step, kind, attached=spec.attachRequired and kind == PERSISTENT)
         secrets = await self._api.secret(step.source.publish_secret)
-        extra = await self._extra(pod, step, spec)
-        if spec.serviceAccountTokenInSecrets and TOKENS in extra:
-            secrets[TOKENS] = extra.pop(TOKENS)
+        attributes = await self._requested_attributes(pod, step, spec)
+        if spec.serviceAccountTokenInSecrets and TOKENS in attributes:
+            secrets[TOKENS] = attributes.pop(TOKENS)
         async with self._locks.hold(self._records.stage_dir(record)):
-            wanted()
+            check()
             if known := records.read(os.path.dirname(step.path)):
                 record = msgspec.structs.replace(record, ready=known.ready)
             records.write(os.path.dirname(step.path), record)
             self.tell_in_use()
             context = await self._attached(step, record)
-            wanted()
-            staged = await self._stage(step, driver, connection, record, context, wanted)
-            wanted()
-            await connection.publish(driver, step, staged, context, secrets, extra)
-        wanted()
-        group = given_group(driver, spec, step)
-        if group is not None and (complaint := await self._apply_group(pod, step.path, group, step.on_root_mismatch)):
-            raise CsiError(f"applyFSGroup failed for vol {step.source.handle}: {complaint}")
-        wanted()
+            check()
+            staged = await self._stage(step, driver, connection, record, context, check)
+            check()
+            await connection.publish(driver, step, staged, context, secrets, attributes)
+        check()
+        group = fs_group_to_apply(driver, spec, step)
+        if group is not None and (error := await self._apply_group(pod, step.path, group, step.on_root_mismatch)):
+            raise CsiError(f"applyFSGroup failed for vol {step.source.handle}: {error}")
+        check()
         records.write(os.path.dirname(step.path), msgspec.structs.replace(record, ready=True))
         if spec.requiresRepublish:
-            self._again[step.path] = (pod, step)
+            self._to_republish[step.path] = (pod, step)
 
-    def _record(self, step: CsiMount, kind: str, *, attached: bool) -> Published:
+    def _record(self, step: CsiMount, kind: str, *, attached: bool) -> VolumeRecord:
         source = step.source
-        return Published(
+        return VolumeRecord(
             driverName=source.driver,
             volumeHandle=source.handle,
             specVolID=source.name,
@@ -147,62 +148,63 @@ class CsiVolumes:
             claim=step.claim,
         )
 
-    async def _attached(self, step: CsiMount, record: Published) -> dict[str, str]:
+    async def _attached(self, step: CsiMount, record: VolumeRecord) -> dict[str, str]:
+        """The publish context of its VolumeAttachment; {} when the driver needs no attach. Raises CsiError."""
         if not record.attachmentID:
             return {}
         return await self._api.attached(record.attachmentID, f"volume {step.source.handle}")
 
     async def _stage(
-        self, step: CsiMount, driver: Driver, connection: Connection, record: Published, context: dict[str, str],
-        wanted: Callable[[], None],
+        self, step: CsiMount, driver: Driver, connection: Connection, record: VolumeRecord, context: dict[str, str],
+        check: Callable[[], None],
     ) -> str:  # fmt: skip
-        """Stage the volume; its staging path, '' when it needs none."""
+        """Stage the volume. Returns its staging path, '' when it needs none."""
         if not driver.stages or step.source.ephemeral:
             return ""
         folder = self._records.stage_dir(record)
         records.write(folder, msgspec.structs.replace(record, specVolID="", volume="", claim="", ready=False))
         os.makedirs(f"{folder}/{_STAGED}", 0o750, exist_ok=True)
         secrets = await self._api.secret(step.source.stage_secret)
-        wanted()
+        check()
         await connection.stage(driver, step, f"{folder}/{_STAGED}", context, secrets)
         return f"{folder}/{_STAGED}"
 
-    async def _extra(self, pod: Pod, step: CsiMount, spec: DriverSpec) -> dict[str, str]:
-        """Attributes of the pod that the driver asks for."""
+    async def _requested_attributes(self, pod: Pod, step: CsiMount, spec: DriverSpec) -> dict[str, str]:
+        """The volume attributes that the CSIDriver requests: of the pod, and tokens of its service account."""
         found = pod_attributes(pod, ephemeral=step.source.ephemeral) if spec.podInfoOnMount else {}
-        wanted = tokens_wanted(pod, spec)
-        if not wanted:
+        requests = token_requests(pod, spec)
+        if not requests:
             return found
         try:
-            got = await asyncio.gather(*(self._tokens.get_until(one) for one in wanted))
+            tokens = await asyncio.gather(*(self._tokens.get_until(request) for request in requests))
         except ContentError as error:
             raise CsiError(str(error)) from None
-        return {**found, TOKENS: tokens_text(wanted, got)}
+        return {**found, TOKENS: tokens_json(requests, tokens)}
 
     async def _republish(self) -> None:
-        """All pods at the same time: one whose lock is held for long keeps no other waiting."""
-        again = [(pod.metadata.uid, path) for path, (pod, _) in self._again.items()]
-        await asyncio.gather(*(self._republish_one(uid, path) for uid, path in again))
+        """Publish all again at the same time: a pod whose lock is held for long keeps no other waiting."""
+        volumes = [(pod.metadata.uid, path) for path, (pod, _) in self._to_republish.items()]
+        await asyncio.gather(*(self._republish_one(uid, path) for uid, path in volumes))
 
     async def _republish_one(self, uid: str, path: str) -> None:
         async with self._pods.hold(uid):
-            complaint = await self._publish_again(path)
-        if complaint:
-            self._actor.log.warning("volume at %s is not published again: %s", path, complaint)
+            error = await self._publish_again(path)
+        if error:
+            self._actor.log.warning("volume at %s is not published again: %s", path, error)
 
     async def _publish_again(self, path: str) -> str:
         """'' or the error's text; '' also when the volume was unmounted meanwhile."""
 
-        def wanted() -> None:
-            if path not in self._again:
-                raise _GoneError
+        def check() -> None:
+            if path not in self._to_republish:
+                raise _UnmountedError
 
         try:
-            wanted()
-            pod, step = self._again[path]
+            check()
+            pod, step = self._to_republish[path]
             driver, connection = self._drivers.get(step.source.driver)
-            await self._mount(pod, step, driver, connection, wanted)
-        except _GoneError:
+            await self._mount(pod, step, driver, connection, check)
+        except _UnmountedError:
             return ""
         except (CsiError, OSError) as error:
             return str(error)
@@ -210,12 +212,12 @@ class CsiVolumes:
 
     # -- unmounting ---------------------------------------------------------------------------------------------------
     async def unmount(self, pod_dir: str) -> str:
-        """Unmount every volume of a driver that the pod has. '' or the errors of those that are left."""
+        """Unmount every CSI volume of the pod. '' or the errors of those that stay."""
         errors = []
         for folder, record in records.of_pod(pod_dir):
-            self._again.pop(f"{folder}/{_MOUNT}", None)
+            self._to_republish.pop(f"{folder}/{_MOUNT}", None)
             if record is None:
-                continue  # nothing was asked of a driver
+                continue  # no driver was called
             try:
                 await self._unmount_one(folder, record)
             except (CsiError, OSError) as error:
@@ -223,17 +225,17 @@ class CsiVolumes:
         self.tell_in_use()
         return "; ".join(errors)
 
-    async def _unmount_one(self, folder: str, record: Published) -> None:
+    async def _unmount_one(self, folder: str, record: VolumeRecord) -> None:
         _, connection = self._drivers.get(record.driverName)
         await connection.unpublish(record.volumeHandle, f"{folder}/{_MOUNT}")
         if records.mounted(f"{folder}/{_MOUNT}"):
-            raise CsiError(f"{folder}/{_MOUNT} is mounted still after NodeUnpublishVolume")
+            raise CsiError(f"{folder}/{_MOUNT} is still mounted after NodeUnpublishVolume")
         async with self._locks.hold(self._records.stage_dir(record)):
             records.remove(folder, _MOUNT)
             await self._unstage(record)
 
-    async def _unstage(self, record: Published) -> None:
-        """If no pod uses it any more."""
+    async def _unstage(self, record: VolumeRecord) -> None:
+        """Unstage the volume if no pod uses it any more. Raises CsiError, OSError."""
         folder = self._records.stage_dir(record)
         if records.read(folder) is None or self._records.used(record):
             return
@@ -241,11 +243,11 @@ class CsiVolumes:
         if driver.stages:
             await connection.unstage(record.volumeHandle, f"{folder}/{_STAGED}")
         if records.mounted(f"{folder}/{_STAGED}"):
-            raise CsiError(f"{folder}/{_STAGED} is mounted still after NodeUnstageVolume")
+            raise CsiError(f"{folder}/{_STAGED} is still mounted after NodeUnstageVolume")
         records.remove(folder, _STAGED)
 
     async def sweep(self) -> None:
-        """Unstage volumes that no pod uses: the agent ended before it could, or the driver failed."""
+        """Unstage volumes that no pod uses: an earlier incarnation ended before it could, or the driver failed."""
         for record in self._records.staged():
             if self._records.used(record) or record.driverName not in self._drivers.names:
                 continue

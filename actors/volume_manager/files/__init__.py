@@ -1,1 +1,1 @@
-"""Files of secret, configMap, projected and downwardAPI volumes: which ones, and how they are replaced at once."""
+"""Files of secret, configMap, projected and downwardAPI volumes, and their atomic replacement."""

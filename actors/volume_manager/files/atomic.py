@@ -18,7 +18,7 @@ DATA: Final = "..data"
 _DIRECTORY_MODE: Final = 0o755
 _NEW: Final = "..data_tmp"
 _GROUP_READS: Final = 0o440
-"""What the fsGroup rule adds to files of a volume that is read-only."""
+"""The mode bits that fsGroup adds to the files of a read-only volume."""
 
 
 def write(directory: str, files: Iterable[File], stamp: str, group: int | None) -> bool:
@@ -27,12 +27,12 @@ def write(directory: str, files: Iterable[File], stamp: str, group: int | None) 
     `stamp` names the new directory: `..` and a time, never one used before. Raises OSError, UnsafePathError for a path
     that would leave the volume.
     """
-    wanted = {"/".join(_checked(file.path)): file for file in files}
-    names = {path.split("/", 1)[0] for path in wanted}
-    if _same(directory, wanted):
-        _link_names(directory, names)  # whoever wrote it may have died before
+    desired = {"/".join(_checked(file.path)): file for file in files}
+    names = {path.split("/", 1)[0] for path in desired}
+    if _same(directory, desired):
+        _link_names(directory, names)  # a writer may have died before it did
         return False
-    _fill(f"{directory}/{stamp}", wanted, group)
+    _fill(f"{directory}/{stamp}", desired, group)
     remove_tree(f"{directory}/{_NEW}")
     os.symlink(stamp, f"{directory}/{_NEW}")
     os.rename(f"{directory}/{_NEW}", f"{directory}/{DATA}")
@@ -50,10 +50,10 @@ def _checked(path: str) -> list[str]:
     return parts
 
 
-def _same(directory: str, wanted: dict[str, File]) -> bool:
-    """Only what is wanted is looked at, and no link is followed: a privileged container may have put anything there."""
+def _same(directory: str, desired: dict[str, File]) -> bool:
+    """Whether the volume has exactly these files. No link is followed: a privileged container may have made it."""
     folders: dict[str, set[str]] = {"": set()}
-    for path in wanted:
+    for path in desired:
         above, _, name = path.rpartition("/")
         folders.setdefault(above, set()).add(name)
         while above:
@@ -65,7 +65,7 @@ def _same(directory: str, wanted: dict[str, File]) -> bool:
             return False
         current = f"{directory}/{stamp}"
         return all(set(os.listdir(f"{current}/{folder}")) == names for folder, names in folders.items()) and all(
-            _has(f"{current}/{path}", file) for path, file in wanted.items()
+            _has(f"{current}/{path}", file) for path, file in desired.items()
         )
     except OSError:
         return False
@@ -81,10 +81,10 @@ def _has(path: str, file: File) -> bool:
         return stream.read(len(file.data) + 1) == file.data
 
 
-def _fill(directory: str, wanted: dict[str, File], group: int | None) -> None:
+def _fill(directory: str, desired: dict[str, File], group: int | None) -> None:
     os.mkdir(directory, _DIRECTORY_MODE)
     os.chmod(directory, _DIRECTORY_MODE)
-    for path, file in wanted.items():
+    for path, file in desired.items():
         full = f"{directory}/{path}"
         os.makedirs(os.path.dirname(full), _DIRECTORY_MODE, exist_ok=True)
         fd = os.open(full, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -1,6 +1,6 @@
 """The files of a downwardAPI volume, from the pod's own fields (API doc, Downward API). Pure.
 
-Only what a volume may have: metadata fields, and resources of containers.
+Only metadata fields and resources of containers can be in a volume.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\
 
 
 class DownwardError(ValueError):
-    """A field that such a volume cannot have."""
+    """A field that a downwardAPI volume cannot have."""
 
 
 class File(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class File(msgspec.Struct, frozen=True):
 
 
 def files(pod: Pod, source: DownwardAPIVolumeSource, allocatable: Mapping[str, int]) -> list[File]:
-    """`allocatable`: of the node, by resource; stands in for a limit that a container has not. Raises DownwardError."""
+    """`allocatable`: the node's, by resource, in place of a limit that a container lacks. Raises DownwardError."""
     default = DEFAULT_MODE if source.defaultMode is None else source.defaultMode
     found = []
     for item in source.items:

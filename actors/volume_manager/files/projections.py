@@ -1,6 +1,6 @@
 """The files of secret, configMap and projected volumes, from the objects that they name. Pure.
 
-Messages are worded as the reference's, as users search for them.
+The messages are the kubelet's, which users search for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TOKEN_MODE: Final = 0o600
 
 
 class ContentError(Exception):
-    """Something that the volume is made of is missing; the text says what."""
+    """A Secret, ConfigMap or token of the volume is missing; the text names it."""
 
 
 class PodTokenRequest(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class PodTokenRequest(msgspec.Struct, frozen=True):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """What a volume's files are made of."""
+    """The objects, tokens and resources that a volume's files come from."""
 
     objects: Mapping[ObjectRef, ObjectState] = {}
     tokens: Mapping[PodTokenRequest, str] = {}
@@ -85,7 +85,7 @@ def _token_request(pod: Pod, token: ServiceAccountTokenProjection) -> PodTokenRe
 
 
 def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Content) -> list[File]:
-    """The last of several files with one path counts. Raises ContentError, DownwardError, QuantityError."""
+    """The files; of several with one path the last one counts. Raises ContentError, DownwardError, QuantityError."""
     found: dict[str, File] = {}
     for source in sources:
         for file in _of(pod, source, mode, given):

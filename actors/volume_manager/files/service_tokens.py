@@ -1,7 +1,7 @@
 """Service account tokens of this node's pods, kept in memory and requested again before they expire (TokenRequest API).
 
-A token is replaced when less than a fifth of its life is left, or after a day; each a little earlier by chance, so that
-all do not come at once. When that fails, the old one is good as long as it is good.
+A token is replaced when less than a fifth of its lifetime is left, or after a day, with jitter, so that not all are
+requested at once. When a request fails, the cached token is used until it expires.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from .projections import ContentError, PodTokenRequest
 
 OLDEST_SECONDS: Final = 24 * 3600.0
 JITTER_SECONDS: Final = 10.0
-LEFT: Final = 0.2
-"""Share of its life that a token has left when it is replaced."""
+REMAINING_SHARE: Final = 0.2
+"""Share of its lifetime that a token has left when it is replaced."""
 FORBIDDEN_PAUSES: Final = (0.1, 0.4)
 """Seconds before a refused request is repeated: the server may not know yet that the pod is on this node."""
 
 Call = Callable[[ApiCall], Awaitable[ApiAnswer]]
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _CachedToken(msgspec.Struct, frozen=True):
+    """Times are seconds since 1970."""
+
     token: str
-    asked: float
-    ends: float
-    renew: float
-    """Seconds since 1970, all."""
+    requested_at: float
+    expires_at: float
+    replace_at: float
 
 
 class _Status(msgspec.Struct):
@@ -49,7 +50,7 @@ class _Answer(msgspec.Struct):
 
 
 class ServiceTokens:
-    """By request."""
+    """The tokens by request."""
 
     def __init__(
         self,
@@ -59,64 +60,64 @@ class ServiceTokens:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._call, self._clock, self._rng, self._sleep = call, clock, rng, sleep
-        self._kept: dict[PodTokenRequest, _Kept] = {}
+        self._cached: dict[PodTokenRequest, _CachedToken] = {}
 
-    async def get(self, wanted: PodTokenRequest) -> str:
-        """Raises ContentError when there is none."""
-        return (await self.get_until(wanted))[0]
+    async def get(self, request: PodTokenRequest) -> str:
+        """The token. Raises ContentError when there is none."""
+        return (await self.get_until(request))[0]
 
-    async def get_until(self, wanted: PodTokenRequest) -> tuple[str, float]:
-        """With its expiry, seconds since 1970. Raises ContentError when there is none."""
-        kept, now = self._kept.get(wanted), self._clock()
-        if kept is not None and kept.asked <= now < kept.renew:
-            return kept.token, kept.ends
+    async def get_until(self, request: PodTokenRequest) -> tuple[str, float]:
+        """The token and its expiry, seconds since 1970. Raises ContentError when there is none."""
+        cached, now = self._cached.get(request), self._clock()
+        if cached is not None and cached.requested_at <= now < cached.replace_at:
+            return cached.token, cached.expires_at
         try:
-            kept = self._kept[wanted] = await self._ask(wanted)
+            cached = self._cached[request] = await self._fetch(request)
         except ContentError:
-            if kept is None or self._clock() >= kept.ends:
+            if cached is None or self._clock() >= cached.expires_at:
                 raise
-        return kept.token, kept.ends
+        return cached.token, cached.expires_at
 
-    def due(self, wanted: PodTokenRequest) -> bool:
+    def due(self, request: PodTokenRequest) -> bool:
         """Whether the token is missing or due for replacement."""
-        kept, now = self._kept.get(wanted), self._clock()
-        return kept is None or not kept.asked <= now < kept.renew
+        cached, now = self._cached.get(request), self._clock()
+        return cached is None or not cached.requested_at <= now < cached.replace_at
 
     def forget(self, uid: str) -> None:
-        """The pod is gone."""
-        self._kept = {wanted: kept for wanted, kept in self._kept.items() if wanted.uid != uid}
+        """Drop the tokens of a pod."""
+        self._cached = {request: cached for request, cached in self._cached.items() if request.uid != uid}
 
-    async def _ask(self, wanted: PodTokenRequest) -> _Kept:
-        asked = self._clock()
-        answer = await self._call(request(wanted))
+    async def _fetch(self, request: PodTokenRequest) -> _CachedToken:
+        requested_at = self._clock()
+        answer = await self._call(token_call(request))
         for pause in FORBIDDEN_PAUSES:
             if answer.ok or answer.reason != "Forbidden":
                 break
             await self._sleep(pause)
-            answer = await self._call(request(wanted))
+            answer = await self._call(token_call(request))
         if not answer.ok:
-            why = answer.message or f'serviceaccounts "{wanted.account}": {answer.reason or answer.status}'
+            why = answer.message or f'serviceaccounts "{request.account}": {answer.reason or answer.status}'
             raise ContentError(f"failed to fetch token: {why}")
         try:
             status = msgspec.json.decode(answer.body, type=_Answer).status
-            ends = datetime.datetime.fromisoformat(status.expirationTimestamp.replace("Z", "+00:00")).timestamp()
+            expires_at = datetime.datetime.fromisoformat(status.expirationTimestamp.replace("Z", "+00:00")).timestamp()
         except UNREADABLE as error:
             raise ContentError(f"failed to fetch token: the API server's answer cannot be read: {error}") from None
-        life = min(ends - LEFT * (ends - asked), asked + OLDEST_SECONDS)
-        return _Kept(status.token, asked, ends, life - JITTER_SECONDS * self._rng())
+        replace_at = min(expires_at - REMAINING_SHARE * (expires_at - requested_at), requested_at + OLDEST_SECONDS)
+        return _CachedToken(status.token, requested_at, expires_at, replace_at - JITTER_SECONDS * self._rng())
 
 
-def request(wanted: PodTokenRequest) -> ApiCall:
+def token_call(request: PodTokenRequest) -> ApiCall:
     body = {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
-        "metadata": {"name": wanted.account, "namespace": wanted.namespace},
+        "metadata": {"name": request.account, "namespace": request.namespace},
         "spec": {
-            "audiences": [wanted.audience] if wanted.audience else None,
-            "expirationSeconds": wanted.seconds,
-            "boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": wanted.pod, "uid": wanted.uid},
+            "audiences": [request.audience] if request.audience else None,
+            "expirationSeconds": request.seconds,
+            "boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": request.pod, "uid": request.uid},
         },
     }
-    namespace, account = quote(wanted.namespace, safe=""), quote(wanted.account, safe="")
+    namespace, account = quote(request.namespace, safe=""), quote(request.account, safe="")
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
     return ApiCall(method="POST", path=path, body=msgspec.json.encode(body))

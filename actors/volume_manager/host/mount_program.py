@@ -1,6 +1,6 @@
 """Mounting by the node's mount program, which knows how to find the helper of each file system (mount.nfs and so on).
 
-Runs in a disposable process: a server that is away holds it up for as long as it likes.
+Runs in a disposable process: it blocks while the server is away.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from supervision.time_scale import scaled
 PROGRAM: Final = "mount"
 _DIRECTORY_MODE: Final = 0o750
 _OUTPUT: Final = 2000
-"""Characters of what the program says that are passed on."""
+"""Characters of the program's output in the error."""
 
 
 def command(source: str, target: str, kind: str, options: list[str], mounter: str) -> list[str]:
@@ -53,7 +53,7 @@ def _run(arguments: list[str], seconds: float) -> str:
     except subprocess.TimeoutExpired:
         os.killpg(program.pid, signal.SIGKILL)
         program.communicate()
-        return f"no end after {seconds:g} s"
+        return f"still running after {seconds:g} s"
     if program.returncode == 0:
         return ""
     text = output.decode(errors="replace").strip()[:_OUTPUT]

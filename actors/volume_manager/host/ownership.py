@@ -1,6 +1,6 @@
 """fsGroup: the files of a volume are given to a group (API doc, PodSecurityContext). Runs in disposable processes.
 
-A volume may have millions of files, so one call works for some seconds and says where the next one goes on.
+A volume may have millions of files, so one call works for some seconds and returns where the next one continues.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mount propagation of the pods' directory: mounts below it reach containers, and the other way round."""
+"""Mount propagation of the pods' directory: mounts below it reach containers, and those of containers the host."""
 
 from __future__ import annotations
 

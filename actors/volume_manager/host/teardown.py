@@ -11,7 +11,7 @@ from typing import Final
 
 from actors.shared.linux import mountinfo, mounting
 from actors.shared.linux.removal import remove_tree
-from actors.volume_manager.layout import OURS
+from actors.volume_manager.layout import VOLUME_DIRECTORIES
 
 _ALL: Final = 256
 """Most mounts that one call unmounts, so that its deadline is fair."""
@@ -39,7 +39,7 @@ def unmount_all(points: list[str], lazy: bool) -> None:
 def remove_volumes(pod_dir: str) -> None:
     """Remove what the volume manager made for the pod, and the pod's directory if that was all. Raises OSError,
     MountInsideError when something is still mounted."""
-    for name in OURS:
+    for name in VOLUME_DIRECTORIES:
         remove_tree(f"{pod_dir}/{name}")
     try:
         os.rmdir(pod_dir)

@@ -1,6 +1,6 @@
 """Whether a pod may use a PersistentVolumeClaim, and a claim its PersistentVolume. Pure.
 
-Texts are the reference's.
+The texts are the kubelet's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ClaimedVolume(msgspec.Struct, frozen=True, kw_only=True):
     """A volume of a pod whose source is a claim, and the PersistentVolume that the claim is bound to."""
 
     volume: str
-    """What the pod calls it."""
+    """Its name in the pod."""
     claim: str
     read_only: bool
     """The pod asks for a read-only claim."""
@@ -61,7 +61,7 @@ def claimed_volume(pod: Pod, volume: Volume, persistent: PersistentVolume) -> Cl
 
 
 def claim_error(pod: Pod, volume: Volume, error: ClaimError) -> str:
-    """As users are told."""
+    """The text of the event."""
     return f"error processing PVC {pod.metadata.namespace}/{claim_name(pod, volume)}: {error}"
 
 
@@ -103,7 +103,7 @@ def check_node(volume: PersistentVolume, name: str, labels: Mapping[str, str]) -
 
 
 def supplemental_groups(volumes: Iterable[PersistentVolume]) -> list[int]:
-    """The groups that the volumes' annotations name; what is no number is passed over, as in the reference."""
+    """The groups in the volumes' annotations; what is no number is ignored, as by the kubelet."""
     found = (volume.metadata.annotations.get(GID_ANNOTATION, "") for volume in volumes)
     return sorted({int(text) for text in found if text.isascii() and text.isdigit() and len(text) <= 10})
 

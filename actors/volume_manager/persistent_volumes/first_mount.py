@@ -1,6 +1,6 @@
-"""Which pods of this node have mounted a PersistentVolume, written in their directories and gone with them.
+"""Markers in the directories of pods for the PersistentVolumes that they have mounted; removed with the directory.
 
-It is on the agent's own file system: blocking, but quick.
+They are on the agent's own file system: blocking, but quick.
 """
 
 from __future__ import annotations

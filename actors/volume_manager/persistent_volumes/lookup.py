@@ -1,6 +1,6 @@
-"""The PersistentVolumes that a pod's claims are bound to, as the API server has them.
+"""The PersistentVolumes that a pod's claims are bound to, from the API server.
 
-What was found is kept on disk beside the pod's volumes: a running pod does not depend on the API server.
+They are saved beside the pod's volumes: a running pod does not depend on the API server.
 """
 
 from __future__ import annotations
@@ -43,36 +43,34 @@ class _Node(Api, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
 
 
-class Unanswered(ClaimError):
-    """The API server does not answer now."""
+class ApiUnavailable(ClaimError):
+    """The API server does not answer."""
 
 
 class ClaimLookup:
-    """Asks the API server by `api`."""
-
     def __init__(self, api: ApiSource, node_name: str, pods_dir: str) -> None:
         self._api, self._node_name, self._pods_dir = api, node_name, pods_dir
 
     async def find(self, pod: Pod, pod_dir: str) -> dict[str, ClaimedVolume | str]:
-        """By name each claim that some container of the pod uses, or the text of the error."""
+        """The claimed volume, or the error's text, of each claim that a container of the pod uses; by volume."""
         used = used_volumes(pod)
         claims = [volume for volume in pod.spec.volumes if volume.name in used and claim_name(pod, volume)]
         if not claims:
             return {}
-        kept = _read(pod_dir)
+        saved = _read(pod_dir)
         found: dict[str, ClaimedVolume | str] = {}
         for volume in claims:
             try:
-                persistent = await self._bound_to(pod, volume, kept.get(volume.name))
+                persistent = await self._bound_to(pod, volume, saved.get(volume.name))
             except ClaimError as error:
-                known = kept.get(volume.name) if isinstance(error, Unanswered) else None
+                known = saved.get(volume.name) if isinstance(error, ApiUnavailable) else None
                 found[volume.name] = claimed_volume(pod, volume, known) if known else claim_error(pod, volume, error)
             else:
                 found[volume.name] = claimed_volume(pod, volume, persistent)
-        # one that is not found any more may be mounted still, and is in use then
-        good = {name: one for name, one in kept.items() if name in found}
+        # one that is not found any more may still be mounted, and is then in use
+        good = {name: one for name, one in saved.items() if name in found}
         good |= {name: one.persistent for name, one in found.items() if isinstance(one, ClaimedVolume)}
-        if good != kept:
+        if good != saved:
             _write(pod_dir, good)
         return found
 
@@ -86,7 +84,7 @@ class ClaimLookup:
         persistent = await self._get(path, PersistentVolume, f"PV {name}", f'persistentvolumes "{name}"')
         check_persistent_volume(claim, persistent)
         if known is not None and known.metadata.name == persistent.metadata.name:
-            return persistent  # it was checked before it was mounted; labels of the node may change since
+            return persistent  # checked before its mount; labels of the node may have changed since
         if persistent.spec.nodeAffinity is not None:
             check_node(persistent, self._node_name, await self._node_labels())
         if ONE_POD in persistent.spec.accessModes and self._used_by_another(pod.metadata.uid, name):
@@ -94,10 +92,10 @@ class ClaimLookup:
         return persistent
 
     async def _node_labels(self) -> dict[str, str]:
-        """Raises Unanswered."""
+        """Raises ApiUnavailable."""
         state = await self._api.object(ObjectRef("Node", self._node_name))
         if not state.body:
-            raise Unanswered(f"failed to get labels of node {self._node_name}: {state.reason}: {state.message}")
+            raise ApiUnavailable(f"failed to get labels of node {self._node_name}: {state.reason}: {state.message}")
         try:
             return decode(state.body, _Node).metadata.labels
         except ObjectError as error:
@@ -107,7 +105,7 @@ class ClaimLookup:
         """Whether another pod of this node has a claim on the PersistentVolume."""
         with os.scandir(self._pods_dir) as pods:
             others = [pod.path for pod in pods if pod.name != uid]
-        return any(kept.metadata.name == name for path in others for kept in _read(path).values())
+        return any(saved.metadata.name == name for path in others for saved in _read(path).values())
 
     async def _get(self, path: str, kind: type[T], label: str, what: str) -> T:
         failed = f"failed to fetch {label} from API server"
@@ -115,7 +113,7 @@ class ClaimLookup:
         if answer.reason == "NotFound":
             raise ClaimError(f"{failed}: {what} not found")
         if not answer.ok:
-            raise Unanswered(f"{failed}: {what}: {answer.reason}: {answer.message}")
+            raise ApiUnavailable(f"{failed}: {what}: {answer.reason}: {answer.message}")
         try:
             return decode(answer.body, kind)
         except ObjectError as error:

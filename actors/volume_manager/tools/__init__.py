@@ -1,8 +1,8 @@
-"""What mounters act with, each tested alone: see `Tools` in `tools.py`.
+"""The tools of mounters, each tested alone: see `Tools` in `tools.py`.
 
 - `disposable_calls`: system calls that may hang
 - `memory_mounts`: tmpfs for emptyDir, secret and projected volumes
 - `fs_group`: ownership by the pod's fsGroup
 - `api_source`: objects and tokens of the API server
-- `node_allocatable`: what pods of this node may use
+- `node_allocatable`: the resources that pods of this node may use
 """

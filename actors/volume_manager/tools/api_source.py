@@ -1,4 +1,4 @@
-"""Objects and service account tokens of the API server, by way of kube_client."""
+"""Objects and service account tokens of the API server, through kube_client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CALL_SECONDS: Final = 15.0
 
 
 class ApiSource:
-    """Asks through `actor`. An answer that does not come is an answer, too: reason Unreachable."""
+    """When kube_client does not answer, the answer has the reason Unreachable."""
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor

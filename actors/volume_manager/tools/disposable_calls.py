@@ -9,7 +9,7 @@ from supervision.actor import Actor, DisposableError, DisposableTimeout
 
 MOUNT_SECONDS: Final = 20.0
 HUNG_SECONDS: Final = 60.0
-"""A volume that hung one process gets no other for this long."""
+"""After a call hung, no other is made for the same key for this long."""
 
 
 class CallFailed(Exception):
@@ -17,8 +17,6 @@ class CallFailed(Exception):
 
 
 class DisposableCalls:
-    """Of one actor."""
-
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
         self._hung: set[str] = set()
@@ -32,7 +30,7 @@ class DisposableCalls:
         *,
         deadline: float = MOUNT_SECONDS,
     ) -> str:
-        """'' or the error's text. `key`: what hangs if the call does; `error_of` reads the function's result."""
+        """'' or the error's text. `key`: the path that hangs if the call does; `error_of`: the error of a result."""
         try:
             return error_of(await self.call(key, function, arguments, deadline=deadline))
         except CallFailed as error:
@@ -41,7 +39,7 @@ class DisposableCalls:
     async def call(self, key: str, function: str, arguments: dict[str, Any], *, deadline: float = MOUNT_SECONDS) -> Any:
         """The function's result. Raises CallFailed."""
         if key in self._hung:
-            raise CallFailed(f"{key} did not answer: it is tried again {HUNG_SECONDS:g} s after the last time")
+            raise CallFailed(f"{key} did not answer: it is tried again {HUNG_SECONDS:g} s after the last attempt")
         try:
             return await self._actor.disposable(function, arguments, deadline=deadline)
         except DisposableTimeout:

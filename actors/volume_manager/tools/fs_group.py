@@ -12,8 +12,8 @@ from supervision.actor import Actor
 from .disposable_calls import CallFailed, DisposableCalls
 
 SLICE_SECONDS: Final = 10.0
-"""One disposable process works for this long; the next one goes on where it ended, so that none of them is taken for
-hung and other volumes have their turn."""
+"""One disposable process works for this long and the next one continues, so that none counts as hung and other volumes
+get their turn."""
 SLICE_DEADLINE: Final = 40.0
 FIRST_REPORT_SECONDS: Final = 30.0
 REPORT_SECONDS: Final = 60.0
@@ -21,7 +21,7 @@ _APPLY: Final = "actors.volume_manager.host.ownership:apply_group"
 
 
 class FsGroup:
-    """Changes the files in disposable processes, however long it takes, and says so in events of the pod."""
+    """Changes the files in disposable processes, however long it takes, and reports progress in events of the pod."""
 
     def __init__(self, actor: Actor, calls: DisposableCalls, clock: Callable[[], float]) -> None:
         self._actor, self._calls, self._clock = actor, calls, clock
@@ -29,7 +29,7 @@ class FsGroup:
     async def apply(self, pod: Pod, path: str, group: int, on_root_mismatch: bool) -> str:
         """Give all files at `path` to the group; `on_root_mismatch`: only when the top is not the group's yet.
 
-        Files that cannot be changed are in the log, and no error, as in the reference. '' or the error's text.
+        Files that cannot be changed are logged and are no error, as in the kubelet. '' or the error's text.
         """
         after, files, report_at = "", 0, self._clock() + FIRST_REPORT_SECONDS
         while True:

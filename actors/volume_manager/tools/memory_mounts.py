@@ -16,8 +16,6 @@ _ON_DISK: Final = "tmpfs has no option noswap here: memory-backed volumes might 
 
 
 class MemoryMounts:
-    """Of one actor, which records the event."""
-
     def __init__(self, actor: Actor, calls: DisposableCalls) -> None:
         self._actor, self._calls = actor, calls
         self._warned = False
@@ -30,7 +28,7 @@ class MemoryMounts:
         return await self._calls.run(path, _MOUNT, arguments, self._warn_of_swap)
 
     def _warn_of_swap(self, has_noswap: bool) -> str:
-        """Never an error of the volume."""
+        """Returns '': it is no error of the volume."""
         if not has_noswap and memory_mounts.swap_is_on() and not self._warned:
             self._warned = True
             self._actor.log.warning("memory-backed volumes may reach the disk: swap is on and tmpfs has no noswap here")

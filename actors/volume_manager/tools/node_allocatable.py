@@ -1,4 +1,4 @@
-"""What pods of this node may use, as container_manager says."""
+"""The node's allocatable resources, from container_manager."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from supervision.actor import Actor, AskError
 
 
 class NodeAllocatable:
-    """Asked for once; asked again while there was no answer."""
+    """Cached after the first answer."""
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
@@ -25,5 +25,5 @@ class NodeAllocatable:
         return self._known
 
     async def memory(self) -> int:
-        """Bytes; all memory of the host when container_manager does not answer."""
+        """In bytes; the host's total when container_manager does not answer."""
         return (await self.resources()).get("memory", 0) or total_memory()

@@ -1,4 +1,4 @@
-"""Everything that mounters act with, as one value."""
+"""The tools of mounters, as one value."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
     csi: CsiVolumes | None
     """None on a standalone node."""
     stamp: Callable[[], str]
-    """A text that was never given before."""
+    """Returns a text that it has not returned before."""
     mounter: str = ""
     """--experimental-mounter-path: the program that runs mount commands of network file systems; '' for none."""

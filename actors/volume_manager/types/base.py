@@ -1,4 +1,4 @@
-"""What every volume type has: an entry in the table of types, and a mounter for each of its volumes."""
+"""The interface of a volume type: its entry in the table of types, and a mounter for each of its volumes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from actors.volume_manager.tools.tools import Tools
 
 
 class PodContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a volume is planned from besides its own source."""
+    """The pod of a volume that is planned."""
 
     pod: Pod
     pod_dir: str
@@ -39,7 +39,7 @@ class PodContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApiInputs(msgspec.Struct, frozen=True):
-    """What of the API server a volume's files are made of: the volume is set up again when one of it changes."""
+    """The objects and tokens of the API server that a volume's files come from: a change refreshes the volume."""
 
     objects: frozenset[ObjectRef] = frozenset()
     tokens: frozenset[PodTokenRequest] = frozenset()
@@ -52,50 +52,50 @@ class ApiInputs(msgspec.Struct, frozen=True):
 
 
 class Mounter(msgspec.Struct, frozen=True, kw_only=True):
-    """How one volume of a pod is mounted: values decided from the spec, and `set_up`, which acts on them."""
+    """Mounts one volume of a pod: values decided from the spec, and `set_up`, which acts on them."""
 
     plugin: ClassVar[str]
-    """The reference's name of the volume plugin, as in metrics: `kubernetes.io/empty-dir`."""
+    """The kubelet's name of the volume plugin, as in metrics: `kubernetes.io/empty-dir`."""
     refreshed: ClassVar[bool] = False
     """Whether `set_up` is called again when one of `inputs` changes."""
     follows_link: ClassVar[bool] = False
-    """Whether `path` itself may be a symlink: that of a directory of the user's may."""
+    """Whether `path` itself may be a symlink, as a path that the user names may."""
 
     volume: str
     path: str = ""
     """On the host; '' when the runtime mounts the volume."""
 
     async def set_up(self, pod: Pod, tools: Tools) -> str:
-        """Mount the volume; again is the same. '' or the error's text."""
+        """Mount the volume; idempotent. '' or the error's text."""
         raise NotImplementedError
 
     def inputs(self, pod: Pod) -> ApiInputs:
         return ApiInputs()
 
     def is_filled(self) -> bool:
-        """Whether an earlier `set_up` left files that are good while the API server is away."""
+        """Whether an earlier `set_up` left files that may serve while the API server is unavailable."""
         return False
 
 
-class Refused(msgspec.Struct, frozen=True):
-    """The volume cannot be mounted as its spec is; asking again does not help."""
+class RejectedVolume(msgspec.Struct, frozen=True):
+    """The volume cannot be mounted with this spec; a retry does not help."""
 
     volume: str
     message: str
 
 
-class Unready(msgspec.Struct, frozen=True):
-    """The volume cannot be mounted now; asking again may help."""
+class PendingVolume(msgspec.Struct, frozen=True):
+    """The volume cannot be mounted now; a retry may succeed."""
 
     volume: str
     message: str
 
 
-Plan = Mounter | Refused | Unready
+Plan = Mounter | RejectedVolume | PendingVolume
 
 
 class VolumeType(msgspec.Struct, frozen=True, kw_only=True):
-    """The entry of a type in the table."""
+    """A type's entry in the table."""
 
     source: str
     """The field of a Volume, and of a PersistentVolume's spec, by which the type is recognised."""
@@ -107,10 +107,10 @@ class VolumeType(msgspec.Struct, frozen=True, kw_only=True):
     Raises ClaimError.
     """
     needs_api: str = ""
-    """What of the API server it needs, as users are told on a standalone node; '' when it needs none."""
+    """What it needs of the API server, for the error on a standalone node; '' for nothing."""
     in_memory: Callable[[Volume], bool] = lambda volume: False
     """Whether `plan` needs to know the node's memory."""
     plugin_dir: str = ""
     """Below a pod's `volumes`, as in `kubernetes.io~csi`; needed with `tear_down`."""
     tear_down: Callable[[str, Tools], Awaitable[str]] | None = None
-    """What is done with a pod's directory before everything below it is unmounted; '' or the error's text."""
+    """Called with a pod's directory before everything below it is unmounted; '' or the error's text."""

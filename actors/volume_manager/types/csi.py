@@ -11,7 +11,7 @@ from actors.volume_manager.csi.model import PLUGIN, CsiMount, CsiVolume, SecretN
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, ClaimError, checked_name
 from actors.volume_manager.tools.tools import Tools
 
-from .base import Mounter, Plan, PodContext, Refused, VolumeType
+from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 
 _DRIVER_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?\Z")
 
@@ -28,7 +28,7 @@ def _plan(volume: Volume, context: PodContext) -> Plan:
     """A volume that lives as long as its pod."""
     source, meta = volume.csi or CSIVolumeSource(driver=""), context.pod.metadata
     if not _DRIVER_NAME.match(source.driver):
-        return Refused(volume.name, f"volume {volume.name!r}: {source.driver!r} is not the name of a driver")
+        return RejectedVolume(volume.name, f"volume {volume.name!r}: {source.driver!r} is not the name of a driver")
     secret = source.nodePublishSecretRef
     inline = CsiVolume(
         name=volume.name,

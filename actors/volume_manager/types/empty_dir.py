@@ -11,7 +11,7 @@ from actors.shared.kube.volumes import EmptyDirVolumeSource, Volume
 from actors.volume_manager.host.directories import make_directory
 from actors.volume_manager.tools.tools import Tools
 
-from .base import Mounter, Plan, PodContext, Refused, VolumeType
+from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 from .memory_size import containers_of, smallest
 
 PLUGIN: Final = "kubernetes.io/empty-dir"
@@ -69,7 +69,7 @@ def _plan(volume: Volume, context: PodContext) -> Plan:
         return MemoryEmptyDir(volume=name, path=path, group=context.fs_group, size=smallest(context, limit))
     if source.medium == HUGE_PAGES or source.medium.startswith(HUGE_PAGES + "-"):
         return _plan_huge_pages(name, source.medium, path, context)
-    return Refused(name, f"volume {name!r}: unknown storage medium {source.medium!r}")
+    return RejectedVolume(name, f"volume {name!r}: unknown storage medium {source.medium!r}")
 
 
 def _plan_huge_pages(name: str, medium: str, path: str, context: PodContext) -> Plan:
@@ -81,11 +81,11 @@ def _plan_huge_pages(name: str, medium: str, path: str, context: PodContext) -> 
     }
     _, _, size = medium.partition("-")
     if size and size not in requested:
-        return Refused(name, f"volume {name!r}: medium {medium}, but no container requests hugepages-{size}")
+        return RejectedVolume(name, f"volume {name!r}: medium {medium}, but no container requests hugepages-{size}")
     if not size and len(requested) != 1:
         found = ", ".join(sorted(requested)) or "none"
         text = f"medium {medium} needs one huge page size in the requests, found {found}"
-        return Refused(name, f"volume {name!r}: {text}")
+        return RejectedVolume(name, f"volume {name!r}: {text}")
     return HugePagesEmptyDir(volume=name, path=path, group=context.fs_group, page_size=whole(size or requested.pop()))
 
 

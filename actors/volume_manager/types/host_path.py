@@ -9,7 +9,7 @@ from actors.shared.kube.volumes import HOST_PATH_TYPES, HostPathVolumeSource, Vo
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, checked_path
 from actors.volume_manager.tools.tools import Tools
 
-from .base import Mounter, Plan, PodContext, Refused, VolumeType
+from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 
 CHECK: Final = "actors.volume_manager.host.host_path:check_host_path"
 
@@ -30,11 +30,11 @@ def _plan(volume: Volume, context: PodContext) -> Plan:
     source, name = volume.hostPath or HostPathVolumeSource(path=""), volume.name
     kind = source.type or ""
     if kind and kind not in HOST_PATH_TYPES:
-        return Refused(name, f"volume {name!r}: unknown hostPath type {kind!r}")
+        return RejectedVolume(name, f"volume {name!r}: unknown hostPath type {kind!r}")
     if not source.path.startswith("/") or "\0" in source.path:
-        return Refused(name, f"volume {name!r}: hostPath {source.path!r} must be absolute")
+        return RejectedVolume(name, f"volume {name!r}: hostPath {source.path!r} must be absolute")
     if ".." in source.path.split("/"):
-        return Refused(name, f"volume {name!r}: hostPath {source.path!r} must not contain '..'")
+        return RejectedVolume(name, f"volume {name!r}: hostPath {source.path!r} must not contain '..'")
     return HostPath(volume=name, path=source.path, kind=kind)
 
 

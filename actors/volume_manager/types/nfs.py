@@ -10,7 +10,7 @@ from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, Claim
 from actors.volume_manager.tools.disposable_calls import MOUNT_SECONDS
 from actors.volume_manager.tools.tools import Tools
 
-from .base import Mounter, Plan, PodContext, Refused, VolumeType
+from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 
 PLUGIN: Final = "kubernetes.io/nfs"
 PROGRAM_SECONDS: Final = MOUNT_SECONDS - 2.0
@@ -43,7 +43,7 @@ def _plan(volume: Volume, context: PodContext) -> Plan:
     try:
         export = export_of(source)
     except ValueError as error:
-        return Refused(name, f"volume {name!r}: nfs: {error}")
+        return RejectedVolume(name, f"volume {name!r}: nfs: {error}")
     return Nfs(volume=name, path=context.path(PLUGIN, name), export=export, options=_options([], source.readOnly))
 
 

@@ -23,7 +23,7 @@ from . import (
     projected,
     secret,
 )
-from .base import Plan, PodContext, Refused, Unready, VolumeType
+from .base import PendingVolume, Plan, PodContext, RejectedVolume, VolumeType
 from .unsupported import unsupported
 
 _MOUNTED: Final[tuple[VolumeType, ...]] = (
@@ -53,7 +53,7 @@ def plan(
 ) -> list[Plan]:
     """For each volume that some container uses, in the pod's order.
 
-    `claims`: by volume the PersistentVolume of a claim, or why there is none; `joined`: there is an API server.
+    `claims`: by volume, the claimed volume or the error's text; `joined`: there is an API server.
     """
     used = used_volumes(context.pod)
     volumes = (volume for volume in context.pod.spec.volumes if volume.name in used)
@@ -61,7 +61,7 @@ def plan(
 
 
 def needs_node_memory(volumes: list[Volume], *, joined: bool) -> bool:
-    """Whether the context has to have it."""
+    """Whether the plan of a volume needs the node's memory."""
     types = ((found, volume) for volume in volumes if (found := type_of(volume)) is not None)
     return any(found.in_memory(volume) for found, volume in types if joined or not found.needs_api)
 
@@ -69,22 +69,22 @@ def needs_node_memory(volumes: list[Volume], *, joined: bool) -> bool:
 def _plan_one(volume: Volume, context: PodContext, claims: Mapping[str, ClaimedVolume | str], joined: bool) -> Plan:
     name, found = volume.name, type_of(volume)
     if not is_name(name):
-        return Refused(name, f"volume {name!r}: the name must be a DNS label")
+        return RejectedVolume(name, f"volume {name!r}: the name must be a DNS label")
     if found is None:
-        return Refused(name, f"volume {name!r} has no source that this agent knows")
+        return RejectedVolume(name, f"volume {name!r} has no source that this agent knows")
     if found.needs_api and not joined:
         text = f"needs {found.needs_api}, and this node has not joined an API server"
-        return Refused(name, f"volume {name!r}: source {found.source} {text}")
+        return RejectedVolume(name, f"volume {name!r}: source {found.source} {text}")
     if name in claims:
         return _plan_claim(name, claims[name], context)
     if found.plan is None:
-        return Refused(name, f"volume {name!r}: source {found.source} is one of PersistentVolumes only")
+        return RejectedVolume(name, f"volume {name!r}: source {found.source} is one of PersistentVolumes only")
     return found.plan(volume, context)
 
 
 def _plan_claim(name: str, claimed: ClaimedVolume | str, context: PodContext) -> Plan:
     if isinstance(claimed, str):
-        return Unready(name, claimed)
+        return PendingVolume(name, claimed)
     try:
         for found in TYPES:
             if found.plan_claim is not None and getattr(claimed.persistent.spec, found.source) is not None:
@@ -92,4 +92,4 @@ def _plan_claim(name: str, claimed: ClaimedVolume | str, context: PodContext) ->
         supported = ", ".join(sorted(found.source for found in TYPES if found.plan_claim is not None))
         raise ClaimError(f"PV {claimed.name}: its source is not supported by this agent, only {supported}")
     except ClaimError as error:
-        return Unready(name, f"error processing PVC {context.pod.metadata.namespace}/{claimed.claim}: {error}")
+        return PendingVolume(name, f"error processing PVC {context.pod.metadata.namespace}/{claimed.claim}: {error}")

@@ -1,4 +1,4 @@
-"""Sources that this agent does not mount, and what users are told instead."""
+"""Volume sources that this agent rejects, each with its reason."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from actors.shared.kube.volumes import SOURCES, Volume
 
-from .base import Plan, PodContext, Refused, VolumeType
+from .base import Plan, PodContext, RejectedVolume, VolumeType
 
 CSI_DRIVERS: Final = {
     "awsElasticBlockStore": "ebs.csi.aws.com",
@@ -41,6 +41,6 @@ def unsupported(known: Collection[str]) -> Iterator[VolumeType]:
         reason = REASONS.get(source, NOT_YET)
 
         def plan(volume: Volume, context: PodContext, source: str = source, reason: str = reason) -> Plan:
-            return Refused(volume.name, f"volume {volume.name!r}: source {source} {reason}")
+            return RejectedVolume(volume.name, f"volume {volume.name!r}: source {source} {reason}")
 
         yield VolumeType(source=source, plan=plan)

@@ -14,7 +14,7 @@ from actors.volume_manager.csi.model import (
     CsiMount,
     CsiVolume,
     Driver,
-    Published,
+    VolumeRecord,
     attachment_name,
     inline_handle,
     stage_dir,
@@ -23,7 +23,7 @@ from actors.volume_manager.csi.model import (
 from actors.volume_manager.csi.records import Records
 from actors.volume_manager.files.projections import PodTokenRequest
 from actors.volume_manager.persistent_volumes.claims import claimed_volume
-from actors.volume_manager.types.base import PodContext, Refused, Unready
+from actors.volume_manager.types.base import PendingVolume, PodContext, RejectedVolume
 from actors.volume_manager.types.csi import CsiMounter
 from actors.volume_manager.types.registry import plan
 from proto import csi_pb2 as csi
@@ -81,7 +81,7 @@ def test_a_claim_on_a_drivers_volume_is_published_below_the_pod():
 @pytest.mark.parametrize("source", [{"driver": "../x", "volumeHandle": "h"}, {"driver": "d", "volumeHandle": ""}])
 def test_a_claim_on_what_is_no_volume_of_a_driver_is_not_mounted(source):
     (found,) = claimed(pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}}), source)
-    assert isinstance(found, Unready)
+    assert isinstance(found, PendingVolume)
     assert found.message.startswith("error processing PVC ns/c: PV 'pv-1': ")
 
 
@@ -99,7 +99,7 @@ def test_a_pods_own_volume_has_a_handle_of_its_own_and_its_secret_is_in_the_pods
 @pytest.mark.parametrize("name", ["../x", "a/b", "", "."])
 def test_what_is_no_name_of_a_driver_is_refused(name):
     (step,) = planned(pod({"name": "v", "csi": {"driver": name}}))
-    assert isinstance(step, Refused)
+    assert isinstance(step, RejectedVolume)
 
 
 # -- what drivers are told --------------------------------------------------------------------------------------------
@@ -149,19 +149,19 @@ def test_a_driver_that_can_give_volumes_to_a_group_is_told_which():
     ],
 )
 def test_the_drivers_policy_says_whether_the_agent_gives_files_to_the_group(policy, step, group):
-    assert pod_info.given_group(DRIVER, DriverSpec(fsGroupPolicy=policy), step) == group
+    assert pod_info.fs_group_to_apply(DRIVER, DriverSpec(fsGroupPolicy=policy), step) == group
     if group is not None:
         able = Driver(name="d", endpoint="", node_id="n", groups=True)
-        assert pod_info.given_group(able, DriverSpec(fsGroupPolicy=policy), step) is None
+        assert pod_info.fs_group_to_apply(able, DriverSpec(fsGroupPolicy=policy), step) is None
 
 
 def test_tokens_are_told_with_their_ends_by_audience():
     spec = DriverSpec(tokenRequests=(TokenRequest(audience="a", expirationSeconds=700), TokenRequest()))
-    wanted = pod_info.tokens_wanted(pod(), spec)
+    wanted = pod_info.token_requests(pod(), spec)
     assert wanted == [
         PodTokenRequest("ns", "default", "a", 700, "p", "u"), PodTokenRequest("ns", "default", "", 3600, "p", "u")
     ]  # fmt: skip
-    assert json.loads(pod_info.tokens_text(wanted, [("t1", 0.0), ("t2", 60.0)])) == {
+    assert json.loads(pod_info.tokens_json(wanted, [("t1", 0.0), ("t2", 60.0)])) == {
         "a": {"token": "t1", "expirationTimestamp": "1970-01-01T00:00:00Z"},
         "": {"token": "t2", "expirationTimestamp": "1970-01-01T00:01:00Z"},
     }
@@ -169,7 +169,7 @@ def test_tokens_are_told_with_their_ends_by_audience():
 
 # -- what the cluster is told -----------------------------------------------------------------------------------------
 def test_a_driver_has_one_entry_in_the_csi_node():
-    node = csi_node.with_driver(csi_node.made("n", "uid"), DRIVER)
+    node = csi_node.with_driver(csi_node.new_csi_node("n", "uid"), DRIVER)
     entry = {"name": "d.test", "nodeID": "n1", "topologyKeys": ["zone"], "allocatable": {"count": 3}}
     assert node["spec"]["drivers"] == [entry]
     assert csi_node.with_driver(node, DRIVER) == node
@@ -194,14 +194,14 @@ def test_the_node_says_under_which_name_and_where_the_driver_knows_it():
 # -- what is on disk --------------------------------------------------------------------------------------------------
 def test_what_is_written_beside_volumes_says_who_has_them(tmp_path):
     kept = Records(f"{tmp_path}/pods", f"{tmp_path}/plugins")
-    record = Published(driverName="d.test", volumeHandle="h", attachmentID="csi-x")
+    record = VolumeRecord(driverName="d.test", volumeHandle="h", attachmentID="csi-x")
     folder = f"{tmp_path}/pods/u/volumes/kubernetes.io~csi/pv"
     assert not kept.used(record)
     records.write(folder, record)
     assert records.of_pod(f"{tmp_path}/pods/u") == [(folder, record)]
     assert kept.used(record)
     assert kept.in_use() == ["kubernetes.io/csi/d.test^h"]
-    assert not kept.used(Published(driverName="d.test", volumeHandle="other"))
+    assert not kept.used(VolumeRecord(driverName="d.test", volumeHandle="other"))
     staged = kept.stage_dir(record)
     assert staged == stage_dir(f"{tmp_path}/plugins", "d.test", "h")
     records.write(staged, record)

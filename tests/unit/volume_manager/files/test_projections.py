@@ -17,7 +17,7 @@ from actors.volume_manager.files.downward_fields import File
 from actors.volume_manager.files.projections import Content, ContentError, PodTokenRequest, files, only_user, tokens_of
 from actors.volume_manager.files.service_tokens import ServiceTokens
 from actors.volume_manager.types.api_files import ApiFiles
-from actors.volume_manager.types.base import PodContext, Refused
+from actors.volume_manager.types.base import PodContext, RejectedVolume
 from actors.volume_manager.types.registry import plan
 from tests.support.volumes import user_of
 
@@ -161,7 +161,7 @@ def test_secrets_are_kept_in_memory_and_config_maps_on_disk() -> None:
     context = PodContext(pod=pod(*volumes), pod_dir="/pods/u", node_memory=4096)
     found = plan(context, joined=True)
     assert [step.size for step in found if isinstance(step, ApiFiles)] == [4096, None]
-    assert all(isinstance(step, Refused) for step in plan(context))
+    assert all(isinstance(step, RejectedVolume) for step in plan(context))
 
 
 class Server:

@@ -6,7 +6,7 @@ from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.host.mount_program import command
 from actors.volume_manager.layout import is_name, is_uid
-from actors.volume_manager.types.base import PodContext, Refused
+from actors.volume_manager.types.base import PodContext, RejectedVolume
 from actors.volume_manager.types.empty_dir import EmptyDir, HugePagesEmptyDir, MemoryEmptyDir
 from actors.volume_manager.types.host_path import HostPath
 from actors.volume_manager.types.image import ImageVolume
@@ -60,7 +60,7 @@ def test_the_steps_are_in_the_order_of_the_volumes():
         ImageVolume(volume="c"),
         Nfs(volume="d", path="/pods/u/volumes/kubernetes.io~nfs/d", export="s:/"),
     ]
-    assert isinstance(found[4], Refused)
+    assert isinstance(found[4], RejectedVolume)
 
 
 def test_memory_is_bounded_by_the_smallest_of_node_pod_and_volume():
@@ -85,20 +85,20 @@ def test_huge_pages_need_a_request_of_that_size():
         HugePagesEmptyDir(volume="h", path="/pods/u/volumes/kubernetes.io~empty-dir/h", page_size=2 << 20)
     ]
     assert steps(volume("HugePages-1Gi"), containers=[two, one])[0].page_size == GIB
-    assert isinstance(steps(volume("HugePages"), containers=[two, one])[0], Refused)
-    assert isinstance(steps(volume("HugePages-1Gi"), containers=[two])[0], Refused)
-    assert isinstance(steps(volume("HugePagesX"), containers=[two])[0], Refused)
+    assert isinstance(steps(volume("HugePages"), containers=[two, one])[0], RejectedVolume)
+    assert isinstance(steps(volume("HugePages-1Gi"), containers=[two])[0], RejectedVolume)
+    assert isinstance(steps(volume("HugePagesX"), containers=[two])[0], RejectedVolume)
 
 
 @pytest.mark.parametrize("path", ["x", "", "/a/../b", "/a/..", "/a\0b"])
 def test_a_host_path_must_be_absolute_and_without_dots(path):
-    assert isinstance(steps({"name": "h", "hostPath": {"path": path}})[0], Refused)
+    assert isinstance(steps({"name": "h", "hostPath": {"path": path}})[0], RejectedVolume)
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "", "A", "-a"])
 def test_a_volumes_name_is_never_a_path(name):
     assert not is_name(name)
-    assert isinstance(steps({"name": name, "emptyDir": {}})[0], Refused)
+    assert isinstance(steps({"name": name, "emptyDir": {}})[0], RejectedVolume)
 
 
 def test_uids_of_the_api_and_of_static_pods_can_be_directories():
@@ -118,7 +118,7 @@ def _with(source):
 def test_a_source_that_is_not_mounted_is_refused_by_its_name_and_its_volumes(source):
     (found,) = steps(_with(source))
 
-    assert isinstance(found, Refused)
+    assert isinstance(found, RejectedVolume)
     assert found.message.startswith(f"volume 'vol': source {source} ")
     assert CSI_DRIVERS.get(source, "") in found.message
 
@@ -152,7 +152,7 @@ def test_what_is_only_read_is_mounted_so_and_an_address_of_six_has_brackets():
     ("server", "path"), [("", "/"), ("-o", "/"), ("a b", "/"), ("a/b", "/"), ("s", "x"), ("s", "")]
 )
 def test_what_mount_could_take_for_something_else_is_no_nfs_volume(server, path):
-    assert isinstance(steps({"name": "d", "nfs": {"server": server, "path": path}})[0], Refused)
+    assert isinstance(steps({"name": "d", "nfs": {"server": server, "path": path}})[0], RejectedVolume)
 
 
 @pytest.mark.parametrize(("mounter", "begin"), [("", ["mount"]), ("/opt/mounter", ["/opt/mounter", "mount"])])
