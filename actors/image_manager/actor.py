@@ -20,6 +20,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.liveness import CONNECT_SECONDS
 from actors.shared.cri.silence import IMAGE_SERVICE, LOOK_SECONDS, Silence
+from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 
@@ -44,9 +45,12 @@ from .node_credentials import NodeCredentials
 from .pull_events import PullEvents
 from .pull_queue import PullQueue
 from .pull_record_store import PullRecords
+from .pull_request import input_of
 from .service_accounts import identify
 
 LOAD_SECONDS = 5.0
+QUARANTINE_SECONDS = 300.0
+"""Pause of a container whose image is set aside: as after many failed pulls."""
 ANSWERS = "actors.shared.cri.liveness:answers"
 CONFIG_FLAG, BIN_DIR_FLAG = "image-credential-provider-config", "image-credential-provider-bin-dir"
 
@@ -75,6 +79,7 @@ class ImageManager(Actor):
             minimum_age=float(config.imageMinimumGCAge),
             maximum_age=float(config.imageMaximumGCAge),
         )
+        self._quarantine = InputQuarantine(self, agent.run_dir, "pulls", "image")
         node_name = "" if agent.standalone else agent.node_name
         self._collector = ImageCollector(self, self._client, self._tracer, thresholds, records, node_name)
         self._collector.begin()
@@ -123,8 +128,11 @@ class ImageManager(Actor):
     # -- images for containers ------------------------------------------------------------------------------------
     @on(EnsureImage)
     async def on_ensure(self, message: EnsureImage, sender: Address) -> ImageReady | ImageFailed:
+        given = input_of(message)
+        if refusal := self._quarantine.refusal(message.image, given):
+            return ImageFailed(message.image, "ErrImagePull", refusal, retry_seconds=QUARANTINE_SECONDS)
         with self._tracer.within(message.traceparent):
-            return await self._pulls.ensure(message)
+            return await self._quarantine.run(message.image, given, self._pulls.ensure(message))
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from .keyring import Credential
 from .messages import EnsureImage
 
@@ -50,3 +52,10 @@ def auth(credential: Credential | None) -> cri.AuthConfig | None:
         identity_token=credential.identity_token,
         registry_token=credential.registry_token,
     )
+
+
+def input_of(question: EnsureImage) -> bytes:
+    """What the work for an image depends on besides its name, whichever pod asks: an image that ends the image manager
+    does so for each pod that has it, and a pod's secret for that pod's kind only."""
+    documents = [secret.document for secret in question.pull_secrets]
+    return msgspec.msgpack.encode([question.policy, question.runtime_handler, question.service_account, documents])

@@ -17,7 +17,7 @@ from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
 from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.pod_quarantine import PodQuarantine
+from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.tracing.start import begin
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.actor import Actor, Address, on
@@ -59,7 +59,7 @@ class Prober(Actor):
         return cast(Agent, self.context)
 
     async def on_start(self) -> None:
-        self._quarantine = PodQuarantine(self, self.agent.run_dir, "probes")
+        self._quarantine = InputQuarantine(self, self.agent.run_dir, "probes")
 
     def _hand(self, key: Key) -> Hand | None:
         return self._quarantine.hand(key[0], self._pods[key[0]].message.pod)

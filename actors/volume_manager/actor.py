@@ -15,9 +15,9 @@ from typing import cast
 from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectState
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
+from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.plugins.model import CSI
 from actors.shared.plugins.watch import PluginWatch
-from actors.shared.pod_quarantine import PodQuarantine
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 
@@ -69,7 +69,7 @@ class VolumeManager(Actor):
         self._locks = PodLocks()
         tools = self._make_tools()
         self._mounts = PodMounts(self, agent, tools, self._clock)
-        self._quarantine = PodQuarantine(self, agent.run_dir, "volumes")
+        self._quarantine = InputQuarantine(self, agent.run_dir, "volumes")
         self._refresh = Refresh(self, agent, self._mounts, self._locks, self._quarantine)
         self._teardown = Teardown(self, agent, tools)
         self._orphans = OrphanSweep(self, agent, self._mounts, self._teardown, self._locks, self._clock)

@@ -8,7 +8,7 @@ from typing import Final
 from actors.api_clients.messages import ObjectRef
 from actors.pod_workers.messages import VolumesMayWork, worker_of
 from actors.shared.config.agent import Agent
-from actors.shared.pod_quarantine import PodQuarantine
+from actors.shared.input_quarantine import InputQuarantine
 from supervision.actor import Actor
 
 from .locks import PodLocks
@@ -23,7 +23,7 @@ class Refresh:
     """One refresh for each pod at a time."""
 
     def __init__(
-        self, actor: Actor, agent: Agent, mounts: PodMounts, locks: PodLocks, quarantine: PodQuarantine
+        self, actor: Actor, agent: Agent, mounts: PodMounts, locks: PodLocks, quarantine: InputQuarantine
     ) -> None:
         self._actor, self._agent, self._mounts, self._locks = actor, agent, mounts, locks
         self._quarantine = quarantine

@@ -14,7 +14,7 @@ from actors.prober.messages import ProbedContainer, ProbedPod
 from actors.prober.probed_pods import updated
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import ExecResult
-from actors.shared.pod_quarantine import POLICY
+from actors.shared.input_quarantine import POLICY
 from actors.status_manager.messages import ProbeResult
 from supervision.harness import Harness
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.shared.config.agent import Agent
-from actors.shared.pod_quarantine import POLICY
+from actors.shared.input_quarantine import POLICY
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.host import propagation
 from actors.volume_manager.messages import (

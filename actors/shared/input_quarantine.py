@@ -1,0 +1,61 @@
+"""Pods and images whose work ended an actor three times: it sets them aside by name and goes on with the others.
+
+Only what depends on what a user wrote is on record, not the removal of what was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from contextlib import AbstractContextManager, nullcontext
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
+
+from supervision.actor import Actor
+from supervision.quarantine import Journal, QuarantinePolicy
+from supervision.work import Hand
+
+R = TypeVar("R")
+POLICY: Final = QuarantinePolicy()
+
+
+class InputQuarantine:
+    """Of one actor. What has changed gets a new chance."""
+
+    def __init__(self, actor: Actor, run_dir: str, work: str, kind: Literal["pod", "image"] = "pod") -> None:
+        """`work`: what the actor does for one of this kind, for the texts."""
+        self._actor, self._work, self._kind = actor, work, kind
+        self._journal: Journal | None = None
+        try:
+            self._journal = Journal(Path(run_dir) / "quarantine" / actor.name, POLICY)
+        except OSError as error:
+            actor.log.warning("there is no quarantine of %s: %s", work, error)
+            return
+        if self._journal.died_on:
+            actor.log.error("the last incarnation died on %s of %s %s", work, kind, self._journal.died_on)
+
+    def refusal(self, name: str, data: bytes) -> str:
+        """Why nothing is done for this version of it; '' when it is. `name`: a pod's UID, an image's reference. `data`:
+        all else that the work depends on: the pod's JSON."""
+        if self._journal is None or not self._journal.is_quarantined(_key(name, data)):
+            return ""
+        whose = f"{self._work} of this {self._kind}"
+        return f"{whose} ended {self._actor.name} {POLICY.crashes} times: left alone until it changes"
+
+    def in_hand(self, name: str, data: bytes) -> AbstractContextManager[None]:
+        """The block is on record as work for it."""
+        return self._journal.hand(_key(name, data)) if self._journal is not None else nullcontext()
+
+    def hand(self, name: str, data: bytes) -> Hand | None:
+        """For the steps of a task (`start_task`)."""
+        key = _key(name, data)
+        return self._journal.hand_of(lambda: key) if self._journal is not None else None
+
+    async def run(self, name: str, data: bytes, work: Coroutine[Any, Any, R]) -> R:
+        """The result of the work, which is on record as done for it in each of its steps."""
+        result: R = await self._actor.start_task(work, f"{self._work} {name}", hand=self.hand(name, data))
+        return result
+
+
+def _key(name: str, data: bytes) -> str:
+    return f"{name}/{sha256(data).hexdigest()[:16]}"
