@@ -122,7 +122,7 @@ man: $(VENV)/.installed  ## the manual pages, in dist/man
 .PHONY: install
 install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `supervise` in its bin
 	@$(PYTHON3) -m venv "$(DESTDIR)$(PREFIX)"
-	"$(DESTDIR)$(PREFIX)/bin/python" -m pip install --quiet --force-reinstall "$$(echo dist/troupelet-*.whl)[completion]"
+	"$(DESTDIR)$(PREFIX)/bin/python" -m pip install --quiet --force-reinstall "$$(echo dist/troupelet-*.whl)[top,completion]"
 	[ -z "$(DESTDIR)" ] || grep -rlI -- "$(DESTDIR)$(PREFIX)" "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/pyvenv.cfg" \
 	  | xargs -r sed -i "s#$(DESTDIR)$(PREFIX)#$(PREFIX)#g"
 	echo "installed: $(DESTDIR)$(PREFIX)/bin/supervise; samples: $(DESTDIR)$(PREFIX)/share/troupelet/etc"

@@ -23,6 +23,8 @@ _INSPECTION = ("pods", "describe", "events")
 """Commands of `actors.agent.inspection`."""
 _ALONE = ("-h", "--help", "--version")
 """Options that need no command."""
+_TEXTS = frozenset({"-h", "--help", "--version", "--version=true", "--version=raw"})
+"""With one of these the start may print a text and end."""
 _LIST = ": `supervise` lists the commands, each of which takes --help"
 
 
@@ -38,6 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _start(words, "kubelet")
     if words[:1] == ["start"]:
         return _start(words[1:], "supervise start")
+    from supervision.cli.streams import guarded
+
+    return guarded(lambda: _run(words))
+
+
+def _run(words: list[str]) -> int:
+    """A subcommand that does not become the agent."""
     if words[:1] == ["run-once"]:
         from actors.agent.run_once import run as run_once
 
@@ -77,6 +86,12 @@ def _misspelt(words: Sequence[str], commands: Sequence[str]) -> str:
 
 
 def _start(words: list[str], program: str) -> int:
+    if _TEXTS & set(words):
+        from actors.shared.config.commands import early_text
+        from supervision.cli.streams import guarded
+
+        if text := early_text(words, program):
+            return guarded(lambda: _print(text))
     from supervision.fork_server.fork_hooks import drop_fork_hooks
 
     gc.disable()  # until the first fork, because everything loaded until then stays
@@ -86,6 +101,11 @@ def _start(words: list[str], program: str) -> int:
     from actors.agent.start import start
 
     return start(words, program)
+
+
+def _print(text: str) -> int:
+    sys.stdout.write(text)
+    return 0
 
 
 def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:

@@ -146,9 +146,5 @@ def execute(run: Run, arguments: argparse.Namespace, where: Callable[[argparse.N
         else:
             print(f"supervise: {error}", file=sys.stderr)  # noqa: T201
         return error.code
-    except BrokenPipeError:
-        # the reader closed the pipe; without this Python reports it again when it closes stdout
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
     except KeyboardInterrupt:
         return 130

@@ -51,7 +51,7 @@ def register(subcommands: Any, settings: CommandSettings = CommandSettings()) ->
     _status(subcommands, settings)
     adding.add("tree", "every actor with pid, state, uptime, restarts, memory, mailbox and last incident")
     _stop(adding.add("stop", "stop the agent in order, and wait for it"))
-    _top(adding.add("top", "the tree, refreshed, with processor time and messages a second"))
+    _top(adding.add("top", "the tree, refreshed, with processor time and messages a second; h shows the keys"))
     _incidents(adding.add("incidents", "recorded faults, newest last; works without a running agent"))
     _logs(adding.add("logs", "the log of one actor, or of a supervisor and all below it"))
     _inject(adding.add("inject", "inject a fault into an actor"))

@@ -1,22 +1,25 @@
-"""`supervise top`: the tree, refreshed, with processor time and messages a second. Plain ANSI."""
+"""`supervise top`: the tree, refreshed, with processor time and messages a second; with keys on a terminal."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from typing import Any
+from collections import deque
+from typing import Any, Final
 
-from ..protocol import ActorState, Tree
-from .command import OK, Context, json_text
-from .text import branches, duration, size, table
+import msgspec
+
+from ..protocol import ActorState, Done, Inject, Tree
+from .command import OK, CommandError, Context, json_text
+from .text import table
+from .top_frame import COLUMNS, frame, rows
+from .top_keys import View, press
 from .tree import headline
 
-HEADER = ("NAME", "PID", "STATE", "CPU%", "MSG/S", "MEMORY", "MAILBOX", "OUT", "UPTIME", "RESTARTS", "IN HAND")
 _TICKS = os.sysconf("SC_CLK_TCK")
-_HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
-_ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
-_FIRST_SECONDS = 0.2
+_WINDOW_SECONDS: Final = 5.0
+"""Rates are of the last seconds: the kernel counts processor time in hundredths only."""
 
 
 class Sample:
@@ -26,6 +29,30 @@ class Sample:
         self.tree, self.at = tree, at
         self.cpu = {actor.pid: cpu_seconds(actor.pid) for actor in tree.actors if actor.pid}
         self.handled = {actor.pid: actor.handled for actor in tree.actors}
+
+
+class Samples:
+    """Those of the last seconds."""
+
+    def __init__(self) -> None:
+        self._samples: deque[Sample] = deque()
+
+    def add(self, sample: Sample) -> None:
+        self._samples.append(sample)
+        while len(self._samples) > 2 and sample.at - self._samples[1].at >= _WINDOW_SECONDS:
+            self._samples.popleft()
+
+    @property
+    def tree(self) -> Tree:
+        """The newest one."""
+        return self._samples[-1].tree
+
+    def rate(self, actor: ActorState) -> tuple[float, float]:
+        """(share of a processor in percent, messages handled a second): since the oldest sample that has the process,
+        since its start where the newest one alone has it."""
+        new = self._samples[-1]
+        old = next((one for one in self._samples if actor.pid in one.cpu), new)
+        return rates(old, new, actor)
 
 
 def cpu_seconds(pid: int) -> float:
@@ -38,68 +65,44 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def rates(old: Sample, new: Sample, pid: int) -> tuple[float, float]:
-    """(share of a processor in percent, messages handled a second) of a process between the two."""
-    if pid not in old.cpu or pid not in new.cpu or new.at <= old.at:
+def rates(old: Sample, new: Sample, actor: ActorState) -> tuple[float, float]:
+    """(share of a processor in percent, messages handled a second) of a process between the two, or since its start
+    if they are one."""
+    pid = actor.pid
+    if pid not in new.cpu:
         return 0.0, 0.0
+    if old is new:
+        return (100 * new.cpu[pid] / actor.uptime, new.handled[pid] / actor.uptime) if actor.uptime > 0 else (0.0, 0.0)
     seconds = new.at - old.at
+    if pid not in old.cpu or seconds <= 0:
+        return 0.0, 0.0
     return 100 * (new.cpu[pid] - old.cpu[pid]) / seconds, (new.handled[pid] - old.handled[pid]) / seconds
 
 
 def run(context: Context) -> int:
-    arguments = context.arguments
-    interactive = sys.stdout.isatty() and not context.json
-    old = Sample(context.tree(), time.monotonic())
-    time.sleep(min(_FIRST_SECONDS, arguments.interval))
-    shown = 0
-    if interactive:
-        sys.stdout.write(_ENTER)
-    try:
-        while True:
-            new = Sample(context.tree(), time.monotonic())
-            _print(old, new, interactive, as_json=context.json)
-            shown += 1
-            if arguments.count and shown >= arguments.count:
-                return OK
-            old = new
-            time.sleep(arguments.interval)
-    finally:
-        if interactive:
-            sys.stdout.write(_LEAVE)
-            sys.stdout.flush()
+    if sys.stdout.isatty() and sys.stdin.isatty() and not context.json:
+        return _with_keys(context)
+    arguments, samples, shown = context.arguments, Samples(), 0
+    while True:
+        samples.add(Sample(context.tree(), time.monotonic()))
+        print(json_text(_data(samples)) if context.json else "\n".join(page(samples)), flush=True)  # noqa: T201
+        shown += 1
+        if arguments.count and shown >= arguments.count:
+            return OK
+        time.sleep(arguments.interval)
 
 
-def page(old: Sample, new: Sample) -> list[str]:
-    """The lines of one refresh."""
-    drawn = branches(new.tree.actors)
-    return [
-        headline(new.tree),
-        "",
-        *table(HEADER, [_row(name, actor, *rates(old, new, actor.pid)) for name, actor in drawn]),
-    ]
+def page(samples: Samples) -> list[str]:
+    """The lines of one refresh without a terminal."""
+    found = rows(samples.tree, samples.rate, View())
+    header = [column.header for column in COLUMNS]
+    return [headline(samples.tree), "", *table(header, [[column.value(row) for column in COLUMNS] for row in found])]
 
 
-def _row(name: str, actor: ActorState, cpu: float, messages: float) -> tuple[str, ...]:
-    current = f"{actor.message.rpartition('.')[2]} {duration(actor.busy_seconds)}" if actor.message else "-"
-    return (
-        name,
-        str(actor.pid or "-"),
-        actor.state,
-        f"{cpu:.1f}",
-        f"{messages:.1f}",
-        size(actor.memory_bytes),
-        str(actor.mailbox),
-        str(actor.outgoing),
-        duration(actor.uptime) if actor.pid else "-",
-        str(actor.restarts),
-        current,
-    )
-
-
-def _data(old: Sample, new: Sample) -> dict[str, Any]:
-    measured = {actor.name: rates(old, new, actor.pid) for actor in new.tree.actors}
+def _data(samples: Samples) -> dict[str, Any]:
+    measured = {actor.name: samples.rate(actor) for actor in samples.tree.actors}
     return {
-        "tree": new.tree,
+        "tree": samples.tree,
         "rates": {
             name: {"cpu_percent": round(cpu, 2), "messages_per_second": round(messages, 2)}
             for name, (cpu, messages) in measured.items()
@@ -107,15 +110,42 @@ def _data(old: Sample, new: Sample) -> dict[str, Any]:
     }
 
 
-def _print(old: Sample, new: Sample, interactive: bool, as_json: bool) -> None:
-    if as_json:
-        print(json_text(_data(old, new)), flush=True)  # noqa: T201
-        return
-    lines = page(old, new)
-    if interactive:
-        width, height = os.get_terminal_size()
-        text = f"{_CLEAR_LINE}\n".join(line[:width] for line in lines[: height - 1])
-        sys.stdout.write(f"{_HOME}{text}{_CLEAR_LINE}{_CLEAR_BELOW}")
-        sys.stdout.flush()
-    else:
-        print("\n".join(lines), flush=True)  # noqa: T201
+def _with_keys(context: Context) -> int:
+    from .top_screen import opened
+
+    arguments, samples, view = context.arguments, Samples(), View()
+    samples.add(Sample(context.tree(), time.monotonic()))  # who has no agent is told so without a screen
+    refreshes, due = 1, time.monotonic() + arguments.interval
+    with opened() as screen:
+        while True:
+            found = rows(samples.tree, samples.rate, view)
+            lines, view = frame(samples.tree, found, view, *screen.size)
+            screen.show(lines)
+            if arguments.count and refreshes >= arguments.count:
+                return OK
+            for key in screen.keys(due - time.monotonic()):
+                names = [row.actor.name for row in rows(samples.tree, samples.rate, view)]
+                view, order, ends = press(view, key, names)
+                if ends:
+                    return OK
+                if order is not None:
+                    view = _said(view, _carried_out(context, order))
+            if time.monotonic() >= due:
+                refreshes, due = refreshes + 1, time.monotonic() + arguments.interval
+                try:
+                    samples.add(Sample(context.tree(), time.monotonic()))
+                except CommandError as error:  # the agent ends or hangs: the last picture stays
+                    view = _said(view, str(error))
+
+
+def _said(view: View, text: str) -> View:
+    return msgspec.structs.replace(view, said=text)
+
+
+def _carried_out(context: Context, order: Inject) -> str:
+    """The outcome in words."""
+    try:
+        done = context.ask(order, Done)
+    except CommandError as error:
+        return str(error)
+    return done.error or f"{order.fault} injected into {order.name}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from supervision.cli.command import Where
 from supervision.cli.register import CommandSettings, register
+from supervision.cli.streams import guarded
 
 if TYPE_CHECKING:
     from supervision.spec import ChildSpec
@@ -30,8 +31,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="supervise")
     register(parser.add_subparsers(required=True), CommandSettings(where, tree_of, policy_file="policy.yaml"))
     arguments = parser.parse_args()
-    code: int = arguments.execute(arguments)
-    return code
+    return guarded(lambda: int(arguments.execute(arguments)))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ import pytest
 
 from supervision.cli.logs import of_actor
 from supervision.cli.text import branches, duration, size, table
-from supervision.cli.top import Sample, page, rates
 from supervision.cli.tree import headline
 from supervision.protocol import ActorState, Tree
 
@@ -67,17 +66,6 @@ def tree(*actors: ActorState) -> Tree:
 def test_the_headline_counts_who_is_in_service() -> None:
     found = headline(tree(*TREE, actor("late", "root", state="starting", memory_bytes=1048576)))
     assert found == "degraded: 6 of 7 actors in service, 1.0M in all, fork server pid 7, up 1h30m"
-
-
-def test_top_shows_rates_between_two_samples_and_none_for_a_new_process() -> None:
-    old = Sample(tree(actor("root", "fork_server", pid=10, handled=100)), 50.0)
-    new = Sample(
-        tree(actor("root", "fork_server", pid=10, handled=130), actor("pleg", "root", pid=11, handled=9)), 52.0
-    )
-    old.cpu, new.cpu = {10: 1.0}, {10: 1.5, 11: 3.0}
-    assert rates(old, new, 10) == (25.0, 15.0)
-    assert rates(old, new, 11) == (0.0, 0.0)
-    assert page(old, new)[3].split()[:5] == ["root", "10", "running", "25.0", "15.0"]
 
 
 LINES = [

@@ -1,0 +1,59 @@
+"""stdout and stderr as they may be: closed, a pipe that nobody reads, a full disk, a terminal that knows ASCII only."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import os
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from .command import NOT_WELL, OK
+
+ASCII_ERRORS: Final = "supervision-ascii"
+_PLAIN: Final = {"├": "|", "└": "`", "│": "|", "─": "-", "…": ".", "→": ">", "▲": "^", "▼": "v"}
+_NOT_WRITABLE: Final = frozenset({errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG})
+_INTERRUPTED: Final = 130
+
+
+def ascii_for(error: UnicodeError) -> tuple[str, int]:
+    """What stands for letters that a stream's encoding does not have, for codecs.register_error."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_PLAIN.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """Run a command; its exit code. 0 when the reader of a pipe has gone, 1 when stdout cannot be written."""
+    _prepare()
+    try:
+        code = run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_stdout()
+        return OK
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except OSError as error:
+        if error.filename is not None or error.errno not in _NOT_WRITABLE:
+            raise
+        _forget_stdout()
+        sys.stderr.write(f"supervise: the output cannot be written: {error.strerror}\n")
+        return NOT_WELL
+    return code
+
+
+def _prepare() -> None:
+    codecs.register_error(ASCII_ERRORS, ascii_for)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # the descriptor was closed before the start
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for the rest of the process
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors=ASCII_ERRORS)
+
+
+def _forget_stdout() -> None:
+    """Python would report the same again when it closes stdout."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

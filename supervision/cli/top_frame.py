@@ -1,0 +1,173 @@
+"""What `supervise top` shows at one moment: lines of styled pieces that fit the terminal. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from ..protocol import ActorState, Tree
+from .text import branches, duration, size
+from .top_keys import HELP, View, fault_lines, question, scrolled, selected
+from .tree import figures
+
+Piece = tuple[str, str]
+"""(style, text); the styles are `STYLES`."""
+Line = list[Piece]
+STYLES: Final = ("", "good", "warning", "bad", "title", "dim", "chosen")
+_RECENT_SECONDS: Final = 600.0
+_BUSY_CPU, _FULL_CPU = 50.0, 90.0
+_STATE_STYLES: Final = {"running": "good", "starting": "warning", "stopping": "warning"}
+
+
+class Row(NamedTuple):
+    """One actor."""
+
+    label: str
+    """Its name, as drawn."""
+    actor: ActorState
+    cpu: float
+    """Percent of one processor."""
+    messages: float
+    """Handled in a second."""
+
+
+class Column(NamedTuple):
+    header: str
+    value: Callable[[Row], str]
+    weight: int
+    """The column with the highest one goes first where the terminal is narrow."""
+    style: Callable[[Row], str] = lambda row: ""
+    sort: str = ""
+    """Its name among the sorts."""
+
+
+def state_style(row: Row) -> str:
+    """Of the column STATE."""
+    if row.actor.busy_seconds >= 1:
+        return "bad"
+    return _STATE_STYLES.get(row.actor.state, "bad")
+
+
+def _state(row: Row) -> str:
+    busy = row.actor.busy_seconds
+    return f"busy {duration(busy)}" if busy >= 1 else row.actor.state
+
+
+def _in_hand(row: Row) -> str:
+    actor = row.actor
+    return f"{actor.message.rpartition('.')[2]} {duration(actor.busy_seconds)}" if actor.message else "-"
+
+
+def _cpu_style(row: Row) -> str:
+    return "bad" if row.cpu >= _FULL_CPU else "warning" if row.cpu >= _BUSY_CPU else ""
+
+
+def _restart_style(row: Row) -> str:
+    recent = row.actor.last_incident and row.actor.incident_age < _RECENT_SECONDS
+    return "warning" if row.actor.restarts and recent else ""
+
+
+COLUMNS: Final = (
+    Column("NAME", lambda row: row.label, 0, sort="name"),
+    Column("PID", lambda row: str(row.actor.pid or "-"), 6),
+    Column("STATE", _state, 1, state_style),
+    Column("CPU%", lambda row: f"{row.cpu:.1f}", 2, _cpu_style, "cpu"),
+    Column("MSG/S", lambda row: f"{row.messages:.1f}", 4, sort="messages"),
+    Column("MEMORY", lambda row: size(row.actor.memory_bytes), 3, sort="memory"),
+    Column(
+        "MAILBOX", lambda row: str(row.actor.mailbox), 8, lambda row: "warning" if row.actor.mailbox else "", "mailbox"
+    ),
+    Column("OUT", lambda row: str(row.actor.outgoing), 10),
+    Column("UPTIME", lambda row: duration(row.actor.uptime) if row.actor.pid else "-", 7, sort="uptime"),
+    Column("RESTARTS", lambda row: str(row.actor.restarts), 5, _restart_style, "restarts"),
+    Column("IN HAND", _in_hand, 9),
+)
+_ORDER: Final[dict[str, Callable[[Row], float]]] = {
+    "cpu": lambda row: -row.cpu,
+    "messages": lambda row: -row.messages,
+    "memory": lambda row: -row.actor.memory_bytes,
+    "mailbox": lambda row: -row.actor.mailbox,
+    "restarts": lambda row: -row.actor.restarts,
+    "uptime": lambda row: row.actor.uptime,
+}
+"""The largest first; of uptimes the shortest, because that is what was replaced last."""
+
+
+def rows(tree: Tree, rate: Callable[[ActorState], tuple[float, float]], view: View) -> list[Row]:
+    """The actors that pass the filter, in the order of the view; as a tree only where all are there in its order."""
+    as_tree = view.sort == "tree" and not view.filter
+    drawn = [Row(label if as_tree else actor.name, actor, *rate(actor)) for label, actor in branches(tree.actors)]
+    found = [row for row in drawn if view.filter.lower() in row.actor.name.lower()]
+    if view.sort == "name":
+        found.sort(key=lambda row: row.actor.name)
+    elif view.sort in _ORDER:
+        found.sort(key=_ORDER[view.sort])
+    return found[::-1] if view.reverse else found
+
+
+def frame(tree: Tree, found: Sequence[Row], view: View, width: int, height: int) -> tuple[list[Line], View]:
+    """At most `height` lines of at most `width` letters, and the view as it is scrolled now."""
+    head: list[Line] = [_headline(tree)]
+    foot = _foot(view)
+    if height < len(head) + len(foot) + 3:
+        head, foot = [], foot[-1:] if view.mode != "table" or view.said else []
+    space = max(1, height - len(head) - len(foot) - 1)
+    names = [row.actor.name for row in found]
+    view = scrolled(view, names, space)
+    body = table(found, view, width)
+    shown = [body[0], *body[1 + view.offset : 1 + view.offset + space]]
+    lines = [*head, *shown, *foot][-height:] if height > 1 else shown[1:2] or shown
+    return [cut(line, width) for line in lines], view
+
+
+def table(found: Sequence[Row], view: View, width: int) -> list[Line]:
+    """Header and rows, in the columns that fit."""
+    cells = {column: [column.value(row) for row in found] for column in COLUMNS}
+    widths = {column: max(len(column.header) + 1, *map(len, texts), 0) for column, texts in cells.items()}
+    columns = list(COLUMNS)
+    while len(columns) > 1 and sum(widths[column] + 1 for column in columns) - 1 > width:
+        columns.remove(max(columns, key=lambda column: column.weight))
+    mark = "v" if not view.reverse else "^"
+    header = [
+        (f"{column.header}{mark if column.sort == view.sort else ''}").ljust(widths[column]) for column in columns
+    ]
+    lines: list[Line] = [[("title", " ".join(header))]]
+    place = selected(view, [row.actor.name for row in found])
+    for number, row in enumerate(found):
+        pieces = [(column.style(row), cells[column][number].ljust(widths[column])) for column in columns]
+        if number == place:
+            lines.append([("chosen", " ".join(text for _, text in pieces))])
+        else:
+            lines.append([piece for style, text in pieces for piece in ((style, text), ("", " "))][:-1])
+    return lines
+
+
+def cut(line: Line, width: int) -> Line:
+    """The line without what is beyond the width."""
+    left, kept = width, []
+    for style, text in line:
+        if left > 0:
+            kept.append((style, text[:left]))
+            left -= len(text)
+    return kept
+
+
+def _headline(tree: Tree) -> Line:
+    style = "good" if tree.state == "ready" else "warning"
+    return [(style, tree.state), ("", f": {figures(tree)}")]
+
+
+def _foot(view: View) -> list[Line]:
+    if view.mode == "question" and view.order is not None:
+        return [[("warning", question(view.order))]]
+    if view.mode == "faults":
+        return [[("warning", f"fault for {view.selected or 'the first'}: {'  '.join(fault_lines())}  Esc: none")]]
+    if view.mode == "filter":
+        return [[("warning", f"show names with: {view.filter}_")]]
+    if view.mode == "help":
+        return [[("", text)] for text in HELP]
+    if view.said:
+        return [[("warning", view.said)]]
+    filtered = f"  names with {view.filter} only" if view.filter else ""
+    order = f"  by {view.sort}{' (turned round)' if view.reverse else ''}{filtered}"
+    return [[("dim", "q quit  s sort  / filter  K kill  i inject  h help"), ("dim", order)]]

@@ -1,0 +1,192 @@
+"""What the keys of `supervise top` do: a table for each mode, pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Literal, NamedTuple, cast
+
+import msgspec
+
+from ..faults import EXPLAINED
+from ..protocol import Fault, Inject
+
+SORTS: Final = ("tree", "name", "cpu", "messages", "memory", "mailbox", "restarts", "uptime")
+"""Of which the first is the order of the tree."""
+FAULTS: Final[tuple[Fault, ...]] = tuple(EXPLAINED)
+LASTING: Final = frozenset({"hang", "stop", "leak", "slow", "drop"})
+LASTING_SECONDS: Final = 10.0
+"""How long a fault lasts that does not end its actor by itself."""
+PAGE: Final = 10
+Mode = Literal["table", "filter", "faults", "question", "help"]
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """What is shown, and how."""
+
+    mode: Mode = "table"
+    sort: str = SORTS[0]
+    reverse: bool = False
+    filter: str = ""
+    """Of names: only those that contain it."""
+    selected: str = ""
+    """Name of an actor; '' or one that is not shown: the first."""
+    offset: int = 0
+    """Of the first row that is shown."""
+    order: Inject | None = None
+    """What the question is about."""
+    said: str = ""
+    """Outcome of the last order, until the next key."""
+
+
+class Pressed(NamedTuple):
+    """The outcome of a key."""
+
+    view: View
+    order: Inject | None = None
+    """To be carried out."""
+    quit: bool = False
+
+
+Handler = Callable[[View, Sequence[str]], Pressed]
+
+
+def press(view: View, key: str, names: Sequence[str]) -> Pressed:
+    """The outcome of one key. `names`: of the rows, in their order, all of those that pass the filter."""
+    view = msgspec.structs.replace(view, said="")
+    if view.mode == "filter":
+        return Pressed(_typed(view, key))
+    if view.mode == "faults" and key.isdigit() and 1 <= int(key) <= len(FAULTS):
+        return Pressed(_asking(view, names, FAULTS[int(key) - 1]))
+    handler = _KEYS[view.mode].get(key)
+    if handler is None:
+        return Pressed(view if view.mode == "table" else _table(view))
+    return handler(view, names)
+
+
+def selected(view: View, names: Sequence[str]) -> int:
+    """The place of the selected row, 0 where it is not among them."""
+    return names.index(view.selected) if view.selected in names else 0
+
+
+def scrolled(view: View, names: Sequence[str], rows: int) -> View:
+    """The view with an offset that has the selected row among the `rows` that fit."""
+    place = selected(view, names)
+    lowest, highest = max(0, place - rows + 1), max(0, min(place, len(names) - rows))
+    offset = min(max(view.offset, lowest), max(highest, lowest))
+    return msgspec.structs.replace(view, offset=offset)
+
+
+_SEQUENCES: Final = {
+    "[A": "up", "[B": "down", "OA": "up", "OB": "down", "[C": "right", "[D": "left", "OC": "right", "OD": "left",
+    "[5~": "pageup", "[6~": "pagedown", "[H": "home", "[F": "end", "OH": "home", "OF": "end",
+    "[1~": "home", "[4~": "end",
+}  # fmt: skip
+_CONTROLS: Final = {"\r": "enter", "\n": "enter", "\x7f": "backspace", "\b": "backspace"}
+_KEY: Final = re.compile("\x1b([\\[O][0-9;]*[A-Za-z~])|(.)", re.DOTALL)
+
+
+def keys_of(typed: str) -> Iterator[str]:
+    """The keys in what a terminal sent: letters as such, others by name."""
+    for match in _KEY.finditer(typed):
+        sequence, letter = match.groups()
+        if sequence:
+            yield _SEQUENCES.get(sequence, "unknown")
+        elif letter == "\x1b":
+            yield "escape"
+        else:
+            yield _CONTROLS.get(letter, letter)
+
+
+def _moved(by: int) -> Handler:
+    def handler(view: View, names: Sequence[str]) -> Pressed:
+        if not names:
+            return Pressed(view)
+        place = min(max(selected(view, names) + by, 0), len(names) - 1)
+        return Pressed(msgspec.structs.replace(view, selected=names[place]))
+
+    return handler
+
+
+def _sorted(by: int) -> Handler:
+    def handler(view: View, names: Sequence[str]) -> Pressed:
+        place = (SORTS.index(view.sort) + by) % len(SORTS)
+        return Pressed(msgspec.structs.replace(view, sort=SORTS[place], reverse=False))
+
+    return handler
+
+
+def _to_mode(mode: Mode) -> Handler:
+    return lambda view, names: Pressed(msgspec.structs.replace(view, mode=mode))
+
+
+def _table(view: View) -> View:
+    return msgspec.structs.replace(view, mode="table", order=None)
+
+
+def _asking(view: View, names: Sequence[str], fault: Fault) -> View:
+    if not names:
+        return _table(view)
+    name = names[selected(view, names)]
+    order = Inject(name=name, fault=fault, seconds=LASTING_SECONDS if fault in LASTING else 0.0)
+    return msgspec.structs.replace(view, mode="question", order=order, selected=name)
+
+
+def _kill(view: View, names: Sequence[str]) -> Pressed:
+    return Pressed(_asking(view, names, "crash"))
+
+
+def _confirmed(view: View, names: Sequence[str]) -> Pressed:
+    return Pressed(_table(view), view.order)
+
+
+def _without_filter(view: View, names: Sequence[str]) -> Pressed:
+    return Pressed(msgspec.structs.replace(view, filter=""))
+
+
+def _turned(view: View, names: Sequence[str]) -> Pressed:
+    return Pressed(msgspec.structs.replace(view, reverse=not view.reverse))
+
+
+def _typed(view: View, key: str) -> View:
+    """The filter, as it is typed."""
+    if key in ("enter", "escape"):
+        return _table(msgspec.structs.replace(view, filter=view.filter if key == "enter" else ""))
+    if key == "backspace":
+        return msgspec.structs.replace(view, filter=view.filter[:-1])
+    return msgspec.structs.replace(view, filter=view.filter + key) if len(key) == 1 and key.isprintable() else view
+
+
+_QUIT: Handler = lambda view, names: Pressed(view, quit=True)  # noqa: E731
+_KEYS: Final[dict[Mode, dict[str, Handler]]] = {
+    "table": {
+        "q": _QUIT,
+        "up": _moved(-1), "k": _moved(-1), "down": _moved(1), "j": _moved(1),
+        "pageup": _moved(-PAGE), "pagedown": _moved(PAGE), " ": _moved(PAGE),
+        "home": _moved(-(2**31)), "g": _moved(-(2**31)), "end": _moved(2**31), "G": _moved(2**31),
+        "s": _sorted(1), "right": _sorted(1), "S": _sorted(-1), "left": _sorted(-1), "r": _turned,
+        "/": _to_mode("filter"), "escape": _without_filter,
+        "K": _kill, "i": _to_mode("faults"), "h": _to_mode("help"), "?": _to_mode("help"),
+    },
+    "faults": {"q": _QUIT},
+    "question": {"y": _confirmed, "Y": _confirmed},
+    "help": {"q": _QUIT},
+}  # fmt: skip
+HELP: Final = (
+    "up, down, k, j   the row before, after", "PgUp, PgDn       ten rows; Home, End: first, last",
+    "s, S             sort by the next, the last column", "r                turn the order round",
+    "/                show names with a text; Esc: all", "K                kill the actor, after a question",
+    "i                inject a fault, after a question", "q, Ctrl-C        quit",
+)  # fmt: skip
+
+
+def question(order: Inject) -> str:
+    """The question that stands before an order."""
+    lasting = f" for {order.seconds:g} s" if order.seconds else ""
+    what = f"kill {order.name}" if order.fault == "crash" else f"inject {order.fault}{lasting} into {order.name}"
+    return f"{what}? y: yes, any other key: no"
+
+
+def fault_lines() -> list[str]:
+    """The choice of faults."""
+    return [f"{number} {fault}" for number, fault in enumerate(cast("tuple[str, ...]", FAULTS), 1)]

@@ -1,0 +1,60 @@
+"""No command ends with a traceback, whatever its output is: a pipe that is closed, a full disk, an ASCII terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[4]
+COMMANDS = (
+    "", "--help", "--version", "tree --help", "config --help", "config show", "config explain evictionHard",
+    "completion bash", "manifest check etc/pods", "policy check", "start --help", "start --version", "run-once --help",
+    "incidents", "tree", "top", "status", "doctor --all", "reset --dry-run", "pods",
+)  # fmt: skip
+
+
+def run(command: str, tmp_path: Path, out: int, **environment: str) -> tuple[int, str]:
+    """Exit code and stderr."""
+    words = [sys.executable, "-m", "actors.agent.command", *command.split()]
+    surroundings = {**os.environ, "TROUPELET_ROOT_DIR": str(tmp_path), **environment}
+    done = subprocess.run(
+        words, cwd=ROOT, stdout=out, stderr=subprocess.PIPE, env=surroundings, timeout=60, check=False
+    )
+    return done.returncode, done.stderr.decode()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nobody_reads_the_pipe(command: str, tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        _, said = run(command, tmp_path, write)
+    finally:
+        os.close(write)
+    assert "Traceback" not in said
+    assert "Exception ignored" not in said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_terminal_knows_ascii_only(command: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with out.open("wb") as file:
+        _, said = run(command, tmp_path, file.fileno(), PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert "Traceback" not in said
+    assert out.read_bytes().isascii()
+
+
+def test_a_full_disk_is_told_and_no_success(tmp_path: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        code, said = run("config show", tmp_path, full.fileno())
+    assert (code, said) == (1, "supervise: the output cannot be written: No space left on device\n")
+
+
+def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:
+    words = f"{sys.executable} -m actors.agent.command config explain evictionHard >&-"
+    done = subprocess.run(["sh", "-c", words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

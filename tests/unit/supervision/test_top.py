@@ -1,0 +1,190 @@
+"""`supervise top`: what its keys do, and what is shown on terminals of all sizes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervision.cli.top import Sample, Samples, page, rates
+from supervision.cli.top_frame import frame, rows
+from supervision.cli.top_keys import FAULTS, Pressed, View, keys_of, press, scrolled, selected
+from supervision.protocol import ActorState, Inject, Tree
+
+NAMES = ("root", "pleg", "pod_workers", "pod_workers/worker/0", "prober")
+
+
+def actor(name: str, parent: str = "root", **changes: object) -> ActorState:
+    fields: dict[str, object] = {"kind": "actor", "state": "running", "pid": 100 + len(name)}
+    return ActorState(name=name, parent=parent, **(fields | changes))  # type: ignore[arg-type]
+
+
+def tree(*actors: ActorState) -> Tree:
+    return Tree(pid=7, uptime=5400, state="ready", actors=list(actors))
+
+
+TREE = tree(
+    actor("root", "fork_server", pid=10),
+    actor("pleg", pid=11, memory_bytes=30 << 20, restarts=2, last_incident="crash", incident_age=5.0),
+    actor("pod_workers", pid=12, memory_bytes=10 << 20),
+    actor("pod_workers/worker/0", "pod_workers", pid=13, memory_bytes=20 << 20, mailbox=4),
+    actor("prober", state="down", pid=0),
+)
+
+
+def rate(one: ActorState) -> tuple[float, float]:
+    return one.pid / 10, one.pid / 100
+
+
+FIRST = View()
+
+
+def typed(text: str, view: View = FIRST) -> Pressed:
+    """The last outcome of these keys."""
+    pressed = Pressed(view)
+    for key in keys_of(text):
+        pressed = press(pressed.view, key, NAMES)
+    return pressed
+
+
+def shown(view: View, width: int = 120, height: int = 30) -> list[str]:
+    lines, _ = frame(TREE, rows(TREE, rate, view), view, width, height)
+    return ["".join(text for _, text in line).rstrip() for line in lines]
+
+
+def test_the_first_figures_are_averages_since_the_start_of_each_process() -> None:
+    first = Samples()
+    sample = Sample(tree(actor("root", "fork_server", pid=10, handled=130, uptime=50.0)), 50.0)
+    sample.cpu = {10: 5.0}
+    first.add(sample)
+    assert first.rate(sample.tree.actors[0]) == (10.0, 2.6)
+    assert page(first)[3].split()[:5] == ["root", "10", "running", "10.0", "2.6"]
+
+
+def test_rates_are_of_the_last_seconds() -> None:
+    samples = Samples()
+    for second in range(20):
+        one = Sample(
+            tree(actor("root", "fork_server", pid=10, handled=0 if second < 10 else 10 * (second - 9))), second
+        )
+        one.cpu = {10: 1.0 if second < 10 else 1.0 + 0.1 * (second - 9)}
+        samples.add(one)
+    cpu, messages = samples.rate(samples.tree.actors[0])
+    assert (round(cpu), round(messages)) == (10, 10)
+
+
+def test_a_process_that_is_gone_has_no_rate() -> None:
+    old = Sample(tree(actor("root", "fork_server", pid=10)), 1.0)
+    assert rates(old, Sample(tree(), 2.0), actor("root", pid=10)) == (0.0, 0.0)
+
+
+def test_arrows_and_letters_are_told_apart() -> None:
+    assert [*keys_of("j\x1b[A\x1b[5~\x1bOBé\r\x7f\x1b")] == [
+        "j", "up", "pageup", "down", "é", "enter", "backspace", "escape",
+    ]  # fmt: skip
+
+
+def test_the_selected_row_moves_and_stays_within_the_rows() -> None:
+    assert typed("jj").view.selected == "pod_workers"
+    assert typed("G").view.selected == "prober"
+    assert typed("Gj").view.selected == "prober"
+    assert typed("jjk\x1b[5~").view.selected == "root"
+
+
+def test_nothing_is_killed_without_a_yes() -> None:
+    asked = typed("jK")
+    assert (asked.order, asked.view.mode) == (None, "question")
+    assert "kill pleg? y: yes" in shown(asked.view)[-1]
+    for other in ("n", "q", "\r", "\x1b", "K"):
+        pressed = typed("jK" + other)
+        assert (pressed.order, pressed.quit, pressed.view.mode) == (None, False, "table")
+        assert typed("y", pressed.view).order is None
+    yes = typed("jKy")
+    assert yes.order == Inject(name="pleg", fault="crash")
+    assert yes.view.mode == "table"
+
+
+def test_the_question_is_about_the_row_that_was_selected_then() -> None:
+    asked = typed("jK").view
+    assert press(asked, "y", NAMES[::-1]).order == Inject(name="pleg", fault="crash")
+
+
+@pytest.mark.parametrize("number", range(1, len(FAULTS) + 1))
+def test_each_fault_is_injected_after_a_question(number: int) -> None:
+    assert typed(f"i{number}").order is None
+    order = typed(f"i{number}y").order
+    assert order is not None
+    assert (order.name, order.fault) == ("root", FAULTS[number - 1])
+    assert typed(f"i{len(FAULTS) + 1}y").order is None
+
+
+def test_the_order_follows_the_keys() -> None:
+    by_cpu = typed("ss").view
+    assert by_cpu.sort == "cpu"
+    assert [row.actor.pid for row in rows(TREE, rate, by_cpu)] == [13, 12, 11, 10, 0]
+    assert [row.actor.pid for row in rows(TREE, rate, typed("ssr").view)] == [0, 10, 11, 12, 13]
+    assert "CPU%v" in shown(by_cpu)[1]
+    by_name = rows(TREE, rate, typed("s").view)
+    assert [row.label for row in by_name] == sorted(one.name for one in TREE.actors)
+    assert typed("sS").view.sort == "tree"
+
+
+def test_a_filter_leaves_whole_names() -> None:
+    filtering = typed("/work").view
+    assert [row.label for row in rows(TREE, rate, filtering)] == ["pod_workers", "pod_workers/worker/0"]
+    assert shown(filtering)[-1] == "show names with: work_"
+    assert typed("/workq\x7f\r").view.filter == "work", "q is a letter there"
+    assert typed("/work\r\x1b").view.filter == ""
+    assert len(rows(TREE, rate, typed("/zzz\r").view)) == 0
+    assert press(View(), "K", []).view.mode == "table"
+
+
+def test_q_ends_it_and_help_lists_the_keys() -> None:
+    assert typed("q").quit
+    assert any("kill the actor" in line for line in shown(typed("h").view))
+    assert not typed("hx").quit
+
+
+def test_narrow_terminals_keep_what_matters_most() -> None:
+    assert shown(View())[1].split() == [
+        "NAME", "PID", "STATE", "CPU%", "MSG/S", "MEMORY", "MAILBOX", "OUT", "UPTIME", "RESTARTS", "IN", "HAND",
+    ]  # fmt: skip
+    assert shown(View(), width=40)[1].split() == ["NAME", "STATE", "CPU%", "MEMORY"]
+
+
+def test_what_is_wrong_is_marked() -> None:
+    lines, _ = frame(TREE, rows(TREE, rate, View(selected="root")), View(selected="root"), 120, 30)
+    styles = [{style for style, _ in line} for line in lines]
+    assert "chosen" in styles[2]
+    assert "warning" in styles[3], "restarted a moment ago"
+    assert "bad" in styles[6], "down"
+
+
+VIEWS = st.builds(
+    View,
+    mode=st.sampled_from(["table", "filter", "faults", "help"]),
+    sort=st.sampled_from(["tree", "name", "cpu", "uptime"]),
+    reverse=st.booleans(),
+    filter=st.sampled_from(["", "pod", "zzz"]),
+    selected=st.sampled_from(["", *NAMES, "gone"]),
+    offset=st.integers(0, 50),
+    said=st.sampled_from(["", "done"]),
+)
+
+
+@given(VIEWS, st.integers(1, 200), st.integers(1, 60))
+def test_a_frame_fits_every_terminal(view: View, width: int, height: int) -> None:
+    found = rows(TREE, rate, view)
+    lines, after = frame(TREE, found, view, width, height)
+    assert 1 <= len(lines) <= height
+    assert all(sum(len(text) for _, text in line) <= width for line in lines)
+    if found and height > 12:
+        name = found[selected(after, [row.actor.name for row in found])].actor.name
+        assert any(style == "chosen" and text for line in lines for style, text in line), name
+
+
+@given(st.integers(0, 60), st.integers(1, 50), st.integers(0, 60), st.integers(1, 30))
+def test_scrolling_keeps_the_selected_row_in_sight(offset: int, count: int, place: int, space: int) -> None:
+    names = [f"a{number}" for number in range(count)]
+    view = scrolled(View(offset=offset, selected=f"a{place}"), names, space)
+    assert 0 <= view.offset <= selected(view, names) < view.offset + space
