@@ -71,6 +71,12 @@ test-quick: venv  ## the tests that start no process of the agent; TEST_FLAGS= c
 .PHONY: try-deps
 try-deps:
 	@$(MAKE) deps TESTING=1 || echo "going on without: the tests with real containers cannot run" >&2
+	$(MAKE) browser || echo "going on without: the tests with a browser cannot run" >&2
+
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || {
+	  $(APT_INSTALL) chromium fonts-dejavu-core >/dev/null 2>&1 || { apt-get update -qq && $(APT_INSTALL) chromium fonts-dejavu-core >/dev/null; }; }
 
 .PHONY: check
 check: venv  ## format, lint, types, layers, shape: in seconds

@@ -10,6 +10,7 @@ import os
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -19,9 +20,15 @@ if TYPE_CHECKING:
     from supervision.protocol import Tree
     from supervision.spec import ChildSpec
 
-_INSPECTION = ("pods", "describe", "events")
-"""Commands of `actors.agent.inspection`."""
-_ALONE = ("-h", "--help", "--version")
+_COMMANDS = {
+    "actors.agent.doctor.command": ("doctor",),
+    "actors.agent.observe.command": ("observe",),
+    "actors.agent.inspection.commands": ("pods", "describe", "events"),
+    "actors.agent.reset.command": ("reset",),
+}
+"""Modules with a function `register`, and the commands that it adds. Only that of the given command is imported."""
+_HELP = ("-h", "--help")
+_ALONE = (*_HELP, "--version")
 """Options that need no command."""
 _TEXTS = frozenset({"-h", "--help", "--version", "--version=true", "--version=raw"})
 """With one of these the start may print a text and end."""
@@ -141,38 +148,30 @@ def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpars
         from actors.agent.pod_logs import extend
 
         extend(subcommands.choices["logs"], settings)
-    if not words or words[0] in ("doctor", "-h", "--help"):
-        from actors.agent.doctor.command import register as register_doctor
-
-        register_doctor(subcommands, settings)
-    if not words or words[0] in (*_INSPECTION, "-h", "--help"):
-        from actors.agent.inspection.commands import register as register_inspection
-
-        register_inspection(subcommands, settings)
-    if not words or words[0] in ("manifest", "-h", "--help"):
+    for module, names in _COMMANDS.items():
+        if not words or words[0] in (*names, *_HELP):
+            import_module(module).register(subcommands, settings)
+    if not words or words[0] in ("manifest", *_HELP):
         from actors.agent.manifest_check import register as register_manifest
 
         register_manifest(subcommands)
-    if not words or words[0] in ("demo", "-h", "--help"):
+    if not words or words[0] in ("demo", *_HELP):
         from actors.agent.demo.command import register as register_demo
 
         demo = register_demo(subcommands)
         demo.set_defaults(execute=demo.get_default("run"))
-    if not words or words[0] in ("reset", "-h", "--help"):
-        from actors.agent.reset.command import register as register_reset
-
-        register_reset(subcommands, settings)
-    if not words or words[0] in ("completion", "-h", "--help"):
+    if not words or words[0] in ("completion", *_HELP):
         from actors.agent.completion import WITH_FLAGS
         from actors.agent.completion import register as register_completion
 
         register_completion(subcommands, lambda: _parser([], WITH_FLAGS)[0])
-    if not words or words[0] in ("man", "-h", "--help"):
+    if not words or words[0] in ("man", *_HELP):
         from actors.agent.manual import WITH_FLAGS as WITH_FLAGS_SHOWN
         from actors.agent.manual import register as register_manual
 
         register_manual(subcommands, lambda: _parser([], WITH_FLAGS_SHOWN)[0])
-    return parser, [*subcommands.choices, *_INSPECTION, "doctor", "manifest", "demo", "reset", "completion", "man"]
+    more = (name for names in _COMMANDS.values() for name in names)
+    return parser, [*subcommands.choices, *more, "manifest", "demo", "completion", "man"]
 
 
 def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collection[str]) -> None:

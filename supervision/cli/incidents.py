@@ -15,7 +15,7 @@ _MOST = 100
 
 def run(context: Context) -> int:
     arguments = context.arguments
-    path = _file(context)
+    path = Path(context.arguments.file) if context.arguments.file else incident_file(context)
     try:
         reading = read(path)
     except OSError as error:
@@ -29,10 +29,8 @@ def run(context: Context) -> int:
     return OK
 
 
-def _file(context: Context) -> Path:
+def incident_file(context: Context) -> Path:
     """The path that the running agent reports, else the default path."""
-    if context.arguments.file:
-        return Path(context.arguments.file)
     try:
         reported = context.tree().incident_file
     except CommandError:

@@ -18,6 +18,14 @@ def run(context: Context) -> int:
         rate=arguments.rate,
         status=arguments.status,
     )
+    order, text = inject(context, order)
+    context.show(order, text)
+    return OK
+
+
+def inject(context: Context, order: Inject) -> tuple[Inject, str]:
+    """Give the order; `order.name` may be the end of a name. Returns it with the full name, and what was done as text.
+    Raises CommandError."""
     if wrong := check(order):
         raise CommandError(USAGE, wrong)
     order = msgspec.structs.replace(order, name=context.full_name(order.name, context.tree()))
@@ -26,5 +34,4 @@ def run(context: Context) -> int:
         raise CommandError(REFUSED, done.error)
     rate = order.rate or DEFAULT_RATES.get(order.fault, 0.0)
     details = [f"rate {rate:g}"] * bool(rate) + [f"for {order.seconds:g} s"] * bool(order.seconds)
-    context.show(order, " ".join([f"{order.fault} injected into {order.name}", *details]))
-    return OK
+    return order, " ".join([f"{order.fault} injected into {order.name}", *details])

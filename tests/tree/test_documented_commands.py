@@ -37,7 +37,7 @@ POD = {
 FINDS_FAULTS = {"doctor", "status"}
 """Exit code 1 says that something is wrong, as it is: there is no runtime."""
 NEED_NO_AGENT = {"config", "manifest", "demo", "run-once", "man"}
-ENDLESS = {"top", "--follow", "-f", "demo"}
+ENDLESS = {"top", "observe", "--follow", "-f", "demo"}
 
 
 def commands(document: str) -> list[str]:

@@ -88,8 +88,8 @@ def _show_pods(context: Context, shown: dict[str, tuple[str, ...]], refused: lis
     if not shown:
         for problem in found.problems:
             _warn(problem)
-    now, workers = time.time(), _workers(tree)
-    rows = {pod["metadata"]["uid"]: pod_rows.row(pod, now, _worker(pod, workers)) for pod in chosen}
+    now, workers = time.time(), workers_of(tree)
+    rows = {pod["metadata"]["uid"]: pod_rows.row(pod, now, pod_worker(pod, workers)) for pod in chosen}
     columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == "wide" else 0)
     # the age changes by itself
     fresh = [row[:columns] for uid, row in rows.items() if _without_age(shown.get(uid, ())) != _without_age(row)]
@@ -129,7 +129,7 @@ def describe(context: Context) -> int:
     its = event_rows.of_object(
         seen.events if seen is not None else [], "Pod", metadata.get("namespace", ""), metadata["name"], uid
     )
-    description = pod_description.Description(pod, _worker(pod, _workers(tree)), report, its, problems)
+    description = pod_description.Description(pod, pod_worker(pod, workers_of(tree)), report, its, problems)
     _print(*pod_description.lines(description, time.time()))
     return OK
 
@@ -193,11 +193,13 @@ def _ask(context: Context, name: str, question: Message, reply: type[R], problem
         return None
 
 
-def _workers(tree: Tree) -> int:
+def workers_of(tree: Tree) -> int:
+    """How many shards the pods are spread over."""
     return sum(is_pod_worker(actor.name) for actor in tree.actors)
 
 
-def _worker(pod: dict[str, Any], workers: int) -> str:
+def pod_worker(pod: dict[str, Any], workers: int) -> str:
+    """The name of the shard that drives the pod; '' without any."""
     return worker_of(pod["metadata"].get("uid", ""), workers) if workers else ""
 
 

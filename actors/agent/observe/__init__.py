@@ -1,0 +1,8 @@
+"""`supervise observe`: the tree in a browser, served by the command itself on loopback; the agent serves none of it.
+
+command.py    options, the link that is printed, how it ends
+access.py     who may look: the one-time token, the session, the Host and Origin of a request (pure)
+facts.py      what the agent is asked, and the shape that the page gets
+server.py     the HTTP server
+page/         what the browser gets: one document, one style sheet, a few scripts; nothing is loaded from elsewhere
+"""

@@ -1,0 +1,89 @@
+"""What the page shows: the agent is asked as by every other command, and its record of incidents is read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from actors.agent.inspection import event_rows, pod_rows
+from actors.agent.inspection.commands import node_pods, pod_worker, workers_of
+from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
+from supervision.cli.command import Context
+from supervision.cli.health import Reason, decide
+from supervision.cli.incidents import incident_file
+from supervision.cli.status import stopped_by_signal
+from supervision.cli.top import Sample, rates
+from supervision.faults import EXPLAINED
+from supervision.incidents import Incident, read
+from supervision.protocol import Tree
+
+MOST_INCIDENTS: Final = 200
+MOST_EVENTS: Final = 200
+Others = Callable[[Context, Tree], Iterable[Reason]]
+
+
+class Facts:
+    """Asks one agent. Everything blocks, and raises CommandError when the answer does not come."""
+
+    def __init__(self, context: Context, others: Others, *, read_only: bool) -> None:
+        """`others`: what `supervise status` knows beyond the tree. `read_only`: the page offers no faults."""
+        self._context, self._others, self._read_only = context, others, read_only
+        self._last: Sample | None = None
+
+    def tree(self) -> dict[str, Any]:
+        """The tree, and what each process used since the last call (nothing for the first)."""
+        now = Sample(self._context.tree(), time.monotonic())
+        last, self._last = self._last or now, now
+        measured = {actor.name: rates(last, now, actor) for actor in now.tree.actors}
+        return {
+            "tree": now.tree,
+            "rates": {name: {"cpu": cpu, "messages": messages} for name, (cpu, messages) in measured.items()},
+            "faults": {} if self._read_only else EXPLAINED,
+        }
+
+    def health(self) -> dict[str, Any]:
+        """What `supervise status` says."""
+        tree = self._context.tree()
+        health = decide(tree, stopped_by_signal(tree.actors), self._others(self._context, tree))
+        return {"state": health.state, "reasons": [str(reason) for reason in health.reasons]}
+
+    def incidents(self) -> list[dict[str, Any]]:
+        """The newest of the record, newest last. Raises OSError."""
+        path = incident_file(self._context)
+        try:
+            found = read(path).incidents
+        except FileNotFoundError:
+            return []
+        return [_incident(each) for each in found[-MOST_INCIDENTS:]]
+
+    def pods(self) -> dict[str, Any]:
+        """A row for each pod, what was refused, and who did not answer."""
+        tree = self._context.tree()
+        found, workers, now = node_pods(self._context, tree), workers_of(tree), time.time()
+        return {
+            "header": (*pod_rows.HEADER, *pod_rows.WIDE),
+            "rows": sorted(pod_rows.row(pod, now, pod_worker(pod, workers)) for pod in found.pods),
+            "refused": found.refused,
+            "problems": found.problems,
+        }
+
+    def events(self) -> dict[str, Any]:
+        """A row for each recent event, newest last."""
+        found = self._context.ask(GetRecentEvents(), RecentEvents, name=EVENT_CLIENT).events[-MOST_EVENTS:]
+        now = time.time()
+        return {"header": event_rows.HEADER, "rows": [event_rows.row(event, now) for event in found]}
+
+
+def _incident(one: Incident) -> dict[str, Any]:
+    return {
+        "time": one.time,
+        "actor": one.actor,
+        "incarnation": one.incarnation,
+        "cause": one.cause,
+        "summary": one.summary,
+        "message": one.message,
+        "detail": one.detail,
+        "uptime": one.uptime_seconds,
+        "restart": one.restart_seconds,
+    }

@@ -1,0 +1,156 @@
+"""The HTTP server of `supervise observe`. The agent is asked in a thread, as it may hang."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import tornado.web
+
+from supervision.cli.command import CommandError
+from supervision.errors import UNREADABLE
+from supervision.protocol import Inject
+
+from .access import Access, host_allowed, origin_allowed
+from .facts import Facts
+
+PAGE: Final = Path(__file__).parent / "page"
+_FILES: Final = {
+    "": ("index.html", "text/html"),
+    "observe.css": ("observe.css", "text/css"),
+    **{name: (name, "text/javascript") for name in ("observe.js", "elements.js", "charts.js", "views.js")},
+}
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+MAX_BODY: Final = 4096
+Order = Callable[[Inject], str]
+"""Injects a fault; returns what happened. Raises CommandError."""
+
+
+class _Handler(tornado.web.RequestHandler):
+    """What all have in common: who may ask, and how an error looks."""
+
+    def initialize(self, access: Access, cookie: str, **more: Any) -> None:
+        self.access, self.cookie = access, cookie
+
+    def set_default_headers(self) -> None:
+        self.clear_header("Server")
+        for name, value in _HEADERS.items():
+            self.set_header(name, value)
+
+    def prepare(self) -> None:
+        if not host_allowed(self.request.host):
+            raise tornado.web.HTTPError(421, reason="Not A Name Of Loopback")
+        if not self.access.admits(self.get_cookie(self.cookie, "") or ""):
+            raise tornado.web.HTTPError(403, reason="Open The Link That supervise observe Has Printed")
+
+    def write_error(self, status_code: int, **more: Any) -> None:
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(f"{status_code}: {self._reason}\n")
+
+
+class _Page(_Handler):
+    """The page and its files; the link with the token opens the session."""
+
+    def prepare(self) -> None:
+        token = self.get_query_argument("token", "")
+        if host_allowed(self.request.host) and self.request.path == "/" and (session := self.access.open(token)):
+            self.set_cookie(self.cookie, session, httponly=True, samesite="Strict", path="/")
+            self.redirect("/")
+            return
+        super().prepare()
+
+    def get(self, name: str) -> None:
+        if self._finished:
+            return
+        if name not in _FILES:
+            raise tornado.web.HTTPError(404)
+        file, kind = _FILES[name]
+        self.set_header("Content-Type", f"{kind}; charset=utf-8")
+        self.finish((PAGE / file).read_bytes())
+
+
+class _Data(_Handler):
+    """One question, as JSON: `{"error": text}` with 503 when the agent does not answer."""
+
+    def initialize(self, access: Access, cookie: str, **more: Any) -> None:
+        super().initialize(access, cookie)
+        self.question: Callable[[], Any] = more["question"]
+
+    async def get(self) -> None:
+        await self.answer(self.question)
+
+    async def answer(self, question: Callable[[], Any]) -> None:
+        """Send what `question` returns."""
+        self.set_header("Content-Type", "application/json")
+        try:
+            found = await asyncio.to_thread(question)
+        except (CommandError, OSError) as error:
+            self.set_status(503)
+            found = {"error": str(error)}
+        self.finish(json.dumps(msgspec.to_builtins(found)))
+
+
+class _Faults(_Data):
+    """The order to inject a fault."""
+
+    def initialize(self, access: Access, cookie: str, **more: Any) -> None:
+        super().initialize(access, cookie, question=dict)
+        self.order: Order | None = more["order"]
+
+    async def get(self) -> None:
+        raise tornado.web.HTTPError(405)
+
+    async def post(self) -> None:
+        if not origin_allowed(self.request.headers.get("Origin", ""), self.request.host):
+            raise tornado.web.HTTPError(403, reason="Not An Order Of This Page")
+        order = self.order
+        if order is None:
+            raise tornado.web.HTTPError(403, reason="This Page Is Read-Only")
+        try:
+            fault = msgspec.json.decode(self.request.body, type=Inject)
+        except UNREADABLE as error:
+            self.set_status(400)
+            self.finish({"error": str(error)})
+            return
+        await self.answer(lambda: {"done": order(fault)})
+
+
+def application(access: Access, cookie: str, facts: Facts, order: Order | None) -> tornado.web.Application:
+    """All paths. `cookie`: its name, which differs for two servers on one machine; `order`: None for read-only."""
+    common = {"access": access, "cookie": cookie}
+    questions = {
+        "tree": facts.tree,
+        "health": facts.health,
+        "incidents": facts.incidents,
+        "pods": facts.pods,
+        "events": facts.events,
+    }
+    return tornado.web.Application(
+        [
+            *((f"/data/{name}", _Data, {**common, "question": question}) for name, question in questions.items()),
+            ("/inject", _Faults, {**common, "order": order}),
+            ("/([a-z.]*)", _Page, common),
+        ],
+        log_function=_no_log,
+        default_handler_class=_NotFound,
+        default_handler_args=common,
+    )
+
+
+class _NotFound(_Handler):
+    def get(self) -> None:
+        raise tornado.web.HTTPError(404)
+
+
+def _no_log(handler: Any) -> None:
+    """Requests are not logged: the one that opens the session has the token in it."""

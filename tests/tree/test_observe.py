@@ -1,0 +1,124 @@
+"""`supervise observe` with a whole agent and a real browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent_command import HARMLESS, START, AgentCommand
+from tests.support.browser import PROGRAM, Page, page
+from tests.support.tcp_ports import free_port
+
+pytestmark = pytest.mark.tree
+needs_browser = pytest.mark.skipif(not PROGRAM, reason="there is no Chromium here")
+COMMAND = [sys.executable, "-m", "actors.agent.command", "observe"]
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: "web", namespace: shop}
+spec: {containers: [{name: main, image: nginx}]}
+"""
+
+
+@pytest.fixture(scope="module")
+def root_dir() -> Iterator[Path]:
+    """That of an agent without a runtime, with one pod that waits and one manifest that is refused."""
+    with tempfile.TemporaryDirectory(prefix="observed-") as directory:
+        root, pods = Path(directory) / "root", Path(directory) / "pods"
+        pods.mkdir()
+        (pods / "web.yaml").write_text(POD)
+        (pods / "bad.yaml").write_text(POD.replace("image", "imag"))
+        flags = [
+            f"--root-dir={root}", f"--pod-manifest-path={pods}", f"--port={free_port()}", "--healthz-port=0",
+            "--hostname-override=n1", f"--container-runtime-endpoint=unix://{directory}/none.sock",
+        ]  # fmt: skip
+        with AgentCommand([*START, *HARMLESS, *flags], root) as agent:
+            agent.wait_ready()
+            yield root
+
+
+@contextmanager
+def observing(root_dir: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The link that it prints, and its process."""
+    command = [*COMMAND, f"--root-dir={root_dir}", "-o", "json", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        yield json.loads("".join(lines))["url"], process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@needs_browser
+def test_the_page_shows_the_tree_the_pods_and_a_fault_that_it_has_injected(root_dir: Path, tmp_path: Path) -> None:
+    async def look(shown: Page, url: str) -> None:
+        await shown.open(url)
+        await shown.until("document.querySelector(\"tr[data-actor='pleg']\") !== null")
+        names = await shown.value("[...document.querySelectorAll('tr[data-actor]')].map(row => row.dataset.actor)")
+        assert {"root", "pleg", "http_servers/node_server", "pod_workers/worker/0"} <= set(names)
+        await shown.click("tr[data-actor='pleg']")
+        await shown.click("#actor button[data-fault='crash']")
+        await shown.until("document.querySelector('.notice').textContent === 'crash injected into pleg'")
+        assert len(shown.dialogs) == 1
+        assert shown.dialogs[0].startswith("Inject crash into pleg?")
+        await shown.until("document.querySelector('#actor details') !== null")
+        await shown.click("button[data-tab='incidents']")
+        await shown.until("document.querySelector('svg .fault') !== null")
+        assert "pleg#1" in await shown.value("document.querySelector('#view details').textContent")
+        await shown.click("button[data-tab='pods']")
+        await shown.until("document.querySelector('#view').textContent.includes('web-n1')")
+        assert "refused: " in await shown.value("document.querySelector('#view').textContent")
+        for dark in (False, True):
+            assert (await shown.screenshot(dark=dark)).startswith(b"\x89PNG")
+        grounds = await shown.value("getComputedStyle(document.body).backgroundColor")
+        assert grounds == "rgb(20, 23, 28)"
+        assert shown.errors == []
+
+    async def run() -> None:
+        with observing(root_dir) as (url, _):
+            async with page(tmp_path) as shown:
+                await look(shown, url)
+
+    asyncio.run(run())
+
+
+@needs_browser
+def test_a_read_only_page_offers_no_fault_and_a_dead_command_is_said(root_dir: Path, tmp_path: Path) -> None:
+    async def run() -> None:
+        with observing(root_dir, "--read-only") as (url, process):
+            async with page(tmp_path) as shown:
+                await shown.open(url)
+                await shown.click("tr[data-actor='pleg']")
+                await shown.until("document.querySelector('#actor') !== null")
+                assert await shown.value("document.querySelectorAll('button[data-fault]').length") == 0
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(20) == 0
+                await shown.until("document.querySelector('#reasons').textContent.includes('has ended')")
+
+    asyncio.run(run())
+
+
+def test_without_an_agent_it_says_so(tmp_path: Path) -> None:
+    done = subprocess.run([*COMMAND, f"--root-dir={tmp_path}"], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "no agent is running" in done.stderr
+
+
+def test_a_port_that_is_taken_is_named(root_dir: Path) -> None:
+    with observing(root_dir) as (url, _):
+        port = url.split(":")[2].partition("/")[0]
+        command = [*COMMAND, f"--root-dir={root_dir}", "--port", port]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        assert done.returncode == 4
+        assert f"port {port} cannot be opened: Address already in use" in done.stderr
