@@ -48,6 +48,8 @@ from .periodic_tasks import PeriodicTasks
 from .pod_admission import PodAdmission
 from .pod_cgroups import PodCgroups
 from .pod_inventory import PodInventory
+from .pod_resizes import REMOVED, PodResizes
+from .preemption import Preemption
 from .qos_tiers import QosTiers
 from .shutdown_admission import ShutdownAdmission
 from .startup_hold import StartupHold
@@ -92,6 +94,8 @@ class ContainerManager(Actor):
         self._evictions = EvictionAdmission(self, standalone=agent.standalone)
         self._shutdown = ShutdownAdmission(self, agent)
         self._hardware = PodHardware()
+        preemption = Preemption(self, self._ledger, self._evictions)
+        resizes = PodResizes(self, agent, self._totals, self._ledger, preemption)
         self._admission = PodAdmission(
             self,
             config,
@@ -106,8 +110,10 @@ class ContainerManager(Actor):
             self._evictions,
             self._shutdown,
             self._hardware,
+            resizes,
         )
         self.start_task(self._setup.run(), "setup")
+        resizes.begin()
         self._evictions.begin()
         self._shutdown.begin()
         PeriodicTasks(self, config, complaints, self._host, self._runner).begin()
@@ -151,7 +157,7 @@ class ContainerManager(Actor):
     @on(KnownPods)
     async def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         for uid in self._inventory.update(message.worker, message.workers, message.uids):
-            self._admission.withdraw(uid)
+            self._admission.withdraw(uid, REMOVED)
         await self._setup.done()
         self._hold.update()
         if cast(Agent, self.context).config.cgroupsPerQOS:

@@ -34,9 +34,11 @@ class AdmitPod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=T
 
 
 class CountRunningPod(Message, frozen=True):
-    """From a worker: this pod was admitted and has running containers, so it is counted without any check.
+    """From a worker: this pod was admitted and has running containers, so it is counted without any check. A resize of
+    it that waits for room is forgotten.
 
-    Sent when a new container manager says Hello, before KnownPods, and when the containers of a pod are resized.
+    Sent when a new container manager says Hello, before KnownPods, when the containers of a pod are resized, and when a
+    resize is taken back.
     """
 
     uid: str
@@ -87,16 +89,21 @@ class PodRejected(Message, frozen=True):
     uid: str
     reason: str
     message: str
+    detail: str = ""
+    """Of a resize: the label of kubelet_pod_infeasible_resizes_total."""
 
 
 class ResizePod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=True):
     """From a worker: may this pod, which is in the ledger, have the resources of `pod` instead of those of `before`?
     Answered with PodAdmitted, and then its cgroup has the larger of both limits until CountRunningPod tells that
-    containers have followed; or with PodRejected, whose reason is Deferred or Infeasible. Idempotent."""
+    containers have followed; or with PodRejected, whose reason is Deferred or Infeasible. A deferred one is kept until
+    there is room: then ResizeMayFit follows. Idempotent."""
 
     uid: str
     pod: bytes
     before: bytes
+    since: float = 0.0
+    """When it was first deferred, seconds since 1970; 0.0: not yet."""
 
 
 class StopCounting(Message, frozen=True):

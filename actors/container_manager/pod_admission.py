@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from actors.shared.admission.checks import first_refusal, refusal
 from actors.shared.admission.request import Candidate, Demand, NodeState, Refusal, demand_of
-from actors.shared.admission.resources import resize_refusal
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.codec import ObjectError, decode_pod
@@ -29,8 +28,10 @@ from .orphaned_cgroups import OrphanedCgroups
 from .pending_admissions import PendingAdmission, PendingAdmissions
 from .pod_cgroups import PodCgroups
 from .pod_limits import Rules, larger, pod_limits, rules_of
-from .preemption import Preemption, StillEnding
+from .pod_resizes import TERMINATED, UPDATED, PodResizes
+from .preemption import StillEnding
 from .qos_tiers import QosTiers
+from .resize_queue import WaitingResize
 from .shutdown_admission import ShutdownAdmission
 from .startup_hold import StartupHold
 from .systemd_slices import SliceError
@@ -64,12 +65,13 @@ class PodAdmission:
         evictions: EvictionAdmission,
         shutdown: ShutdownAdmission,
         hardware: PodHardware,
+        resizes: PodResizes,
     ) -> None:
         self._actor, self._config, self._totals, self._ledger = actor, config, totals, ledger
         self._cgroups, self._setup, self._tiers, self._hold = cgroups, setup, tiers, hold
         self._removal, self._orphans, self._evictions, self._shutdown = removal, orphans, evictions, shutdown
         self._pending = PendingAdmissions()
-        self._preemption = Preemption(actor, ledger, evictions)
+        self._resizes = resizes
         self._hardware = hardware
 
     @property
@@ -90,7 +92,9 @@ class PodAdmission:
                 return
             await self._setup.renew()
             if not admission.withdrawn:
+                self._resizes.forget(message.uid)
                 await self._enter(candidate.demand, limits, admission, running=True)
+                self._resizes.room_is_free(UPDATED)
 
     def _read(self, uid: str, data: bytes) -> tuple[Candidate, Limits]:
         """Raises ObjectError, QuantityError."""
@@ -170,9 +174,11 @@ class PodAdmission:
         """Raises StillEnding: the pod waits for room that others are about to leave, or nobody waits for it any
         more."""
         if new and candidate.demand.critical:
-            return await self._preemption.make_room(candidate, lambda: self._node(message), lambda: admission.withdrawn)
+            return await self._resizes.preemption.make_room(
+                candidate, lambda: self._node(message), lambda: admission.withdrawn
+            )
         node = self._node(message)
-        refused = refusal(candidate, self._preemption.afterwards(node, message.uid), admitted=not new)
+        refused = refusal(candidate, self._resizes.preemption.afterwards(node, message.uid), admitted=not new)
         if refused is None and refusal(candidate, node, admitted=not new) is not None:
             raise StillEnding
         return refused
@@ -198,14 +204,14 @@ class PodAdmission:
             return PodRejected(uid, "Infeasible", f"the pod cannot be read: {error}")
         with self._pending.begin(uid) as admission:
             await self._setup.done()
+            asked = WaitingResize(demand_of(uid, before), demand, message.since)
+            refused = self._resizes.infeasible(pod, before)
+            if refused is None and not admission.withdrawn:
+                refused = await self._resizes.decide(asked)
             if admission.withdrawn:
                 return AdmissionFailed(uid, WITHDRAWN)
-            node = NodeState(allocatable=self._totals.allocatable, usage=self._ledger.usage())
-            own = self._ledger.get(uid)
-            for state in (node, self._preemption.afterwards(node, uid)):
-                refused = resize_refusal(own or demand, demand, state)
-                if refused is not None:
-                    return PodRejected(uid, refused.reason, refused.message)
+            if refused is not None:
+                return PodRejected(uid, refused.reason, refused.message, refused.detail)
             return await self._enter(demand, limits, admission, running=True)
 
     async def _enter(
@@ -232,13 +238,15 @@ class PodAdmission:
             return AdmissionFailed(uid, WITHDRAWN)
         return PodAdmitted(uid, path)
 
-    def withdraw(self, uid: str) -> None:
-        """Stop counting the pod; its pending admissions fail."""
+    def withdraw(self, uid: str, why: str = TERMINATED) -> None:
+        """Stop counting the pod; its pending admissions fail. `why`: a label for the resizes that get its room."""
         self._pending.withdraw(uid)
-        self._preemption.forget(uid)
+        self._resizes.preemption.forget(uid)
+        self._resizes.forget(uid)
         self._hardware.release(uid)
         if self._ledger.drop(uid):
             self._tiers.update()
+            self._resizes.room_is_free(why)
 
     async def release(self, uid: str) -> str:
         """Withdraw the pod and remove its cgroup. Returns what is left and removed later; '' for nothing."""

@@ -44,6 +44,7 @@ from .messages import (
     PodRuntimeChanged,
     ProbeVerdict,
     RemoveDeadContainers,
+    ResizeMayFit,
     RuntimeHealth,
     RuntimePods,
     VolumesMayWork,
@@ -145,6 +146,8 @@ class Shard(Actor):
         for uid, worker in self.pods.items():
             if worker.state.held.counted:
                 self.tell(CONTAINER_MANAGER, CountRunningPod(uid, worker.state.wanted.data), deadline=30.0)
+        for worker in self.pods.values():
+            worker.retry_resize(told=False)
 
     # -- desired pods ---------------------------------------------------------------------------------------------
     @on(DesiredPods)
@@ -259,6 +262,11 @@ class Shard(Actor):
     @on(RemoveDeadContainers)
     async def on_remove_dead(self, message: RemoveDeadContainers, sender: Address) -> DeadContainersRemoved:
         return DeadContainersRemoved(await ended_pods.remove_containers(self.services, list(self.pods.values())))
+
+    @on(ResizeMayFit)
+    def on_resize_may_fit(self, message: ResizeMayFit, sender: Address) -> None:
+        if message.uid in self.pods:
+            self.pods[message.uid].retry_resize(told=True)
 
     @on(VolumesMayWork)
     def on_volumes(self, message: VolumesMayWork, sender: Address) -> None:

@@ -131,6 +131,13 @@ class DeadContainersRemoved(Message, frozen=True):
     removed: int
 
 
+class ResizeMayFit(Message, frozen=True):
+    """From container_manager: there is room for the deferred resize of this pod, and it is kept: ask again now."""
+
+    uid: str
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
 class VolumesMayWork(Message, frozen=True):
     """From volume_manager: something that the pod's volumes waited for is available; ask again now."""
 

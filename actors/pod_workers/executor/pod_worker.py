@@ -20,6 +20,8 @@ from actors.pod_workers.phases.life import SPANS, next_step
 from actors.pod_workers.phases.step import Step
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.orders import PodWanted, RuntimeChanged
+from actors.pod_workers.pod.resize_plan import changes
+from actors.pod_workers.pod.resizes import ResizeRetried
 from actors.pod_workers.pod.results import Interrupted, RoundSucceeded, TryFailed, Woken
 from actors.pod_workers.pod.state import PodState, View, Wanted
 from actors.pod_workers.pod.table import Phase
@@ -113,6 +115,26 @@ class PodWorker:
         self.tell(PodWanted(pod, data, kept))
         if self.state is not before:
             renew_volumes(self._run)
+            self._count_changes(before.resizing.desired or before.wanted.pod, pod)
+        if before.resizing.deferred_at and self.state.resizing.desired is None:
+            self._count_allocated()
+
+    def _count_changes(self, before: Pod | None, after: Pod) -> None:
+        if before is not None and self.state.phase is Phase.RUNNING:
+            for change in changes(before, after):
+                self._services.starter.metrics.resize_requested(*change)
+
+    def retry_resize(self, *, told: bool) -> None:
+        """Ask for a pending resize again. `told`: the container manager keeps room for it."""
+        self.tell(ResizeRetried())
+        if told and self.state.resizing.desired is None:
+            self._count_allocated()
+
+    def _count_allocated(self) -> None:
+        """Nothing is wanted beyond it. A resize that is carried out ends with the same."""
+        state = self.state
+        if state.phase is Phase.RUNNING and state.held.counted and not state.resizing.in_progress:
+            resizing.count_allocated(self._run)
 
     def see(self, runtime: PodRuntime) -> None:
         """Handle a report of the PLEG."""

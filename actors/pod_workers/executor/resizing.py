@@ -23,7 +23,6 @@ from actors.pod_workers.pod.resizes import (
     ResizeFailed,
     ResizePending,
 )
-from actors.pod_workers.pod.results import Postponed
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import Container as Ran
 from actors.shared.kube.codec import encode
@@ -38,8 +37,6 @@ from .volumes import renew_volumes
 
 ASK_SECONDS = 10.0
 SWAPPED = "In-place resize of containers with swap is not supported."
-DEFERRED_SECONDS = 5.0
-"""The pause before a deferred resize is tried again."""
 
 
 class _NoRoom(Exception):
@@ -60,9 +57,9 @@ async def allocate(run: Execution, effect: AllocateResize) -> None:
 async def _allocate(run: Execution, desired: Pod) -> None:
     """Raises AskError, OSError."""
     data, state = encode(desired), run.state
-    answer: Message = PodRejected(state.uid, "Infeasible", SWAPPED)
+    answer: Message = PodRejected(state.uid, "Infeasible", SWAPPED, "swap_limitation")
     if not swaps(run.pod, desired, run.services.starter.parts.may_swap):
-        question = ResizePod(state.uid, data, state.wanted.data)
+        question = ResizePod(state.uid, data, state.wanted.data, state.resizing.deferred_at)
         answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ASK_SECONDS))
     if run.state.resizing.desired is not desired:
         return  # the desired resources changed meanwhile
@@ -71,10 +68,8 @@ async def _allocate(run: Execution, desired: Pod) -> None:
             text = f"Pod resize {answer.reason}: {summary(desired, answer.message)}"
             run.announce("Warning", f"Resize{answer.reason}", text)
             if answer.reason == "Infeasible":
-                run.services.starter.metrics.resize_infeasible(swap=answer.message == SWAPPED)
-        run.report(ResizePending(answer.reason, answer.message))
-        if answer.reason == "Deferred":
-            run.report(Postponed(run.services.clock() + DEFERRED_SECONDS))
+                run.services.starter.metrics.resize_infeasible(answer.detail)
+        run.report(ResizePending(answer.reason, answer.message, run.services.clock()))
         return
     if not isinstance(answer, PodAdmitted):
         raise AskError(f"container_manager answered {type(answer).__name__}")
@@ -83,6 +78,12 @@ async def _allocate(run: Execution, desired: Pod) -> None:
     renew_volumes(run)
     run.announce("Normal", "ResizeStarted", f"Pod resize started: {summary(desired)}")
     run.publish()
+
+
+def count_allocated(run: Execution) -> None:
+    """Have the container manager count what the pod has, and forget what else it asked for."""
+    order = CountRunningPod(run.state.uid, run.state.wanted.data)
+    run.services.actor.tell(CONTAINER_MANAGER, order, deadline=30.0)
 
 
 def keep_allocation(run: Execution) -> None:
@@ -113,9 +114,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         run.report(ResizeFailed(str(error), run.services.clock()))
         run.services.starter.metrics.resized(time.monotonic() - began, success=False)
         return
-    # the pod's cgroup, which had the larger of both limits until now
-    order = CountRunningPod(run.state.uid, run.state.wanted.data)
-    run.services.actor.tell(CONTAINER_MANAGER, order, deadline=30.0)
+    count_allocated(run)  # its cgroup had the larger of both limits until now
     runtime = run.state.runtime
     run.report(ResizeCompleted([ran.id for ran in runtime.containers] if runtime is not None else []))
     keep_allocation(run)

@@ -70,9 +70,17 @@ class ShardMetrics:
         label = "true" if success else "false"
         self._metrics.observe("kubelet_pod_resize_duration_milliseconds", 1000 * seconds, success=label)
 
-    def resize_infeasible(self, *, swap: bool) -> None:
-        """A resize was refused for good. `swap`: as the containers may swap."""
-        detail = "container_has_swap" if swap else "insufficient_node_allocatable"
+    def resize_requested(self, resource: str, requirement: str, operation: str) -> None:
+        """Somebody wants another amount of a resource for a container."""
+        self._metrics.count(
+            "kubelet_container_requested_resizes_total",
+            resource=resource,
+            requirement=requirement,
+            operation=operation,
+        )
+
+    def resize_infeasible(self, detail: str) -> None:
+        """A resize was refused for good. `detail`: the reference's name of the reason."""
         self._metrics.count("kubelet_pod_infeasible_resizes_total", reason_detail=detail)
 
     @contextmanager

@@ -55,7 +55,11 @@ def next_step(state: PodState, facts: Facts) -> Step:
     if runtime is None or pod is None or (state.view.stale and not state.done):
         return Step(state, (Look(),))
     if state.resizing.desired is not None and Part.ALLOCATION not in state.done:
-        return Step(state.did(Part.ALLOCATION), (AllocateResize(),))
+        state = state.did(Part.ALLOCATION)
+        if state.resizing.not_before <= facts.now:
+            return Step(state, (AllocateResize(),))
+    if state.resizing.deferred_at:
+        state = state.due_by(state.resizing.not_before)
     if Part.ACTUATION not in state.done:
         state = state.did(Part.ACTUATION)
         if state.resizing.in_progress or outdated(state):

@@ -16,7 +16,7 @@ from actors.shared.kube.restart_policy import RESTARTING_ALL
 
 from .event import PodEvent
 from .runtime import with_addresses
-from .state import Instance, PodState, Resizing, replace
+from .state import Instance, PodState, Resizing, replace, without_request
 from .table import Phase
 
 
@@ -55,9 +55,9 @@ def as_allocated(
         resizing = replace(resizing, allocated=kept.allocated, actuated=kept.actuated)
         resizing = replace(resizing, in_progress=kept.under_way, unsure=kept.under_way)
     if resizing.allocated is None or allocation.same(resizing.allocated, requested):
-        return replace(resizing, desired=None, pending=("", "")), pod, data
+        return without_request(resizing), pod, data
     given = allocation.with_resources(pod, resizing.allocated)
-    return replace(resizing, desired=pod), given, encode(given)
+    return replace(resizing, desired=pod, not_before=0.0), given, encode(given)
 
 
 class PodRemoved(PodEvent, frozen=True):

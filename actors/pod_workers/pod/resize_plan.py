@@ -9,8 +9,10 @@ from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import is_running
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_sidecar
+from actors.shared.kube.quantity import QuantityError, milli
 
 from .state import PodState
 
@@ -64,6 +66,32 @@ def resources_of(state: PodState, container: Container, ran: Ran) -> ResourceReq
 def transitional(state: PodState) -> dict[str, ResourceRequirements]:
     """By name: the current resources of the containers that differ from their allocated ones."""
     return {container.name: resources_of(state, container, ran) for container, ran, _ in outdated(state)}
+
+
+def changes(before: Pod, after: Pod) -> Iterator[tuple[str, str, str]]:
+    """(resource, requirement, operation) of each amount that differs: `cpu`, `limits`, `increase`."""
+    old, new, none = allocation.of(before), allocation.of(after), ResourceRequirements()
+    for one in (*after.spec.initContainers, *after.spec.containers):
+        first, second = old.get(one.name, none), new.get(one.name, none)
+        for requirement, had, has in (
+            ("requests", first.requests, second.requests),
+            ("limits", first.limits, second.limits),
+        ):
+            for resource in allocation.RESIZABLE:
+                operation = _operation(had.get(resource), has.get(resource))
+                if operation:
+                    yield resource, requirement, operation
+
+
+def _operation(before: Quantity | None, after: Quantity | None) -> str:
+    """add, remove, increase or decrease; empty if nothing changes, or an amount cannot be read."""
+    if before is None or after is None:
+        return "" if before is after else "add" if before is None else "remove"
+    try:
+        less, more = milli(before), milli(after)
+    except QuantityError:
+        return ""
+    return "" if less == more else "increase" if less < more else "decrease"
 
 
 def by_restart(container: Container, names: list[str]) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
+from typing import Final
 
 from actors.pod_workers.containers import allocation
 from actors.shared.kube.container import ResourceRequirements
@@ -10,7 +12,10 @@ from actors.shared.kube.pod import Pod
 
 from .event import PodEvent
 from .results import TryFailed
-from .state import PodState, replace
+from .state import PodState, replace, without_request
+
+DEFERRED_SECONDS: Final = 300.0
+"""When a deferred resize is asked for again if the container manager has not said so before."""
 
 
 class FirstAllocated(PodEvent, frozen=True):
@@ -23,13 +28,30 @@ class FirstAllocated(PodEvent, frozen=True):
 
 
 class ResizePending(PodEvent, frozen=True):
-    """The request does not fit now (Deferred) or at all (Infeasible)."""
+    """The request does not fit now (Deferred) or at all (Infeasible): the container manager says when to ask again."""
 
     reason: str
     message: str
+    now: float
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, resizing=replace(state.resizing, pending=(self.reason, self.message)))
+        deferred = self.reason == "Deferred"
+        resizing = replace(
+            state.resizing,
+            pending=(self.reason, self.message),
+            deferred_at=(state.resizing.deferred_at or self.now) if deferred else 0.0,
+            not_before=self.now + DEFERRED_SECONDS if deferred else math.inf,
+        )
+        return replace(state, resizing=resizing)
+
+
+class ResizeRetried(PodEvent, frozen=True):
+    """A pending request may fit now."""
+
+    def apply(self, state: PodState) -> PodState:
+        if state.resizing.desired is None:
+            return state
+        return replace(state, resizing=replace(state.resizing, not_before=0.0))
 
 
 class ResizeAllocated(PodEvent, frozen=True):
@@ -39,9 +61,7 @@ class ResizeAllocated(PodEvent, frozen=True):
     data: bytes
 
     def apply(self, state: PodState) -> PodState:
-        resizing = replace(
-            state.resizing, allocated=allocation.of(self.pod), desired=None, pending=("", ""), in_progress=True
-        )
+        resizing = replace(without_request(state.resizing), allocated=allocation.of(self.pod), in_progress=True)
         return replace(state, resizing=resizing, wanted=replace(state.wanted, pod=self.pod, data=self.data))
 
 
@@ -87,5 +107,5 @@ class ResizeCompleted(PodEvent, frozen=True):
 
     def apply(self, state: PodState) -> PodState:
         actuated = {key: one for key, one in state.resizing.actuated.items() if key in self.ids}
-        resizing = replace(state.resizing, actuated=actuated, in_progress=False, unsure=False, error="")
+        resizing = replace(state.resizing, actuated=actuated, in_progress=False, unsure=False, error="", not_before=0.0)
         return replace(state, resizing=resizing)

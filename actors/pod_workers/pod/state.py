@@ -135,6 +135,10 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True):
     """The actuated resources, by ids of resized containers."""
     pending: tuple[str, str] = ("", "")
     """Reason (Deferred, Infeasible) and message."""
+    deferred_at: float = 0.0
+    """When it was first deferred, seconds since 1970; 0.0: it is not."""
+    not_before: float = 0.0
+    """When the container manager is asked again by itself, seconds since 1970."""
     in_progress: bool = False
     unsure: bool = False
     """An earlier incarnation died during a resize: what the containers have is not known."""
@@ -145,6 +149,11 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True):
         if not (self.pending[0] or self.in_progress):
             return None
         return Resize(*self.pending, in_progress=self.in_progress, error=self.error)
+
+
+def without_request(resizing: Resizing) -> Resizing:
+    """The pod has what it asked for, or asks no more."""
+    return replace(resizing, desired=None, pending=("", ""), deferred_at=0.0, not_before=0.0)
 
 
 class Retry(msgspec.Struct, frozen=True):

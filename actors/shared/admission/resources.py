@@ -29,14 +29,15 @@ def shortages(demand: Demand, node: NodeState) -> dict[str, int]:
 
 def resize_refusal(before: Demand, after: Demand, node: NodeState) -> Refusal | None:
     """Why an admitted pod, which is part of the usage, cannot have new requests: Infeasible or Deferred."""
-    for name in ("cpu", "memory"):
-        requested, own = after.requests.get(name, 0), before.requests.get(name, 0)
-        capacity, used = node.allocatable.get(name, 0), node.usage.requests.get(name, 0) - own
-        if requested <= own:
-            continue
+    grown = [name for name in ("cpu", "memory") if after.requests.get(name, 0) > before.requests.get(name, 0)]
+    for name in reversed(grown):
+        requested, capacity = after.requests[name], node.allocatable.get(name, 0)
         if requested > capacity:
             text = f"Node didn't have enough capacity: {name}, requested: {requested}, capacity: {capacity}"
             return Refusal("Infeasible", text)
+    for name in grown:
+        requested, capacity = after.requests[name], node.allocatable.get(name, 0)
+        used = node.usage.requests.get(name, 0) - before.requests.get(name, 0)
         if requested > capacity - used:
             return Refusal("Deferred", _insufficient(name, requested, used, capacity))
     return None

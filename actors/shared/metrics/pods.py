@@ -66,6 +66,14 @@ _RESIZES: Final = (
     gauge("kubelet_pod_pending_resizes", "resizes that wait, deferred or refused for good", "reason"),
     gauge("kubelet_pod_in_progress_resizes", "resizes that are being carried out"),
     counter("kubelet_restarted_pods_total", "pods that came back with the same UID after their end", "static"),
+    counter(
+        "kubelet_container_requested_resizes_total",
+        "changes of requests and limits that were asked for",
+        "resource",
+        "requirement",
+        "operation",
+    ),
+    counter("kubelet_pod_deferred_accepted_resizes_total", "resizes that waited and got room", "retry_trigger"),
     counter("kubelet_pod_infeasible_resizes_total", "resizes that were refused for good", "reason_detail"),
     histogram("kubelet_pod_resize_duration_milliseconds", "time of a resize", "success", buckets=_RESIZE_MILLISECONDS),
 )

@@ -9,6 +9,7 @@ from actors.container_manager.messages import (
     ResizePod,
     StopCounting,
 )
+from actors.container_manager.pod_resizes import OPEN_SECONDS
 from actors.container_manager.preemption import KEEP_SECONDS, WAIT_SECONDS
 from actors.eviction_manager.messages import EVICTION_MANAGER, PreemptPods
 from tests.support.managed_host import CORES, admit, pod
@@ -154,6 +155,7 @@ async def test_a_resize_takes_no_room_that_is_made_for_a_critical_pod(host):
     async with host.start(standalone=False) as manager:
         await manager.deliver(NodeEvictions([]))
         assert isinstance(await admit(manager, "old", pod(cpu=PART)), PodAdmitted)
+        await manager.advance(OPEN_SECONDS)
         small, large = (pod(cpu=f"{CORES * milli}m", priority=CRITICAL) for milli in (100, 500))
         assert isinstance(await admit(manager, "grows", small), PodAdmitted)
         waiting = manager.post(AdmitPod("new", pod(cpu=PART, priority=CRITICAL)))

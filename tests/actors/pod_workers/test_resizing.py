@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
-from actors.container_manager.messages import PodAdmitted, PodRejected, ResizePod
+from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, PodAdmitted, PodRejected, ResizePod
+from actors.pod_workers.messages import ResizeMayFit
+from actors.pod_workers.pod.resizes import DEFERRED_SECONDS
 from actors.shared.kube.pod import Pod
+from supervision.protocol import Hello
 from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
 from tests.support.present import present
@@ -84,18 +87,76 @@ async def test_a_refused_resize_leaves_the_pod_as_it_was_and_says_why(tmp_path):
         await node.until(lambda: node.observed().resize is None)
 
 
-async def test_a_deferred_resize_is_asked_for_again_until_there_is_room(tmp_path):
-    answers = [PodRejected("u", "Deferred", "later"), PodRejected("u", "Deferred", "later"), PodAdmitted("u", "")]
+class Manager:
+    """Answers `Deferred` until there is room."""
+
+    def __init__(self) -> None:
+        self.room, self.asked = False, list[ResizePod]()
+
+    def __call__(self, asked: ResizePod) -> PodAdmitted | PodRejected:
+        self.asked.append(asked)
+        return PodAdmitted(asked.uid, "") if self.room else PodRejected(asked.uid, "Deferred", "later")
+
+
+async def deferred(node: Driven, manager: Manager) -> None:
+    await up(node, manager)
+    await node.want(sized("200m"))
+    await node.until(lambda: node.observed().resize is not None)
+    await node.settled()
+
+
+@pytest.mark.parametrize("how", ["told", "new manager", "time"])
+async def test_a_deferred_resize_is_asked_for_again_when_there_may_be_room(tmp_path, how):
+    manager = Manager()
     async with Driven(tmp_path) as node:
-        await up(node, lambda asked: answers.pop(0) if len(answers) > 1 else answers[0])
-        await node.want(sized("200m"))
-        await node.until(lambda: node.observed().resize is not None)
-        await node.pass_time(6)
-        await node.pass_time(6)
+        await deferred(node, manager)
+        await node.pass_time(10)
+        assert [one.since for one in manager.asked] == [0.0], "nothing is asked for meanwhile"
+        manager.room = True
+        if how == "told":
+            await node.harness.deliver(ResizeMayFit("u"))
+        elif how == "new manager":
+            await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
+        else:
+            await node.pass_time(DEFERRED_SECONDS)
         await node.until(lambda: node.asked(UPDATE) == 1)
         await node.settled()
         assert node.observed().resize is None
+        assert manager.asked[-1].since > 0.0
         assert [reason for reason, _ in node.told()].count("ResizeDeferred") == 1
+
+
+async def test_room_for_a_resize_that_was_taken_back_is_given_back(tmp_path):
+    manager = Manager()
+    async with Driven(tmp_path) as node:
+        await deferred(node, manager)
+        await node.want(sized("100m"))
+        await node.until(lambda: node.observed().resize is None)
+        (order,) = node.harness.sent(CountRunningPod)
+        assert b"100m" in order.pod
+        await node.harness.deliver(ResizeMayFit("u"))
+        await node.settled()
+        assert len(node.harness.sent(CountRunningPod)) == 1 or b"100m" in node.harness.sent(CountRunningPod)[-1].pod
+        assert len(manager.asked) == 1
+
+
+async def test_a_resize_that_waits_behind_another_is_asked_for_when_that_is_done(tmp_path):
+    manager = Manager()
+    async with Driven(tmp_path) as node:
+        manager.room = True
+        await up(node, manager)
+        node.fake.faults.add(UPDATE, Fault(error="UNKNOWN", times=1))
+        await node.want(sized("200m"))
+        await node.until(lambda: node.observed().resize is not None and bool(present(node.observed().resize).error))
+        manager.room = False
+        await node.want(sized("300m"))
+        await node.until(lambda: present(node.observed().resize).reason == "Deferred")
+        for _ in range(3):
+            await node.pass_time(10)
+        await node.until(lambda: not present(node.observed().resize).in_progress)
+        await node.settled()
+        asked = [b"300m" in one.pod for one in manager.asked]
+        assert asked == [False, True, True], "CountRunningPod has had the manager forget it"
 
 
 async def test_a_runtime_that_refuses_is_asked_again_and_the_pod_is_cared_for_meanwhile(tmp_path):

@@ -33,6 +33,8 @@ FACTS = {
         kubelet_memory_manager_pinning_requests_total
         kubelet_orphaned_runtime_pods_total
         kubelet_pleg_discard_events
+        kubelet_container_requested_resizes_total operation requirement resource
+        kubelet_pod_deferred_accepted_resizes_total retry_trigger
         kubelet_pod_infeasible_resizes_total reason_detail
         kubelet_pod_resources_endpoint_errors_get server_api_version
         kubelet_pod_resources_endpoint_errors_get_allocatable server_api_version

@@ -1,0 +1,111 @@
+"""Decides resizes of admitted pods, and tries those that wait for room again whenever there may be some.
+
+Only what is allocated is counted. A waiting resize that fits is counted with what it wants at once, so that nobody else
+takes the room, and its worker is told to ask again; the worker's question, or its CountRunningPod, puts right what is
+counted. The queue is in memory only: the workers ask the next incarnation again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from actors.pod_workers.messages import ResizeMayFit, worker_of
+from actors.shared.admission.request import NodeState, Refusal
+from actors.shared.admission.resources import resize_refusal
+from actors.shared.config.agent import Agent
+from actors.shared.kube.pod import Pod
+from supervision.actor import Actor
+
+from .ledger import Ledger
+from .node_resources import NodeResourceTotals
+from .preemption import Preemption
+from .resize_queue import ResizeQueue, WaitingResize
+from .resize_rules import NO_CAPACITY, RefusedResize, ResizeRules
+
+OPEN_SECONDS: Final = 1.5
+"""After a start resizes are collected for so long, by when the workers have reported what their pods have; then they
+are decided in order."""
+FIRST_SECONDS: Final = 30.0
+RETRY_SECONDS: Final = 180.0
+"""When waiting resizes are tried again although no pod has given room: the reference's times."""
+TELL_SECONDS: Final = 30.0
+PERIODIC, UPDATED, REMOVED, TERMINATED = "periodic_retry", "pod_updated", "pods_removed", "pod_terminated"
+"""What has them tried again; labels of a metric."""
+
+
+class PodResizes:
+    """All resizes of the node."""
+
+    def __init__(
+        self, actor: Actor, agent: Agent, totals: NodeResourceTotals, ledger: Ledger, preemption: Preemption
+    ) -> None:
+        self._actor, self._agent, self._totals = actor, agent, totals
+        self._ledger, self.preemption = ledger, preemption
+        self._rules, self._queue, self._opened = ResizeRules(agent.gate), ResizeQueue(), asyncio.Event()
+
+    def begin(self) -> None:
+        self._actor.after(OPEN_SECONDS, self._open)
+        self._actor.after(FIRST_SECONDS, self._retry_periodically)
+
+    def infeasible(self, wanted: Pod, allocated: Pod) -> RefusedResize | None:
+        """Why this pod can never have these resources here."""
+        refused = self._rules.refusal(wanted, allocated)
+        if refused is not None:
+            self.forget(wanted.metadata.uid)
+        return refused
+
+    async def decide(self, resize: WaitingResize) -> RefusedResize | None:
+        """Why the pod cannot have these resources, or not now: then it waits for room. None: they are counted."""
+        self._ledger.add(resize.before)
+        self._queue.put(resize)
+        await self._opened.wait()
+        if resize.uid not in self._ledger:
+            return None  # withdrawn meanwhile
+        refused = self._refusal(resize)
+        if refused is None or refused.reason != "Deferred":
+            self._queue.drop(resize.uid)
+        if refused is None:
+            self._ledger.add(resize.after)
+            self._retry(UPDATED)
+            return None
+        return RefusedResize(refused.message, NO_CAPACITY, refused.reason)
+
+    def forget(self, uid: str) -> None:
+        """This pod asks for nothing."""
+        self._queue.drop(uid)
+
+    def room_is_free(self, why: str) -> None:
+        """Other pods take less than before. `why`: one of the labels."""
+        if self._opened.is_set():
+            self._retry(why)
+
+    def _open(self) -> None:
+        self._retry("")
+        self._opened.set()
+
+    def _retry_periodically(self) -> None:
+        self._retry(PERIODIC)
+        self._actor.after(RETRY_SECONDS, self._retry_periodically)
+
+    def _retry(self, why: str) -> None:
+        """Give room to all that it suffices for, in order. Without `why` their workers wait for the answer."""
+        for resize in self._queue.ordered():
+            if self._refusal(resize) is not None:
+                continue
+            self._ledger.add(resize.after)
+            self._queue.drop(resize.uid)
+            if resize.since and why:
+                self._actor.metrics.count("kubelet_pod_deferred_accepted_resizes_total", retry_trigger=why)
+            if why:
+                worker = worker_of(resize.uid, self._agent.workers)
+                self._actor.tell(worker, ResizeMayFit(resize.uid), deadline=TELL_SECONDS)
+
+    def _refusal(self, resize: WaitingResize) -> Refusal | None:
+        node = NodeState(allocatable=self._totals.allocatable, usage=self._ledger.usage())
+        own = self._ledger.get(resize.uid) or resize.before
+        for state in (node, self.preemption.afterwards(node, resize.uid)):
+            refused = resize_refusal(own, resize.after, state)
+            if refused is not None:
+                return refused
+        return None
