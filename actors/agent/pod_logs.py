@@ -17,7 +17,7 @@ from actors.http_servers.container_logs.log_file import LogFile, find_log
 from actors.http_servers.container_logs.opening import LogUnavailable, open_log
 from actors.http_servers.container_logs.query import LogQuery
 from actors.http_servers.container_logs.reader import read_log
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod, PodStatus
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
@@ -79,7 +79,7 @@ def _of_pod(context: Context) -> int:
     container = arguments.container or only_container(pod)
     try:
         log = find_log(pod, status, container, previous=arguments.previous)
-    except Refused as error:
+    except HttpError as error:
         raise CommandError(REFUSED, str(error)) from None
     query = LogQuery(
         follow=arguments.follow and not context.json,

@@ -1,4 +1,4 @@
-"""`/healthz` on 127.0.0.1:10248: asks no other actor, so that it answers whatever they do.
+"""`/healthz` on 127.0.0.1:10248: asks no other actor, so that it answers whatever their state.
 
 It has its own HTTP/1.1 rather than the library of the node server: the process starts first, stays small, and serves
 nothing else (CVE-2019-11248). Node problem detectors restart a node agent that does not answer here within 10 s.
@@ -7,24 +7,20 @@ nothing else (CVE-2019-11248). Node problem detectors restart a node agent that 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import OrderedDict
-from functools import partial
 from typing import Final, cast
 
 from actors.shared.config.agent import Agent
 from supervision import accepting
 from supervision.actor import Actor
-from supervision.protocol import FORK_SERVER
 
-from .serving.listening import listening
-from .serving.port_state import refusal, taken
+from .serving.port import serve_port
 
 MAX_HEAD_BYTES: Final = 8192
 IDLE_SECONDS: Final = 30.0
 MAX_CONNECTIONS: Final = 128
 MOST_WAITING: Final = 64
-RETRY_SECONDS: Final = 5.0
-"""Between tries to listen, as the reference does: the rest of the agent does not wait for it."""
 PATHS: Final = {"/healthz": b"ok", "/healthz/ping": b"ok"}
 
 
@@ -38,7 +34,7 @@ def answer(head: bytes) -> tuple[bytes, bool]:
     headers = {name.strip().lower(): value.strip().lower() for name, _, value in map(_split, fields.split(b"\r\n"))}
     keep = headers.get(b"connection", b"keep-alive" if version == b"HTTP/1.1" else b"close") != b"close"
     if b"content-length" in headers or b"transfer-encoding" in headers:
-        keep = False  # a body is not read, so nothing after it can be
+        keep = False  # the body is not read, so no request after it can be
     if method not in (b"GET", b"HEAD"):
         return _response("405 Method Not Allowed", b"method not allowed\n", body=True, keep=keep), keep
     path, _, query = target.decode("latin-1").partition("?")
@@ -63,10 +59,10 @@ def _response(status: str, text: bytes, *, body: bool, keep: bool) -> bytes:
 
 
 class HealthzConnection(asyncio.Protocol):
-    """One client: heads in, responses out. Closed when it is idle or sends too much, and to make room for another one.
+    """One client: request heads in, responses out. Closed when it is idle, or sends too much.
 
-    `clients`: all connections, those first that have been silent for longest. Whoever takes all of them keeps nobody
-    out: the first one is closed for a new one.
+    `clients`: all connections, the longest silent ones first. At the limit the first one is closed for a new one, so
+    that a client with all connections locks nobody out.
     """
 
     def __init__(self, clients: OrderedDict[HealthzConnection, None]) -> None:
@@ -79,16 +75,15 @@ class HealthzConnection(asyncio.Protocol):
         while len(self._clients) >= MAX_CONNECTIONS:
             self._clients.popitem(last=False)[0].abort()
         self._clients[self] = None
-        self._wait_for_more()
+        self._restart_idle_timer()
 
-    def _wait_for_more(self) -> None:
-        """For so long, from now."""
+    def _restart_idle_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, self.abort)
 
     def abort(self) -> None:
-        """Close it at once."""
+        """Close the connection at once."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -105,18 +100,18 @@ class HealthzConnection(asyncio.Protocol):
                 transport.close()
                 return
             self._clients.move_to_end(self)
-            self._wait_for_more()
+            self._restart_idle_timer()
         if len(self._buffer) > MAX_HEAD_BYTES:
             transport.write(_response("431 Request Header Fields Too Large", b"too large\n", body=True, keep=False))
             transport.close()
 
     def pause_writing(self) -> None:
-        """It reads no answers: read no more of its questions, or the answers fill the memory."""
+        """The client reads no responses: read no more requests, or the responses fill the memory."""
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """It has read them."""
+        """The client has read them."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
@@ -137,20 +132,10 @@ class HealthzServer(Actor):
     async def on_start(self) -> None:
         config = cast(Agent, self.context).config
         if config.healthzPort:
-            await self._listen(config.healthzBindAddress, config.healthzPort)
+            await serve_port(self, config.healthzBindAddress, config.healthzPort, MOST_WAITING, self._serve)
 
-    async def _listen(self, host: str, port: int) -> None:
+    async def _serve(self, sockets: list[socket.socket]) -> None:
         loop = asyncio.get_running_loop()
-        try:
-            sockets = self.listen(f"tcp:{host}:{port}", partial(listening, host, port, MOST_WAITING))
-        except OSError as error:
-            self.log.error(
-                "healthz cannot listen on %s:%d, tried again in %.0f s: %s", host, port, RETRY_SECONDS, error
-            )
-            self.tell(FORK_SERVER, refusal(host, port, error))
-            self.after(RETRY_SECONDS, lambda: self._listen(host, port))
-            return
-        self.tell(FORK_SERVER, taken(port))
         for sock in sockets:
             server = await loop.create_server(
                 lambda: HealthzConnection(self._clients), sock=sock, backlog=accepting.ONE

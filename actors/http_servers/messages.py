@@ -1,4 +1,4 @@
-"""Where the servers are reached. What they are told is in `messages.py` of those who tell it."""
+"""Addresses of the servers. Their messages are in the `messages.py` of the senders."""
 
 from __future__ import annotations
 

@@ -1,15 +1,14 @@
 """The node's HTTPS server (:10250), and the read-only one (:10255) when it is configured.
 
-Standalone, a caller is known by a client certificate of the configured CA; without a CA nobody is, and everything but
-/healthz is refused. Certificates are replaced without a restart: a connection has the TLS context of the moment in
-which it was made.
+Standalone, a client certificate of the configured CA identifies a caller; without a CA every path but /healthz is
+denied. Certificates are replaced without a restart: a connection has the TLS context of the time when it was accepted.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
-from functools import partial
 from typing import Any, Final, cast
 
 from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
@@ -18,7 +17,6 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, AskError, on
-from supervision.protocol import FORK_SERVER
 
 from .access.access import Access, CheckedAccess, OpenAccess
 from .access.authentication import Authenticator
@@ -27,26 +25,24 @@ from .access.reviews import Reviews
 from .endpoints import ENDPOINTS
 from .serving.connections import BoundedServer
 from .serving.endpoint import permissions
-from .serving.listening import listening
-from .serving.port_state import refusal, taken
+from .serving.port import serve_port
 from .serving.routes import application
 from .serving.server_state import ServerState
 from .tls.context import ServerContext, plain_context, server_context
 
-RETRY_SECONDS: Final = 5.0
 MOST_WAITING: Final = 256
-"""Connections that are not accepted yet."""
+"""Backlog: connections that are not accepted yet."""
 
 
 def prepare() -> None:
-    """Make what each start of a server makes, in the fork server: the patterns of paths, OpenSSL's algorithms."""
+    """Make in the fork server what every start of a server makes: the patterns of paths, OpenSSL's algorithms."""
     defaults = KubeletConfiguration()
     application(ServerState(Actor(), OpenAccess()), ENDPOINTS, defaults)
     plain_context(defaults)
 
 
 class _Server(Actor):
-    """What both servers share: they listen, and try again while the port is taken."""
+    """The common part of both servers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,28 +59,15 @@ class _Server(Actor):
         state = ServerState(self, access, read_only=read_only, tracer=self.tracer)
         routes = application(state, ENDPOINTS, self.agent.config)
         self.server = state.connections = BoundedServer(routes, ssl_options=tls)
-        await self._listen(port)
+        await serve_port(self, self.agent.config.address, port, MOST_WAITING, self._accept)
 
-    async def _listen(self, port: int) -> None:
-        config = self.agent.config
-        server = self.server
-        if server is None:
-            return
-        try:
-            make = partial(listening, config.address, port, backlog=MOST_WAITING)
-            server.add_sockets(self.listen(f"tcp:{config.address}:{port}", make))
-        except OSError as error:
-            self.log.error(
-                "cannot listen on %s:%d, tried again in %.0f s: %s", config.address, port, RETRY_SECONDS, error
-            )
-            self.tell(FORK_SERVER, refusal(config.address, port, error))
-            self.after(RETRY_SECONDS, lambda: self._listen(port))
-        else:
-            self.tell(FORK_SERVER, taken(port))
+    async def _accept(self, sockets: list[socket.socket]) -> None:
+        if self.server is not None:
+            self.server.add_sockets(sockets)
 
 
 class NodeServer(_Server):
-    """`kubectl logs` and `exec`, scrapers, and who audits the node."""
+    """Serves the API server (logs, exec), scrapers, and auditors of the node."""
 
     async def on_start(self) -> None:
         await super().on_start()
@@ -92,7 +75,7 @@ class NodeServer(_Server):
         self.start_task(self._first_certificate(), "certificate")
 
     async def _first_certificate(self) -> None:
-        """Ask until there is one; the port is not open before."""
+        """Ask for the serving certificate until there is one; the port is not open before."""
         while self.server is None:
             try:
                 await self._use(await self.ask(CERT_MANAGER, GetServingCertificate(), timeout=5))
@@ -111,7 +94,7 @@ class NodeServer(_Server):
         try:
             context = server_context(certificate, self.agent.config)
         except (OSError, ssl.SSLError) as error:
-            self.log.error("the serving certificate or the client CA cannot be used, the last one stays: %s", error)
+            self.log.error("the serving certificate or the client CA is unusable, the last one stays in use: %s", error)
             return
         self._version = certificate.version
         if self.server is None:
@@ -125,9 +108,9 @@ class NodeServer(_Server):
         authentication, authorization = self.agent.config.authentication, self.agent.config.authorization
         anonymous = authentication.anonymous.enabled
         if self.agent.standalone:
-            # Webhook has nobody to ask here: validation refuses it together with anonymous callers
-            everybody = anonymous and authorization.mode == "AlwaysAllow"
-            return CheckedAccess(Authenticator(anonymous=everybody), AlwaysAllow(), health_is_open=True)
+            # there is no API server for Webhook; validation refuses Webhook together with anonymous callers
+            everyone = anonymous and authorization.mode == "AlwaysAllow"
+            return CheckedAccess(Authenticator(anonymous=everyone), AlwaysAllow(), health_is_open=True)
         reviews = Reviews(
             self._call,
             token_seconds=authentication.webhook.cacheTTL,
@@ -150,7 +133,7 @@ class NodeServer(_Server):
 
 
 class ReadOnlyServer(_Server):
-    """Plain HTTP for what is harmless, where readOnlyPort is set."""
+    """Serves harmless paths over plain HTTP, where readOnlyPort is set."""
 
     async def on_start(self) -> None:
         await super().on_start()

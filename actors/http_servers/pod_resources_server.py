@@ -24,13 +24,11 @@ INNER_SOCKET: Final = "pod-resources.sock"
 DIRECTORY_MODE: Final = 0o750
 CALLS_A_SECOND: Final = 100.0
 BURST: Final = 10
-"""Limits of the reference: a monitor in a loop costs the node little."""
+"""The kubelet's limits: a monitor in a loop costs the node little."""
 RETRY_SECONDS: Final = 5.0
 
 
 class PodResourcesServer(Actor):
-    """One for each root directory."""
-
     async def on_start(self) -> None:
         self._agent = cast(Agent, self.context)
         self._relay = Relay(self._serve)
@@ -48,25 +46,25 @@ class PodResourcesServer(Actor):
             os.makedirs(directory, mode=DIRECTORY_MODE, exist_ok=True)
             await self._relay.open(self._socket(f"{directory}/{SOCKET}"))
         except OSError as error:
-            self.log.error("pod resources cannot be served, tried again in %.0f s: %s", RETRY_SECONDS, error)
+            self.log.error("the pod resources API cannot be served, next attempt in %.0f s: %s", RETRY_SECONDS, error)
             self.after(RETRY_SECONDS, self._listen)
 
     def _socket(self, path: str) -> socket.socket:
-        """The last incarnation's, while it is at the path; else a new one. Raises OSError."""
+        """The last incarnation's socket, if it is still at the path, else a new one. Raises OSError."""
         label = f"unix:{path}"
         sockets = self.listen(label, lambda: [listen(path)])
-        if not is_socket(path):  # a kept one that somebody has removed: nobody finds it
+        if not is_socket(path):  # somebody has removed it: no client can find it
             sockets[0].close()
             sockets = self.listen(label, lambda: [listen(path)])
         return sockets[0]
 
     async def _serve(self) -> str:
-        """Start the gRPC server; the path of its socket."""
+        """Start the gRPC server. Returns the path of its socket."""
         from .pod_resources.service import PodResources, serve
 
         path = f"{self._agent.run_dir}/{INNER_SOCKET}"
         bucket = TokenBucket(CALLS_A_SECOND, BURST)
         active_only = self._agent.gate("KubeletPodResourcesListUseActivePods")
         self._grpc = await serve(PodResources(self, bucket, active_only=active_only), path)
-        self.log.info("first client of the pod resources API: gRPC is up")
+        self.log.info("first client of the pod resources API: gRPC is started")
         return path

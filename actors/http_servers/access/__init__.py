@@ -1,1 +1,1 @@
-"""Who calls the node server, and whether they may: authentication and authorisation."""
+"""Authentication and authorization of the node server's callers."""

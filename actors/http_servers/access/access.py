@@ -1,4 +1,4 @@
-"""Whether a request is let in: authentication, then authorization. What cannot be found out lets nobody in."""
+"""Access to a server: authentication, then authorization. A check that fails denies access."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import Final, Protocol
 from tornado.httputil import HTTPServerRequest
 
 from .authentication import Authenticator
-from .authorization import Authorizer, Refusal
+from .authorization import Authorizer, Denial
 
-UNAUTHORIZED: Final = Refusal(401, "Unauthorized")
+UNAUTHORIZED: Final = Denial(401, "Unauthorized")
 
 
 class Access(Protocol):
-    """Checked before anything else is done for a request."""
+    """Checked before a request is handled."""
 
     health_is_open: bool
     """/healthz needs no credentials."""
 
-    async def check(self, request: HTTPServerRequest) -> Refusal | None:
-        """Why the caller is refused; None: it is not."""
+    async def check(self, request: HTTPServerRequest) -> Denial | None:
+        """The denial of access; None: access is granted."""
 
 
 class OpenAccess:
-    """Everybody, for the read-only server."""
+    """Access for everyone, on the read-only server."""
 
     health_is_open = True
 
-    async def check(self, request: HTTPServerRequest) -> Refusal | None:
+    async def check(self, request: HTTPServerRequest) -> Denial | None:
         return None
 
 
 class CheckedAccess:
-    """Those who are known, and have the permission."""
+    """Access for authenticated users with the permission."""
 
     def __init__(self, authenticator: Authenticator, authorizer: Authorizer, *, health_is_open: bool) -> None:
         self._authenticator, self._authorizer, self.health_is_open = authenticator, authorizer, health_is_open
 
-    async def check(self, request: HTTPServerRequest) -> Refusal | None:
+    async def check(self, request: HTTPServerRequest) -> Denial | None:
         user = await self._authenticator.identify(request)
         if user is None:
             return UNAUTHORIZED
-        return await self._authorizer.refusal(user, request.method or "", request.path)
+        return await self._authorizer.denial(user, request.method or "", request.path)

@@ -1,4 +1,4 @@
-"""A bounded cache of answers that expire. Callers that ask for the same at the same time share one question."""
+"""A bounded cache of answers that expire. Concurrent callers with the same key share one request."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
-MOST: Final = 4096
+MAX_ANSWERS: Final = 4096
 
 
-class Cache(Generic[T]):
-    """By key. Failures are not kept."""
+class AnswerCache(Generic[T]):
+    """Answers by key. Failures are not cached."""
 
     def __init__(self, seconds: Callable[[T], float], clock: Callable[[], float] = time.monotonic) -> None:
-        """`seconds`: how long an answer is kept."""
+        """`seconds`: how long an answer is cached."""
         self._seconds, self._clock = seconds, clock
-        self._kept: OrderedDict[Hashable, tuple[float, T]] = OrderedDict()
-        self._asked: dict[Hashable, asyncio.Task[T]] = {}
+        self._answers: OrderedDict[Hashable, tuple[float, T]] = OrderedDict()
+        self._pending: dict[Hashable, asyncio.Task[T]] = {}
 
     async def get(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
-        """Raises what `ask` raises."""
-        kept = self._kept.get(key)
-        if kept is not None and self._clock() < kept[0]:
-            return kept[1]
-        task = self._asked.get(key)
+        """The cached answer, or that of `ask`. Raises what `ask` raises."""
+        cached = self._answers.get(key)
+        if cached is not None and self._clock() < cached[0]:
+            return cached[1]
+        task = self._pending.get(key)
         if task is None:
-            task = self._asked[key] = asyncio.ensure_future(self._ask(key, ask))
+            task = self._pending[key] = asyncio.ensure_future(self._ask(key, ask))
         # a caller that is cancelled does not cancel the others
         return await asyncio.shield(task)
 
@@ -36,9 +36,9 @@ class Cache(Generic[T]):
         try:
             found = await ask()
         finally:
-            del self._asked[key]
-        self._kept.pop(key, None)
-        self._kept[key] = (self._clock() + self._seconds(found), found)
-        while len(self._kept) > MOST:
-            self._kept.popitem(last=False)
+            del self._pending[key]
+        self._answers.pop(key, None)
+        self._answers[key] = (self._clock() + self._seconds(found), found)
+        while len(self._answers) > MAX_ANSWERS:
+            self._answers.popitem(last=False)
         return found

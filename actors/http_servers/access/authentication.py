@@ -1,4 +1,4 @@
-"""Who calls: by client certificate, bearer token, or nobody that is known (anonymous)."""
+"""Authenticates callers: by client certificate, by bearer token, or as anonymous."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _BEARER: Final = "bearer "
 class Authenticator:
     """Tries certificate, token, anonymous, in this order.
 
-    A caller who shows a certificate that is not valid, or a token that is not good, is not anonymous: another good
-    credential counts, else the caller is refused.
+    A caller with an invalid certificate or token is not anonymous: it needs another, valid credential, else it is
+    denied.
     """
 
     def __init__(self, *, tokens: Reviews | None = None, anonymous: bool = False) -> None:
-        """`tokens`: None where tokens are not reviewed."""
+        """`tokens`: None where bearer tokens are not reviewed."""
         self._tokens, self._anonymous = tokens, anonymous
 
     async def identify(self, request: HTTPServerRequest) -> User | None:
-        """None: the caller has no good credential, or it cannot be checked."""
+        """The user; None without a valid credential, or when it cannot be checked."""
         anonymous = self._anonymous
         try:
             found = _by_certificate(request)
@@ -38,7 +38,7 @@ class Authenticator:
             return found
         token = _token(request)
         if token and self._tokens is not None:
-            # a token that is not good is refused, whatever anonymous callers may do
+            # an invalid token is denied even where anonymous callers are allowed
             try:
                 return _authenticated(await self._tokens.user_of(token))
             except ReviewFailed:

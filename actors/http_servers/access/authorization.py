@@ -1,4 +1,4 @@
-"""What a caller may do: SubjectAccessReviews of the node's subresources, or everything (AlwaysAllow)."""
+"""Authorizes callers: SubjectAccessReviews of the node's subresources, or everything (AlwaysAllow)."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from .reviews import ReviewFailed, Reviews, User
 VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
-class Refusal(msgspec.Struct, frozen=True):
-    """HTTP status and text."""
+class Denial(msgspec.Struct, frozen=True):
+    """The answer to a caller without access: HTTP status and text."""
 
     status: int
     text: str
 
 
 class Authorizer(Protocol):
-    async def refusal(self, user: User, method: str, path: str) -> Refusal | None:
-        """Why the user may not do that; None: it may."""
+    async def denial(self, user: User, method: str, path: str) -> Denial | None:
+        """The denial of this request; None: it is allowed."""
 
 
 class AlwaysAllow:
-    """Whoever is known may do everything."""
+    """Every authenticated user may do everything."""
 
-    async def refusal(self, user: User, method: str, path: str) -> Refusal | None:
+    async def denial(self, user: User, method: str, path: str) -> Denial | None:
         return None
 
 
 class Webhook:
-    """Asks the API server. `subresources`: those of a path, any of which is enough."""
+    """Asks the API server. `subresources` returns those of a path; permission for any of them is enough."""
 
     def __init__(self, reviews: Reviews, node: str, subresources: Callable[[str], tuple[str, ...]]) -> None:
         self._reviews, self._node, self._subresources = reviews, node, subresources
 
-    async def refusal(self, user: User, method: str, path: str) -> Refusal | None:
+    async def denial(self, user: User, method: str, path: str) -> Denial | None:
         verb, over = VERBS.get(method, ""), self._subresources(path)
         what = f"(user={user.name}, verb={verb}, resource=nodes, subresource(s)=[{' '.join(over)}])"
         try:
@@ -45,5 +45,5 @@ class Webhook:
                 if await self._reviews.may(user, verb, subresource, self._node):
                     return None
         except ReviewFailed:
-            return Refusal(500, f"Authorization error {what}")
-        return Refusal(403, f"Forbidden {what}")
+            return Denial(500, f"Authorization error {what}")
+        return Denial(403, f"Forbidden {what}")

@@ -1,4 +1,4 @@
-"""Asks the API server whose token it is (TokenReview), and what a user may do (SubjectAccessReview)."""
+"""TokenReviews (which user has this token) and SubjectAccessReviews (what a user may do) of the API server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from supervision.errors import UNREADABLE
 
-from .answer_cache import Cache
+from .answer_cache import AnswerCache
 
 T = TypeVar("T")
 Call = Callable[[ApiCall], Awaitable[ApiAnswer]]
@@ -24,7 +24,7 @@ _CALL_SECONDS: Final = 10.0
 
 
 class User(msgspec.Struct, frozen=True):
-    """Who calls."""
+    """An authenticated caller."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class User(msgspec.Struct, frozen=True):
 
 
 class ReviewFailed(Exception):
-    """The API server gave no usable answer: the caller is refused."""
+    """The API server gave no usable answer: access is denied."""
 
 
 class _UserInfo(msgspec.Struct):
@@ -61,7 +61,7 @@ class _AccessReview(msgspec.Struct):
 
 
 class Reviews:
-    """`call` sends a request to the API server. Seconds: how long answers are kept."""
+    """`call` sends a request to the API server. The seconds: how long an answer is cached."""
 
     def __init__(
         self,
@@ -73,12 +73,14 @@ class Reviews:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._call, self._pause, self._salt = call, pause, os.urandom(16)
-        self._users: Cache[User | None] = Cache(lambda user: token_seconds)
-        self._permissions: Cache[bool] = Cache(lambda allowed: allowed_seconds if allowed else denied_seconds)
+        self._users: AnswerCache[User | None] = AnswerCache(lambda user: token_seconds)
+        self._permissions: AnswerCache[bool] = AnswerCache(
+            lambda allowed: allowed_seconds if allowed else denied_seconds
+        )
 
     async def user_of(self, token: str) -> User | None:
-        """None: the token is not good. Raises ReviewFailed."""
-        # a hash is kept, not the token, so that a dump of memory shows none
+        """The token's user; None for an invalid token. Raises ReviewFailed."""
+        # the cache has a hash in place of the token, so that a memory dump shows none
         key = hashlib.blake2b(token.encode(errors="surrogateescape"), key=self._salt).digest()
         return await self._users.get(key, lambda: self._review_token(token))
 
@@ -91,7 +93,7 @@ class Reviews:
         return User(found.username, tuple(found.groups), found.uid, found.extra)
 
     async def may(self, user: User, verb: str, subresource: str, node: str) -> bool:
-        """Whether the user may do that with the node. Raises ReviewFailed."""
+        """Whether the user may do this with the node. Raises ReviewFailed."""
         attributes = {"verb": verb, "version": "v1", "resource": "nodes", "subresource": subresource, "name": node}
         key = (user.name, user.groups, user.uid, msgspec.json.encode(user.extra), verb, subresource)
         return await self._permissions.get(key, lambda: self._review_access(user, attributes))

@@ -1,1 +1,1 @@
-"""Container logs as the runtime writes them, read as `kubectl logs` wants them."""
+"""Container logs: read from the runtime's files, filtered by the query of `kubectl logs`."""

@@ -40,7 +40,7 @@ def timestamp_ns(stamp: bytes) -> int:
 
 
 class Line(NamedTuple):
-    """`stamp` as it is written."""
+    """`stamp`: as written."""
 
     stamp: bytes
     stream: bytes
@@ -58,7 +58,7 @@ _docker = msgspec.json.Decoder(_DockerLine)
 
 
 def parse(line: bytes) -> Line | None:
-    """One line of a file, with or without its newline; None: it is of neither format."""
+    """The line of a file, with or without its newline; None for neither format."""
     if line.startswith(b"{"):
         return _parse_docker(line)
     parts = line.rstrip(b"\n").split(b" ", 3)
@@ -87,7 +87,7 @@ def is_partial(line: bytes) -> bool:
 
 
 class LineFilter:
-    """Makes of log lines what the client gets, up to its limit of bytes."""
+    """Turns the lines of a file into the output for the client, up to its limit of bytes."""
 
     def __init__(self, query: LogQuery) -> None:
         self._query = query
@@ -96,11 +96,11 @@ class LineFilter:
 
     @property
     def full(self) -> bool:
-        """The client has its limit of bytes."""
+        """Whether the client's limit of bytes is reached."""
         return self._remaining is not None and self._remaining <= 0
 
     def feed(self, line: bytes) -> bytes:
-        """What the client gets for one line of the file."""
+        """The output for one line of the file."""
         found = parse(line)
         if found is None or self.full or self._query.stream not in ("All", found.stream.decode().title()):
             return b""

@@ -1,4 +1,4 @@
-"""Which file holds the log that a client asks for. Pure."""
+"""The log file of a container. Pure."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ from typing import Final
 
 import msgspec
 
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 from actors.shared.kube.pod import ContainerStatus, Pod, PodStatus
 from actors.shared.kube.pods import container_statuses, find_container
 
 _PULLS: Final = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
-"""Reasons for waiting that the reference words otherwise: people and programs look for these texts."""
+"""The kubelet's texts for some reasons of waiting, which people and programs search for."""
 
 
 class LogFile(msgspec.Struct, frozen=True):
-    """`path` is below the directory of pod logs."""
+    """`path`: below the directory of pod logs."""
 
     container: str
     container_id: str
     path: str
 
     def runs_in(self, status: PodStatus) -> bool:
-        """Whether that very container still runs."""
+        """Whether this container is still running."""
         found = _status_of(status, self.container)
         return found is not None and found.containerID == self.container_id and found.state.running is not None
 
 
 def find_log(pod: Pod, status: PodStatus, container: str, *, previous: bool) -> LogFile:
-    """The log of a container of this pod, or of its previous instance. Raises Refused, worded as the reference."""
+    """The log of a container of this pod, or of its previous instance. Raises HttpError, with the kubelet's texts."""
     name = pod.metadata.name
     if find_container(pod, container) is None:
-        raise Refused(404, f'container "{container}" not found in pod "{name}"')
+        raise HttpError(404, f'container "{container}" not found in pod "{name}"')
     found = _status_of(status, container)
     if found is None:
-        raise Refused(400, f'container "{container}" in pod "{name}" is not available')
+        raise HttpError(400, f'container "{container}" in pod "{name}" is not available')
     last = found.lastState.terminated
     if previous:
         if last is None or not last.containerID:
-            raise Refused(400, f'previous terminated container "{container}" in pod "{name}" not found')
+            raise HttpError(400, f'previous terminated container "{container}" in pod "{name}" not found')
         newest = last.containerID == found.containerID  # it waits to be started again: nothing is newer
-        return _place(pod, container, last.containerID, found.restartCount - (not newest))
+        return _log_of(pod, container, last.containerID, found.restartCount - (not newest))
     if found.state.running is not None or found.state.terminated is not None:
-        return _place(pod, container, found.containerID, found.restartCount)
+        return _log_of(pod, container, found.containerID, found.restartCount)
     if last is not None and last.containerID:
-        return _place(pod, container, last.containerID, found.restartCount)
+        return _log_of(pod, container, last.containerID, found.restartCount)
     reason = found.state.waiting.reason if found.state.waiting else ""
     text = _PULLS.get(reason, reason) or "no reason given"
-    raise Refused(400, f'container "{container}" in pod "{name}" is waiting to start: {text}')
+    raise HttpError(400, f'container "{container}" in pod "{name}" is waiting to start: {text}')
 
 
-def _place(pod: Pod, container: str, container_id: str, count: int) -> LogFile:
+def _log_of(pod: Pod, container: str, container_id: str, count: int) -> LogFile:
     meta = pod.metadata
     directory = f"{meta.namespace}_{meta.name}_{meta.uid}"
     return LogFile(container, container_id, f"{directory}/{container}/{max(0, count)}.log")

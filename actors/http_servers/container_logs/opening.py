@@ -1,5 +1,5 @@
-"""Opens a container's log. Whoever can write to the log directory must not make this root process read another file
-(KHV047): of links, only two kinds are followed."""
+"""Opens a container's log. A writer of the log directory must not make this root process read another file (KHV047):
+only two kinds of symlinks are followed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import BinaryIO, Final
 from actors.shared.linux.beneath import open_beneath
 
 DOCKER_DIRECTORY: Final = "/var/lib/docker/containers"
-"""cri-dockerd makes each log a link to Docker's own, which is below it."""
+"""cri-dockerd makes each log a symlink to Docker's log, which is below this directory."""
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class LogUnavailable(Exception):
-    """There is no such log, or it may not be read."""
+    """The log does not exist, or must not be read."""
 
 
 def open_log(
@@ -43,7 +43,7 @@ def open_log(
 
 
 def _open(directory: str, relative: str, flags: int) -> int:
-    """Without following any link in `relative`. Raises OSError, ValueError."""
+    """Open without following any symlink in `relative`. Raises OSError, ValueError."""
     top = os.open(directory, _DIRECTORY)
     try:
         return open_beneath(top, relative, flags=flags)
@@ -52,7 +52,7 @@ def _open(directory: str, relative: str, flags: int) -> int:
 
 
 def _target(directory: str, relative: str, container_id: str, docker_directory: str) -> tuple[str, str]:
-    """Directory and path of the file that a log is a link to. Raises OSError."""
+    """Directory and path of the file that a log is a symlink to. Raises OSError."""
     folder, _, name = relative.rpartition("/")
     parent = _open(directory, folder, os.O_PATH | os.O_DIRECTORY)
     try:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 
 _NUMBER = re.compile("-?[0-9]{1,18}")
 _TRUE, _FALSE = {"1", "t", "T", "true", "TRUE", "True"}, {"0", "f", "F", "false", "FALSE", "False", ""}
@@ -29,78 +29,80 @@ class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
     stream: str = "All"
 
 
-class QueryError(Refused):
-    """The parameters are wrong; the text names each of them. 400: they cannot be read; 422: they are not allowed."""
+class QueryError(HttpError):
+    """Wrong parameters; the text names each of them. 400: unreadable; 422: not allowed."""
 
 
 class _Problems:
-    """What is wrong with the parameters."""
+    """The errors of the parameters."""
 
     def __init__(self) -> None:
         self.unreadable: list[str] = []
-        self.refused: list[str] = []
+        self.invalid: list[str] = []
 
     def check(self) -> None:
         """Raises QueryError."""
         if self.unreadable:
-            raise QueryError(400, "; ".join([*self.unreadable, *self.refused]))
-        if self.refused:
-            raise QueryError(422, "; ".join(self.refused))
+            raise QueryError(400, "; ".join([*self.unreadable, *self.invalid]))
+        if self.invalid:
+            raise QueryError(422, "; ".join(self.invalid))
 
 
 def parse_query(values: Mapping[str, str], now: float, *, split_streams: bool = True) -> LogQuery:
     """The query of these parameters; `now` in seconds since 1970. `split_streams`: one stream may be chosen (gate
     PodLogsQuerySplitStreams). Raises QueryError."""
-    wrong = _Problems()
+    problems = _Problems()
     query = LogQuery(
-        follow=_flag(values, "follow", wrong),
-        previous=_flag(values, "previous", wrong),
-        timestamps=_flag(values, "timestamps", wrong),
-        tail_lines=_number(values, "tailLines", 0, wrong),
-        limit_bytes=_number(values, "limitBytes", 1, wrong),
-        since_ns=_since(values, now, wrong),
+        follow=_flag(values, "follow", problems),
+        previous=_flag(values, "previous", problems),
+        timestamps=_flag(values, "timestamps", problems),
+        tail_lines=_number(values, "tailLines", 0, problems),
+        limit_bytes=_number(values, "limitBytes", 1, problems),
+        since_ns=_since(values, now, problems),
         stream=values.get("stream") or "All",
     )
     if not split_streams and "stream" in values:
-        wrong.refused.append("stream: Forbidden: may not be specified")
+        problems.invalid.append("stream: Forbidden: may not be specified")
     elif query.stream not in ("All", "Stdout", "Stderr"):
-        wrong.refused.append(
+        problems.invalid.append(
             f'stream: Unsupported value: "{query.stream}": supported values: "All", "Stdout", "Stderr"'
         )
     elif query.stream != "All" and query.tail_lines is not None:
-        wrong.refused.append("tailLines: Forbidden: `tailLines` and specific `stream` are mutually exclusive for now")
-    wrong.check()
+        problems.invalid.append(
+            "tailLines: Forbidden: `tailLines` and specific `stream` are mutually exclusive for now"
+        )
+    problems.check()
     return query
 
 
-def _flag(values: Mapping[str, str], name: str, wrong: _Problems) -> bool:
+def _flag(values: Mapping[str, str], name: str, problems: _Problems) -> bool:
     if name not in values:
         return False
     text = values[name]
     if text not in _TRUE | _FALSE:
-        wrong.unreadable.append(f'{name}: Invalid value: "{text}": must be true or false')
+        problems.unreadable.append(f'{name}: Invalid value: "{text}": must be true or false')
     return text in _TRUE
 
 
-def _number(values: Mapping[str, str], name: str, least: int, wrong: _Problems) -> int | None:
+def _number(values: Mapping[str, str], name: str, least: int, problems: _Problems) -> int | None:
     text = values.get(name, "")
     if not text:
         return None
     if not _NUMBER.fullmatch(text):
-        wrong.unreadable.append(f'{name}: Invalid value: "{text[:40]}": must be a number')
+        problems.unreadable.append(f'{name}: Invalid value: "{text[:40]}": must be a number')
         return None
     number = int(text)
     if number < least:
-        wrong.refused.append(f"{name}: Invalid value: {number}: must be greater than or equal to {least}")
+        problems.invalid.append(f"{name}: Invalid value: {number}: must be greater than or equal to {least}")
         return None
     return number
 
 
-def _since(values: Mapping[str, str], now: float, wrong: _Problems) -> int:
-    seconds = _number(values, "sinceSeconds", 1, wrong)
+def _since(values: Mapping[str, str], now: float, problems: _Problems) -> int:
+    seconds = _number(values, "sinceSeconds", 1, problems)
     text = values.get("sinceTime", "")
     if seconds is not None and text:
-        wrong.refused.append("sinceSeconds, sinceTime: at most one of them may be given")
+        problems.invalid.append("sinceSeconds, sinceTime: at most one of them may be given")
         return 0
     if seconds is not None:
         return max(0, int((now - seconds) * 1e9))
@@ -111,6 +113,6 @@ def _since(values: Mapping[str, str], now: float, wrong: _Problems) -> int:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        wrong.unreadable.append(f'sinceTime: Invalid value: "{text[:40]}": must be an RFC 3339 time')
+        problems.unreadable.append(f'sinceTime: Invalid value: "{text[:40]}": must be an RFC 3339 time')
         return 0
     return max(0, int(moment.timestamp() * 1e9))

@@ -16,11 +16,11 @@ from .query import LogQuery
 
 BLOCK_BYTES = 64 * 1024
 POLL_SECONDS = 0.1
-"""Between looks at a followed log; a stat and a read of an idle file cost microseconds."""
+"""Poll interval of a followed log; a stat and a read of an idle file cost microseconds."""
 ENDED_POLL_SECONDS = 1.0
-"""Between questions whether the container of a quiet, followed log still runs."""
+"""Interval of the check whether the container of a quiet, followed log still runs."""
 MAX_LINE_BYTES = 1024 * 1024
-"""Runtimes split lines at 16 KiB; what is this long without a newline is no line, and is dropped."""
+"""Runtimes split lines at 16 KiB; this much without a newline is no line, and is dropped."""
 
 Opener = Callable[[], BinaryIO]
 """Opens the log at its path now. Raises OSError."""
@@ -58,7 +58,7 @@ def _continues(data: bytes, start: int) -> bool:
 
 
 async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
-    """What the client gets, in blocks. With `follow`, until `running` answers False and the file is at its end.
+    """The output for the client, in blocks. With `follow`, until `running` returns False and the file is at its end.
 
     Raises LogUnavailable when the log cannot be opened at first.
     """
@@ -97,7 +97,7 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
 
 
 def _rotated(file: BinaryIO, opener: Opener) -> BinaryIO | None:
-    """The new file at the path, when the open one was renamed away (it has been read to its end)."""
+    """The new file at the path, if the open one, read to its end, was renamed."""
     try:
         fresh = opener()
     except LogUnavailable:

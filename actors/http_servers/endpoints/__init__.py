@@ -1,4 +1,4 @@
-"""The endpoints of the node's HTTP API: one module each, which declares ENDPOINT. A new one is added here."""
+"""The endpoints of the node's HTTP API: one module each, with ENDPOINT, its declaration. Add a new one here."""
 
 from __future__ import annotations
 

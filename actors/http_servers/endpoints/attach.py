@@ -28,6 +28,6 @@ async def answer(handler: Handler, namespace: str, pod: str, container: str, uid
 ENDPOINT = Endpoint(
     paths=("/attach/{namespace}/{pod}/{container}", "/attach/{namespace}/{pod}/{uid}/{container}"),
     answers={"GET": answer, "POST": answer},
-    disabled_is_said=True,
+    answers_405_when_disabled=True,
     long_running=True,
 )

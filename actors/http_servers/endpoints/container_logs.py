@@ -1,4 +1,4 @@
-"""/containerLogs/{namespace}/{pod}/{container}: a container's log, sent as fast as the client reads."""
+"""/containerLogs/{namespace}/{pod}/{container}: a container's log, at the speed of the client."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from actors.http_servers.container_logs.query import LogQuery, parse_query
 from actors.http_servers.container_logs.reader import read_log
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.serving.pods import FoundPod, find_pod
-from actors.http_servers.serving.refused import Refused
 
 
 async def get(handler: Handler, namespace: str, pod: str, container: str) -> None:
@@ -23,7 +23,7 @@ async def get(handler: Handler, namespace: str, pod: str, container: str) -> Non
     query = parse_query(values, time.time(), split_streams=handler.state.agent.gate("PodLogsQuerySplitStreams"))
     found = await find_pod(handler, namespace, pod)
     if found is None:
-        raise Refused(404, f'pod "{pod}" does not exist')
+        raise HttpError(404, f'pod "{pod}" does not exist')
     await _stream(handler, found, find_log(found.pod, found.status, container, previous=query.previous), query)
 
 
@@ -32,11 +32,11 @@ async def _stream(handler: Handler, found: FoundPod, log: LogFile, query: LogQue
     metadata = found.pod.metadata
 
     async def running() -> bool:
-        if handler.gone:
+        if handler.disconnected:
             raise StreamClosedError
         try:
             now = await find_pod(handler, metadata.namespace, metadata.name)
-        except Refused:
+        except HttpError:
             return True  # the status manager is being replaced: the stream goes on
         return now is not None and log.runs_in(now.status)
 
@@ -46,7 +46,7 @@ async def _stream(handler: Handler, found: FoundPod, log: LogFile, query: LogQue
             await handler.flush()
         handler.finish()
     except LogUnavailable as error:
-        raise Refused(404 if query.previous else 400, f"the log of {log.container} cannot be read: {error}") from None
+        raise HttpError(404 if query.previous else 400, f"the log of {log.container} cannot be read: {error}") from None
     except StreamClosedError:
         return
 
@@ -54,6 +54,6 @@ async def _stream(handler: Handler, found: FoundPod, log: LogFile, query: LogQue
 ENDPOINT = Endpoint(
     paths=("/containerLogs/{namespace}/{pod}/{container}",),
     answers={"GET": get},
-    disabled_is_said=True,
+    answers_405_when_disabled=True,
     long_running=True,
 )

@@ -6,7 +6,7 @@ import msgspec
 
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 from actors.shared.config.fields.log_settings import set_logging
 from supervision.protocol import FORK_SERVER
 
@@ -17,7 +17,7 @@ async def put(handler: Handler) -> None:
     """The body is a whole number."""
     text = handler.request.body.decode("utf-8", "replace").strip()
     if not text.isascii() or not text.isdigit() or int(text) > _MOST:
-        raise Refused(400, f'failed to set logging.verbosity: "{text[:20]}" is no verbosity')
+        raise HttpError(400, f'failed to set logging.verbosity: "{text[:20]}" is no verbosity')
     order = msgspec.structs.replace(set_logging(handler.state.agent.config.logging), verbosity=int(text))
     handler.state.actor.tell(FORK_SERVER, order)
     await handler.finish(f"successfully set klog.logging.verbosity to {int(text)}")

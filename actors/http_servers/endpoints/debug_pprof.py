@@ -14,7 +14,7 @@ from typing import Final
 
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 
 PAGES: Final = {
     "cmdline": "the command line",
@@ -44,7 +44,7 @@ async def get(handler: Handler, profile: str = "") -> None:
     elif name in ("", "index"):
         await handler.finish("".join(f"{one:<12}{about}\n" for one, about in PAGES.items()))
     else:
-        raise Refused(404, f"Unknown profile {name[:40]!r}")
+        raise HttpError(404, f"Unknown profile {name[:40]!r}")
 
 
 async def _profile(handler: Handler, usual: str) -> None:
@@ -53,9 +53,9 @@ async def _profile(handler: Handler, usual: str) -> None:
     except ValueError:
         seconds = float(usual)
     if signal.getsignal(signal.SIGPROF) not in (signal.SIG_DFL, signal.SIG_IGN, None):
-        raise Refused(500, "Could not enable CPU profiling: cpu profiling already in use")
+        raise HttpError(500, "Could not enable CPU profiling: cpu profiling already in use")
     if not 0 < seconds <= _MOST_SECONDS:
-        raise Refused(400, f"seconds must be above 0 and at most {_MOST_SECONDS:.0f}")
+        raise HttpError(400, f"seconds must be above 0 and at most {_MOST_SECONDS:.0f}")
     stacks: Counter[str] = Counter()
 
     def look(number: int, frame: FrameType | None) -> None:
@@ -82,13 +82,13 @@ def collapsed(frame: FrameType | None) -> str:
 
 
 def heap() -> str:
-    """Objects that the collector knows of, by type."""
+    """Objects of the garbage collector, by type."""
     counted = Counter(type(one).__qualname__ for one in gc.get_objects())
     return "".join(f"{count:>10} {name}\n" for name, count in counted.most_common(_TYPES))
 
 
 def tasks() -> str:
-    """Every task of the loop, and every thread."""
+    """The stacks of all tasks and threads."""
     out = io.StringIO()
     for task in asyncio.all_tasks():
         task.print_stack(file=out)
@@ -101,6 +101,6 @@ ENDPOINT = Endpoint(
     paths=("/debug/pprof", "/debug/pprof/{profile}"),
     answers={"GET": get},
     switch=lambda config: config.enableProfilingHandler,
-    disabled_is_said=True,
+    answers_405_when_disabled=True,
     long_running=True,
 )

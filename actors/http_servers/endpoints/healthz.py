@@ -1,4 +1,4 @@
-"""/healthz: all checks, or the one that the path names."""
+"""/healthz: all health checks, or the one in the path."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from actors.http_servers.exposition.scrape import find_tree
 from actors.http_servers.serving import health_checks
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 
 
 async def get(handler: Handler, check: str = "") -> None:
     tree = await find_tree(handler.state.actor)
     results = health_checks.results(tree, handler.state.sync_loop)
     if check and check not in results:
-        raise Refused(404, "404 page not found")
+        raise HttpError(404, "404 page not found")
     chosen = {check: results[check]} if check else results
     excluded = handler.get_query_arguments("exclude")
     verbose = "verbose" in str(handler.request.query).replace("=", "&").split("&")

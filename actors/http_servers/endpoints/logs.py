@@ -12,9 +12,9 @@ from tornado.iostream import StreamClosedError
 
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.system_logs.files import Directory, Opened, listing, look
-from actors.http_servers.system_logs.query import LogQuery, command, parse, probe
+from actors.http_servers.system_logs.query import NodeLogQuery, command, parse, probe
 from actors.shared.config.feature_gates import enabled
 from supervision.time_scale import scaled
 
@@ -22,7 +22,7 @@ ROOT: Final = "/var/log"
 JOURNALCTL: Final = "journalctl"
 BLOCK_BYTES: Final = 64 << 10
 JOURNAL_SECONDS: Final = 30.0
-"""Without a byte of it."""
+"""Time limit without a byte from journalctl."""
 
 
 async def get(handler: Handler, path: str | None = None) -> None:
@@ -61,7 +61,7 @@ async def _directory(handler: Handler, found: Directory, path: str) -> None:
 
 async def _file(handler: Handler, found: Opened, path: str) -> None:
     kind = mimetypes.guess_type(path)[0] or "text/plain; charset=utf-8"
-    # a log is text, or bytes: never something that a browser runs
+    # a log is text or bytes: never a type that a browser runs
     handler.set_header("Content-Type", kind if kind.startswith("application/") else "text/plain; charset=utf-8")
     handler.set_header("Content-Length", str(found.size))
     handler.set_header("Last-Modified", found.modified)
@@ -74,7 +74,7 @@ async def _file(handler: Handler, found: Opened, path: str) -> None:
 
 
 async def _send(handler: Handler, file: BinaryIO, left: int) -> bool:
-    """What was in the file when it was opened. A file that was truncated meanwhile ends the connection: False."""
+    """Send the file up to its size when it was opened. False: it was truncated meanwhile, the connection must end."""
     while left > 0:
         block = file.read(min(BLOCK_BYTES, left))
         if not block:
@@ -86,12 +86,12 @@ async def _send(handler: Handler, file: BinaryIO, left: int) -> bool:
     return True
 
 
-async def _services(handler: Handler, query: LogQuery) -> None:
-    """The journal of those services that have one, then the files of the others."""
+async def _services(handler: Handler, query: NodeLogQuery) -> None:
+    """The journals of services that have one, then the log files of the others."""
     with_journal = [name for name in query.services if await _has_journal(name)]
     files = [found for name in query.services if name not in with_journal if (found := _service_file(name)) is not None]
     if not with_journal and not files:
-        raise Refused(404, f"there are no logs of {', '.join(query.services)}")
+        raise HttpError(404, f"there are no logs of {', '.join(query.services)}")
     try:
         if with_journal:
             await _journal(handler, msgspec.structs.replace(query, services=with_journal))
@@ -121,8 +121,8 @@ async def _has_journal(service: str) -> bool:
     return bool(output.strip())
 
 
-async def _journal(handler: Handler, query: LogQuery) -> None:
-    """Raises StreamClosedError when the client has gone."""
+async def _journal(handler: Handler, query: NodeLogQuery) -> None:
+    """Send the journal. Raises StreamClosedError when the client has disconnected."""
     process = await asyncio.create_subprocess_exec(
         JOURNALCTL, *command(query), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
@@ -144,11 +144,11 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _service_file(name: str) -> Opened | None:
-    """The file that a service of this name is likely to log to, open."""
+    """The usual log file of a service of this name, opened; None without one."""
     for path in (name, f"{name}.log", f"{name}/{name}.log"):
         try:
             found = look(ROOT, path)
-        except Refused:
+        except HttpError:
             continue
         if isinstance(found, Opened):
             return found
@@ -160,5 +160,5 @@ ENDPOINT = Endpoint(
     answers={"GET": get},
     subresources=("log",),
     switch=lambda config: config.enableSystemLogHandler,
-    disabled_is_said=True,
+    answers_405_when_disabled=True,
 )

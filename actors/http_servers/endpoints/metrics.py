@@ -1,4 +1,4 @@
-"""/metrics: the metrics of all actors, and how full the volumes of claims are."""
+"""/metrics: the metrics of all actors, and the usage of the volumes of claims."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from actors.http_servers.exposition.scrape import scrape
 from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.usage.sample import KEPT_SECONDS, take_sample
+from actors.http_servers.usage.sample import CACHED_SECONDS, take_sample
 from actors.shared.stats.disk import has_claims
 from supervision.protocol import Sample
 
@@ -23,12 +23,12 @@ async def get(handler: Handler) -> None:
 
 
 async def _volumes(handler: Handler) -> Iterable[Sample]:
-    """Where no pod has a claim, the runtime is not asked and nothing is loaded."""
+    """The series of claims. Without a claim the runtime is not asked, and no module loaded."""
     if not has_claims(handler.state.agent.pods_dir):
         return ()
     from actors.http_servers.usage import volume_metrics
 
-    sample = await take_sample(handler, KEPT_SECONDS, disks=True)
+    sample = await take_sample(handler, CACHED_SECONDS, disks=True)
     return volume_metrics.samples(sample) if sample is not None else ()
 
 

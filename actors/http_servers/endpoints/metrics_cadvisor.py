@@ -5,14 +5,14 @@ from __future__ import annotations
 from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.usage.sample import KEPT_SECONDS, take_sample
+from actors.http_servers.usage.sample import CACHED_SECONDS, take_sample
 
 
 async def get(handler: Handler) -> None:
     from actors.http_servers.usage import cadvisor_metrics
     from actors.shared.stats import host
 
-    sample = await take_sample(handler, KEPT_SECONDS, disks=True)
+    sample = await take_sample(handler, CACHED_SECONDS, disks=True)
     handler.set_header("Content-Type", CONTENT_TYPE)
     if sample is not None:
         processes = await handler.state.collector.processes(sample)

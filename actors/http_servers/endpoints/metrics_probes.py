@@ -1,4 +1,4 @@
-"""/metrics/probes: what the prober counts, through its restarts."""
+"""/metrics/probes: the prober's counters, continued over its restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/metrics/resource: what metrics-server and autoscalers read (KEP-727)."""
+"""/metrics/resource, for metrics-server and autoscalers (KEP-727)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/metrics/slis: each health check as a gauge, and how often it passed and failed (KEP-3466)."""
+"""/metrics/slis: each health check as a gauge, and counts of its results (KEP-3466)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/pods: each pod of this node as its source gave it, with its status."""
+"""/pods: each pod of this node, as received from its source, with its status."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.streaming.options import ports
 from actors.http_servers.streaming.stream import find_for_stream, query, serve
 from actors.shared.kube.names import POD_UID_LABEL
@@ -19,7 +19,7 @@ async def answer(handler: Handler, namespace: str, pod: str, uid: str = "") -> N
         sandboxes = await runtime.list_pod_sandboxes({POD_UID_LABEL: metadata.uid})
         ready = [sandbox for sandbox in sandboxes if sandbox.ready]
         if not ready:
-            raise Refused(404, f'pod not found ("{metadata.name}_{metadata.namespace}")')
+            raise HttpError(404, f'pod not found ("{metadata.name}_{metadata.namespace}")')
         return await runtime.port_forward_url(max(ready, key=lambda one: one.created_ns).id, wanted)
 
     await serve(handler, url)
@@ -28,6 +28,6 @@ async def answer(handler: Handler, namespace: str, pod: str, uid: str = "") -> N
 ENDPOINT = Endpoint(
     paths=("/portForward/{namespace}/{pod}", "/portForward/{namespace}/{pod}/{uid}"),
     answers={"GET": answer, "POST": answer},
-    disabled_is_said=True,
+    answers_405_when_disabled=True,
     long_running=True,
 )

@@ -1,4 +1,4 @@
-"""/run/{namespace}/{pod}[/{uid}]/{container}: a command's output, once it has ended."""
+"""/run/{namespace}/{pod}[/{uid}]/{container}: the output of a command, after its end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.streaming.stream import container_id, find_for_stream
 from actors.shared.cri.errors import CriError, DeadlineExceeded
 
@@ -20,9 +20,9 @@ async def post(handler: Handler, namespace: str, pod: str, container: str, uid: 
     try:
         ran = await handler.state.runtime.exec_sync(container_id(found, container), words, RUN_SECONDS)
     except DeadlineExceeded:
-        raise Refused(500, f"{shlex.join(words)}: not done within {RUN_SECONDS} s") from None
+        raise HttpError(500, f"{shlex.join(words)}: no result within {RUN_SECONDS} s") from None
     except CriError as error:
-        raise Refused(500, str(error)) from None
+        raise HttpError(500, str(error)) from None
     if ran.exit_code:
         handler.set_status(500)
     handler.finish(ran.stdout + ran.stderr)
@@ -31,5 +31,5 @@ async def post(handler: Handler, namespace: str, pod: str, container: str, uid: 
 ENDPOINT = Endpoint(
     paths=("/run/{namespace}/{pod}/{container}", "/run/{namespace}/{pod}/{uid}/{container}"),
     answers={"POST": post},
-    disabled_is_said=True,
+    answers_405_when_disabled=True,
 )

@@ -8,7 +8,7 @@ import msgspec
 
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import Container, ContainerState, Sandbox
 
@@ -18,7 +18,7 @@ async def get(handler: Handler) -> None:
     try:
         sandboxes, containers = await runtime.list_pod_sandboxes(), await runtime.list_containers()
     except CriError as error:
-        raise Refused(500, str(error)) from None
+        raise HttpError(500, str(error)) from None
     handler.finish_json(msgspec.json.encode(pod_list(sandboxes, containers)))
 
 
@@ -43,5 +43,5 @@ def _pod(uid: str, name: str, namespace: str) -> dict[str, Any]:
 
 
 ENDPOINT = Endpoint(
-    paths=("/runningpods",), answers={"GET": get}, subresources=("pods", "proxy"), disabled_is_said=True
+    paths=("/runningpods",), answers={"GET": get}, subresources=("pods", "proxy"), answers_405_when_disabled=True
 )

@@ -1,4 +1,4 @@
-"""/stats/summary[?only_cpu_and_memory=true]: what the node and its pods use, as JSON."""
+"""/stats/summary[?only_cpu_and_memory=true]: the usage of the node and its pods, as JSON."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import msgspec
 
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.serving.refused import Refused
-from actors.http_servers.usage.sample import FRESH_SECONDS, KEPT_SECONDS
+from actors.http_servers.serving.http_error import HttpError
+from actors.http_servers.usage.sample import CACHED_SECONDS, FRESH_SECONDS
 from actors.shared.cri.errors import CriError
 
 _TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
@@ -19,11 +19,11 @@ async def get(handler: Handler) -> None:
     from actors.http_servers.usage.summary import summary
 
     small = handler.get_query_argument("only_cpu_and_memory", "") in _TRUE
-    most = FRESH_SECONDS if small else KEPT_SECONDS
+    most = FRESH_SECONDS if small else CACHED_SECONDS
     try:
         sample = await handler.state.collector.sample(most, disks=not small)
     except CriError as error:
-        raise Refused(500, f"Internal Error: the runtime does not tell its pods: {error}") from None
+        raise HttpError(500, f"Internal Error: the runtime does not list its pods: {error}") from None
     found = summary(sample, handler.state.agent.node_name, only_cpu_and_memory=small)
     handler.finish_json(msgspec.json.encode(found))
 

@@ -1,7 +1,7 @@
-"""The metrics of all actors as one, and as Prometheus text.
+"""Merges the metrics of all actors, and formats them as Prometheus text.
 
-An actor's counters begin at zero again when it is replaced. What an incarnation counted before it ended is kept and
-added, so that a series never goes backwards; gauges are those of the current incarnation.
+The counters of an actor begin at zero in each incarnation. Those of earlier incarnations are kept and added, so that a
+series never decreases; gauges are those of the current incarnation.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from supervision.protocol import MetricsSnapshot, Sample
 from .text_format import family
 
 POD: Final = "pod"
-"""Label of the series of one pod: its actor forgets them with the pod."""
+"""Label of the series of one pod: the actor removes them with the pod."""
 _Series = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class ActorMetrics:
-    """Last snapshot of each actor, and what its earlier incarnations had counted."""
+    """The last snapshot of each actor, and the totals of its earlier incarnations."""
 
     def __init__(self) -> None:
         self._last: dict[str, MetricsSnapshot] = {}
-        self._before: dict[str, dict[_Series, Sample]] = {}
+        self._totals: dict[str, dict[_Series, Sample]] = {}
 
-    def take(self, snapshot: MetricsSnapshot) -> None:
-        """A newer snapshot of an actor; of another incarnation: the old counts are kept as a base."""
+    def update(self, snapshot: MetricsSnapshot) -> None:
+        """Set the snapshot of an actor. With a new incarnation, the counts of the old one are added to its totals."""
         known = self._last.get(snapshot.actor)
         if known is not None and known.incarnation != snapshot.incarnation:
-            self._before[snapshot.actor] = self._ended(known)
+            self._totals[snapshot.actor] = self._with_ended(known)
         self._last[snapshot.actor] = snapshot
 
-    def _ended(self, last: MetricsSnapshot) -> dict[_Series, Sample]:
-        """What an incarnation and those before it have counted; of pods that the last one knew."""
+    def _with_ended(self, last: MetricsSnapshot) -> dict[_Series, Sample]:
+        """The totals with those of an ended incarnation; series of pods only if it had them."""
         known = {_series(sample) for sample in last.samples}
-        before = self._before.get(last.actor, {})
+        before = self._totals.get(last.actor, {})
         base = {key: sample for key, sample in before.items() if key in known or POD not in sample.labels}
         for sample in last.samples:
             if sample.kind != "gauge":
@@ -45,9 +45,9 @@ class ActorMetrics:
         return base
 
     def samples(self) -> Iterable[Sample]:
-        """Every series of every actor, dead incarnations counted in. A pod that the actor knows no more has none."""
+        """Every series of every actor, with the totals of earlier incarnations; none of a removed pod."""
         for name, snapshot in self._last.items():
-            base = dict(self._before.get(name, {}))
+            base = dict(self._totals.get(name, {}))
             for sample in snapshot.samples:
                 before = base.pop(_series(sample), None)
                 yield add(before, sample) if before is not None else sample
@@ -59,7 +59,7 @@ def _series(sample: Sample) -> _Series:
 
 
 def add(one: Sample, other: Sample) -> Sample:
-    """Two counters or histograms of one series as one; of histograms with other bounds the newer stands alone."""
+    """The sum of two counters or histograms; of histograms with different bounds, `other` alone."""
     if one.bounds != other.bounds:
         return other
     counts = [a + b for a, b in zip(one.counts, other.counts, strict=True)]
@@ -67,7 +67,7 @@ def add(one: Sample, other: Sample) -> Sample:
 
 
 def merged(samples: Iterable[Sample]) -> list[Sample]:
-    """Each series once: two actors that count the same series are added up, of gauges the last is taken."""
+    """Each series once: counters and histograms of several actors are added, of gauges the last one counts."""
     found: dict[_Series, Sample] = {}
     for sample in samples:
         key = _series(sample)
@@ -86,7 +86,7 @@ def text(samples: Iterable[Sample], catalogue: Catalogue | None = None) -> bytes
 
 
 def zeros(metrics: Iterable[Metric]) -> Iterable[Sample]:
-    """Counters and histograms without labels before anything is counted."""
+    """Zeros for the counters and histograms without labels, as before the first count."""
     for metric in metrics:
         if not metric.labels and metric.kind != "gauge":
             counts = [0] * (len(metric.buckets) + 1) if metric.kind == "histogram" else []

@@ -26,7 +26,7 @@ _TREE: Final = (
 
 
 def tree_samples(tree: Tree) -> Iterable[Sample]:
-    """What the fork server knows of each actor."""
+    """The fork server's figures of each actor."""
     for actor in tree.actors:
         labels = {"actor": actor.name}
         yield Sample("gauge", "troupelet_actor_up", labels, float(actor.state == "running"))
@@ -35,14 +35,14 @@ def tree_samples(tree: Tree) -> Iterable[Sample]:
 
 
 class Processes:
-    """Remembers the CPU time of processes that have ended, so that the sum never goes backwards."""
+    """Remembers the CPU time of ended processes, so that the sum never decreases."""
 
     def __init__(self) -> None:
         self._cpu: dict[int, float] = {}
         self._ended = 0.0
 
     def samples(self, tree: Tree) -> Iterable[Sample]:
-        """What all processes of the agent use together."""
+        """The usage of all processes of the agent together."""
         import psutil  # loaded by the first scrape
 
         cpu: dict[int, float] = {}
@@ -69,12 +69,12 @@ class Processes:
 
 
 def start_sample(tree: Tree) -> Sample:
-    """When the agent was started."""
+    """The start time of the agent."""
     return Sample("gauge", "process_start_time_seconds", {}, round(time.time() - tree.uptime, 2))
 
 
 def version_samples() -> Iterable[Sample]:
-    """What the agent is; constant."""
+    """The version of the agent; constant."""
     build = {
         "build_date": "", "compiler": platform.python_implementation(), "git_commit": "", "git_tree_state": "",
         "git_version": git_version(), "go_version": "", "major": str(MAJOR), "minor": str(MINOR),

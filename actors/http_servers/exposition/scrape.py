@@ -1,4 +1,4 @@
-"""Asks the actors for their metrics."""
+"""Collects the metrics of the actors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCRAPE_SECONDS: Final = 1.0
 
 
 async def find_tree(actor: Actor) -> Tree | None:
-    """None: the fork server does not answer in time."""
+    """The tree; None: the fork server does not answer in time."""
     try:
         return await actor.ask(FORK_SERVER, GetTree(), timeout=SCRAPE_SECONDS)
     except AskError:
@@ -35,14 +35,14 @@ async def scrape(actor: Actor, metrics: ActorMetrics, processes: Processes) -> l
         if state.state == "running" and state.kind != "program" and state.name != actor.name
     ]
     await asyncio.gather(*(scrape_actor(actor, name, metrics) for name in names))
-    metrics.take(actor.metrics.snapshot(actor.name, actor.incarnation))
+    metrics.update(actor.metrics.snapshot(actor.name, actor.incarnation))
     used = processes.samples(tree)
     return [*zeros(installed().values()), *metrics.samples(), *tree_samples(tree), *used, *version_samples()]
 
 
 async def scrape_actor(actor: Actor, name: ActorName, metrics: ActorMetrics) -> None:
-    """Ask one; a failure is counted."""
+    """Update the metrics of one actor; a failure is counted."""
     try:
-        metrics.take(await actor.ask(name, GetMetrics(), timeout=SCRAPE_SECONDS))
+        metrics.update(await actor.ask(name, GetMetrics(), timeout=SCRAPE_SECONDS))
     except AskError:
         actor.metrics.count("troupelet_scrape_failures_total", actor=name)

@@ -12,7 +12,7 @@ Row = tuple[Mapping[str, str], float]
 
 
 def family(about: str, samples: Sequence[Sample]) -> str:
-    """All series of one metric; `about` is its HELP."""
+    """The text of all series of one metric; `about`: its HELP."""
     name, kind = samples[0].name, samples[0].kind
     lines = _head(name, kind, about)
     for sample in samples:

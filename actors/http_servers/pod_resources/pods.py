@@ -34,7 +34,7 @@ class _Status(msgspec.Struct):
 
 
 class _Pod(msgspec.Struct):
-    """The fields of a v1 Pod that are used; others are skipped."""
+    """The used fields of a v1 Pod; others are skipped."""
 
     metadata: _Metadata
     spec: _Spec
@@ -46,7 +46,7 @@ class _PodList(msgspec.Struct):
 
 
 class PodInUse(msgspec.Struct, frozen=True):
-    """One pod and its containers that hold resources as long as it runs: sidecars, then regular ones."""
+    """One pod and its containers that use resources as long as it runs: sidecars, then regular ones."""
 
     name: str
     namespace: str
@@ -69,7 +69,7 @@ def pods_in_use(pod_list: bytes, *, active_only: bool) -> list[PodInUse]:
 
 
 def _containers(spec: _Spec) -> Iterator[str]:
-    # an init container that ends holds nothing that lasts; a sidecar is one that does not end (KEP-753)
+    # an init container frees its resources when it ends; a sidecar is one that does not end (KEP-753)
     yield from (container.name for container in spec.initContainers if container.restartPolicy == "Always")
     yield from (container.name for container in spec.containers)
 

@@ -1,7 +1,7 @@
-"""A Unix socket whose gRPC server is started by the first client.
+"""A Unix socket that starts its gRPC server for the first client.
 
-gRPC costs an actor several megabytes, and most nodes have no client; so this relay listens, and copies each connection
-to the gRPC server's own socket.
+gRPC costs an actor several megabytes, and most nodes have no client. This relay listens, and copies each connection to
+the gRPC server's own socket.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_CLIENTS: Final = 64
 
 
 def is_socket(path: str) -> bool:
-    """Whether a socket is at the path; a link to one is none."""
+    """Whether a socket is at the path; a symlink to one does not count."""
     try:
         return stat.S_ISSOCK(os.lstat(path).st_mode)
     except OSError:
@@ -28,10 +28,9 @@ def is_socket(path: str) -> bool:
 
 
 def listen(path: str, mode: int = 0o660) -> socket.socket:
-    """A bound socket at the path, in place of one that an ended process left.
+    """A bound socket at the path; it replaces the socket of an ended process.
 
-    Raises OSError; FileExistsError when the path is something else than a socket (a link, above all), which is not
-    removed.
+    Raises OSError; FileExistsError for a path that is no socket (such as a symlink), which is not removed.
     """
     try:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
@@ -77,15 +76,16 @@ class Relay:
             return
         self._clients.add(writer)
         try:
-            there, back = await asyncio.open_unix_connection(await self._find_target())
-            # both directions end together: gRPC cannot use one of them
-            directions = [asyncio.ensure_future(_pass_on(reader, back)), asyncio.ensure_future(_pass_on(there, writer))]
+            grpc_reader, grpc_writer = await asyncio.open_unix_connection(await self._find_target())
+            # both directions end together: gRPC cannot use a single one
+            copies = (_copy(reader, grpc_writer), _copy(grpc_reader, writer))
+            directions = [asyncio.ensure_future(copy) for copy in copies]
             await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
             for direction in directions:
                 direction.cancel()
-            back.close()
+            grpc_writer.close()
         except OSError:
-            pass  # the client sees its connection end, and tries again
+            pass  # the client sees the end of its connection, and retries
         finally:
             self._clients.discard(writer)
             writer.close()
@@ -96,11 +96,11 @@ class Relay:
         try:
             return await asyncio.shield(self._target)
         except OSError:
-            self._target = None  # the next client tries again
+            self._target = None  # the next client starts it again
             raise
 
 
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         while data := await reader.read(CHUNK_BYTES):
             writer.write(data)

@@ -25,7 +25,7 @@ CALLS_AT_ONCE: Final = 64
 
 
 async def serve(service: PodResources, path: str) -> grpc.aio.Server:
-    """A server of it on a Unix socket. Raises OSError when it cannot be bound."""
+    """A gRPC server of it on a Unix socket. Raises OSError when the socket cannot be bound."""
     server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE)
     stubs.add_PodResourcesListerServicer_to_server(service, server)
     server.add_generic_rpc_handlers((_v1alpha1(service),))
@@ -38,7 +38,7 @@ async def serve(service: PodResources, path: str) -> grpc.aio.Server:
 
 
 def _v1alpha1(service: PodResources) -> grpc.GenericRpcHandler[Any, Any]:
-    """The old version of the API. Its messages are the beginning of those of v1: its clients skip the rest."""
+    """The old version of the API. Its messages are prefixes of those of v1: its clients skip the rest."""
     listing = grpc.unary_unary_rpc_method_handler(
         service.list_v1alpha1,
         request_deserializer=api.ListPodResourcesRequest.FromString,
@@ -48,7 +48,7 @@ def _v1alpha1(service: PodResources) -> grpc.GenericRpcHandler[Any, Any]:
 
 
 class PodResources(stubs.PodResourcesListerServicer):
-    """Answers with the pods that the status manager knows. Metrics are those of the reference."""
+    """Answers with the pods of the status manager. Metrics are the kubelet's."""
 
     def __init__(self, actor: Actor, bucket: TokenBucket, *, active_only: bool) -> None:
         self._actor, self._bucket, self._active_only = actor, bucket, active_only
@@ -57,7 +57,7 @@ class PodResources(stubs.PodResourcesListerServicer):
         return await self._counted("list", context, lambda: self._list(context))
 
     async def list_v1alpha1(self, request: Any, context: Context) -> api.ListPodResourcesResponse:
-        """List of v1alpha1, which counts only the calls."""
+        """List of v1alpha1, of which only the calls are counted."""
         await self._admit(context)
         self._actor.metrics.count("kubelet_pod_resources_endpoint_requests_total", server_api_version="v1alpha1")
         return await self._list(context)
@@ -97,7 +97,7 @@ class PodResources(stubs.PodResourcesListerServicer):
                 metrics.count(f"{name}_errors_{call}", server_api_version=VERSION)
 
     async def _admit(self, context: Context) -> None:
-        """End the call when there are too many."""
+        """Abort the call when there are too many."""
         if not self._bucket.take(time.monotonic()):
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many calls: rejected by rate limit")
 

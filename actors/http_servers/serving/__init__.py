@@ -1,1 +1,1 @@
-"""How a request is taken: limits on connections, the base of all handlers, routes, health checks, metrics, spans."""
+"""Ports, limits on connections, the base class of handlers, routes, health checks, request metrics and spans."""

@@ -1,6 +1,6 @@
-"""What an endpoint is: its paths, who may ask, which server answers under which configuration, and how.
+"""The declaration of an endpoint: its paths, permission, server, the configuration that it needs, its functions.
 
-Each module of `endpoints` declares one; routes, permissions and labels of metrics are derived from that.
+Each module of `endpoints` has one. Routes, permissions and metric labels are derived from them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from actors.shared.config.feature_gates import enabled
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 Answer = Callable[..., Coroutine[Any, Any, None]]
-"""Called with the handler, and the names of the path as keyword arguments. May raise Refused."""
+"""Called with the handler, and the names of the path as keyword arguments. May raise HttpError."""
 PROXY: Final = ("proxy",)
 _NAME: Final = re.compile(r"\{([a-z]+)(\*?)\}")
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """One path of the node's HTTP API, or a few that are answered alike."""
+    """One path of the node's HTTP API, or several with the same answer."""
 
     paths: tuple[str, ...]
     """`{name}` stands for one segment, `{name*}` for the rest of the path."""
@@ -31,19 +31,19 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     subresources: tuple[str, ...] = PROXY
     """Subresources of the node: a permission for any of them lets a caller in (KEP-2862)."""
     permission_prefix: str = ""
-    """Paths below it need the same permission; empty: those below the endpoint's own."""
+    """The permission covers the paths below this one; empty: below the endpoint's own."""
     on_read_only_server: bool = False
     """Served by both servers, whatever is configured; else by the node server, with enableDebuggingHandlers."""
     open_standalone: bool = False
-    """Without an API server no credentials are needed."""
+    """It needs no credentials on a standalone node."""
     gate: str = ""
-    """Feature gate without which there is no such path."""
+    """Feature gate of the path; without it the answer is 404."""
     switch: Callable[[KubeletConfiguration], bool] | None = None
-    """Reads the field of the configuration that, when it is false, disables the endpoint."""
-    disabled_is_said: bool = False
-    """Where debugging handlers are off, the answer is 405 rather than 404."""
+    """Reads the configuration field that disables the endpoint when it is false."""
+    answers_405_when_disabled: bool = False
+    """The answer is 405, not 404, where debugging handlers are disabled."""
     long_running: bool = False
-    """Label of its metrics: how long an answer takes is up to the caller."""
+    """Label of its metrics: the caller decides how long an answer takes."""
 
     @property
     def prefix(self) -> str:
@@ -54,7 +54,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 class Availability(Enum):
     SERVED = "served"
     DISABLED = "disabled"
-    """405: it exists, and is switched off."""
+    """405: it exists, but is disabled."""
     ABSENT = "absent"
     """404"""
 
@@ -64,7 +64,7 @@ def availability(endpoint: Endpoint, config: KubeletConfiguration, *, read_only:
     if endpoint.gate and not enabled(endpoint.gate, config.featureGates):
         return Availability.ABSENT
     if not endpoint.on_read_only_server and (read_only or not config.enableDebuggingHandlers):
-        return Availability.DISABLED if endpoint.disabled_is_said else Availability.ABSENT
+        return Availability.DISABLED if endpoint.answers_405_when_disabled else Availability.ABSENT
     if endpoint.switch is not None and not endpoint.switch(config):
         return Availability.DISABLED
     return Availability.SERVED

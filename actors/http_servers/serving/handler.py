@@ -1,7 +1,7 @@
-"""The base of every answer of the node and the read-only server, on tornado.
+"""The base class of the handlers of the node server and the read-only server, on tornado.
 
-The path is decoded and routed once, by the library. An endpoint joins no part of it to the path of a file before it has
-found that the part names a pod of this node.
+tornado decodes and routes the path once. An endpoint uses a part of it in a file path only after it has found that the
+part names a pod of this node.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from supervision.time_scale import scaled
 
 from . import request_spans
 from .endpoint import Endpoint
-from .refused import Refused
+from .http_error import HttpError
 from .server_state import ServerState
 
 ASK_SECONDS = 5.0
 STEP_SECONDS = 5.0
-"""A page of every pod's figures on a machine with much else to do may hold the server for so long: busy, not hung."""
+"""A page with the figures of every pod may hold the server for this long on a busy machine: it is not hung."""
 R = TypeVar("R", bound=Message)
 
 
 class Handler(RequestHandler):
-    """Checks access before anything else; counts, traces and logs requests; errors are plain text."""
+    """Checks access first; counts, traces and logs requests; answers errors as plain text."""
 
     state: ServerState
-    gone = False
+    disconnected = False
     """The client has closed its connection."""
     _spans: ExitStack
-    """Closed when the request has ended."""
+    """Closed at the end of the request."""
 
     def initialize(self, state: ServerState) -> None:
         self.state = state
 
     async def ask(self, actor: ActorName, question: Question[R]) -> R:
-        """Ask another actor. Raises Refused (503) when it does not answer in time."""
+        """Ask another actor. Raises HttpError (503) when it does not answer in time."""
         try:
             return await self.state.actor.ask(actor, question, timeout=ASK_SECONDS)
         except AskError as error:
-            raise Refused(503, f"{actor}: {error}") from None
+            raise HttpError(503, f"{actor}: {error}") from None
 
     def refuse(self, status: int, text: str) -> None:
         self.set_status(status)
@@ -55,9 +55,9 @@ class Handler(RequestHandler):
         self.set_header("Content-Type", "application/json")
         self.finish(body)
 
-    # -- tornado's --------------------------------------------------------------------------------------------------
+    # -- hooks of tornado -------------------------------------------------------------------------------------------
     def on_connection_close(self) -> None:
-        self.gone = True
+        self.disconnected = True
 
     def set_default_headers(self) -> None:
         self.clear_header("Server")
@@ -67,15 +67,15 @@ class Handler(RequestHandler):
     async def prepare(self) -> None:
         refusal = await self.state.access.check(self.request)
         if refusal is not None:
-            if not self.gone:
+            if not self.disconnected:
                 self.refuse(refusal.status, refusal.text)
             return
         self._trace()
         if self.state.connections is not None and self.request.connection is not None:
-            self.state.connections.known(cast(Any, self.request.connection).stream)
+            self.state.connections.authenticated(cast(Any, self.request.connection).stream)
 
     def _trace(self) -> None:
-        """From here on the request is a span."""
+        """Begin the span of the request."""
         tracer = self.state.tracer
         labels = self.state.requests.labels(self.request.method or "", self.request.path)
         span = request_spans.begin(tracer, self.request, labels["path"], public=self.state.read_only)
@@ -84,7 +84,7 @@ class Handler(RequestHandler):
             self._spans.callback(lambda: request_spans.answered(span, self.get_status()))
 
     async def _execute(self, transforms: Any, *args: bytes, **kwargs: bytes) -> None:
-        """Ends with the answer; where the connection becomes a stream, with the stream."""
+        """Returns after the answer; for a connection that becomes a stream, after the stream."""
         labels = self.state.requests.labels(self.request.method or "", self.request.path)
         self.state.requests.begin(labels)
         label = f"request {labels['method']} /{labels['path']}"
@@ -96,7 +96,7 @@ class Handler(RequestHandler):
         finally:
             seconds = self.request.request_time()
             self.state.requests.end(labels, seconds)
-            # the query is not logged: it may hold a command
+            # the query is not logged: it may contain a command
             self.state.actor.log.debug(
                 "%s %s %d %.1f ms", labels["method"], labels["path"], self._status_code, 1000 * seconds
             )
@@ -123,7 +123,7 @@ class EndpointHandler(Handler):
         self.endpoint = cast(Endpoint, endpoint)
 
     async def prepare(self) -> None:
-        # load balancers without a certificate ask for /healthz too
+        # load balancers request /healthz without a certificate
         if not (self.endpoint.open_standalone and self.state.access.health_is_open):
             await super().prepare()
 
@@ -134,7 +134,7 @@ class EndpointHandler(Handler):
             return
         try:
             await answer(self, **names)
-        except Refused as error:
+        except HttpError as error:
             self.refuse(error.status, str(error))
 
     get = post = put = delete = _answer
@@ -150,7 +150,7 @@ class DisabledHandler(Handler):
 
 
 class NotFoundHandler(Handler):
-    """Answers for any other path: callers without access learn nothing."""
+    """Answers for any other path, after the access check: callers without access learn nothing."""
 
     async def prepare(self) -> None:
         await super().prepare()

@@ -10,23 +10,23 @@ from .sync_loop import SyncLoop
 
 
 def results(tree: Tree | None, sync_loop: SyncLoop) -> dict[str, str]:
-    """Each check by its name with its failure, '' when it is well."""
+    """The failure of each check by its name, '' when it passes."""
     return {"ping": "", "log": "", "syncloop": sync_loop.failure(tree)}
 
 
 def report(found: Mapping[str, str], excluded: Iterable[str], *, verbose: bool) -> tuple[bool, str]:
-    """Whether all is well, and the text, as the reference writes it; `found` is name to failure ('' is well)."""
-    left_out = set(excluded)
-    lines, well = [], True
+    """Whether all checks pass, and the kubelet's text. `found`: as `results` returns them."""
+    excluded_names = set(excluded)
+    lines, healthy = [], True
     for name, failure in found.items():
-        if name in left_out:
+        if name in excluded_names:
             lines.append(f"[+]{name} excluded: ok")
         elif failure:
-            well = False
+            healthy = False
             lines.append(f"[-]{name} failed: {failure}")
         else:
             lines.append(f"[+]{name} ok")
-    if well and not verbose:
+    if healthy and not verbose:
         return True, "ok"
-    lines.append("healthz check passed" if well else "healthz check failed")
-    return well, "\n".join(lines) + "\n"
+    lines.append("healthz check passed" if healthy else "healthz check failed")
+    return healthy, "\n".join(lines) + "\n"

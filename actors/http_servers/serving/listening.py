@@ -1,4 +1,4 @@
-"""Listening sockets by an address of the configuration. Only the standard library: healthz_server stays small."""
+"""Listening sockets for a configured address. Standard library only: healthz_server stays small."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NO_FAMILY: Final = {errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL}
 
 
 def is_wildcard(address: str) -> bool:
-    """Whether it means every address, of both families as in the reference: 0.0.0.0 and ::, however written. Pure."""
+    """Whether it means every address of both families, as in the kubelet: 0.0.0.0 or ::, however written. Pure."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             return not any(socket.inet_pton(family, address))
@@ -20,7 +20,7 @@ def is_wildcard(address: str) -> bool:
 
 
 def listening(address: str, port: int, backlog: int) -> list[socket.socket]:
-    """Non-blocking sockets, one for each family. Raises OSError; a host without IPv6 has the other one only."""
+    """Non-blocking sockets, one for each family. A host without IPv6 gets that of IPv4 only. Raises OSError."""
     if not is_wildcard(address):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         return [_socket(family, address, port, backlog)]

@@ -1,4 +1,4 @@
-"""kubelet_http_* metrics. Values that callers choose are labels only when they are known ones."""
+"""kubelet_http_* metrics. Methods and paths that callers invent are labelled `other`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _INFLIGHT: Final = "kubelet_http_inflight_requests"
 
 
 def label(path: str) -> str:
-    """The first word of a path; two of those below /metrics, as in the reference. Pure."""
+    """The first word of a path; two of those below /metrics, as in the kubelet. Pure."""
     first, _, rest = path.lstrip("/").partition("/")
     second = rest.partition("/")[0]
     return f"{first}/{second}" if first == "metrics" and second else first
 
 
 class RequestMetrics:
-    """Of one server."""
+    """The request metrics of one server."""
 
     def __init__(self, metrics: Metrics, *, read_only: bool) -> None:
         self._metrics, self._server = metrics, "readonly" if read_only else "readwrite"
@@ -29,11 +29,11 @@ class RequestMetrics:
         self._inflight: dict[tuple[str, str], int] = {}
 
     def add(self, prefix: str, *, long_running: bool) -> None:
-        """Make a path known; any other one is counted as `other`."""
+        """Add a path; any other one is counted as `other`."""
         self._long_running[label(prefix)] = long_running
 
     def labels(self, method: str, path: str) -> dict[str, str]:
-        """`path` as it came."""
+        """The labels of a request. `path`: as received."""
         known = label(path)
         if known not in self._long_running:
             known = next((one for one in (known.partition("/")[0],) if one in self._long_running), OTHER)
@@ -45,12 +45,12 @@ class RequestMetrics:
         }
 
     def begin(self, labels: dict[str, str]) -> None:
-        """A request has come."""
+        """A request was received."""
         self._change(labels, 1)
         self._metrics.count(_REQUESTS, **labels)
 
     def end(self, labels: dict[str, str], seconds: float) -> None:
-        """It is answered, or its stream has ended."""
+        """The request is answered, or its stream has ended."""
         self._change(labels, -1)
         self._metrics.observe(_SECONDS, seconds, **labels)
 

@@ -1,7 +1,7 @@
 """One span for each request that has access, until its answer or its stream has ended.
 
 A caller without access makes no spans. On the read-only server, which is open to everybody, the caller's trace is a
-link and not the parent, so that callers do not decide what is sampled.
+link and not the parent, so that callers do not control the sampling.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FAILED = 500
 
 
 def begin(tracer: Tracer, request: HTTPServerRequest, path: str, *, public: bool) -> Span | None:
-    """`path`: the label of its metrics. None where nothing is traced."""
+    """The span of a request; None without tracing. `path`: the label of its metrics."""
     if tracer is OFF:
         return None
     caller = read(request.headers.get(TRACEPARENT, ""), request.headers.get(TRACESTATE, ""))
@@ -29,7 +29,7 @@ def begin(tracer: Tracer, request: HTTPServerRequest, path: str, *, public: bool
 
 
 def _about(request: HTTPServerRequest, path: str) -> dict[str, Value]:
-    """Attributes by OpenTelemetry's conventions; without the query, which may hold a command."""
+    """Attributes by OpenTelemetry's conventions; without the query, which may contain a command."""
     about: dict[str, Value] = {
         "http.request.method": request.method or "",
         "url.scheme": request.protocol,

@@ -16,7 +16,7 @@ from .server_state import ServerState
 
 
 def application(state: ServerState, endpoints: Iterable[Endpoint], config: KubeletConfiguration) -> Application:
-    """What tornado serves."""
+    """The application for tornado."""
     given = {"state": state}
     routes: list[tuple[str, Any, dict[str, Any]]] = []
     known = list(endpoints)

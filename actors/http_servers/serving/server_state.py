@@ -1,4 +1,4 @@
-"""What the endpoints of one server share."""
+"""The state that the endpoints of one server share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ServerState:
-    """One for each server; what costs memory is made by its first user."""
+    """Members that cost memory are made at their first use."""
 
     def __init__(self, actor: Actor, access: Access, *, read_only: bool = False, tracer: Tracer = OFF) -> None:
         self.actor, self.access, self.read_only, self.tracer = actor, access, read_only, tracer
@@ -31,12 +31,12 @@ class ServerState:
         self.actor_metrics, self.processes = ActorMetrics(), Processes()
         self.sync_loop = SyncLoop()
         self.check_results: Counter[tuple[str, str]] = Counter()
-        """How often a health check ended so, as (check, success or error)."""
+        """Results of health checks, by (check, success or error)."""
         self.streams = 0
-        """exec, attach and port-forward that are open."""
+        """Open streams: exec, attach and port-forward."""
         self.connections: BoundedServer | None = None
         self.paths: list[str] = []
-        """Paths that are served, up to their first name."""
+        """Prefixes of the paths that are served."""
 
     @property
     def agent(self) -> Agent:
@@ -53,7 +53,7 @@ class ServerState:
 
     @cached_property
     def collector(self) -> Collector:
-        """Of usage figures."""
+        """Collects usage figures."""
         from actors.shared.stats.collector import Collector
 
         disposable = self.actor.disposable

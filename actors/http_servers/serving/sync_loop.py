@@ -1,4 +1,4 @@
-"""Whether pods are worked on: the health check `syncloop`."""
+"""The health check `syncloop`: whether the pod workers run."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from actors.shared.cri.silence import RUNTIME
 from supervision.protocol import Tree
 
 STALE_SECONDS: Final = 300.0
-"""As long as the reference waits for its loop. A pod worker that is replaced is back within a second, which is no
-reason for an alarm; one that does not come back is."""
+"""The kubelet's limit for its sync loop. A pod worker that restarts is in service within a second, which is no failure
+of the check; one that stays down is."""
 DOWN_SECONDS: Final = 30.0
-"""A runtime that has not answered for so long is down."""
+"""A runtime without an answer for this long is down."""
 
 
 def stopped(tree: Tree | None) -> dict[str, float]:
-    """Who does not work on pods, with the seconds that this is known to be so. Pure. None: the tree is not known."""
+    """The workers and services that are stopped, with the seconds since then. Pure. `tree`: None if unknown."""
     if tree is None:
         return {"fork server": 0.0}
     workers = [actor for actor in tree.actors if is_pod_worker(actor.name)]
     if not workers:
         return {"pod_workers": 0.0}
-    # the reference's loop does nothing while the runtime is down, which is after so many seconds
+    # the kubelet's loop does nothing while the runtime is down, which it is after so many seconds
     waiting = {one.service: one.seconds - DOWN_SECONDS for one in tree.troubles if one.service == RUNTIME}
     silent = {actor.name: actor.heartbeat_age for actor in workers if actor.heartbeat_age > STALE_SECONDS}
     return {actor.name: 0.0 for actor in workers if actor.state != "running"} | silent | waiting
 
 
 class SyncLoop:
-    """Remembers since when somebody has been seen stopped. `clock`: seconds, monotonic."""
+    """Remembers since when each one is stopped. `clock`: seconds, monotonic."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._since: dict[str, float] = {}
 
     def failure(self, tree: Tree | None) -> str:
-        """'' while pods are worked on, else who has been stopped for too long."""
+        """'' while the pod workers run, else the text that names those that are stopped for too long."""
         now = self._clock()
         self._since = {name: min(self._since.get(name, now), now - age) for name, age in stopped(tree).items()}
         stale = [name for name, since in self._since.items() if now - since > STALE_SECONDS]

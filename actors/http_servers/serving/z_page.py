@@ -1,4 +1,4 @@
-"""The forms of /flagz and /statusz: text for people, and JSON for who asks for it by its kind (KEP-4828, KEP-4827)."""
+"""The formats of /flagz and /statusz: text, and JSON when the Accept header asks for its kind (KEP-4828, KEP-4827)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .refused import Refused
+from .http_error import HttpError
 
 GROUP: Final = "config.k8s.io"
 VERSIONS: Final = ("v1beta1", "v1alpha1")
@@ -30,7 +30,7 @@ def json_page(kind: str, version: str, fields: Mapping[str, Any]) -> bytes:
 
 
 def negotiated(accept: str, kind: str) -> str:
-    """The version of the JSON form that an Accept header asks for; '' for text. Raises Refused (406).
+    """The version of the JSON form that an Accept header asks for; '' for text. Raises HttpError (406).
 
     JSON is asked for as `application/json;as=Flagz;v=v1beta1;g=config.k8s.io`, in any order.
     """
@@ -45,4 +45,4 @@ def negotiated(accept: str, kind: str) -> str:
         if media == "application/json" and wanted == (GROUP, kind) and parameters.get("v") in VERSIONS:
             return parameters["v"]
     supported = ", ".join(["text/plain", *(f"application/json;g={GROUP};v={one};as={kind}" for one in VERSIONS)])
-    raise Refused(406, f"only the following media types are accepted: {supported}")
+    raise HttpError(406, f"only the following media types are accepted: {supported}")

@@ -1,1 +1,1 @@
-"""exec, attach and port-forward: a caller's connection, joined to one of the runtime's streaming server."""
+"""exec, attach and port-forward: a proxy between the caller and the runtime's streaming server."""

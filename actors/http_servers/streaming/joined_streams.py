@@ -1,4 +1,4 @@
-"""Joins two connections: copies each to the other, at the speed of the slower one, until one of them ends."""
+"""Copies between two connections in both directions, at the speed of the slower one, until one of them ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tornado.iostream import IOStream, StreamClosedError
 
 CHUNK_BYTES: Final = 64 << 10
 LINGER_SECONDS: Final = 4.0
-"""Time for the last bytes to reach one end after the other one has closed."""
+"""Time to deliver the last bytes to one end after the other one has closed."""
 
 
 class _Activity:
@@ -19,33 +19,33 @@ class _Activity:
 
 
 async def join(one: IOStream, other: IOStream, idle_seconds: float) -> None:
-    """Return when both are closed. It ends after `idle_seconds` without a byte in either direction; 0: never."""
+    """Return when both are closed. `idle_seconds`: close them after this time without a byte; 0: never."""
     activity = _Activity()
-    ways = [
-        asyncio.ensure_future(_pass_on(one, other, activity)),
-        asyncio.ensure_future(_pass_on(other, one, activity)),
+    directions = [
+        asyncio.ensure_future(_copy(one, other, activity)),
+        asyncio.ensure_future(_copy(other, one, activity)),
     ]
     try:
-        await _either(ways, activity, idle_seconds)
+        await _first_end(directions, activity, idle_seconds)
     finally:
-        for way in ways:
-            way.cancel()
-        await asyncio.gather(*ways, return_exceptions=True)
+        for direction in directions:
+            direction.cancel()
+        await asyncio.gather(*directions, return_exceptions=True)
         one.close()
         other.close()
 
 
-async def _either(ways: list[asyncio.Task[None]], activity: _Activity, idle_seconds: float) -> None:
+async def _first_end(directions: list[asyncio.Task[None]], activity: _Activity, idle_seconds: float) -> None:
     while True:
         left = activity.at + idle_seconds - time.monotonic() if idle_seconds else None
         if left is not None and left <= 0:
             return
-        done, _ = await asyncio.wait(ways, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(directions, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         if done:
             return
 
 
-async def _pass_on(source: IOStream, target: IOStream, activity: _Activity) -> None:
+async def _copy(source: IOStream, target: IOStream, activity: _Activity) -> None:
     """Copy until the source ends and all of it is written, or the target does not take it in time."""
     try:
         while True:

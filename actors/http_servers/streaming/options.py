@@ -11,12 +11,12 @@ Query = Mapping[str, Sequence[str]]
 _TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
 
 
-class BadOptions(ValueError):
-    """The text is for the caller (400)."""
+class OptionsError(ValueError):
+    """A wrong parameter; the text is for the caller (400)."""
 
 
 class Streams(msgspec.Struct, frozen=True):
-    """Which of a process's streams are wanted."""
+    """The streams of a process that the caller attaches to."""
 
     stdin: bool
     stdout: bool
@@ -25,7 +25,7 @@ class Streams(msgspec.Struct, frozen=True):
 
 
 def streams(query: Query, *, tty: bool | None = None) -> Streams:
-    """`tty`: given where the container decides it, not the caller. A terminal has one output. Raises BadOptions."""
+    """`tty`: set where the container decides it, not the caller. A terminal has one output. Raises OptionsError."""
     terminal = _flag(query, "tty") if tty is None else tty
     found = Streams(
         _flag(query, "input", "stdin"),
@@ -34,29 +34,29 @@ def streams(query: Query, *, tty: bool | None = None) -> Streams:
         terminal,
     )
     if not (found.stdin or found.stdout or found.stderr):
-        raise BadOptions("you must specify at least 1 of stdin, stdout, stderr")
+        raise OptionsError("you must specify at least 1 of stdin, stdout, stderr")
     return found
 
 
 def command(query: Query) -> list[str]:
-    """Raises BadOptions."""
+    """Raises OptionsError."""
     words = list(query.get("command", ()))
     if not words or not words[0]:
-        raise BadOptions("a command is required")
+        raise OptionsError("a command is required")
     return words
 
 
 def ports(query: Query, *, websocket: bool) -> list[int]:
-    """SPDY names its ports in the streams; a WebSocket must name them before. Raises BadOptions."""
+    """SPDY has the ports in its streams; a WebSocket has them in the query. Raises OptionsError."""
     if not websocket:
         return []
     texts = [text for value in query.get("port", ()) for text in value.split(",")]
     if not texts:
-        raise BadOptions('query parameter "port" is required')
+        raise OptionsError('query parameter "port" is required')
     found = []
     for text in texts:
         if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
-            raise BadOptions(f'query parameter "port": {text[:20]!r} is no port')
+            raise OptionsError(f'query parameter "port": {text[:20]!r} is no port')
         found.append(int(text))
     return found
 

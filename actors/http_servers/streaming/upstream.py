@@ -1,4 +1,4 @@
-"""Connects to the runtime's streaming server with the caller's own request, and reads the head of the answer.
+"""Connects to the runtime's streaming server with the caller's request, and reads the head of the answer.
 
 Over TLS its certificate is checked against the authorities that this machine trusts, as in the reference.
 """
@@ -25,7 +25,7 @@ HEAD_BYTES: Final = 64 << 10
 BODY_BYTES: Final = 64 << 10
 _PORTS: Final = {"http": 80, "https": 443}
 _END: Final = rb"\r?\n\r?\n"
-PASSED_ON: Final = (
+FORWARDED: Final = (
     "Upgrade",
     "X-Stream-Protocol-Version",
     "Sec-WebSocket-Key",
@@ -35,7 +35,7 @@ PASSED_ON: Final = (
     "Origin",
     "User-Agent",
 )
-"""Headers of the caller that are passed on; its credentials are not among them."""
+"""Headers of the caller that are forwarded; its credentials are not among them."""
 
 
 class UpstreamError(Exception):
@@ -43,7 +43,7 @@ class UpstreamError(Exception):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """`head` as it was received; `body` of a refusal only."""
+    """`head` as received; `body` of an error only."""
 
     status: int
     head: bytes
@@ -79,7 +79,7 @@ async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IO
 
 def _request(host: str, path: str, query: str, method: str, headers: HTTPHeaders) -> bytes:
     lines = [f"{method} {path or '/'}{'?' + query if query else ''} HTTP/1.1", f"Host: {host}", "Connection: Upgrade"]
-    lines += [f"{name}: {value}" for name in PASSED_ON for value in headers.get_list(name)]
+    lines += [f"{name}: {value}" for name in FORWARDED for value in headers.get_list(name)]
     if method == "POST":
         lines.append("Content-Length: 0")
     return _latin([*lines, "", ""])
@@ -97,7 +97,7 @@ def _status(head: bytes) -> int:
 
 
 async def _body(stream: IOStream) -> str:
-    """The text of a refusal, as far as it can be read: the runtime closes the connection after it."""
+    """The text of an error, as far as it can be read: the runtime closes the connection after it."""
     found = b""
     try:
         while len(found) < BODY_BYTES:

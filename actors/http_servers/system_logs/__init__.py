@@ -1,1 +1,1 @@
-"""/logs/: the host's own logs, as files, and by unit where that is configured."""
+"""/logs/: the host's logs, as files, and by service where that is configured."""

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 from actors.shared.linux.beneath import UnsafePathError, clean_relative, open_beneath
 
 _PLAIN: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -23,49 +23,49 @@ _NOT_THERE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ENXI
 
 
 class Directory(msgspec.Struct, frozen=True):
-    """`names` as they are listed: those of directories end with a slash."""
+    """`names`: as listed; those of directories end with a slash."""
 
     names: list[str]
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """A file to read: so many bytes of it."""
+    """A file to read, up to its size when it was opened."""
 
     file: BinaryIO
     size: int
     modified: str
-    """As HTTP writes times."""
+    """In HTTP's time format."""
 
 
 def look(root: str, path: str) -> Directory | Opened:
-    """`path` relative to the root, '' for the root itself. Raises Refused."""
+    """`path` relative to the root, '' for the root itself. Raises HttpError."""
     try:
         top = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        raise Refused(404, "404 page not found") from None
+        raise HttpError(404, "404 page not found") from None
     try:
         opened = open_beneath(top, "/".join(clean_relative(path.strip("/"))), flags=_PLAIN, links=True)
     except UnsafePathError:
-        raise Refused(404, "404 page not found") from None
+        raise HttpError(404, "404 page not found") from None
     except ValueError:
-        raise Refused(400, "invalid URL path") from None
+        raise HttpError(400, "invalid URL path") from None
     except OSError as error:
         if error.errno in _NOT_THERE:
-            raise Refused(404, "404 page not found") from None
-        raise Refused(403 if error.errno in {errno.EACCES, errno.EPERM} else 500, "403 Forbidden") from None
+            raise HttpError(404, "404 page not found") from None
+        raise HttpError(403 if error.errno in {errno.EACCES, errno.EPERM} else 500, "403 Forbidden") from None
     finally:
         os.close(top)
     return _what(opened)
 
 
 def _what(opened: int) -> Directory | Opened:
-    """Closes it, but for a file's."""
+    """The directory or file behind a descriptor, which is closed unless it is a file's."""
     found = os.fstat(opened)
     if stat.S_ISREG(found.st_mode):
         return Opened(os.fdopen(opened, "rb", buffering=0), found.st_size, formatdate(found.st_mtime, usegmt=True))
     try:
         if not stat.S_ISDIR(found.st_mode):
-            raise Refused(404, "404 page not found")  # a pipe or a device gives no answer, or never ends
+            raise HttpError(404, "404 page not found")  # a read of a pipe or a device may block or never end
         with os.scandir(opened) as entries:
             names = [entry.name + ("/" if entry.is_dir(follow_symlinks=False) else "") for entry in entries]
     finally:
@@ -74,7 +74,7 @@ def _what(opened: int) -> Directory | Opened:
 
 
 def listing(directory: Directory) -> str:
-    """HTML. Names may be anything: they are written so that they stay names."""
+    """HTML, with the names escaped."""
     lines = []
     for name in directory.names:
         shown = name.encode("utf-8", "surrogateescape")

@@ -1,6 +1,6 @@
 """A node log query (KEP-2258): its parameters, and the command line of journalctl(1) for it. Pure.
 
-It asks for up to four services, or for one file below /var/log.
+A query names up to four services, or one file below /var/log.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 
 Query = Mapping[str, Sequence[str]]
 MOST_SERVICES: Final = 4
@@ -23,11 +23,11 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 
 
-class QueryError(Refused):
-    """400: it cannot be read; 406: it makes no sense."""
+class NodeLogQueryError(HttpError):
+    """400: unreadable; 406: contradictory or out of range."""
 
 
-class LogQuery(msgspec.Struct, frozen=True):
+class NodeLogQuery(msgspec.Struct, frozen=True):
     """One of `services` and `file` is not empty."""
 
     services: list[str]
@@ -40,16 +40,16 @@ class LogQuery(msgspec.Struct, frozen=True):
 
     @property
     def only_file(self) -> bool:
-        """Nothing but the file is asked."""
+        """Whether the query names a file and nothing else."""
         return not (self.since or self.until or self.tail_lines is not None or self.boot is not None or self.pattern)
 
 
-def parse(query: Query) -> LogQuery:
-    """Raises QueryError."""
+def parse(query: Query) -> NodeLogQuery:
+    """Raises NodeLogQueryError."""
     names = [name for name in query.get("query", ()) if name]
     files = [name for name in names if "/" in name]
     services = [name for name in names if "/" not in name]
-    found = LogQuery(
+    found = NodeLogQuery(
         services,
         files[0].lstrip("/") if files else "",
         _time(query, "sinceTime"),
@@ -62,32 +62,32 @@ def parse(query: Query) -> LogQuery:
     return found
 
 
-def _check(found: LogQuery, files: list[str]) -> None:
+def _check(found: NodeLogQuery, files: list[str]) -> None:
     if len(files) > 1 or (files and found.services):
-        raise QueryError(406, "query: specify either one file or services, not both")
+        raise NodeLogQueryError(406, "query: specify either one file or services, not both")
     if files and not found.only_file:
-        raise QueryError(406, "query: a file can be specified alone only")
+        raise NodeLogQueryError(406, "query: a file can be specified alone only")
     if not files and not found.services:
-        raise QueryError(406, "query: cannot be empty")
+        raise NodeLogQueryError(406, "query: cannot be empty")
     if len(found.services) > MOST_SERVICES:
-        raise QueryError(406, f"query: at most {MOST_SERVICES} services")
+        raise NodeLogQueryError(406, f"query: at most {MOST_SERVICES} services")
     for name in found.services:
         if len(name) > MOST_NAME or not _SERVICE.fullmatch(name) or name.startswith("-"):
-            raise QueryError(406, f"query: {name[:40]!r} is no name of a service")
+            raise NodeLogQueryError(406, f"query: {name[:40]!r} is no name of a service")
     if found.tail_lines is not None and not 0 <= found.tail_lines <= MOST_LINES:
-        raise QueryError(406, f"tailLines: must be from 0 to {MOST_LINES}")
+        raise NodeLogQueryError(406, f"tailLines: must be from 0 to {MOST_LINES}")
     if found.boot is not None and found.boot > 0:
-        raise QueryError(406, "boot: must be 0 or less")
+        raise NodeLogQueryError(406, "boot: must be 0 or less")
     if found.since and found.until and found.until < found.since:
-        raise QueryError(406, "untilTime: must be after sinceTime")
+        raise NodeLogQueryError(406, "untilTime: must be after sinceTime")
     try:
         re.compile(found.pattern)
     except re.error as error:
-        raise QueryError(406, f"pattern: {error}") from None
+        raise NodeLogQueryError(406, f"pattern: {error}") from None
 
 
-def command(query: LogQuery) -> list[str]:
-    """journalctl's arguments; what callers chose follows its own option, so that it is never an option itself."""
+def command(query: NodeLogQuery) -> list[str]:
+    """journalctl's arguments; a caller's value always follows its option, so that it cannot be an option itself."""
     found = ["--utc", "--no-pager", "--output=short-precise"]
     if query.since is not None:
         found.append(f"--since={_stamp(query.since)}")
@@ -126,7 +126,7 @@ def _time(query: Query, name: str) -> datetime | None:
             raise ValueError
         return datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
     except ValueError:
-        raise QueryError(400, f"{name}: {text[:40]!r} is no time as RFC 3339 writes it") from None
+        raise NodeLogQueryError(400, f"{name}: {text[:40]!r} is no RFC 3339 time") from None
 
 
 def _whole(query: Query, name: str) -> int | None:
@@ -134,5 +134,5 @@ def _whole(query: Query, name: str) -> int | None:
     if not text:
         return None
     if not _INTEGER.fullmatch(text):
-        raise QueryError(400, f"{name}: {text[:40]!r} is no whole number")
+        raise NodeLogQueryError(400, f"{name}: {text[:40]!r} is no whole number")
     return int(text)

@@ -1,4 +1,4 @@
-"""Who the other end of a TLS connection is, by its client certificate."""
+"""The identity of a TLS client, by its certificate."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .openssl import is_verified
 
 
 class BadCertificate(Exception):
-    """The certificate that the other end showed is not valid, or no longer."""
+    """The client's certificate is invalid or has expired."""
 
 
 def identity_on(
     connection: ssl.SSLSocket | ssl.SSLObject, now: Callable[[], float] = time.time
 ) -> tuple[str, tuple[str, ...]] | None:
-    """User and groups of the other end of a connection; None without a certificate. Raises BadCertificate."""
+    """User and groups of the client of a connection; None without a certificate. Raises BadCertificate."""
     context = connection.context
     if not isinstance(context, ServerContext) or not connection.getpeercert(binary_form=True):
         return None

@@ -1,4 +1,4 @@
-"""The TLS side of the node server: versions, suites, key exchange, and who may show a certificate."""
+"""The TLS context of the node server: versions, cipher suites, key exchange, client CAs."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _LOWERED: Final = "@SECLEVEL=0"
 
 
 class ServerContext(ssl.SSLContext):
-    """The TLS context of the connections that are made until there is a newer certificate or client CA."""
+    """The TLS context of new connections, until a newer certificate or client CA replaces it."""
 
     roots: frozenset[bytes] = frozenset()
     """DER of the client CAs."""
     successor: ServerContext | None = None
     """The context that has replaced it."""
     verification_is_deferred: bool = False
-    """A client certificate that is not valid does not end the handshake."""
+    """An invalid client certificate does not fail the handshake."""
 
     def still_trusts(self) -> bool:
-        """Whether all its roots are still client CAs: if not, a caller may be known by one that was taken out."""
+        """Whether all its roots are still client CAs: else it may accept certificates of a CA that was removed."""
         later = self.successor
         while later is not None:
             if not self.roots <= later.roots:
@@ -64,7 +64,7 @@ def server_context(certificate: ServingCertificate, config: KubeletConfiguration
 
 
 def plain_context(config: KubeletConfiguration) -> ServerContext:
-    """What is configured, without any certificate. Raises ssl.SSLError."""
+    """A context with the configured settings, without any certificate. Raises ssl.SSLError."""
     context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
     with warnings.catch_warnings():
         # validation of the configuration has warned of old versions
@@ -95,5 +95,5 @@ def _ciphers(config: KubeletConfiguration) -> str:
 
 
 def _no_password() -> str:
-    """Refuse: OpenSSL would ask at the terminal."""
+    """Fail: OpenSSL would prompt at the terminal."""
     raise ssl.SSLError("the key of the serving certificate is encrypted")

@@ -1,4 +1,4 @@
-"""What OpenSSL can do and Python's ssl has no method for: called on the structures that Python's objects begin with.
+"""Functions of OpenSSL that Python's ssl lacks: called on the structures that Python's objects begin with.
 
 - Verification of client certificates is deferred: a certificate that is not valid does not end the handshake, so that
   its owner can still show a token, as with the reference. OpenSSL goes on when its verify callback says so, and keeps
@@ -27,11 +27,11 @@ _SET_GROUPS_LIST: Final = 92
 _HEAD: Final = object.__basicsize__
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
 _go_on = _Callback(lambda preverify_ok, store: 1)
-"""OpenSSL calls it for each certificate of the chain; the result is kept all the same."""
+"""OpenSSL calls it for each certificate of the chain; the result of the verification is kept nevertheless."""
 
 
 def defer_verification(context: ssl.SSLContext) -> bool:
-    """Let handshakes go on with a client certificate that is not valid. False: that cannot be done here.
+    """Let handshakes continue with an invalid client certificate. False: not possible here.
 
     To be called last: setting verify_mode undoes it.
     """
@@ -43,7 +43,7 @@ def defer_verification(context: ssl.SSLContext) -> bool:
 
 
 def is_verified(connection: ssl.SSLSocket | ssl.SSLObject) -> bool:
-    """Whether the certificate that the other end showed is valid: chain, time and purpose. False in doubt."""
+    """Whether the peer's certificate is valid: chain, time and purpose. False when unknown."""
     library, inner = _library(), getattr(connection, "_sslobj", None)
     if library is None or inner is None:
         return False

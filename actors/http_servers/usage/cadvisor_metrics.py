@@ -1,4 +1,4 @@
-"""/metrics/cadvisor: the container_* and machine_* series by the names that dashboards know. Pure.
+"""/metrics/cadvisor: the container_* and machine_* series, with cAdvisor's names. Pure.
 
 Rows are cgroups: the root, kubepods and its tiers, each pod, its sandbox (container "POD") and its containers.
 """
@@ -55,7 +55,7 @@ def chunks(sample: Sample, machine: Machine, processes: Mapping[str, Processes])
 
 
 def errors(*, failed: bool) -> str:
-    """The end of the page. `failed`: the figures could not be had."""
+    """The end of the page. `failed`: there are no figures."""
     return _metric("container_scrape_error", [({}, int(failed))]) + _metric("machine_scrape_error", [({}, 0)])
 
 
@@ -142,7 +142,7 @@ _FIGURES: Final[tuple[tuple[str, Value], ...]] = (
 
 
 def _by_kind(usages: Iterable[tuple[Labels, Usage]], at: float) -> Iterator[str]:
-    """Metrics with one label more."""
+    """Metrics with an additional label."""
     cpu: list[Row] = []
     faults: list[Row] = []
     for labels, usage in usages:
@@ -217,7 +217,7 @@ def _networks(found: list[Place], at: float) -> Iterator[str]:
 
 
 def _file_systems(sample: Sample) -> Iterator[str]:
-    """Of the node; and what each container wrote, which is on the containers' one."""
+    """The node's file systems, and the writes of each container on that of the containers."""
     node = {**_labels("/"), "device": _device(sample.node_fs)}
     used: list[Row] = [(node, sample.node_fs["used_bytes"])] if sample.node_fs else []
     device = _device(sample.container_fs)

@@ -1,4 +1,4 @@
-"""/metrics/resource: what metrics-server and autoscalers read (KEP-727). Pure."""
+"""/metrics/resource, for metrics-server and autoscalers (KEP-727). Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DECLARED: Final = Catalogue(RESOURCE)
 
 
 def text(sample: Sample) -> str:
-    """The whole page, but for the scrape errors."""
+    """The page without the scrape errors."""
     at = sample.at
     rows = [(labels, value) for labels, value in _containers(sample)]
     pods = [({"namespace": p.sandbox.pod_namespace, "pod": p.sandbox.pod_name}, p.measured) for p in sample.pods]
@@ -46,7 +46,7 @@ def _containers(sample: Sample) -> list[tuple[dict[str, str], Measured]]:
 
 
 def labels(pod: PodSample, container: str) -> dict[str, str]:
-    """Of a container's series."""
+    """The labels of a container's series."""
     return {"container": container, "namespace": pod.sandbox.pod_namespace, "pod": pod.sandbox.pod_name}
 
 
@@ -67,7 +67,7 @@ def _one(name: str, value: float | None, at: float) -> str:
 
 
 def error(*, failed: bool) -> str:
-    """The end of the page. `failed`: the figures could not be had."""
+    """The end of the page. `failed`: there are no figures."""
     return _metric("resource_scrape_error", [({}, int(failed))])
 
 

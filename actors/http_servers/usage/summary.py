@@ -77,7 +77,7 @@ def _system(sample: Sample, small: bool) -> list[Json]:
 
 
 def _node_memory(sample: Sample) -> Json | None:
-    """The root cgroup of v2 has no memory files: then by /proc/meminfo, which is what they would say."""
+    """From /proc/meminfo where the root cgroup has no memory files (v2): the values are the same."""
     usage, memory = sample.root.usage, sample.host.memory
     total = memory.get("MemTotal")
     if total is None:
@@ -101,12 +101,12 @@ def _node_memory(sample: Sample) -> Json | None:
 
 
 def node_working_set(sample: Sample) -> int | None:
-    """Bytes; as in the summary."""
+    """Bytes, as in the summary."""
     return (_node_memory(sample) or {}).get("workingSetBytes")
 
 
 def node_swap_used(host: Host) -> int | None:
-    """Bytes; None: the kernel does not tell."""
+    """Bytes; None: unknown to the kernel."""
     total, free = host.memory.get("SwapTotal"), host.memory.get("SwapFree")
     return None if total is None or free is None else max(0, total - free)
 
@@ -184,7 +184,7 @@ def _volume(sample: Sample, namespace: str, name: str, volume: Disk) -> Json:
 
 
 def _ephemeral(sample: Sample, pod: PodSample, disk: Disk) -> Json | None:
-    """The pod's use of the node's own disk: layers, logs, local volumes, files of the agent."""
+    """The pod's usage of the node's disk: layers, logs, local volumes, files of the agent."""
     if not disk:
         return None
     local = [one for one in disk["volumes"].values() if one.get("device") == sample.node_fs.get("device")]
@@ -270,7 +270,7 @@ def _fs(at: float, disk: Disk) -> Json | None:
 
 
 def _file_system(disk: Disk) -> Disk:
-    """Without its usage, which is another one for each user."""
+    """The disk without its usage, which differs for each user."""
     return {key: value for key, value in disk.items() if key not in {"used_bytes", "inodes_used"}}
 
 

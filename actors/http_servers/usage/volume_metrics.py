@@ -1,4 +1,4 @@
-"""The series of claims in /metrics (kubelet_volume_stats_*): what alerts on disks that run full are made of. Pure."""
+"""The series of claims in /metrics (kubelet_volume_stats_*), for alerts on full disks. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from actors.shared.stats.sample import Disk, Sample
 from supervision.protocol import Sample as Series
 
 FIGURES: Final = ("capacity_bytes", "available_bytes", "used_bytes", "inodes", "inodes_free", "inodes_used")
-"""The figure of a disk, which is the end of the metric's name."""
+"""The figures of a disk; each is the end of a metric's name."""
 
 
 def samples(sample: Sample) -> Iterator[Series]:
-    """Each claim once, however many pods have it."""
+    """Each claim once, however many pods use it."""
     for (namespace, claim), disk in sorted(_claims(sample).items()):
         labels = {"namespace": namespace, "persistentvolumeclaim": claim}
         for figure in FIGURES:

@@ -31,7 +31,7 @@ class Knows(RequestHandler):
 
     def get(self) -> None:
         if self.request.path == "/in":
-            self.settings["server"].known(self.request.connection.stream)  # type: ignore[union-attr]
+            self.settings["server"].authenticated(self.request.connection.stream)  # type: ignore[union-attr]
         self.finish("ok")
 
 
@@ -65,8 +65,8 @@ async def ask(port: int, path: str) -> tuple[asyncio.StreamReader, asyncio.Strea
     return reader, writer
 
 
-async def test_silent_callers_keep_nobody_out() -> None:
-    async with serving(Application([(".*", Knows)]), most_unknown=3) as (_, port):
+async def test_silent_callers_lock_nobody_out() -> None:
+    async with serving(Application([(".*", Knows)]), max_unauthenticated=3) as (_, port):
         first = await ask(port, "/in")
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
         later = await ask(port, "/out")
@@ -77,8 +77,8 @@ async def test_silent_callers_keep_nobody_out() -> None:
             writer.close()
 
 
-async def test_connections_are_bounded_whoever_they_are() -> None:
-    async with serving(Application([(".*", Knows)]), most=3) as (_, port):
+async def test_all_connections_together_are_bounded() -> None:
+    async with serving(Application([(".*", Knows)]), max_connections=3) as (_, port):
         known = [await ask(port, "/in") for _ in range(3)]
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         assert not await is_open(reader)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from actors.http_servers.healthz_server import MAX_CONNECTIONS, RETRY_SECONDS, HealthzServer
+from actors.http_servers.healthz_server import MAX_CONNECTIONS, HealthzServer
+from actors.http_servers.serving.port import RETRY_SECONDS
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness

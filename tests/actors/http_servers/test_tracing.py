@@ -13,7 +13,7 @@ from tornado.netutil import bind_sockets
 
 from actors.config_controller.messages import Configz
 from actors.http_servers.access.access import Access, OpenAccess
-from actors.http_servers.access.authorization import Refusal
+from actors.http_servers.access.authorization import Denial
 from actors.http_servers.endpoints import ENDPOINTS
 from actors.http_servers.serving.connections import BoundedServer
 from actors.http_servers.serving.endpoint import Endpoint
@@ -55,8 +55,8 @@ class Nobody:
 
     health_is_open = False
 
-    async def check(self, request: Any) -> Refusal:
-        return Refusal(403, "Forbidden")
+    async def check(self, request: Any) -> Denial:
+        return Denial(403, "Forbidden")
 
 
 async def current(handler: Handler) -> None:

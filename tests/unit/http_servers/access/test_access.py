@@ -13,9 +13,9 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.http_servers.access.access import CheckedAccess, OpenAccess
-from actors.http_servers.access.answer_cache import MOST, Cache
+from actors.http_servers.access.answer_cache import MAX_ANSWERS, AnswerCache
 from actors.http_servers.access.authentication import Authenticator
-from actors.http_servers.access.authorization import VERBS, AlwaysAllow, Refusal, Webhook
+from actors.http_servers.access.authorization import VERBS, AlwaysAllow, Denial, Webhook
 from actors.http_servers.access.reviews import ReviewFailed, Reviews, User
 from actors.http_servers.endpoints import ENDPOINTS
 from actors.http_servers.serving.endpoint import permissions
@@ -131,7 +131,7 @@ async def test_a_certificate_is_enough_to_be_known_and_not_enough_to_be_allowed(
     api = Api()
     assert await joined(api).check(request("/metrics", user="alice")) is None
     refusal = await joined(api).check(request("/pods", user="alice"))
-    assert refusal == Refusal(403, "Forbidden (user=alice, verb=get, resource=nodes, subresource(s)=[pods proxy])")
+    assert refusal == Denial(403, "Forbidden (user=alice, verb=get, resource=nodes, subresource(s)=[pods proxy])")
     spec = api.calls[0]["spec"]
     assert (spec["user"], spec["groups"]) == ("alice", ["group", "system:authenticated"])
     assert spec["resourceAttributes"] == {
@@ -158,17 +158,17 @@ async def test_a_token_is_asked_about_once_in_two_minutes_and_with_all_that_is_k
 async def test_a_bad_token_is_refused_even_where_anonymous_callers_get_in() -> None:
     access = joined(Api(), webhook=False, anonymous=True)
     assert await access.check(request("/pods")) is None
-    assert await access.check(request("/pods", token="bad")) == Refusal(401, "Unauthorized")
+    assert await access.check(request("/pods", token="bad")) == Denial(401, "Unauthorized")
 
 
 async def test_nobody_is_known_without_certificate_token_or_anonymous_access() -> None:
-    assert await joined(Api()).check(request("/pods")) == Refusal(401, "Unauthorized")
-    assert await joined(Api(), tokens=False).check(request("/pods", token="good:alice")) == Refusal(401, "Unauthorized")
+    assert await joined(Api()).check(request("/pods")) == Denial(401, "Unauthorized")
+    assert await joined(Api(), tokens=False).check(request("/pods", token="good:alice")) == Denial(401, "Unauthorized")
 
 
 async def test_an_api_server_that_does_not_answer_lets_nobody_in() -> None:
     access = joined(Api(0, 0, 0, 0, 0))
-    assert await access.check(request("/metrics", token="good:alice")) == Refusal(401, "Unauthorized")
+    assert await access.check(request("/metrics", token="good:alice")) == Denial(401, "Unauthorized")
     refusal = await joined(Api(503, 503, 503, 503, 503)).check(request("/metrics", user="alice"))
     assert refusal is not None
     assert refusal.status == 500
@@ -201,19 +201,19 @@ async def test_an_answer_that_makes_no_sense_lets_nobody_in() -> None:
 
 async def test_standing_alone_a_certificate_is_asked_for_and_nothing_else() -> None:
     assert await standalone().check(request("/pods", user="x")) is None
-    assert await standalone().check(request("/pods", token="good:x")) == Refusal(401, "Unauthorized")
-    assert await standalone().check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
+    assert await standalone().check(request("/pods", token="good:x")) == Denial(401, "Unauthorized")
+    assert await standalone().check(request("/pods", user=BAD)) == Denial(401, "Unauthorized")
     assert await OpenAccess().check(request("/pods")) is None
 
 
 async def test_who_shows_a_bad_certificate_needs_a_good_token_and_is_never_anonymous() -> None:
     assert await joined(Api()).check(request("/metrics", user=BAD, token="good:alice")) is None
     access = joined(Api(), webhook=False, anonymous=True)
-    assert await access.check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
-    assert await access.check(request("/pods", user=BAD, token="bad")) == Refusal(401, "Unauthorized")
+    assert await access.check(request("/pods", user=BAD)) == Denial(401, "Unauthorized")
+    assert await access.check(request("/pods", user=BAD, token="bad")) == Denial(401, "Unauthorized")
     without_tokens = joined(Api(), tokens=False, webhook=False, anonymous=True)
-    assert await without_tokens.check(request("/pods", user=BAD, token="good:x")) == Refusal(401, "Unauthorized")
-    assert await standalone(anonymous=True).check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
+    assert await without_tokens.check(request("/pods", user=BAD, token="good:x")) == Denial(401, "Unauthorized")
+    assert await standalone(anonymous=True).check(request("/pods", user=BAD)) == Denial(401, "Unauthorized")
     assert await standalone(anonymous=True).check(request("/pods", user="x")) is None
     assert await standalone(anonymous=True).check(request("/pods")) is None
 
@@ -225,13 +225,13 @@ async def test_a_cache_is_bounded_and_forgets_in_time() -> None:
         asked.append(key)
         return key
 
-    cache: Cache[int] = Cache(lambda found: 10.0 if found else 1.0, lambda: now[0])
+    cache: AnswerCache[int] = AnswerCache(lambda found: 10.0 if found else 1.0, lambda: now[0])
     for key in (0, 7, 0, 7):
         assert await cache.get(key, lambda key=key: ask(key)) == key  # type: ignore[misc]
     now[0] = 5.0
     for key in (0, 7):
         await cache.get(key, lambda key=key: ask(key))  # type: ignore[misc]
     assert asked == [0, 7, 0]
-    for key in range(MOST + 10):
+    for key in range(MAX_ANSWERS + 10):
         await cache.get(key, lambda key=key: ask(key))  # type: ignore[misc]
-    assert len(cache._kept) == MOST
+    assert len(cache._answers) == MAX_ANSWERS

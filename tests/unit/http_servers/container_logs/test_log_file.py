@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from actors.http_servers.container_logs.log_file import find_log
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.pod import PodStatus
 
@@ -46,7 +46,7 @@ def test_the_previous_log_is_that_of_the_last_end(
 
 
 def test_without_an_end_there_is_no_previous_log() -> None:
-    with pytest.raises(Refused, match='previous terminated container "c" in pod "p" not found'):
+    with pytest.raises(HttpError, match='previous terminated container "c" in pod "p" not found'):
         find_log(POD, status(RUNS, {}), "c", previous=True)
 
 
@@ -59,6 +59,6 @@ def test_without_an_end_there_is_no_previous_log() -> None:
     ],
 )
 def test_a_container_without_a_log_is_refused_with_the_reason(state: object, container: str, text: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(HttpError) as refused:
         find_log(POD, status(state, {}), container, previous=False)
     assert text in str(refused.value)

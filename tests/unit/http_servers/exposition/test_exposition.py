@@ -62,7 +62,7 @@ def test_an_actor_that_is_replaced_goes_on_counting_and_pods_that_are_gone_are_f
 
     def probes(incarnation: int, *uids: str) -> dict[str, float]:
         of_pods = [Sample("counter", "probes_total", {"pod": uid}, 2.0) for uid in uids]
-        metrics.take(MetricsSnapshot("prober", incarnation, [Sample("counter", "all_total", {}, 1.0), *of_pods]))
+        metrics.update(MetricsSnapshot("prober", incarnation, [Sample("counter", "all_total", {}, 1.0), *of_pods]))
         return {sample.labels.get("pod", "all"): sample.value for sample in metrics.samples()}
 
     assert probes(1, "a", "b") == {"all": 1.0, "a": 2.0, "b": 2.0}
@@ -71,4 +71,4 @@ def test_an_actor_that_is_replaced_goes_on_counting_and_pods_that_are_gone_are_f
     for incarnation in range(3, 103):
         told = probes(incarnation, "a", f"pod-{incarnation}")
     assert told == {"all": 102.0, "a": 204.0, "pod-102": 2.0}
-    assert len(metrics._before["prober"]) == 3, "all, a, and the pod that the incarnation before knew"
+    assert len(metrics._totals["prober"]) == 3, "all, a, and the pod that the incarnation before knew"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.serving.z_page import json_page, negotiated
 
 
@@ -34,14 +34,14 @@ def test_the_first_form_that_is_served_is_taken(accept, version):
     ["application/json", "application/yaml", "application/json;as=Flagz;v=v9;g=config.k8s.io", "application/json;as"],
 )
 def test_a_form_that_is_not_served_is_refused_with_those_that_are(accept):
-    with pytest.raises(Refused, match="v=v1beta1;as=Flagz") as refused:
+    with pytest.raises(HttpError, match="v=v1beta1;as=Flagz") as refused:
         negotiated(accept, "Flagz")
     assert refused.value.status == 406
 
 
 @given(st.text())
 def test_any_header_is_text_json_or_refused(accept):
-    with contextlib.suppress(Refused):
+    with contextlib.suppress(HttpError):
         assert negotiated(accept, "Flagz") in ("", "v1beta1", "v1alpha1")
 
 

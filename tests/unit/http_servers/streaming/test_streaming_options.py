@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.http_servers.streaming.options import BadOptions, Streams, command, ports, streams
+from actors.http_servers.streaming.options import OptionsError, Streams, command, ports, streams
 
 
 def test_streams_are_asked_for_one_by_one() -> None:
@@ -24,13 +24,13 @@ def test_whether_there_is_a_terminal_may_be_the_containers_to_say() -> None:
 
 @pytest.mark.parametrize("query", [{}, {"output": ["0"]}, {"error": ["1"], "tty": ["1"]}, {"output": ["yes"]}])
 def test_at_least_one_stream_is_to_be_asked_for(query: dict[str, list[str]]) -> None:
-    with pytest.raises(BadOptions, match="at least 1 of stdin, stdout, stderr"):
+    with pytest.raises(OptionsError, match="at least 1 of stdin, stdout, stderr"):
         streams(query)
 
 
 def test_a_command_has_its_words_in_order() -> None:
     assert command({"command": ["sh", "-c", " a b "]}) == ["sh", "-c", " a b "]
-    with pytest.raises(BadOptions):
+    with pytest.raises(OptionsError):
         command({})
 
 
@@ -43,6 +43,6 @@ def test_a_websocket_names_its_ports_before() -> None:
 def test_what_is_no_port_is_said(text: str) -> None:
     try:
         found = ports({"port": [text]}, websocket=True)
-    except BadOptions:
+    except OptionsError:
         return
     assert all(0 < port < 65536 for port in found)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.http_servers.serving.refused import Refused
+from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.system_logs.files import Directory, Opened, listing, look
-from actors.http_servers.system_logs.query import QueryError, command, parse
+from actors.http_servers.system_logs.query import NodeLogQueryError, command, parse
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_files_and_links_that_stay_inside_are_served(logs):
     "path", ["outer", "climbs", "../secret", "pods/../../secret", "pipe", "nowhere", "syslog/x", "a\0b", "x" * 5000]
 )
 def test_what_leads_out_or_is_no_file_is_not_there(logs, path):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(HttpError) as refused:
         look(str(logs), path)
     assert refused.value.status == 404
 
@@ -54,7 +54,7 @@ def test_no_path_reads_outside(path):
     root = Path(__file__).parent
     try:
         found = look(str(root), path)
-    except Refused:
+    except HttpError:
         return
     if isinstance(found, Opened):
         with found.file as file:
@@ -111,7 +111,7 @@ def test_a_query_becomes_a_command_line():
     ],
 )
 def test_a_query_that_makes_no_sense_is_refused(asked, status):
-    with pytest.raises(QueryError) as refused:
+    with pytest.raises(NodeLogQueryError) as refused:
         parse(asked)
     assert refused.value.status == status
 
@@ -125,6 +125,6 @@ def test_a_query_that_makes_no_sense_is_refused(asked, status):
 def test_any_query_is_a_command_of_options_or_refused(asked):
     try:
         found = parse(asked)
-    except QueryError:
+    except NodeLogQueryError:
         return
     assert all(word.startswith("--") for word in command(found))

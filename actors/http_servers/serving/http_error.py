@@ -1,10 +1,10 @@
-"""An answer that is an error."""
+"""The error that an endpoint raises."""
 
 from __future__ import annotations
 
 
-class Refused(Exception):
-    """Raised by an endpoint: HTTP status, and the text for the caller."""
+class HttpError(Exception):
+    """The answer is this HTTP status, with this text for the caller."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
