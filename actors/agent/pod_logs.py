@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import re
 import sys
 import time
 from collections.abc import Sequence
@@ -27,7 +26,6 @@ from supervision.cli.register import CommandSettings, count
 
 from .inspection.node_pods import NoSuchPod, find
 
-_SINCE: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 _TEXT: Final = "the log of one actor, of a supervisor and all below it, or of a pod"
 _NAMES: Final = "The name is an actor's, a supervisor's or a pod's: an actor's name wins, unless --pod is given."
@@ -40,27 +38,17 @@ def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
     of_pods.add_argument("--pod", action="store_true", help="the name is a pod's: NAME, NAMESPACE/NAME or UID")
     of_pods.add_argument("-c", "--container", default="", help="which container (default: the only one)")
     of_pods.add_argument("--previous", action="store_true", help="of the instance before the last restart")
-    of_pods.add_argument("--since", type=since, default=0.0, metavar="5m", help="only younger lines: 90s, 5m, 1h30m")
     of_pods.add_argument("--tail", type=count, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines")
     parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
-
-
-def since(text: str) -> float:
-    """Seconds of `90s`, `5m`, `1h30m`, for argparse."""
-    found = _SINCE.fullmatch(text)
-    if not text or found is None:
-        raise argparse.ArgumentTypeError(f"{text} is no duration as 90s, 5m or 1h30m")
-    hours, minutes, seconds = (int(number or 0) for number in found.groups())
-    return float(hours * 3600 + minutes * 60 + seconds)
 
 
 def run(context: Context) -> int:
     """The log of an actor or of a pod."""
     arguments = context.arguments
-    only_pods = arguments.container or arguments.previous or arguments.since
+    only_pods = arguments.container or arguments.previous
     if not (arguments.pod or (arguments.actor and _is_no_actor(context))):
         if only_pods:
-            raise CommandError(REFUSED, "-c, --previous and --since are for logs of pods: `supervise logs --pod NAME`")
+            raise CommandError(REFUSED, "-c and --previous are for logs of pods: `supervise logs --pod NAME`")
         return actor_logs.run(context)
     return _of_pod(context)
 
@@ -84,7 +72,7 @@ def _of_pod(context: Context) -> int:
     query = LogQuery(
         follow=arguments.follow and not context.json,
         previous=arguments.previous,
-        tail_lines=arguments.lines or None,
+        tail_lines=actor_logs.lines_of(arguments) or None,
         since_ns=int((time.time() - arguments.since) * 1e9) if arguments.since else 0,
     )
     try:

@@ -1,45 +1,64 @@
-"""`supervise logs`: the lines of one actor, or of a supervisor and all below it, from the agent's log file."""
+"""`supervise logs`: the lines of one actor, or of a supervisor and all below it, from the agent's log."""
 
 from __future__ import annotations
 
-import os
-import stat
+import argparse
 import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TextIO
+from typing import Final
 
 from ..logs import actor_of
-from ..protocol import Done, SetLogLevel
+from ..protocol import Done, SetLogLevel, Tree
 from .command import OK, REFUSED, CommandError, Context, json_text
+from .log_sources import journal_unit, of_file, of_journal, stderr_file
+from .log_times import younger
 
-_POLL_SECONDS = 0.1
+DEFAULT_LINES: Final = 100
+TO_STDERR_ONLY: Final = (
+    "the agent logs to stderr only, which is neither a file nor the journal: see what runs it, or start it with "
+    "--log-file FILE"
+)
+Source = AbstractContextManager[tuple[Iterator[str], Iterator[str]]]
 
 
 def run(context: Context) -> int:
     arguments = context.arguments
     if arguments.level is not None:
         return _set_level(context)
-    path, actor = _file_and_actor(context)
+    now = time.time()
+    least = now - arguments.since if arguments.since else 0.0
+    source, name, actor = _source_and_actor(context, least)
+
+    def wanted(lines: Iterable[str]) -> Iterator[str]:
+        return of_actor(younger(lines, least, now) if least else lines, actor)
+
     try:
-        with path.open(errors="replace") as file:
-            last = deque(of_actor(file, actor), maxlen=arguments.lines or None)
+        with source as (there, coming):
+            last = deque(wanted(there), maxlen=lines_of(arguments) or None)
             if context.json:
                 print(json_text(list(last)))  # noqa: T201
                 return OK
             for line in last:
                 print(line)  # noqa: T201
             sys.stdout.flush()  # --follow starts at the end of the file
-            if arguments.follow:
-                for line in of_actor(_follow(file, path), actor):
-                    print(line, flush=True)  # noqa: T201
+            for line in of_actor(coming, actor):
+                print(line, flush=True)  # noqa: T201
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
-        raise CommandError(REFUSED, f"{path} cannot be read: {error.strerror}") from None
+        raise CommandError(REFUSED, f"{name} cannot be read: {error.strerror}") from None
     return OK
+
+
+def lines_of(arguments: argparse.Namespace) -> int:
+    """How many lines are wanted, 0: all; all since a time unless a number is given."""
+    if arguments.lines is not None:
+        return int(arguments.lines)
+    return 0 if arguments.since else DEFAULT_LINES
 
 
 def of_actor(lines: Iterable[str], wanted: str) -> Iterator[str]:
@@ -55,33 +74,25 @@ def of_actor(lines: Iterable[str], wanted: str) -> Iterator[str]:
             yield text
 
 
-def _file_and_actor(context: Context) -> tuple[Path, str]:
-    """Which file to read, and the full name of the actor ('': of all). Raises CommandError."""
+def _source_and_actor(context: Context, least: float) -> tuple[Source, str, str]:
+    """What to read, its name, and the full name of the actor ('': of all). Raises CommandError."""
     actor: str = context.arguments.actor
+    follow = context.arguments.follow and not context.json
     if context.arguments.file:
-        return Path(context.arguments.file), actor
+        return of_file(Path(context.arguments.file), follow=follow), context.arguments.file, actor
     tree = context.tree()
     if actor:
         actor = context.full_name(actor, tree)
-    if not tree.log_file:
-        raise CommandError(REFUSED, to_stderr_only(stderr_file(tree.pid), actor))
-    return Path(tree.log_file), actor
+    if file := file_of(tree):
+        return of_file(Path(file), follow=follow), file, actor
+    if unit := journal_unit(tree.pid):
+        return of_journal(unit, follow=follow, since=least), f"the journal of {unit}", actor
+    raise CommandError(REFUSED, TO_STDERR_ONLY)
 
 
-def to_stderr_only(file: str, actor: str) -> str:
-    """Where the log of an agent without a log file is. `file`: what its stderr goes to, '' if that is no file."""
-    command = f"`supervise logs {actor} --file {file}`" if actor else f"`supervise logs --file {file}`"
-    where = command if file else "see what runs it (`journalctl`)"
-    return f"the agent logs to stderr only: {where}, or start it with --log-file FILE"
-
-
-def stderr_file(pid: int) -> str:
-    """The regular file that the process has as its stderr; '' if that is a terminal, a pipe or not ours to know."""
-    link = f"/proc/{pid}/fd/2"
-    try:
-        return os.readlink(link) if stat.S_ISREG(os.stat(link).st_mode) else ""
-    except OSError:
-        return ""
+def file_of(tree: Tree) -> str:
+    """The agent's log file, else the file that takes its stderr; '' if neither is there."""
+    return tree.log_file or stderr_file(tree.pid)
 
 
 def _set_level(context: Context) -> int:
@@ -92,24 +103,3 @@ def _set_level(context: Context) -> int:
     context.ask(SetLogLevel(level), Done, name=name)
     context.show({"actor": name, "level": level}, f"{name} now logs up to V({level}), until it is replaced")
     return OK
-
-
-def _follow(file: TextIO, path: Path) -> Iterator[str]:
-    """Complete lines as they are appended; after a rotation from the start of the new file."""
-    partial = ""
-    while True:
-        partial += file.readline()
-        if partial.endswith("\n"):
-            yield partial
-            partial = ""
-            continue
-        time.sleep(_POLL_SECONDS)
-        try:
-            found = os.stat(path)
-        except FileNotFoundError:
-            continue
-        if found.st_size < file.tell():
-            file.seek(0)
-        elif found.st_ino != os.fstat(file.fileno()).st_ino:
-            with path.open(errors="replace") as newer:
-                yield from _follow(newer, path)

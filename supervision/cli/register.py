@@ -10,6 +10,7 @@ sys.exit(arguments.execute(arguments))
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 EXIT_CODES = "Exit codes:" + (_codes or "").partition("Exit codes:")[2].rstrip()
 _ANSWER_SECONDS = 5.0
+_SINCE = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,15 @@ def count(text: str) -> int:
     return value
 
 
+def since(text: str) -> float:
+    """Seconds of `90s`, `5m`, `1h30m`, for argparse."""
+    found = _SINCE.fullmatch(text)
+    if not text or found is None:
+        raise argparse.ArgumentTypeError(f"{text} is no duration as 90s, 5m or 1h30m")
+    hours, minutes, seconds = (int(number or 0) for number in found.groups())
+    return float(hours * 3600 + minutes * 60 + seconds)
+
+
 def _status(subcommands: Any, settings: CommandSettings) -> None:
     def run(context: Context) -> int:
         from . import status
@@ -151,7 +162,10 @@ def _incidents(parser: argparse.ArgumentParser) -> None:
 
 def _logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("actor", nargs="?", default="", help="an actor, or a supervisor (default: all)")
-    parser.add_argument("-n", "--lines", type=count, default=100, help="show the last N lines; 0: all (default: 100)")
+    parser.add_argument(
+        "-n", "--lines", type=count, help="show the last N lines; 0: all (default: 100; with --since all)"
+    )
+    parser.add_argument("--since", type=since, default=0.0, metavar="5m", help="only younger lines: 90s, 5m, 1h30m")
     parser.add_argument("-f", "--follow", action="store_true", help="keep showing new lines")
     parser.add_argument("--file", default="", help="read this file instead")
     parser.add_argument(

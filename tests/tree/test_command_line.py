@@ -172,13 +172,25 @@ def test_logs_are_those_of_the_actor_and_its_level_changes_at_run_time(tmp_path:
         assert len(json.loads(found.supervise("logs", "-n", "2", "-o", "json").stdout)) == 2
 
 
-def test_without_a_log_file_it_says_where_the_log_is(tmp_path: Path) -> None:
+def test_without_a_log_file_the_file_that_takes_its_stderr_is_read(tmp_path: Path) -> None:
     with agent(tmp_path, extra="no log") as found:
         done = found.supervise("logs", "a")
-        assert done.returncode == 4
-        assert "logs to stderr only" in done.stderr
-        assert "--log-file FILE" in done.stderr
+        assert done.returncode == 0, done.stderr
+        assert all(line.endswith(' logger="a"') for line in done.stdout.splitlines())
         assert "did you mean" in found.supervise("logs", "grup").stderr
+
+
+def test_logs_since_a_moment_are_those_after_it(tmp_path: Path) -> None:
+    with agent(tmp_path) as found:
+        log, before = tmp_path / "agent.log", time.strftime("%m%d %H:%M:%S", time.localtime(time.time() - 7200))
+        old = f'I{before}.000000       1 a.py:1] "work: long ago" logger="a"\n  of it\n'
+        log.write_text(old + log.read_text())
+        assert "long ago" in found.supervise("logs", "a").stdout
+        young = found.supervise("logs", "a", "--since", "1h30m").stdout
+        assert "working as incarnation 1" in young
+        assert "long ago" not in young
+        assert "of it" not in young
+        assert "long ago" in found.supervise("logs", "a", "--since", "3h").stdout
 
 
 def test_logs_can_be_followed(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from actors.agent.command import _parser
-from actors.agent.pod_logs import run, since
+from actors.agent.pod_logs import run
 from actors.config_controller.messages import Configz
 from actors.status_manager.messages import Pods
 from supervision.cli.command import OK, REFUSED, CommandError, Context, Where
+from supervision.cli.register import since
 from supervision.protocol import ActorState, Tree
 
 
@@ -110,7 +111,7 @@ def test_what_is_neither_pod_nor_actor_is_refused(node: Path) -> None:
     text = refusal(node, "wev")
     assert "there is no pod wev on this node, did you mean web?" in text
     assert "nor an actor of that name" in text
-    assert "for logs of pods" in refusal(node, "pleg", "--since", "5m")
+    assert "for logs of pods" in refusal(node, "pleg", "-c", "main")
 
 
 def test_a_log_that_is_gone_is_refused(node: Path) -> None:

@@ -1,19 +1,34 @@
-"""`supervise logs` finds the log of an agent that has no log file."""
+"""`supervise logs` finds the log of an agent, and the lines that are young enough."""
 
 from __future__ import annotations
 
+import argparse
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-from supervision.cli.logs import stderr_file, to_stderr_only
+import pytest
+
+from supervision.cli.log_sources import journal_unit, of_file, of_journal, stderr_file
+from supervision.cli.log_times import time_of, younger
+from supervision.cli.logs import lines_of
+
+NOW = time.mktime((2026, 3, 10, 12, 0, 0, 0, 0, -1))
+"""Local time."""
 
 
-def test_the_file_that_takes_an_agents_stderr_is_named(tmp_path: Path) -> None:
+def head(moment: float) -> str:
+    return f"I{time.strftime('%m%d %H:%M:%S', time.localtime(moment))}.250000    1234 a.py:1] "
+
+
+def test_the_file_that_takes_an_agents_stderr_is_found(tmp_path: Path) -> None:
     waits = [sys.executable, "-c", "input()"]
     log = tmp_path / "agent.log"
     with log.open("w") as out, subprocess.Popen(waits, stdin=subprocess.PIPE, stderr=out) as agent:
         assert stderr_file(agent.pid) == str(log)
+        assert journal_unit(agent.pid) == ""
         agent.kill()
     with subprocess.Popen(waits, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as agent:
         assert stderr_file(agent.pid) == ""
@@ -21,7 +36,62 @@ def test_the_file_that_takes_an_agents_stderr_is_named(tmp_path: Path) -> None:
     assert stderr_file(0) == ""
 
 
-def test_the_hint_is_a_command_that_can_be_typed() -> None:
-    assert "`supervise logs pleg --file /a.log`" in to_stderr_only("/a.log", "pleg")
-    assert "`supervise logs --file /a.log`" in to_stderr_only("/a.log", "")
-    assert "journalctl" in to_stderr_only("", "pleg")
+def test_a_journal_is_one_only_where_systemd_says_that_stderr_goes_there() -> None:
+    read, write = os.pipe()
+    stream = os.fstat(write)
+    waits = [sys.executable, "-c", "input()"]
+    other = {"JOURNAL_STREAM": f"{stream.st_dev}:{stream.st_ino + 1}"}
+    with subprocess.Popen(waits, stdin=subprocess.PIPE, stderr=write, env=other) as agent:
+        assert journal_unit(agent.pid) == ""
+        agent.kill()
+    for end in (read, write):
+        os.close(end)
+    assert journal_unit(0) == ""
+
+
+def test_the_journal_of_the_unit_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "journalctl"
+    fake.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with of_journal("troupelet.service", follow=False, since=0.0) as (there, coming):
+        words = [line.strip() for line in there]
+        assert not list(coming)
+    assert words == ["--unit=troupelet.service", "--output=cat", "--no-pager", "--quiet", "--lines=all"]
+    with of_journal("a.service", follow=True, since=12.5) as (there, coming):
+        assert not list(there)
+        assert [line.strip() for line in coming][-2:] == ["--since=@12.500000", "--follow"]
+
+
+def test_both_formats_say_when_a_line_was_written() -> None:
+    assert time_of(head(NOW - 3600) + '"x"', NOW) == NOW - 3600 + 0.25
+    assert time_of('{"ts":1763669270000.5,"msg":"x"}', NOW) == 1763669270.0005
+    for line in ("Traceback (most recent call last):", "", "{", '{"ts":"x"}', "[1]", "I1399 99:99:99.000000 x"):
+        assert time_of(line, NOW) is None
+
+
+def test_a_line_of_december_is_of_last_year() -> None:
+    december = time.mktime((2025, 12, 31, 23, 59, 0, 0, 0, -1))
+    assert time_of(head(december) + "x", NOW) == december + 0.25
+    leap_day = time.mktime((2024, 2, 29, 1, 0, 0, 0, 0, -1))
+    assert time_of(head(leap_day) + "x", NOW) == leap_day + 0.25
+
+
+def test_what_follows_a_line_is_as_old_as_the_line() -> None:
+    lines = ["before", head(NOW - 600) + "old", "of old", head(NOW - 60) + "new", "of new"]
+    assert [line.rsplit(" ", 2)[-1] for line in younger(lines, NOW - 300, NOW)] == ["new", "new"]
+    assert list(younger(lines, NOW - 300, NOW))[1] == "of new"
+
+
+def test_all_lines_since_a_moment_are_shown_unless_a_number_is_given() -> None:
+    def lines(lines: int | None, since: float) -> int:
+        return lines_of(argparse.Namespace(lines=lines, since=since))
+
+    assert [lines(None, 0.0), lines(None, 5.0), lines(7, 5.0), lines(0, 0.0)] == [100, 0, 7, 0]
+
+
+def test_a_file_that_is_not_followed_ends(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("one\ntwo\n")
+    with of_file(log, follow=False) as (there, coming):
+        assert [*there, *coming] == ["one\n", "two\n"]

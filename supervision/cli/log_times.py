@@ -1,0 +1,50 @@
+"""When the lines of a log were written, in either format of `supervision.logs`. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Final
+
+_HEADER: Final = re.compile(r"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6}) ")
+_AHEAD_SECONDS: Final = 86400.0
+"""A line from so far in the future is of an earlier year: klog's header has none."""
+
+
+def time_of(line: str, now: float) -> float | None:
+    """Seconds since 1970, None for a line without a time. `now` says which year it is; klog's header is local time."""
+    if line.startswith("{"):
+        try:
+            found = json.loads(line)
+            return float(found["ts"]) / 1000
+        except (ValueError, KeyError, TypeError):
+            return None
+    match = _HEADER.match(line)
+    return None if match is None else _latest([int(number) for number in match.groups()], now)
+
+
+def younger(lines: Iterable[str], least: float, now: float) -> Iterator[str]:
+    """The lines from that time on. One without a time belongs to the line before."""
+    selected = False
+    for line in lines:
+        when = time_of(line, now)
+        if when is not None:
+            selected = when >= least
+        if selected:
+            yield line
+
+
+def _latest(numbers: list[int], now: float) -> float | None:
+    """The last such moment that is not far ahead of now; the 29th of February may be years ago."""
+    month, day, hour, minute, second, micros = numbers
+    this_year = datetime.fromtimestamp(now).year  # noqa: DTZ006 - the header is local time
+    for year in range(this_year + 1, this_year - 5, -1):
+        try:
+            when = datetime(year, month, day, hour, minute, second, micros).timestamp()  # noqa: DTZ001
+        except ValueError:
+            continue
+        if when <= now + _AHEAD_SECONDS:
+            return when
+    return None
