@@ -112,6 +112,25 @@ class Names:
         os.link(f"{file_of(name)}#{incarnation}", f"{file}+", src_dir_fd=self.fd, dst_dir_fd=self.fd)
         os.rename(f"{file}+", file, src_dir_fd=self.fd, dst_dir_fd=self.fd)
 
+    def restore(self, name: str, incarnation: int) -> bool:
+        """Publish the incarnation's name again if somebody removed its file. Returns whether it was missing. Raises
+        NoSuchActor when its own socket file is gone too: nobody can connect to it any more."""
+        own, file = f"{file_of(name)}#{incarnation}", file_of(name)
+        there = [self._is_there(file), self._is_there(own)]
+        if all(there):
+            return False
+        if not any(there):
+            raise NoSuchActor(name)
+        if there[0]:
+            os.link(file, own, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+        else:
+            self.publish(name, incarnation)
+        return True
+
+    def changed_at(self) -> int:
+        """When a file was last made, renamed or removed in the directory, in nanoseconds since 1970."""
+        return os.fstat(self.fd).st_mtime_ns
+
     def unpublish(self, name: str, incarnation: int, alias: str) -> None:
         """Remove the alias if it refers to this incarnation."""
         try:
@@ -163,6 +182,12 @@ class Names:
         try:
             return os.stat(self.path).st_ino == os.fstat(self.fd).st_ino
         except OSError:
+            return False
+
+    def _is_there(self, file: str) -> bool:
+        try:
+            return stat.S_ISSOCK(os.stat(file, dir_fd=self.fd).st_mode)
+        except FileNotFoundError:
             return False
 
     def _unlink(self, file: str) -> None:

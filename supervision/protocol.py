@@ -34,6 +34,7 @@ Cause = Literal[
     "parent",
     "fork_server",
     "run_dir_removed",
+    "name_removed",
 ]
 
 

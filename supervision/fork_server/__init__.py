@@ -17,6 +17,7 @@ without asking any actor, so also while actors are hung. Nothing here blocks.
     titles.py        what `ps` shows                    kept_sockets.py  listening sockets survive their actor
     loop.py          readiness, timers, signals         connection.py    frames on a socket that never blocks
     run_directory.py lock, names, janitor               lock.py          one agent for a directory
+    names_kept.py    sockets that somebody removes
     janitor.py       removes the files of a killed one  memory.py        what is done before the first fork:
     warmup.py        code that every actor runs         heap_fill.py     no free places on shared pages
     page_release.py  pages that were needed once        fork_hooks.py    libraries' hooks around each fork

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from ..names import Names, PeerRefused, check_peer
+from ..names import Names, NoSuchActor, PeerRefused, check_peer
 from ..protocol import FORK_SERVER
 from ..wire import Frame
 from .connection import Connection
@@ -20,11 +20,27 @@ class Listener:
 
     def __init__(self, loop: Loop, names: Names, received: Callable[[Connection, Frame], None]) -> None:
         """Raises OSError."""
-        self._loop, self._received = loop, received
+        self._loop, self._names, self._received = loop, names, received
         self._connections: set[Connection] = set()
-        self._socket = names.listen(FORK_SERVER, 0)
-        names.publish(FORK_SERVER, 0)
+        self._listen()
+
+    def _listen(self) -> None:
+        """Raises OSError."""
+        self._socket = self._names.listen(FORK_SERVER, 0)
+        self._names.publish(FORK_SERVER, 0)
         self._watch()
+
+    def restore(self) -> None:
+        """Be found by name again, if somebody removed the socket. Raises OSError."""
+        try:
+            missing = self._names.restore(FORK_SERVER, 0)
+        except NoSuchActor:
+            missing = True
+            self._loop.forget(self._socket.fileno())
+            self._socket.close()
+            self._listen()
+        if missing:
+            log.warning("somebody removed the socket of %s from %s: it is made again", FORK_SERVER, self._names.path)
 
     def fds(self) -> list[int]:
         """The descriptors that every child closes."""

@@ -40,6 +40,8 @@ class RunDirectory:
         self.names = Names(path / "names")
         self.names.clear()
         self._janitor: Janitor | None = None
+        self._changed_at = 0
+        """When the directory of the sockets had changed at the last look."""
 
     def start_janitor(self) -> None:
         """Start the janitor: from now on the files are removed however the fork server ends. Raises OSError."""
@@ -63,12 +65,16 @@ class RunDirectory:
             log.error("no janitor: %s", error)
             loop.call_later(_RETRY_SECONDS, lambda: self._restart(janitor, loop))
 
-    def watch(self, loop: Loop, removed: Callable[[], None]) -> None:
-        """Call `removed` once when the directory of the sockets is removed: then actors cannot be found by name."""
-        if self.names.is_there():
-            loop.call_later(_WATCH_SECONDS, lambda: self.watch(loop, removed))
-        else:
+    def watch(self, loop: Loop, removed: Callable[[], None], changed: Callable[[], None]) -> None:
+        """Call `removed` once when the directory of the sockets is removed: then actors cannot be found by name. Call
+        `changed` when something in it was made or removed."""
+        if not self.names.is_there():
             removed()
+            return
+        if self.names.changed_at() != self._changed_at:
+            changed()
+            self._changed_at = self.names.changed_at()
+        loop.call_later(_WATCH_SECONDS, lambda: self.watch(loop, removed, changed))
 
     def fds(self) -> list[int]:
         """The descriptors that every child closes."""

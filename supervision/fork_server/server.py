@@ -12,7 +12,7 @@ from ..protocol import FORK_SERVER, ROOT, Exited, GetTree, Started
 from ..spec import SetPolicies
 from ..status_page import StatusPage
 from ..wire import Frame
-from . import signals, titles
+from . import names_kept, signals, titles
 from .connection import Connection
 from .control import Control
 from .disposables import Disposables
@@ -83,7 +83,7 @@ class ForkServer:
     def run(self) -> int:
         """Serve until stopped; the exit code."""
         signals.handle(self._loop, stop=self._on_stop_signal, dump=self._dump, reap=self._reap)
-        self._directory.watch(self._loop, self._run_directory_removed)
+        self._directory.watch(self._loop, self._run_directory_removed, self._names_changed)
         self._loop.run()
         self._directory.remove()
         return self._lifecycle.code
@@ -104,6 +104,14 @@ class ForkServer:
         log.critical("%s", detail)
         self._reports.own(Exited(FORK_SERVER, 1, os.getpid(), 1 << 8, "run_dir_removed", detail=detail))
         self._lifecycle.begin_stop(1)
+
+    def _names_changed(self) -> None:
+        """Actors came and went, or somebody removed sockets: those are made again, or their actor is replaced."""
+        try:
+            self._listener.restore()
+            names_kept.restore(self._directory.names, self._table, self._processes.kill)
+        except OSError as error:
+            log.error("sockets in %s cannot be looked after: %s", self._directory.names.path, error)
 
     def _private_fds(self) -> list[int]:
         parts = (self._loop, self._directory, self._listener, self._disposables, self._table, self._sockets)

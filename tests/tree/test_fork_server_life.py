@@ -184,6 +184,23 @@ def test_a_removed_run_directory_ends_the_agent_with_an_incident_and_frees_the_l
         assert again.ask(Say("hi"), Said, "echo").text == "hi"
 
 
+def test_a_removed_name_is_made_again_and_an_actor_without_a_socket_is_replaced(tmp_path: Path) -> None:
+    names = tmp_path / "run" / "names"
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        pid = fork_server.pid("echo")
+        (names / "echo").unlink()
+        (names / "fork_server").unlink()
+        fork_server.wait(lambda: (names / "echo").exists() and (names / "fork_server").exists(), "they are made again")
+        assert fork_server.ask(Say("hi"), Said, "echo").pid == pid
+        for file in ("echo", "echo#1", "fork_server", "fork_server#0"):
+            (names / file).unlink()
+        fork_server.wait(lambda: (names / "fork_server").exists(), "the fork server listens again")
+        fork_server.wait_running("echo", incarnation=2)
+        assert fork_server.ask(Say("hi"), Said, "echo").pid != pid
+    found = [(incident["name"], incident["cause"]) for incident in incidents(tmp_path / "incidents")]
+    assert found == [("echo", "name_removed")]
+
+
 def test_another_agent_is_refused_while_the_run_directory_of_the_first_is_gone(tmp_path: Path) -> None:
     """The lock is in a directory of its own, so that removing the run directory lets nobody in."""
     with fork_server_running(LOCKED, tmp_path / "run") as first:

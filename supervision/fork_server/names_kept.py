@@ -1,0 +1,24 @@
+"""The sockets of actors that somebody removes from the run directory, so that nobody can connect any more."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from ..names import Names, NoSuchActor
+from ..protocol import FORK_SERVER, Cause
+from .table import Child, Table
+
+log = logging.getLogger(FORK_SERVER)
+
+
+def restore(names: Names, table: Table, kill: Callable[[Child, Cause, str], None]) -> None:
+    """Publish each actor's name again from its socket, or replace the actor when that is gone too. Raises OSError."""
+    for child in table:
+        if child.state != "running" or child.kind == "program":
+            continue
+        try:
+            if names.restore(child.name, child.incarnation):
+                log.warning("somebody removed a socket of %s from %s: it is made again", child.name, names.path)
+        except NoSuchActor:
+            kill(child, "name_removed", f"somebody removed its sockets from {names.path}")
