@@ -18,6 +18,7 @@ def problems(agent: Agent, host: str = "") -> Iterator[Problem]:
     yield from _cgroup_root(agent, host)
     yield from _reserved_cgroups(agent)
     yield from _reservations(agent)
+    yield from _claims(agent)
 
 
 def warnings(agent: Agent) -> Iterator[str]:
@@ -96,6 +97,14 @@ def _reserved_cgroups(agent: Agent) -> Iterator[Problem]:
     for field, path, _ in reserved_cgroups(agent.config, agent.config.cgroupDriver):
         if not cgroups.anywhere(path):
             yield Problem(field, path, "there is no such cgroup: make it before its reservation is enforced")
+
+
+def _claims(agent: Agent) -> Iterator[Problem]:
+    """What claims are prepared must be known: a driver would never be told to unprepare the others."""
+    from actors.device_manager.dra.claim_store import ClaimStore
+
+    if error := ClaimStore(agent.root_dir).error():
+        yield Problem("--root-dir", agent.root_dir, error)
 
 
 def _existing(path: str) -> str:

@@ -14,6 +14,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.linux import cgroup_tree, oom
 from actors.shared.linux.command import Runner, run
 from actors.shared.linux.system_bus import Call, SystemBus
+from actors.shared.pod_inventory import PodInventory
 from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor, Address, AskError, on
 from supervision.complaints import Complaints
@@ -47,7 +48,6 @@ from .orphaned_cgroups import OrphanedCgroups
 from .periodic_tasks import PeriodicTasks
 from .pod_admission import PodAdmission
 from .pod_cgroups import PodCgroups
-from .pod_inventory import PodInventory
 from .pod_resizes import REMOVED, PodResizes
 from .preemption import Preemption
 from .qos_tiers import QosTiers

@@ -28,6 +28,10 @@ class AdmitPod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=T
     """The runtime supports supplementalGroupsPolicy; looked up only for a pod that needs it."""
     apparmor: bool = False
     """AppArmor is enabled in the kernel."""
+    claims: bool = False
+    """Resource claims can be prepared: there is an API server, and the gate is on."""
+    extended_claims: bool = False
+    """So can claims for extended resources (gate DRAExtendedResource)."""
     over: bool = False
     """It has run to its end. Nothing is counted or made: PodAdmitted, or AdmissionFailed when the node ended it, of
     which its worker is told soon."""

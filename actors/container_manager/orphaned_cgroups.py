@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor
 from supervision.complaints import Complaints
 
@@ -11,7 +12,6 @@ from .cgroup_lock import CgroupLock
 from .cgroup_removal import CgroupRemoval
 from .ledger import Ledger
 from .pod_cgroups import PodCgroups
-from .pod_inventory import PodInventory
 
 ORPHAN_SECONDS: Final = 10.0
 """How long a cgroup must be orphaned."""

@@ -193,6 +193,8 @@ class PodAdmission:
             object=message.node,
             strict_groups=message.strict_groups,
             apparmor=message.apparmor,
+            claims=message.claims,
+            extended_claims=message.extended_claims,
         )
 
     async def resize(self, message: ResizePod) -> Answer:

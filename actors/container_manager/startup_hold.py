@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor
 
 from .ledger import Ledger
-from .pod_inventory import PodInventory
 
 HOLD_SECONDS: Final = 1.0
 """The longest time that new pods wait for the workers' reports."""

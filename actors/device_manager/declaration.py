@@ -11,4 +11,5 @@ from .messages import DEVICE_MANAGER
 DECLARATION: Final = Declaration(
     name=DEVICE_MANAGER,
     actor="actors.device_manager.actor:DeviceManager",
+    pod_inventory=True,
 )

@@ -5,5 +5,51 @@ from __future__ import annotations
 from typing import Final
 
 from supervision.addresses import ActorName
+from supervision.message import Message, Question
 
 DEVICE_MANAGER: Final = ActorName("device_manager")
+
+
+# -- resource claims --------------------------------------------------------------------------------------------------
+class PrepareClaims(Question["ClaimsPrepared | ClaimsFailed"], frozen=True):
+    """From a worker, before it makes a sandbox: have the drivers prepare all claims of the pod. Idempotent."""
+
+    uid: str
+    pod: bytes
+
+
+class ClaimsPrepared(Message, frozen=True):
+    uid: str
+
+
+class ClaimsFailed(Message, frozen=True):
+    """It is not done; the worker asks again. The text is the kubelet's."""
+
+    uid: str
+    message: str
+
+
+class GetClaimDevices(Question["ClaimDevices | ClaimsFailed"], frozen=True):
+    """From a worker, before it creates a container of a pod with claims."""
+
+    uid: str
+    pod: bytes
+    container: str
+
+
+class ClaimDevices(Message, frozen=True):
+    """The container's devices by its claims: fully qualified names of CDI devices."""
+
+    uid: str
+    container: str
+    cdi_devices: list[str]
+
+
+class UnprepareClaims(Question["ClaimsUnprepared | ClaimsFailed"], frozen=True):
+    """From a worker: no container of the pod runs or will run. Idempotent."""
+
+    uid: str
+
+
+class ClaimsUnprepared(Message, frozen=True):
+    uid: str

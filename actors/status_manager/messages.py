@@ -23,7 +23,7 @@ class Waiting(msgspec.Struct, frozen=True):
 
 WorkerPhase = Literal["admitting", "running", "terminating", "terminated", "rejected"]
 """The phase of the pod's worker. `terminated`: no container runs and none will; clean-up may be left."""
-TerminationStep = Literal["", "containers", "sandbox", "volumes", "cgroup"]
+TerminationStep = Literal["", "containers", "sandbox", "claims", "volumes", "cgroup"]
 """What the end of a pod waits for; empty: it does not end, or nothing of it is left."""
 
 

@@ -21,6 +21,7 @@ REASONS: Final = ("worker", "containers", "sandbox", "volumes", "cgroup", "statu
 _DEFAULT_TEXTS: Final = {
     "containers": "containers still run",
     "sandbox": "its sandbox is not stopped yet",
+    "claims": "its resource claims are not unprepared yet",
     "volumes": "its volumes are not unmounted yet",
     "cgroup": "its cgroup is not removed yet",
 }

@@ -18,6 +18,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.plugins.model import CSI
 from actors.shared.plugins.watch import PluginWatch
+from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 
@@ -27,7 +28,6 @@ from .csi.node_objects import NodeObjects
 from .csi.records import Records
 from .csi.volumes import CsiContext, CsiVolumes
 from .layout import is_name, is_uid, real_path
-from .locks import PodLocks
 from .messages import (
     BindSubPaths,
     MountVolumes,

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Final
 
 from actors.shared.config.agent import Agent
+from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
 
 from . import orphans
 from .layout import is_uid
-from .locks import PodLocks
 from .pod_mounts import PodMounts
 from .teardown import Teardown
 

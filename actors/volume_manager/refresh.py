@@ -9,9 +9,9 @@ from actors.api_clients.messages import ObjectRef
 from actors.pod_workers.messages import VolumesMayWork, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import InputQuarantine
+from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
 
-from .locks import PodLocks
 from .pod_mounts import PodMounts
 
 TOKEN_SECONDS: Final = 30.0

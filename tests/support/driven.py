@@ -25,6 +25,7 @@ from actors.container_manager.messages import (
     PodReleased,
     ReleasePod,
 )
+from actors.device_manager.messages import ClaimsPrepared, ClaimsUnprepared, PrepareClaims, UnprepareClaims
 from actors.image_manager.messages import EnsureImage, ImageReady
 from actors.pod_workers.actor import Shard
 from actors.pod_workers.messages import (
@@ -110,6 +111,8 @@ class Driven:
         self.answer(ReleasePod, lambda asked: PodReleased(asked.uid))
         self.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"data": f"{home}/data"}))
         self.answer(UnmountVolumes, lambda asked: VolumesUnmounted(asked.uid))
+        self.answer(PrepareClaims, lambda asked: ClaimsPrepared(asked.uid))
+        self.answer(UnprepareClaims, lambda asked: ClaimsUnprepared(asked.uid))
         self.answer(GetObject, lambda asked: self.objects.get(asked.ref, ObjectState(asked.ref, reason="NotFound")))
         self.answer(GetServices, lambda asked: self.services)
         self.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))

@@ -87,6 +87,7 @@ async def namesake_runs(client: CriClient, pod: Pod) -> bool:
 
 async def _question(run: Execution, pod: Pod, runtime: PodRuntime) -> AdmitPod:
     """The question, with the facts that the container manager does not have. Raises CriError."""
+    agent = run.services.agent
     return AdmitPod(
         run.state.uid,
         run.state.wanted.data,
@@ -94,6 +95,8 @@ async def _question(run: Execution, pod: Pod, runtime: PodRuntime) -> AdmitPod:
         node=await _node(run, pod, runtime),
         strict_groups=wants_strict_groups(pod) and (await run.services.client.status()).supplemental_groups_policy,
         apparmor=run.services.apparmor,
+        claims=agent.gate("DynamicResourceAllocation") and not agent.standalone,
+        extended_claims=agent.gate("DRAExtendedResource"),
     )
 
 

@@ -1,17 +1,22 @@
-"""The CPUs, memory nodes and devices of a container that is about to be created."""
+"""The CPUs, memory nodes and devices of a container that is about to be created, and the devices of its claims."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from actors.container_manager.messages import CONTAINER_MANAGER, ContainerPrepared, PreparationFailed, PrepareContainer
+from actors.device_manager.messages import DEVICE_MANAGER, ClaimDevices, ClaimsFailed, GetClaimDevices
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.pod.state import Held
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
+from actors.shared.kube.codec import encode
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.resource_claims import has_claims
 from supervision.actor import Actor, AskError
 
 PREPARE_SECONDS: Final = 60.0
 """A device plug-in has 30 s to prepare its devices."""
+ASK_SECONDS: Final = 30.0
 
 
 async def hardware_of(actor: Actor, uid: str, container: str, held: Held) -> ContainerAllocation:
@@ -24,3 +29,16 @@ async def hardware_of(actor: Actor, uid: str, container: str, held: Held) -> Con
     if not isinstance(answer, ContainerPrepared):
         raise AskError(f"container_manager answered {type(answer).__name__}")
     return answer.allocation
+
+
+async def claimed_devices(actor: Actor, pod: Pod, container: str) -> ContainerAllocation:
+    """Of a container that is about to be created. Raises ConfigError, AskError."""
+    if not has_claims(pod):
+        return NOTHING
+    question = GetClaimDevices(pod.metadata.uid, encode(pod), container)
+    answer = await actor.ask(DEVICE_MANAGER, question, timeout=ASK_SECONDS)
+    if isinstance(answer, ClaimsFailed):
+        raise ConfigError(answer.message)
+    if not isinstance(answer, ClaimDevices):
+        raise AskError(f"{DEVICE_MANAGER} answered {type(answer).__name__}")
+    return ContainerAllocation(cdi_devices=tuple(answer.cdi_devices))

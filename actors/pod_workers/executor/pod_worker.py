@@ -30,7 +30,7 @@ from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.pod import Pod
 from supervision.actor import AskError, DisposableError
 
-from . import admission, cleanup, resizing, spans, starts, termination
+from . import admission, claims, cleanup, resizing, spans, starts, termination
 from .execution import EffectInterrupted, Execution
 from .services import Services
 from .volumes import renew_volumes
@@ -72,6 +72,7 @@ PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitab
     effects.CollectGarbage: cleanup.collect_garbage,
     effects.Count: cleanup.count,
     effects.StopCounting: cleanup.stop_counting,
+    effects.Unprepare: claims.unprepare,
     effects.Unmount: cleanup.unmount,
     effects.Release: cleanup.release,
     effects.RemoveTraces: cleanup.remove_traces,

@@ -31,6 +31,7 @@ from actors.shared.cri.model import Container as Ran
 from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
 
+from . import claims
 from .execution import Execution
 from .permit import Permit
 from .termination import announce_fallback, announce_hook, announce_termination, terminate
@@ -94,10 +95,12 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
     pod, starter = run.pod, run.services.starter
     held = run.state.held
     try:
+        await claims.prepare(run)
         making = starter.sandbox(with_groups(pod, held.groups), attempt, held.cgroup_parent)
         run.report(SandboxStarted(await run.unless_leaving(making)))
     except StartFailed as failure:
-        run.announce("Warning", "FailedCreatePodSandBox", failure.message)
+        prepared = failure.reason != claims.FAILED_TO_PREPARE
+        run.announce("Warning", "FailedCreatePodSandBox" if prepared else failure.reason, failure.message)
         run.report(SandboxFailed(failure.message, run.services.clock()))
         return False
     for reason, text in starter.dns_warnings(pod):

@@ -109,6 +109,10 @@ class StopCounting(Effect, frozen=True):
     """Tell the container manager that the pod uses no resources any more."""
 
 
+class Unprepare(Effect, frozen=True):
+    """Have the drivers unprepare the resource claims."""
+
+
 class Unmount(Effect, frozen=True):
     """Unmount the volumes."""
 

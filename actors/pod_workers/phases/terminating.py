@@ -1,4 +1,5 @@
-"""The terminating phase: containers are stopped, then sandboxes, until the runtime reports none running."""
+"""The terminating phase: containers are stopped, then sandboxes, until the runtime reports none running; then resource
+claims are unprepared."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from actors.pod_workers.pod.runtime import remains
 from actors.pod_workers.pod.state import Part, PodState
 from actors.pod_workers.pod.table import Event
 
-from .effects import Count, Look, StopPod
+from .effects import Count, Look, StopPod, Unprepare
 from .step import Facts, Step
 
 STILL_RUNS = "the runtime still has running containers or a sandbox of it"
@@ -17,5 +18,8 @@ def next_step(state: PodState, facts: Facts) -> Step:
     if Part.STOP not in state.done:
         return Step(state.did(Part.STOP), (Look(), Count(), StopPod(remove_created=True, ends_pod=True), Look()))
     if not remains(state.runtime):
+        if state.may_have_claims and not state.held.unprepared:
+            # the last status waits for it: until then the claims may not be given to another node's pod
+            return Step(state.did(Part.UNPREPARE), () if Part.UNPREPARE in state.done else (Unprepare(),))
         return Step(state.with_attempts(state.attempts, waiting=None).after(Event.STOPPED))
     return Step(TryFailed(STILL_RUNS, facts.now).apply(state))

@@ -11,7 +11,7 @@ from actors.shared.kube.pods import all_containers
 from actors.status_manager.messages import PodObserved, TerminationStep, Waiting, WorkerPhase
 
 from .resize_plan import transitional
-from .runtime import alive
+from .runtime import alive, remains
 from .state import PodState
 from .table import Phase
 
@@ -70,7 +70,9 @@ def _restarting(state: PodState) -> dict[str, Waiting]:
 def termination_step(state: PodState) -> TerminationStep:
     """The step that its termination waits for."""
     if state.phase is Phase.TERMINATING:
-        return "containers" if state.runtime is not None and alive(state.runtime) else "sandbox"
+        if state.runtime is not None and alive(state.runtime):
+            return "containers"
+        return "sandbox" if remains(state.runtime) or not state.may_have_claims else "claims"
     if state.phase is Phase.TERMINATED:
         return "cgroup" if state.held.unmounted else "volumes"
     return ""

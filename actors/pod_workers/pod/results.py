@@ -185,6 +185,13 @@ class PreStopUnreached(PodEvent, frozen=True):
         return state.with_instances([self.container_id], pre_stop_begun=False)
 
 
+class Unprepared(PodEvent, frozen=True):
+    """No driver has anything prepared for it."""
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, held=replace(state.held, unprepared=True))
+
+
 class Unmounted(PodEvent, frozen=True):
     """Its volumes are unmounted."""
 

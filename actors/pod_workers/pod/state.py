@@ -19,6 +19,7 @@ from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import grace_period
+from actors.shared.kube.resource_claims import has_claims
 from actors.status_manager.messages import Resize, Waiting
 
 from .table import Event, Phase, step
@@ -174,6 +175,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     """The supplemental groups of the volumes."""
     counted: bool = False
     """Whether the container manager counts its resources."""
+    unprepared: bool = False
+    """Whether its resource claims are unprepared, at its end."""
     unmounted: bool = False
     """Whether its volumes are unmounted."""
     containers: dict[str, ContainerAllocation] = {}
@@ -192,6 +195,7 @@ class Part(StrEnum):
     ACTIONS = "actions"
     GARBAGE = "garbage"
     STOP = "stop"
+    UNPREPARE = "unprepare"
     UNMOUNT = "unmount"
     RELEASE = "release"
     REMOVAL = "removal"
@@ -270,6 +274,11 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         if self.wanted.pod is not None:
             return self.wanted.pod.spec.hostNetwork
         return self.runtime is not None and any(sandbox.host_network for sandbox in self.runtime.sandboxes[:1])
+
+    @property
+    def may_have_claims(self) -> bool:
+        """Whether resource claims may be prepared for it. Of a pod that only the runtime knows nothing is known."""
+        return self.wanted.pod is None or has_claims(self.wanted.pod)
 
     # -- changes ---------------------------------------------------------------------------------------------------
     def after(self, event: Event) -> PodState:

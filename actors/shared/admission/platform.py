@@ -6,7 +6,8 @@ from typing import Final
 
 from actors.shared.kube.container import SecurityContext
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import all_containers
+from actors.shared.kube.pods import all_containers, is_static
+from actors.shared.kube.resource_claims import has_claims, is_extended
 
 from .request import Candidate, NodeState, Refusal
 
@@ -54,8 +55,19 @@ def wants_apparmor(pod: Pod) -> bool:
 
 
 def unprepared_claims(candidate: Candidate, node: NodeState) -> Refusal | None:
-    """PodFeatureUnsupported, for a pod with resource claims: it would start without its devices (KEP-4381)."""
-    if bytes(candidate.pod.spec.resourceClaims) in (b"", b"[]", b"null"):
+    """PodFeatureUnsupported, for a pod whose resource claims would not be prepared: it would start without its devices
+    (KEP-4381)."""
+    pod = candidate.pod
+    if not has_claims(pod):
         return None
-    text = "spec.resourceClaims: dynamic resource allocation is not supported on this node"
-    return Refusal("PodFeatureUnsupported", text)
+    if is_static(pod):
+        return _unsupported("a static pod cannot have resource claims")
+    if not node.claims:
+        return _unsupported("dynamic resource allocation is not supported on this node")
+    if not node.extended_claims and is_extended(pod):
+        return _unsupported("extended resources by dynamic resource allocation are not supported on this node")
+    return None
+
+
+def _unsupported(why: str) -> Refusal:
+    return Refusal("PodFeatureUnsupported", f"spec.resourceClaims: {why}")

@@ -67,6 +67,10 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     """The runtime supports supplementalGroupsPolicy."""
     apparmor: bool = False
     """AppArmor is enabled in the kernel."""
+    claims: bool = False
+    """Resource claims can be prepared: there is an API server, and the gate is on."""
+    extended_claims: bool = False
+    """Gate DRAExtendedResource."""
 
 
 class Candidate(msgspec.Struct, frozen=True):

@@ -125,8 +125,16 @@ def extended_claim(pod: Pod) -> ExtendedClaimStatus | None:
 
 def has_claims(pod: Pod) -> bool:
     """Whether the pod has any claim, of whatever kind."""
-    raw = (pod.spec.resourceClaims, pod.status.extendedResourceClaimStatus)
-    return any(bytes(one) not in (b"", b"[]", b"null", b"{}") for one in raw)
+    return _given(pod.spec.resourceClaims) or is_extended(pod)
+
+
+def is_extended(pod: Pod) -> bool:
+    """Whether a claim stands for extended resources of the pod."""
+    return _given(pod.status.extendedResourceClaimStatus)
+
+
+def _given(raw: msgspec.Raw) -> bool:
+    return bytes(raw) not in (b"", b"[]", b"null", b"{}")
 
 
 def claim_names(pod: Pod, *, extended: bool) -> list[ClaimName]:
@@ -228,7 +236,7 @@ def _list(raw: msgspec.Raw, kind: type[T], where: str) -> list[T]:
 
 def _decoded(raw: msgspec.Raw, kind: type[T], where: str) -> T | None:
     """Raises ObjectError."""
-    if bytes(raw) in (b"", b"null", b"[]"):
+    if not _given(raw):
         return None
     try:
         return msgspec.convert(without_nulls(msgspec.json.decode(raw)), kind)

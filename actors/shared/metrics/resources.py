@@ -73,4 +73,20 @@ _MANAGERS: Final = (
     ),
 )  # fmt: skip
 
-METRICS: Final[tuple[Metric, ...]] = (*_RUNTIME, *_IMAGES, *_CGROUPS, *_EVICTIONS, *_MANAGERS)
+_CLAIM_SECONDS: Final = (
+    0.1, 0.153413, 0.235355, 0.361064, 0.553918, 0.849781, 1.30367, 2, 3.06825, 4.70709, 7.22128, 11.0784, 16.9956,
+    26.0735, 40,
+)  # fmt: skip
+_CLAIMS: Final = (
+    histogram(
+        "dra_operations_duration_seconds", "time to prepare or unprepare the resource claims of a pod",
+        "operation_name", "is_error", buckets=_CLAIM_SECONDS,
+    ),
+    histogram(
+        "dra_grpc_operations_duration_seconds", "time of a call to a DRA driver",
+        "driver_name", "method_name", "grpc_status_code", buckets=_CLAIM_SECONDS,
+    ),
+    gauge("dra_resource_claims_in_use", "prepared resource claims, by driver and of all as <any>", "driver_name"),
+)  # fmt: skip
+
+METRICS: Final[tuple[Metric, ...]] = (*_RUNTIME, *_IMAGES, *_CGROUPS, *_EVICTIONS, *_MANAGERS, *_CLAIMS)

@@ -16,11 +16,11 @@ import msgspec
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT, VolumesInUse
 from actors.shared.kube.pod import Pod
+from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
 
 from ..files.projections import ContentError
 from ..files.service_tokens import ServiceTokens
-from ..locks import PodLocks
 from . import records
 from .api_objects import ApiObjects, DriverSpec
 from .drivers import Drivers

@@ -13,13 +13,13 @@ from actors.api_clients.messages import VolumesInUse
 from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod
+from actors.shared.pod_locks import PodLocks
 from actors.volume_manager.csi import records
 from actors.volume_manager.csi.api_objects import DriverSpec
 from actors.volume_manager.csi.errors import CsiError
 from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver
 from actors.volume_manager.csi.records import Records
 from actors.volume_manager.csi.volumes import CsiContext, CsiVolumes
-from actors.volume_manager.locks import PodLocks
 from supervision.actor import Actor
 from supervision.harness import Harness
 

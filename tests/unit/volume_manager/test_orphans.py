@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.pod_workers.messages import worker_of
-from actors.volume_manager.locks import PodLocks
+from actors.shared.pod_locks import PodLocks
 from actors.volume_manager.orphans import GRACE_SECONDS, ReportedPods, find_orphans, removable
 
 

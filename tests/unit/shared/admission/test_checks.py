@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.shared.admission.checks import refusal
@@ -73,13 +74,45 @@ def test_of_a_pod_that_runs_only_what_it_asks_for_counts_not_what_else_is_on_the
     assert refused == ["SysctlForbidden", "SupplementalGroupsPolicyNotSupported", "AppArmor"]
 
 
-@pytest.mark.parametrize("claims", [[{"name": "gpu", "resourceClaimName": "c"}], []])
-def test_a_pod_with_a_resource_claim_is_refused_as_it_would_start_without_its_device(claims: list[object]) -> None:
-    wanted = decode_pod(encode({"metadata": {"name": "p"}, "spec": {**SPEC, "resourceClaims": claims}}))
-    candidate = Candidate(wanted, POD.demand)
-    found = refusal(candidate, FREE)
-    assert (found.reason if found else "") == ("PodFeatureUnsupported" if claims else "")
-    assert refusal(candidate, FREE, admitted=True) is None
+CLAIM = {"name": "gpu", "resourceClaimName": "c"}
+EXTENDED = {"extendedResourceClaimStatus": {"resourceClaimName": "c"}}
+STATIC = {"annotations": {"kubernetes.io/config.source": "file"}}
+NO_DRA = "spec.resourceClaims: dynamic resource allocation is not supported on this node"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "node", "message"),
+    [
+        ({"spec": {"resourceClaims": []}}, {}, ""),
+        ({"spec": {"resourceClaims": [CLAIM]}}, {}, NO_DRA),
+        ({"status": EXTENDED}, {"extended_claims": True}, NO_DRA),
+        ({"spec": {"resourceClaims": [CLAIM]}}, {"claims": True}, ""),
+        (
+            {"status": EXTENDED},
+            {"claims": True},
+            "spec.resourceClaims: extended resources by dynamic resource allocation are not supported on this node",
+        ),
+        ({"status": EXTENDED}, {"claims": True, "extended_claims": True}, ""),
+        (
+            {"spec": {"resourceClaims": [CLAIM]}, "metadata": STATIC},
+            {"claims": True},
+            "spec.resourceClaims: a static pod cannot have resource claims",
+        ),
+    ],
+)
+def test_a_pod_whose_claims_would_not_be_prepared_is_refused(
+    wanted: dict[str, Any], node: dict[str, bool], message: str
+) -> None:
+    raw = {
+        "metadata": {"name": "p", **wanted.get("metadata", {})},
+        "spec": {**SPEC, **wanted.get("spec", {})},
+        "status": wanted.get("status", {}),
+    }
+    candidate = Candidate(decode_pod(encode(raw)), POD.demand)
+    state = msgspec.structs.replace(FREE, **node)
+    found = refusal(candidate, state)
+    assert (found.reason, found.message) == ("PodFeatureUnsupported", message) if found else not message
+    assert refusal(candidate, state, admitted=True) is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Locks by key, for one operation for a pod at a time. A lock exists while it is held or waited for."""
+"""Locks by key, for one operation for a pod or a claim at a time. A lock exists while it is held or waited for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 
 class PodLocks:
-    """Locks by UID."""
+    """Locks by UID or name."""
 
     def __init__(self) -> None:
         self._locks: dict[str, asyncio.Lock] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.container_manager.pod_inventory import PodInventory
+from actors.shared.pod_inventory import PodInventory
 
 
 def test_it_is_complete_once_every_worker_has_told() -> None:

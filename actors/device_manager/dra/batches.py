@@ -1,0 +1,44 @@
+"""One call to each driver for all claims of a pod, and what its answer means. Pure.
+
+The texts of errors are the reference's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from actors.shared.kube.resource_claims import ClaimError
+
+from .claims import ClaimInfo
+
+
+class ClaimRef(msgspec.Struct, frozen=True):
+    """A claim, as drivers are told of it."""
+
+    namespace: str
+    uid: str
+    name: str
+
+
+def batches(claims: Iterable[ClaimInfo]) -> dict[str, list[ClaimRef]]:
+    """By driver the claims that it has a part in."""
+    found: dict[str, list[ClaimRef]] = {}
+    for claim in claims:
+        for driver in claim.drivers:
+            found.setdefault(driver, []).append(ClaimRef(claim.namespace, claim.uid, claim.name))
+    return found
+
+
+def check_answer(method: str, asked: Iterable[ClaimRef], errors: Mapping[str, str]) -> None:
+    """`errors`: what the driver answered by claim UID, '' for success. Raises ClaimError for any other success than
+    that of all."""
+    names = {claim.uid: claim.name for claim in asked}
+    for uid, error in errors.items():
+        if uid not in names:
+            raise ClaimError(f"{method} returned result for unknown claim UID {uid}")
+        if error:
+            raise ClaimError(f"{method} failed for ResourceClaim {names[uid]}: {error}")
+    if missing := len(names) - len(errors):
+        raise ClaimError(f"{method} skipped {missing} ResourceClaims")

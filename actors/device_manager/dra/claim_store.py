@@ -1,0 +1,86 @@
+"""The claims of this node and their file, dra_manager_state."""
+
+from __future__ import annotations
+
+import os
+
+from actors.shared.kube.resource_claims import ClaimError
+from supervision.metrics import Metrics
+from supervision.state_file import write_private
+
+from .checkpoint import CheckpointError, decode, encode
+from .claims import Claims
+
+
+class ClaimStore:
+    """`claims` is what is in the file, and what of it is prepared."""
+
+    def __init__(self, root_dir: str, metrics: Metrics | None = None) -> None:
+        """`metrics`: where claims are counted."""
+        self.path = os.path.join(root_dir, "dra_manager_state")
+        self._metrics = metrics
+        self._written = b""
+        self.claims = Claims()
+        self._drivers: frozenset[str] = frozenset()
+
+    def load(self) -> None:
+        """Read the file; one that is not there is made. Raises ClaimError: nothing is known of what is prepared."""
+        raw = self._read()
+        if raw is None:
+            self._write(encode(Claims()), "ResourceClaim cache")
+            return
+        try:
+            self.claims, self._written = decode(raw), raw
+        except CheckpointError as error:
+            raise ClaimError(self._advice(str(error))) from None
+        self._count()
+
+    def error(self) -> str:
+        """Why the file cannot be used; '' if it can, or is not there."""
+        try:
+            decode(self._read() or encode(Claims()))
+        except CheckpointError as error:
+            return self._advice(str(error))
+        except ClaimError as error:
+            return str(error)
+        return ""
+
+    def _read(self) -> bytes | None:
+        """None: there is no file. Raises ClaimError."""
+        try:
+            with open(self.path, "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ClaimError(self._advice(str(error.strerror))) from None
+
+    def _advice(self, text: str) -> str:
+        """As the reference says it at its start, with the file and a way out."""
+        advice = f'please drain this node and delete the file "{self.path}" before restarting the agent'
+        return f"create ResourceClaim cache: failed to get checkpoint dra_manager_state: {text}, {advice}"
+
+    def save(self, claims: Claims, what: str = "ResourceClaim state") -> None:
+        """Raises ClaimError, and changes nothing then."""
+        data = encode(claims)
+        if data != self._written:
+            self._write(data, what)
+        self.claims = claims
+        self._count()
+
+    def _write(self, data: bytes, what: str) -> None:
+        try:
+            write_private(self.path, data)
+        except OSError as error:
+            raise ClaimError(f"checkpoint {what}: could not save checkpoint {self.path}: {error.strerror}") from None
+        self._written = data
+
+    def _count(self) -> None:
+        if self._metrics is None:
+            return
+        counts = self.claims.in_use()
+        for gone in self._drivers - counts.keys():
+            self._metrics.drop("dra_resource_claims_in_use", driver_name=gone)
+        for driver, count in counts.items():
+            self._metrics.gauge("dra_resource_claims_in_use", count, driver_name=driver)
+        self._drivers = frozenset(counts)

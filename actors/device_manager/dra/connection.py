@@ -1,0 +1,136 @@
+"""Calls to a driver. Imported with the first driver only: it needs gRPC."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+import grpc
+import grpc.aio
+
+from actors.shared.kube.go_text import rpc_error
+from actors.shared.kube.resource_claims import ClaimError
+from actors.shared.plugins.registrar import channel_to
+from proto import dra_health_pb2 as health_pb
+from proto import dra_pb2 as dra
+from supervision.metrics import Metrics
+from supervision.time_scale import scaled
+
+from .batches import ClaimRef
+from .claims import PreparedDevice
+from .driver import DriverService
+from .health import HEALTHY, UNHEALTHY, UNKNOWN, DeviceHealth
+
+CALL_SECONDS: Final = 45.0
+_PACKAGE: Final = "k8s.io.kubelet.pkg.apis.dra"
+_HEALTH: Final = {health_pb.HEALTHY: HEALTHY, health_pb.UNHEALTHY: UNHEALTHY}
+_Request = TypeVar("_Request", dra.NodePrepareResourcesRequest, dra.NodeUnprepareResourcesRequest)
+_Answer = TypeVar("_Answer", dra.NodePrepareResourcesResponse, dra.NodeUnprepareResourcesResponse)
+
+
+class Connection:
+    """To the socket at `endpoint`. It connects by itself, and again whenever the driver went away."""
+
+    def __init__(self, driver: str, endpoint: str, service: DriverService, metrics: Metrics) -> None:
+        self._driver, self._service, self._metrics = driver, service, metrics
+        self._channel = channel_to(endpoint)
+
+    async def close(self) -> None:
+        await self._channel.close(None)
+
+    async def follow(self, connected: Callable[[bool], None]) -> None:
+        """Tell whether the driver is there, now and on each change; returns when the connection is closed."""
+        while True:
+            state = self._channel.get_state(try_to_connect=True)
+            if state is grpc.ChannelConnectivity.SHUTDOWN:
+                return
+            connected(state is grpc.ChannelConnectivity.READY)
+            await self._channel.wait_for_state_change(state)
+
+    # -- claims ------------------------------------------------------------------------------------------------------
+    async def prepare(
+        self, claims: Iterable[ClaimRef]
+    ) -> tuple[dict[str, str], Mapping[str, tuple[PreparedDevice, ...]]]:
+        """By claim UID the error, '' for none, and the devices. Raises ClaimError."""
+        request = dra.NodePrepareResourcesRequest(claims=map(_claim, claims))
+        answer = await self._call("NodePrepareResources", request, dra.NodePrepareResourcesResponse)
+        errors = {uid: one.error for uid, one in answer.claims.items()}
+        return errors, {uid: tuple(map(_device, one.devices)) for uid, one in answer.claims.items()}
+
+    async def unprepare(self, claims: Iterable[ClaimRef]) -> dict[str, str]:
+        """By claim UID the error, '' for none. Raises ClaimError."""
+        request = dra.NodeUnprepareResourcesRequest(claims=map(_claim, claims))
+        answer = await self._call("NodeUnprepareResources", request, dra.NodeUnprepareResourcesResponse)
+        return {uid: one.error for uid, one in answer.claims.items()}
+
+    async def _call(self, method: str, request: _Request, kind: type[_Answer]) -> _Answer:
+        """Raises ClaimError."""
+        path = f"/{_PACKAGE}.{self._service.version}.DRAPlugin/{method}"
+        began, code = time.monotonic(), grpc.StatusCode.OK
+        call: Any = self._channel.unary_unary(
+            path, request_serializer=type(request).SerializeToString, response_deserializer=kind.FromString
+        )
+        try:
+            answer: _Answer | None = await call(request, timeout=scaled(CALL_SECONDS))
+            if answer is None:  # what gRPC makes of bytes that are no such message
+                code = grpc.StatusCode.INTERNAL
+                raise ClaimError(f"{method}: {rpc_error(code.name, 'the answer cannot be read')}")
+            return answer
+        except grpc.aio.AioRpcError as error:
+            code = error.code()
+            raise ClaimError(f"{method}: {_text(error)}") from None
+        finally:
+            self._metrics.observe(
+                "dra_grpc_operations_duration_seconds", time.monotonic() - began,
+                driver_name=self._driver, method_name=path, grpc_status_code=code_name(code),
+            )  # fmt: skip
+
+    # -- health ------------------------------------------------------------------------------------------------------
+    async def watch_health(self) -> AsyncIterator[list[DeviceHealth]]:
+        """Each report of the driver, until it or the connection ends. Raises ClaimError."""
+        watch: Any = self._channel.unary_stream(
+            f"/{self._service.health_version}.DRAResourceHealth/NodeWatchResources",
+            request_serializer=health_pb.NodeWatchResourcesRequest.SerializeToString,
+            response_deserializer=health_pb.NodeWatchResourcesResponse.FromString,
+        )
+        try:
+            async for answer in watch(health_pb.NodeWatchResourcesRequest()):
+                if answer is None:
+                    raise ClaimError("NodeWatchResources: a report cannot be read")
+                yield [_health(one) for one in answer.devices]
+        except grpc.aio.AioRpcError as error:
+            raise ClaimError(f"NodeWatchResources: {_text(error)}") from None
+
+
+def code_name(code: grpc.StatusCode) -> str:
+    """As Go writes it: `OK`, `NotFound`."""
+    return "OK" if code is grpc.StatusCode.OK else code.name.title().replace("_", "")
+
+
+def _text(error: grpc.aio.AioRpcError) -> str:
+    return rpc_error(error.code().name, error.details() or "")
+
+
+def _claim(claim: ClaimRef) -> dra.Claim:
+    return dra.Claim(namespace=claim.namespace, uid=claim.uid, name=claim.name)
+
+
+def _device(one: dra.Device) -> PreparedDevice:
+    return PreparedDevice(
+        pool=one.pool_name,
+        device=one.device_name,
+        share_id=one.share_id if one.HasField("share_id") else None,
+        requests=tuple(one.request_names),
+        cdi_ids=tuple(one.cdi_device_ids),
+    )
+
+
+def _health(one: health_pb.DeviceHealth) -> DeviceHealth:
+    return DeviceHealth(
+        pool=one.device.pool_name,
+        device=one.device.device_name,
+        health=_HEALTH.get(one.health, UNKNOWN),
+        timeout=float(max(0, one.health_check_timeout_seconds)),
+        message=one.message,
+    )

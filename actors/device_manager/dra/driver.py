@@ -1,0 +1,45 @@
+"""The services that a driver offers, and which of them are used. Pure.
+
+The texts of errors are the reference's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+_PLUGIN: Final = {"v1.DRAPlugin": "v1", "v1beta1.DRAPlugin": "v1beta1"}
+"""Newest first."""
+_HEALTH: Final = {"v1.DRAResourceHealth": "v1", "v1alpha1.DRAResourceHealth": "v1alpha1"}
+
+
+class ServiceError(ValueError):
+    """The driver offers nothing that the agent speaks; the text says so."""
+
+
+class DriverService(msgspec.Struct, frozen=True):
+    version: str
+    """Of DRAPlugin: `v1`, `v1beta1`."""
+    health_version: str = ""
+    """Of DRAResourceHealth; '' where it is not offered."""
+
+
+def choose(offered: Sequence[str]) -> DriverService:
+    """The newest of the offered services. Raises ServiceError."""
+    if not offered:
+        raise ServiceError("empty list of supported gRPC services (aka supported versions)")
+    version = next((version for service, version in _PLUGIN.items() if service in offered), "")
+    if not version:
+        ours = _list([*_PLUGIN, *_HEALTH])
+        text = f"none of services supported by the plugin ({_list(offered)}) are supported by the kubelet ({ours})"
+        raise ServiceError(text)
+    health = next((version for service, version in _HEALTH.items() if service in offered), "")
+    return DriverService(version, health)
+
+
+def _list(names: Sequence[str]) -> str:
+    """As Go's %q writes a list."""
+    return f"[{' '.join(map(json.dumps, names))}]"

@@ -1,0 +1,116 @@
+"""The registered drivers. During a rolling update one has several plugins: the newest that is there serves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from actors.shared.kube.resource_claims import ClaimError
+from actors.shared.plugins.model import Plugin, PluginError
+from supervision.actor import Actor
+
+from .driver import DriverService, ServiceError, choose
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+Connect = Callable[[str, str, DriverService], "Connection"]
+"""Of (driver, endpoint, service)."""
+BROKEN: Final = "invalid supported gRPC versions of DRA driver plugin"
+
+
+class Followers(Protocol):
+    """Who is told of drivers."""
+
+    def presence(self, driver: str, *, there: bool) -> None:
+        """Whether any plugin of the driver is connected; told again without a change, too."""
+
+    def came(self, driver: str, connection: Connection, service: DriverService) -> None:
+        """A plugin has registered."""
+
+    def left(self, connection: Connection) -> None:
+        """It has gone."""
+
+
+class _Registered:
+    """One plugin of a driver."""
+
+    def __init__(self, plugin: Plugin, connection: Connection, following: Any) -> None:
+        self.plugin, self.connection, self.following = plugin, connection, following
+        self.connected = False
+
+
+class Drivers:
+    """The handler of plugins of type DRAPlugin."""
+
+    def __init__(self, actor: Actor, followers: Followers, connect: Connect | None = None) -> None:
+        """`connect`: by default its module is imported with the first driver."""
+        self._actor, self._followers = actor, followers
+        self._connect = connect or self._connection
+        self._plugins: dict[str, list[_Registered]] = {}
+        """By driver, oldest first."""
+
+    def get(self, driver: str) -> Connection:
+        """Raises ClaimError for a driver that is not registered."""
+        plugins = self._plugins.get(driver, [])
+        if not plugins:
+            raise ClaimError(f"DRA driver {driver} is not registered" if driver else "DRA driver name is empty")
+        return next((one for one in reversed(plugins) if one.connected), plugins[-1]).connection
+
+    def connected(self, driver: str) -> bool:
+        return any(one.connected for one in self._plugins.get(driver, []))
+
+    # -- registration ------------------------------------------------------------------------------------------------
+    def refusal(self, plugin: Plugin) -> str:
+        try:
+            choose(plugin.versions)
+        except ServiceError as error:
+            return f"{BROKEN} {plugin.name} at endpoint {plugin.endpoint}: {error}"
+        return "" if plugin.name else "DRA driver name is empty"
+
+    async def register(self, plugin: Plugin) -> None:
+        await self.deregister(plugin)
+        plugins = self._plugins.get(plugin.name, [])
+        if any(one.plugin.endpoint == plugin.endpoint for one in plugins):
+            text = f"endpoint {plugin.endpoint} already registered for DRA driver plugin {plugin.name}"
+            raise PluginError(text)
+        service = choose(plugin.versions)
+        connection = self._connect(plugin.name, plugin.endpoint, service)
+        one = _Registered(plugin, connection, None)
+        self._plugins[plugin.name] = [*plugins, one]
+        self._followers.presence(plugin.name, there=self.connected(plugin.name))
+        self._actor.start_task(self._follow(one), f"connection {plugin.endpoint}")
+        self._followers.came(plugin.name, connection, service)
+        text = "DRA driver %s is registered at %s, service %s"
+        self._actor.log.info(text, plugin.name, plugin.endpoint, service.version)
+
+    async def deregister(self, plugin: Plugin) -> None:
+        plugins = self._plugins.get(plugin.name, [])
+        gone = [one for one in plugins if one.plugin.socket == plugin.socket]
+        if not gone:
+            return
+        rest = [one for one in plugins if one not in gone]
+        if rest:
+            self._plugins[plugin.name] = rest
+        else:
+            del self._plugins[plugin.name]
+        for one in gone:
+            self._followers.left(one.connection)
+            await one.connection.close()
+        self._followers.presence(plugin.name, there=self.connected(plugin.name))
+        self._actor.log.info("DRA driver %s is gone from %s", plugin.name, plugin.endpoint)
+
+    async def _follow(self, one: _Registered) -> None:
+        """Keep `connected` up to date until the plugin is gone."""
+
+        def changed(there: bool) -> None:
+            if one in self._plugins.get(one.plugin.name, []) and one.connected is not there:
+                one.connected = there
+                self._followers.presence(one.plugin.name, there=self.connected(one.plugin.name))
+
+        await one.connection.follow(changed)
+
+    def _connection(self, driver: str, endpoint: str, service: DriverService) -> Connection:
+        from .connection import Connection  # gRPC, only where there is a driver
+
+        return Connection(driver, endpoint, service, self._actor.metrics)

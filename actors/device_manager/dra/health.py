@@ -1,0 +1,107 @@
+"""The health of devices as their drivers report it, as one immutable value. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal
+
+import msgspec
+
+HealthState = Literal["Healthy", "Unhealthy", "Unknown"]
+HEALTHY: Final[HealthState] = "Healthy"
+UNHEALTHY: Final[HealthState] = "Unhealthy"
+UNKNOWN: Final[HealthState] = "Unknown"
+DEFAULT_TIMEOUT_SECONDS: Final = 30.0
+MESSAGE_BYTES: Final = 1024
+"""The longest message that the API takes."""
+
+DeviceId = tuple[str, str]
+"""(pool, device)."""
+
+
+class DeviceHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """The last report about one device."""
+
+    pool: str
+    device: str
+    health: HealthState = UNKNOWN
+    timeout: float = 0.0
+    """Without news for so many seconds the health is unknown; 0.0: the default."""
+    message: str = ""
+    updated: float = 0.0
+    """When it was reported, seconds since 1970."""
+
+    @property
+    def id(self) -> DeviceId:
+        return self.pool, self.device
+
+    @property
+    def expires(self) -> float:
+        """Until when the report holds, seconds since 1970."""
+        return self.updated + (self.timeout or DEFAULT_TIMEOUT_SECONDS)
+
+    def at(self, now: float) -> DeviceHealth:
+        """The health at that time."""
+        if now <= self.expires:
+            return self
+        return msgspec.structs.replace(self, health=UNKNOWN, message="")
+
+    def same(self, other: DeviceHealth | None) -> bool:
+        """Whether users see no difference."""
+        return other is not None and (self.health, self.message) == (other.health, other.message)
+
+
+class Health(msgspec.Struct, frozen=True):
+    """Of all devices that drivers report."""
+
+    drivers: dict[str, dict[DeviceId, DeviceHealth]] = {}
+
+    def of(self, driver: str, pool: str, device: str, now: float) -> DeviceHealth:
+        known = self.drivers.get(driver, {}).get((pool, device))
+        return known.at(now) if known is not None else DeviceHealth(pool=pool, device=device)
+
+    def reported(self, driver: str, devices: Iterable[DeviceHealth], now: float) -> tuple[Health, frozenset[DeviceId]]:
+        """After a report: the devices that it does not name keep what is known of them. Returns the changed ones,
+        too."""
+        known, changed = dict(self.drivers.get(driver, {})), set()
+        for one in devices:
+            new = msgspec.structs.replace(one, updated=now, message=shortened(one.message))
+            before = known.get(one.id)
+            if not new.same(before.at(now) if before is not None else None):
+                changed.add(one.id)
+            known[one.id] = new
+        return Health({**self.drivers, driver: known}), frozenset(changed)
+
+    def expired(self, now: float) -> tuple[Health, dict[str, frozenset[DeviceId]]]:
+        """Without the reports that hold no longer. Returns their devices by driver, too."""
+        gone = {
+            driver: frozenset(key for key, one in devices.items() if now > one.expires)
+            for driver, devices in self.drivers.items()
+        }
+        kept = {
+            driver: {key: one for key, one in devices.items() if key not in gone[driver]}
+            for driver, devices in self.drivers.items()
+        }
+        return Health(kept), {driver: devices for driver, devices in gone.items() if devices}
+
+    def without(self, driver: str) -> tuple[Health, frozenset[DeviceId]]:
+        """The driver reports no more. Returns its devices, too."""
+        rest = {name: devices for name, devices in self.drivers.items() if name != driver}
+        return Health(rest), frozenset(self.drivers.get(driver, {}))
+
+    @property
+    def next_expiry(self) -> float | None:
+        """When the first report will hold no longer, seconds since 1970."""
+        return min((one.expires for one in self._all()), default=None)
+
+    def _all(self) -> Iterator[DeviceHealth]:
+        for devices in self.drivers.values():
+            yield from devices.values()
+
+
+def shortened(message: str) -> str:
+    """As long as the API takes it."""
+    data = message.encode()
+    if len(data) <= MESSAGE_BYTES:
+        return message
+    return data[: MESSAGE_BYTES - 3].decode(errors="ignore") + "..."

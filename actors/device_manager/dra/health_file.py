@@ -1,0 +1,67 @@
+"""The file dra_health_state, which the reference reads and writes, too: JSON without a checksum. Pure.
+
+What is read holds until the reports in it expire, as if they had just come.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from supervision.errors import UNREADABLE
+
+from .health import DEFAULT_TIMEOUT_SECONDS, UNKNOWN, DeviceHealth, Health, HealthState
+
+_SECOND: Final = 10**9
+
+
+class _Device(msgspec.Struct, frozen=True):
+    PoolName: str = ""
+    DeviceName: str = ""
+    Health: HealthState = UNKNOWN
+    LastUpdated: datetime = datetime.fromtimestamp(0, UTC)
+    HealthCheckTimeout: int = 0
+    """Nanoseconds."""
+    Message: str = ""
+
+
+class _Driver(msgspec.Struct, frozen=True):
+    Devices: dict[str, _Device] | None = None
+
+
+def encode(health: Health) -> bytes:
+    found = {
+        driver: _Driver({"/".join(key): _stored(one) for key, one in sorted(devices.items())})
+        for driver, devices in sorted(health.drivers.items())
+    }
+    return msgspec.json.encode(found)
+
+
+def decode(raw: bytes) -> Health:
+    """Raises ValueError."""
+    try:
+        drivers: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, _Driver])
+        return Health(
+            {name: {one.id: one for one in map(_loaded, (of.Devices or {}).values())} for name, of in drivers.items()}
+        )
+    except UNREADABLE as error:
+        raise ValueError(str(error)) from None
+
+
+def _stored(one: DeviceHealth) -> _Device:
+    updated = datetime.fromtimestamp(one.updated, UTC)
+    timeout = round((one.timeout or DEFAULT_TIMEOUT_SECONDS) * _SECOND)
+    return _Device(one.pool, one.device, one.health, updated, timeout, one.message)
+
+
+def _loaded(one: _Device) -> DeviceHealth:
+    return DeviceHealth(
+        pool=one.PoolName,
+        device=one.DeviceName,
+        health=one.Health,
+        updated=one.LastUpdated.timestamp(),
+        timeout=one.HealthCheckTimeout / _SECOND,
+        message=one.Message,
+    )

@@ -1,0 +1,105 @@
+"""Follows the health that drivers report, and tells of changes (KEP-4680)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from actors.shared.kube.resource_claims import ClaimError
+from supervision.actor import Actor, Timer
+from supervision.state_file import write_private
+from supervision.time_scale import scaled
+
+from . import health_file
+from .driver import DriverService
+from .health import DeviceId, Health
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+RETRY_SECONDS: Final = 5.0
+Changed = Callable[[str, frozenset[DeviceId]], None]
+"""Of (driver, its devices whose health is another one)."""
+
+
+class HealthWatch:
+    def __init__(self, actor: Actor, root_dir: str, changed: Changed, clock: Callable[[], float] = time.time) -> None:
+        """`clock`: seconds since 1970."""
+        self._actor, self._changed, self._clock = actor, changed, clock
+        self._path = os.path.join(root_dir, "dra_health_state")
+        self.health = Health()
+        self._streams: dict[Connection, asyncio.Future[None]] = {}
+        self._expiry: Timer | None = None
+
+    def load(self) -> None:
+        try:
+            with open(self._path, "rb") as file:
+                self.health = health_file.decode(file.read())
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as error:
+            self._actor.log.warning("%s cannot be read, the health of devices is asked anew: %s", self._path, error)
+        self._expire()
+
+    def follow(self, driver: str, connection: Connection, service: DriverService) -> None:
+        if not service.health_version:
+            return
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._streams[connection] = ended
+        self._actor.start_task(self._watch(driver, connection, ended), f"health {driver}")
+
+    def unfollow(self, connection: Connection) -> None:
+        ended = self._streams.pop(connection, None)
+        if ended is not None:
+            ended.set_result(None)
+
+    async def _watch(self, driver: str, connection: Connection, ended: asyncio.Future[None]) -> None:
+        """Until the plugin is gone."""
+        while not ended.done():
+            reading = asyncio.ensure_future(self._read(driver, connection))
+            await asyncio.wait({reading, ended}, return_when=asyncio.FIRST_COMPLETED)
+            reading.cancel()
+            await asyncio.wait({reading})
+            if not reading.cancelled() and (error := reading.exception()) is not None:
+                if not isinstance(error, ClaimError):
+                    raise error
+                self._actor.log.info("DRA driver %s: %s; tried again in %g s", driver, error, RETRY_SECONDS)
+            self._set(driver, *self.health.without(driver))
+            await asyncio.wait({ended}, timeout=scaled(RETRY_SECONDS))
+
+    async def _read(self, driver: str, connection: Connection) -> None:
+        """Raises ClaimError."""
+        async for devices in connection.watch_health():
+            self._set(driver, *self.health.reported(driver, devices, self._clock()))
+
+    def _set(self, driver: str, health: Health, changed: frozenset[DeviceId]) -> None:
+        self.health = health
+        self._expire_later()
+        if changed:
+            self._save()
+            self._changed(driver, changed)
+
+    # -- expiry ------------------------------------------------------------------------------------------------------
+    def _expire_later(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+        due = self.health.next_expiry
+        wait = max(0.0, due - self._clock()) + 0.1 if due is not None else 0.0
+        self._expiry = self._actor.after(wait, self._expire) if due is not None else None
+
+    def _expire(self) -> None:
+        self.health, gone = self.health.expired(self._clock())
+        self._expire_later()
+        if gone:
+            self._save()
+        for driver, devices in gone.items():
+            self._changed(driver, devices)
+
+    def _save(self) -> None:
+        try:
+            write_private(self._path, health_file.encode(self.health), sync=False)
+        except OSError as error:
+            self._actor.log.warning("%s is not written: %s", self._path, error)

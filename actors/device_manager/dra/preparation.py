@@ -1,0 +1,148 @@
+"""Prepares and unprepares the claims of pods. One operation for a pod and for a claim at a time.
+
+Before a driver is called the file says that the pod uses the claim: whatever ends in between, it is unprepared once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from actors.api_clients.messages import KUBE_CLIENT, ApiCall
+from actors.shared.kube.codec import ObjectError, decode
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.resource_claims import (
+    CLAIMS,
+    ClaimError,
+    ClaimName,
+    ResourceClaim,
+    check_claim,
+    claim_names,
+)
+from actors.shared.pod_locks import PodLocks
+from supervision.actor import Actor, AskError
+
+from .batches import ClaimRef, batches, check_answer
+from .claim_store import ClaimStore
+from .claims import ClaimInfo, ClaimKey, claim_info
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+CALL_SECONDS = 15.0
+Find = Callable[[str], "Connection"]
+"""The connection to a driver. Raises ClaimError."""
+
+
+class Preparation:
+    """`extended`: gate DRAExtendedResource. `find` gives the connection to a driver, or raises ClaimError."""
+
+    def __init__(self, actor: Actor, store: ClaimStore, find: Find, *, extended: bool) -> None:
+        self._actor, self._store, self._find, self._extended = actor, store, find, extended
+        self._pods, self._claims = PodLocks(), PodLocks()
+
+    # -- prepare -----------------------------------------------------------------------------------------------------
+    async def prepare(self, pod: Pod) -> None:
+        """All claims of the pod. Raises ClaimError."""
+        async with self._pods.hold(pod.metadata.uid):
+            try:
+                await self._timed("PrepareResources", self._prepare(pod))
+            except (ClaimError, ObjectError) as error:
+                raise ClaimError(f"prepare dynamic resources: {error}") from None
+
+    async def _prepare(self, pod: Pod) -> None:
+        """Raises ClaimError, ObjectError."""
+        found = [await self._usable(pod, name) for name in claim_names(pod, extended=self._extended)]
+        keys = [claim.key for claim in found]
+        async with self._hold(keys):
+            claims = self._store.claims
+            for claim in found:
+                claims = claims.used_by(claim, pod.metadata.uid)
+            self._store.save(claims, "ResourceClaim cache")
+            todo = {claim.key: claim for key in keys if not (claim := claims.by_key[key]).prepared}
+            for driver, refs in batches(todo.values()).items():
+                await self._prepare_batch(driver, refs)
+            self._store.save(self._store.claims.prepared(todo))
+
+    async def _usable(self, pod: Pod, name: ClaimName) -> ClaimInfo:
+        """The claim, which this pod may use and whose drivers are all there. Raises ClaimError, ObjectError."""
+        claim = await self._fetch(pod.metadata.namespace, name.name)
+        check_claim(pod, name, claim)
+        info = claim_info(claim)
+        for driver in info.drivers:
+            self._find(driver)
+        return info
+
+    async def _fetch(self, namespace: str, name: str) -> ResourceClaim:
+        """Raises ClaimError, ObjectError."""
+        path = f"{CLAIMS}/namespaces/{quote(namespace, safe='')}/resourceclaims/{quote(name, safe='')}"
+        try:
+            answer = await self._actor.ask(KUBE_CLIENT, ApiCall(method="GET", path=path), timeout=CALL_SECONDS)
+        except AskError as error:
+            raise ClaimError(f"fetch ResourceClaim {name}: {KUBE_CLIENT}: {error}") from None
+        if not answer.ok:
+            raise ClaimError(f"fetch ResourceClaim {name}: {answer.message or answer.reason}")
+        return decode(answer.body, ResourceClaim)
+
+    async def _prepare_batch(self, driver: str, refs: list[ClaimRef]) -> None:
+        """Raises ClaimError."""
+        errors, devices = await self._find(driver).prepare(refs)
+        check_answer("NodePrepareResources", refs, errors)
+        claims = self._store.claims
+        for ref in refs:
+            claims = claims.with_devices((ref.namespace, ref.name), driver, devices[ref.uid])
+        self._store.save(claims)
+
+    # -- unprepare ---------------------------------------------------------------------------------------------------
+    async def unprepare(self, uid: str) -> None:
+        """All claims of the pod with this UID: those that no other pod uses. Raises ClaimError."""
+        async with self._pods.hold(uid):
+            if not self._store.claims.of_pod(uid):
+                return
+            try:
+                await self._timed("UnprepareResources", self._unprepare(uid))
+            except ClaimError as error:
+                raise ClaimError(f"unprepare dynamic resources: {error}") from None
+
+    async def _unprepare(self, uid: str) -> None:
+        """A driver that fails costs only its own claims. Raises ClaimError."""
+        async with self._hold(claim.key for claim in self._store.claims.of_pod(uid)):
+            own, claims = [], self._store.claims
+            for claim in claims.of_pod(uid):
+                if claim.pods == {uid}:
+                    own.append(claim)
+                else:
+                    claims = claims.not_used_by(claim.key, uid)
+            self._store.save(claims)
+            failures: dict[str, ClaimError] = {}
+            for driver, refs in batches(own).items():
+                try:
+                    check_answer("NodeUnprepareResources", refs, await self._find(driver).unprepare(refs))
+                except ClaimError as error:
+                    failures[driver] = error
+            done = [claim.key for claim in own if not claim.drivers.keys() & failures.keys()]
+            self._store.save(self._store.claims.without(done))
+        for failure in failures.values():
+            raise failure
+
+    @asynccontextmanager
+    async def _hold(self, keys: Iterable[ClaimKey]) -> AsyncIterator[None]:
+        """The claims in one order for all, so that nobody waits for a ring of others."""
+        async with AsyncExitStack() as stack:
+            for key in sorted(set(keys)):
+                await stack.enter_async_context(self._claims.hold("/".join(key)))
+            yield
+
+    async def _timed(self, operation: str, work: Coroutine[Any, Any, None]) -> None:
+        began, failed = time.monotonic(), True
+        try:
+            await work
+            failed = False
+        finally:
+            self._actor.metrics.observe(
+                "dra_operations_duration_seconds", time.monotonic() - began,
+                operation_name=operation, is_error=str(failed).lower(),
+            )  # fmt: skip

@@ -1,0 +1,134 @@
+"""Dynamic resource allocation as the device manager has it: its drivers, its claims, what it answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from actors.device_manager.messages import (
+    ClaimDevices,
+    ClaimsFailed,
+    ClaimsPrepared,
+    ClaimsUnprepared,
+    GetClaimDevices,
+    PrepareClaims,
+)
+from actors.pod_workers.messages import KnownPods
+from actors.shared.config.agent import Agent
+from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import find_container
+from actors.shared.kube.resource_claims import ClaimError, claim_uses
+from actors.shared.pod_inventory import PodInventory
+from supervision.actor import Actor
+
+from .claim_store import ClaimStore
+from .driver import DriverService
+from .drivers import Connect, Drivers
+from .health import DeviceId
+from .health_watch import HealthWatch
+from .preparation import Preparation
+from .slices import ResourceSlices
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+RECONCILE_SECONDS: Final = 60.0
+
+
+class ResourceClaims:
+    """`drivers` is the handler of plugins of type DRAPlugin."""
+
+    def __init__(
+        self, actor: Actor, agent: Agent, connect: Connect | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        """`connect` makes the connection to a driver; `clock`: seconds since 1970."""
+        self._actor = actor
+        self._extended = agent.gate("DRAExtendedResource")
+        self.store = ClaimStore(agent.root_dir, actor.metrics)
+        self.drivers = Drivers(actor, self, connect)
+        self._preparation = Preparation(actor, self.store, self.drivers.get, extended=self._extended)
+        self._slices = None if agent.standalone else ResourceSlices(actor, agent.node_name, self.drivers.connected)
+        watches = agent.gate("ResourceHealthStatus")
+        self._health = HealthWatch(actor, agent.root_dir, self._health_changed, clock) if watches else None
+        self._inventory = PodInventory()
+        self._unknown: frozenset[str] = frozenset()
+        """Pods with claims that no worker had at the last look."""
+
+    def start(self) -> None:
+        """Raises ClaimError: what is prepared is not known."""
+        self.store.load()
+        if self._health is not None:
+            self._health.load()
+        if self._slices is not None:
+            self._slices.start()
+        self._actor.every(RECONCILE_SECONDS, self.reconcile, jitter=0.1)
+
+    # -- of workers --------------------------------------------------------------------------------------------------
+    async def prepare(self, message: PrepareClaims) -> ClaimsPrepared | ClaimsFailed:
+        try:
+            await self._preparation.prepare(_pod(message.uid, message.pod))
+        except (ClaimError, ObjectError) as error:
+            return ClaimsFailed(message.uid, str(error))
+        return ClaimsPrepared(message.uid)
+
+    def devices(self, message: GetClaimDevices) -> ClaimDevices | ClaimsFailed:
+        uid, name = message.uid, message.container
+        try:
+            pod = _pod(uid, message.pod)
+            container = find_container(pod, name)
+            uses = claim_uses(pod, container, extended=self._extended) if container is not None else []
+            found = self.store.claims.cdi_ids(pod.metadata.namespace, uses)
+        except (ClaimError, ObjectError) as error:
+            return ClaimsFailed(uid, str(error))
+        return ClaimDevices(uid, name, found)
+
+    async def unprepare(self, uid: str) -> ClaimsUnprepared | ClaimsFailed:
+        try:
+            await self._preparation.unprepare(uid)
+        except ClaimError as error:
+            return ClaimsFailed(uid, str(error))
+        return ClaimsUnprepared(uid)
+
+    # -- pods that nobody has ------------------------------------------------------------------------------------------
+    def know(self, message: KnownPods) -> None:
+        self._inventory.update(message.worker, message.workers, message.uids)
+
+    async def reconcile(self) -> None:
+        """Unprepare the claims of pods that no worker has, now and at the last look: their worker died before it could
+        ask, or they were deleted while the agent was not there."""
+        if not self._inventory.complete:
+            return
+        unknown = frozenset(uid for uid in self.store.claims.pods if uid not in self._inventory)
+        due, self._unknown = unknown & self._unknown, unknown
+        for uid in sorted(due):
+            answer = await self.unprepare(uid)
+            if isinstance(answer, ClaimsFailed):
+                text = "claims of pod %s, which is gone, stay prepared for now: %s"
+                self._actor.log.warning(text, uid, answer.message)
+
+    # -- of drivers ----------------------------------------------------------------------------------------------------
+    def presence(self, driver: str, *, there: bool) -> None:
+        if self._slices is not None:
+            self._slices.presence(driver, there=there)
+
+    def came(self, driver: str, connection: Connection, service: DriverService) -> None:
+        if self._health is not None:
+            self._health.follow(driver, connection, service)
+
+    def left(self, connection: Connection) -> None:
+        if self._health is not None:
+            self._health.unfollow(connection)
+
+    def _health_changed(self, driver: str, devices: frozenset[DeviceId]) -> None:
+        for uid in sorted(self.store.claims.users(driver, devices)):
+            self._actor.log.info("a device of pod %s has another health: %s", uid, driver)
+
+
+def _pod(uid: str, data: bytes) -> Pod:
+    """Raises ObjectError, ClaimError."""
+    pod = decode_pod(data)
+    if pod.metadata.uid != uid:
+        raise ClaimError(f"not the pod {uid}: {pod.metadata.uid}")
+    return pod

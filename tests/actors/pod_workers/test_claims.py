@@ -1,0 +1,111 @@
+"""Resource claims: prepared before the sandbox, in the container's configuration, unprepared before the pod is over."""
+
+from __future__ import annotations
+
+from actors.api_clients.messages import RecordEvent
+from actors.container_manager.messages import AdmitPod
+from actors.device_manager.messages import (
+    ClaimDevices,
+    ClaimsFailed,
+    ClaimsPrepared,
+    ClaimsUnprepared,
+    GetClaimDevices,
+    PrepareClaims,
+    UnprepareClaims,
+)
+from actors.shared.kube.pod import Pod
+from actors.status_manager.messages import PodObserved
+from supervision.errors import AskTimeout
+from tests.support.driven import Driven, container, pod
+
+CLAIMS = [{"name": "gpu", "resourceClaimName": "one"}]
+USES = {"claims": [{"name": "gpu"}]}
+WRONG = "prepare dynamic resources: DRA driver gpu.example.com is not registered"
+
+
+def with_claims() -> Pod:
+    return pod(containers=[container("a", resources=USES)], resourceClaims=CLAIMS)
+
+
+class Manager:
+    """Answers as the device manager, in turn what is in `prepares` and `unprepares`."""
+
+    def __init__(self, node: Driven) -> None:
+        self.prepares: list[object] = []
+        self.unprepares: list[object] = []
+        self.node = node
+        self.asked: list[str] = []
+        node.answer(PrepareClaims, self.prepare)
+        node.answer(UnprepareClaims, self.unprepare)
+        node.answer(GetClaimDevices, lambda asked: ClaimDevices(asked.uid, asked.container, ["example.com/gpu=0"]))
+
+    async def asked_times(self, times: int) -> None:
+        await self.node.until(lambda: len(self.asked) >= times)
+
+    def prepare(self, asked: PrepareClaims) -> object:
+        self.asked.append("prepare")
+        assert not self.node.asked("RunPodSandbox")
+        return self.prepares.pop(0) if self.prepares else ClaimsPrepared(asked.uid)
+
+    def unprepare(self, asked: UnprepareClaims) -> object:
+        self.asked.append("unprepare")
+        assert not self.node.running("a")
+        return self.unprepares.pop(0) if self.unprepares else ClaimsUnprepared(asked.uid)
+
+
+async def test_a_pod_starts_with_the_devices_of_its_claims_and_ends_without_them(tmp_path) -> None:
+    async with Driven(tmp_path, joined=True) as node:
+        manager = Manager(node)
+        await node.want(with_claims())
+        await node.until(lambda: node.running("a"))
+        assert [one.name for one in node.containers("a")[0].config.CDI_devices] == ["example.com/gpu=0"]
+        [asked] = [asked for _, asked in node.harness.asks if isinstance(asked, AdmitPod)]
+        assert (asked.claims, asked.extended_claims) == (True, True)
+        await node.remove()
+        await node.until(lambda: not node.shard.pods)
+    assert manager.asked == ["prepare", "unprepare"]
+
+
+async def test_while_claims_are_not_prepared_no_sandbox_is_made_and_users_are_told(tmp_path) -> None:
+    async with Driven(tmp_path, joined=True) as node:
+        manager = Manager(node)
+        manager.prepares = [ClaimsFailed("u", WRONG), AskTimeout("no answer")]
+        await node.want(with_claims())
+        for tries in (1, 2, 3):
+            await manager.asked_times(tries)
+            await node.pass_time(3.0)
+        await node.until(lambda: node.running("a"))
+        events = [event for event in node.harness.sent(RecordEvent) if "Prepare" in event.reason]
+    assert [event.reason for event in events] == ["FailedPrepareDynamicResources"] * 2
+    assert events[0].message == f"Failed to prepare dynamic resources: {WRONG}"
+    assert manager.asked == ["prepare"] * 3
+
+
+async def test_a_pod_is_not_over_before_its_claims_are_unprepared(tmp_path) -> None:
+    async with Driven(tmp_path, joined=True) as node:
+        manager = Manager(node)
+        wrong = "unprepare dynamic resources: NodeUnprepareResources skipped 1 ResourceClaims"
+        manager.unprepares = [ClaimsFailed("u", wrong), AskTimeout("no answer")]
+        await node.want(with_claims())
+        await node.until(lambda: node.running("a"))
+        await node.remove()
+        for tries in (2, 3, 4):
+            await manager.asked_times(tries)
+            await node.pass_time(3.0)
+        await node.until(lambda: not node.shard.pods)
+        seen = node.harness.sent(PodObserved)
+    assert manager.asked == ["prepare", *["unprepare"] * 3]
+    waited = [one for one in seen if one.termination_step == "claims"]
+    assert waited[0].worker_phase == "terminating"
+    assert waited[0].last_error == wrong
+
+
+async def test_a_pod_without_claims_asks_for_none(tmp_path) -> None:
+    async with Driven(tmp_path, joined=True) as node:
+        manager = Manager(node)
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.remove()
+        await node.until(lambda: not node.shard.pods)
+        assert not [asked for _, asked in node.harness.asks if isinstance(asked, GetClaimDevices)]
+    assert manager.asked == []

@@ -1,0 +1,33 @@
+"""Which services of a driver are used."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.device_manager.dra.driver import DriverService, ServiceError, choose
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [
+        (["v1beta1.DRAPlugin", "v1.DRAPlugin"], DriverService("v1")),
+        (["v1beta1.DRAPlugin"], DriverService("v1beta1")),
+        (["v1.DRAPlugin", "v1alpha1.DRAResourceHealth"], DriverService("v1", "v1alpha1")),
+        (["v1alpha1.DRAResourceHealth", "v1.DRAResourceHealth", "v1.DRAPlugin"], DriverService("v1", "v1")),
+    ],
+)
+def test_the_newest_service_is_used(offered: list[str], chosen: DriverService) -> None:
+    assert choose(offered) == chosen
+
+
+@pytest.mark.parametrize(
+    ("offered", "text"),
+    [
+        ([], "empty list of supported gRPC services (aka supported versions)"),
+        (["1.0.0", "v1.DRAResourceHealth"], 'supported by the plugin (["1.0.0" "v1.DRAResourceHealth"])'),
+    ],
+)
+def test_a_driver_that_offers_nothing_known_is_an_error(offered: list[str], text: str) -> None:
+    with pytest.raises(ServiceError) as error:
+        choose(offered)
+    assert text in str(error.value)

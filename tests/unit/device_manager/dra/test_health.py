@@ -1,0 +1,87 @@
+"""The health of devices: what users are told, when it is unknown, and its file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.device_manager.dra.health import HEALTHY, UNHEALTHY, UNKNOWN, DeviceHealth, Health, HealthState, shortened
+from actors.device_manager.dra.health_file import decode, encode
+
+DRIVER = "gpu.example.com"
+
+
+def report(device: str, health: HealthState = HEALTHY, **more: object) -> DeviceHealth:
+    return DeviceHealth(pool="p", device=device, health=health, **more)  # type: ignore[arg-type]
+
+
+def test_only_what_users_see_counts_as_a_change() -> None:
+    health, changed = Health().reported(DRIVER, [report("a"), report("b", UNHEALTHY)], 100.0)
+    assert changed == {("p", "a"), ("p", "b")}
+    health, changed = health.reported(DRIVER, [report("a"), report("b", UNHEALTHY, message="hot")], 110.0)
+    assert changed == {("p", "b")}
+    assert health.of(DRIVER, "p", "a", 110.0).updated == 110.0
+    assert health.of(DRIVER, "p", "none", 110.0).health == UNKNOWN
+
+
+def test_without_news_the_health_is_unknown_after_the_time_that_the_driver_says() -> None:
+    health, _ = Health().reported(DRIVER, [report("a"), report("b", timeout=5.0, message="ok")], 100.0)
+    assert health.next_expiry == 105.0
+    assert health.of(DRIVER, "p", "b", 105.0).health == HEALTHY
+    late = health.of(DRIVER, "p", "b", 105.1)
+    assert (late.health, late.message) == (UNKNOWN, "")
+    health, gone = health.expired(106.0)
+    assert gone == {DRIVER: {("p", "b")}}
+    assert health.next_expiry == 130.0
+    assert health.expired(106.0) == (health, {})
+
+
+def test_what_a_driver_has_said_is_forgotten_with_it() -> None:
+    health, _ = Health().reported(DRIVER, [report("a")], 100.0)
+    assert health.without(DRIVER) == (Health(), frozenset({("p", "a")}))
+
+
+def test_a_message_that_is_too_long_is_cut() -> None:
+    assert shortened("x" * 1024) == "x" * 1024
+    assert shortened("x" * 1025) == "x" * 1021 + "..."
+    assert len(shortened("ä" * 1000).encode()) <= 1024
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.text("ab", min_size=1), st.text("ab/", min_size=1)),
+        st.tuples(st.sampled_from([HEALTHY, UNHEALTHY, UNKNOWN]), st.integers(1, 100), st.text(max_size=5)),
+        max_size=3,
+    ),
+    st.integers(0, 2**31),
+)
+def test_what_is_written_is_read_again(found: dict[tuple[str, str], tuple[HealthState, int, str]], now: int) -> None:
+    devices = [
+        DeviceHealth(pool=pool, device=device, health=state, timeout=float(timeout), message=message)
+        for (pool, device), (state, timeout, message) in found.items()
+    ]
+    health, _ = Health().reported(DRIVER, devices, float(now))
+    assert decode(encode(health)) == health
+
+
+def test_a_file_of_the_reference_is_read() -> None:
+    device = {
+        "PoolName": "p",
+        "DeviceName": "d",
+        "Health": "Unhealthy",
+        "LastUpdated": "2026-01-02T03:04:05.123456789+01:00",
+        "HealthCheckTimeout": 30_000_000_000,
+        "Message": "hot",
+    }
+    health = decode(json.dumps({DRIVER: {"Devices": {"p/d": device}}}).encode())
+    one = health.drivers[DRIVER]["p", "d"]
+    assert (one.health, one.timeout, one.message, int(one.updated)) == (UNHEALTHY, 30.0, "hot", 1767319445)
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b'{"d":{"Devices":{"p/d":{"Health":"Well"}}}}'])
+def test_a_file_that_cannot_be_read_is_an_error(raw: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        decode(raw)
