@@ -1,27 +1,31 @@
-"""What the clients of the API server are told and asked.
+"""The messages of the clients of the API server.
 
-Only these actors talk to the API server (and cert_manager, for the certificates that they need to do so). Everybody
-else asks `kube_client` for one request (ApiCall), or for an object that it watches (GetObject).
+Only these actors talk to the API server (and cert_manager, for the certificates that they need). Every other actor
+asks `kube_client` for one request (ApiCall), or for an object that it watches (GetObject).
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import msgspec
 
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
+if TYPE_CHECKING:
+    from actors.shared.kube.meta import ObjectMeta
+
 KUBE_CLIENT: Final = ActorName("api_clients/kube_client")
 EVENT_CLIENT: Final = ActorName("api_clients/event_client")
 HEARTBEAT_CLIENT: Final = ActorName("api_clients/heartbeat_client")
+MAX_EVENT_TEXT: Final = 1024
 
 
 class ApiCall(Question["ApiAnswer"], frozen=True, kw_only=True):
     """One request to the API server with the node's credentials. Answered with ApiAnswer, always.
 
-    Not repeated by kube_client beyond one fresh connection: the caller knows what may be repeated.
+    kube_client retries it once, on a fresh connection; further retries are up to the caller.
     """
 
     method: str
@@ -35,10 +39,10 @@ class ApiCall(Question["ApiAnswer"], frozen=True, kw_only=True):
 
 
 class ApiAnswer(Message, frozen=True, kw_only=True):
-    """What came back."""
+    """The answer of the API server, or why there is none."""
 
     status: int
-    """HTTP status; 0: no answer (server away, no credentials, standalone)."""
+    """HTTP status; 0: no answer (server unavailable, no credentials, standalone)."""
     body: bytes = b""
     """JSON: the object, or a Status."""
     reason: str = ""
@@ -54,7 +58,7 @@ class ApiAnswer(Message, frozen=True, kw_only=True):
 
 
 class ObjectRef(msgspec.Struct, frozen=True):
-    """An object that kube_client can keep: Secret, ConfigMap (namespace), RuntimeClass, Node (no namespace)."""
+    """An object that kube_client can cache: Secret, ConfigMap (namespace), RuntimeClass, Node (no namespace)."""
 
     kind: Literal["Secret", "ConfigMap", "RuntimeClass", "Node"]
     name: str
@@ -62,20 +66,20 @@ class ObjectRef(msgspec.Struct, frozen=True):
 
 
 class GetObject(Question["ObjectState"], frozen=True):
-    """The object as of now, from what is watched, or read for this. Answered with ObjectState."""
+    """The current object, from a watch or read for this question. Answered with ObjectState."""
 
     ref: ObjectRef
     wait: float = 5.0
-    """Seconds to wait for a first answer of the server at most."""
+    """Seconds to wait at most for the server's first answer."""
 
 
 class ObjectState(Message, frozen=True):
-    """Answer to GetObject. Sent by itself, too, when a Secret or ConfigMap that a pod of this node mounts has changed
-    (to volume_manager)."""
+    """Answer to GetObject. volume_manager also receives it when a Secret or ConfigMap changes that a pod of this node
+    mounts."""
 
     ref: ObjectRef
     body: bytes = b""
-    """JSON; empty: there is none, see reason."""
+    """JSON; empty: there is no object, see reason."""
     reason: str = ""
     """NotFound, Forbidden, Unreachable, Standalone, ..."""
     message: str = ""
@@ -98,19 +102,19 @@ class Services(Message, frozen=True):
 
 
 class CredentialsChanged(Message, frozen=True):
-    """From cert_manager to each client: there is (another) kubeconfig or client certificate; connect anew with it."""
+    """From cert_manager to each client: the kubeconfig or client certificate has changed; connect again with it."""
 
     kubeconfig: str
     """Path; it names the certificate files."""
     version: int
     certificate: str = ""
-    """PEM file with certificate and key that take the place of those of the kubeconfig; empty: they do not."""
+    """PEM file with certificate and key that replace those of the kubeconfig; empty: none."""
     coalesce: ClassVar[tuple[str, ...]] = ()
 
 
 # -- to event_client --------------------------------------------------------------------------------------------------
 class RecordEvent(Message, frozen=True, kw_only=True):
-    """From any actor: something that a user should know of an object."""
+    """From any actor: an event of an object, for users."""
 
     kind: str
     """Pod or Node."""
@@ -119,7 +123,7 @@ class RecordEvent(Message, frozen=True, kw_only=True):
     uid: str = ""
     type: Literal["Normal", "Warning"]
     reason: str
-    """As in the reference's list of events."""
+    """As in the kubelet's list of events."""
     message: str
     field: str = ""
     """`spec.containers{name}` for an event of a container."""
@@ -132,7 +136,7 @@ class GetRecentEvents(Question["RecentEvents"], frozen=True):
 
 
 class RecentEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event of this node, and how often it has been seen; the fields of RecordEvent mean the same."""
+    """An event of this node with its count; the other fields are those of RecordEvent."""
 
     kind: str
     namespace: str
@@ -149,30 +153,46 @@ class RecentEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecentEvents(Message, frozen=True):
-    """Oldest first, at most the last 500 that differ."""
+    """Oldest first, at most the last 500 different ones."""
 
     events: list[RecentEvent]
     since: float
-    """When this event client began, seconds since 1970: what was before is in the log only."""
+    """Start of this event client, seconds since 1970; older events are in the log only."""
+
+
+def pod_event(
+    meta: ObjectMeta, type: Literal["Normal", "Warning"], reason: str, message: str, field: str = ""
+) -> RecordEvent:
+    """An event of a pod, or of a container with its `field`. A message is at most as long as the API allows."""
+    return RecordEvent(
+        kind="Pod",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        type=type,
+        reason=reason,
+        message=message[:MAX_EVENT_TEXT],
+        field=field,
+    )
 
 
 def node_event(name: str, reason: str, message: str, type: Literal["Normal", "Warning"] = "Normal") -> RecordEvent:
-    """The reference gives the node's name as its UID in events, and so finds them again."""
+    """An event of the Node. As in the kubelet, its UID in events is its name."""
     return RecordEvent(kind="Node", name=name, uid=name, type=type, reason=reason, message=message)
 
 
 # -- to heartbeat_client ----------------------------------------------------------------------------------------------
 class NodeProblem(Message, frozen=True):
-    """From any actor, on change and on Hello: why the node is not ready, or that this reason has gone (message '')."""
+    """From any actor, on change and on Hello: a reason why the node is not ready; message '' withdraws it."""
 
     source: str
-    """Who says so: runtime, storage, shutdown, ..."""
+    """The reporter: runtime, storage, shutdown, ..."""
     message: str = ""
     coalesce: ClassVar[tuple[str, ...]] = ("source",)
 
 
 class RuntimeHandlerReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One handler of the runtime ('' is the default one), as node.status.runtimeHandlers has it."""
+    """One handler of the runtime ('': the default one), as in node.status.runtimeHandlers."""
 
     name: str = ""
     recursive_read_only_mounts: bool = False
@@ -180,17 +200,17 @@ class RuntimeHandlerReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RuntimeReport(Message, frozen=True, kw_only=True):
-    """From pleg, each time it has asked the runtime how it is (every 5 s), on change and on Hello.
+    """From pleg, after each status call to the runtime (every 5 s), on change and on Hello.
 
     Times are seconds of the monotonic clock, which all processes of a host share; 0: not yet.
     """
 
     ready_at: float
-    """When the runtime last said that it is ready."""
+    """When the runtime last reported that it is ready."""
     relisted_at: float
-    """When the last look at everything began."""
+    """When the last full relist began."""
     runtime_error: str = ""
-    """What the runtime says of itself; empty when it is ready, and when it does not answer at all."""
+    """The runtime's own error; empty when it is ready, and when it does not answer."""
     network_error: str = ""
     version: str = ""
     """`containerd://1.6.20`."""

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from typing import Final
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, node_event
+from actors.api_clients.messages import EVENT_CLIENT, node_event, pod_event
 from actors.shared.config.agent import Agent
 from actors.shared.kube.pods import container_field
 from supervision.actor import Actor
@@ -95,14 +95,7 @@ class OomWatcher:
         self._actor.log.warning(text, kill.process, kill.pid, name, meta.namespace, meta.name, meta.uid)
         if not self._agent.standalone:
             scope = "System" if kill.of_node else "Memory cgroup"
-            event = RecordEvent(
-                kind="Pod",
-                namespace=meta.namespace,
-                name=meta.name,
-                uid=meta.uid,
-                type="Warning",
-                reason="OOMKilling",
-                message=f"{scope} out of memory: killed process {kill.process}, pid: {kill.pid}",
-                field=container_field(pod.pod, name) if name else "",
-            )
+            message = f"{scope} out of memory: killed process {kill.process}, pid: {kill.pid}"
+            field = container_field(pod.pod, name) if name else ""
+            event = pod_event(meta, "Warning", "OOMKilling", message, field)
             self._actor.tell(EVENT_CLIENT, event, deadline=60.0)

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.api_clients.messages import EVENT_CLIENT, MAX_EVENT_TEXT, RecordEvent
 from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Threshold
@@ -25,7 +25,6 @@ REPEAT_SECONDS: Final = 1.0
 EVICTED: Final = "Evicted"
 PREEMPTING: Final = "Preempting"
 _ASK_SECONDS: Final = 5.0
-_MOST_TEXT: Final = 1024
 
 
 class PodEviction(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,7 +163,7 @@ class PodEvictions:
             uid=eviction.uid,
             type="Warning",
             reason=eviction.reason,
-            message=eviction.message[:_MOST_TEXT],
+            message=eviction.message[:MAX_EVENT_TEXT],
             annotations=eviction.annotations,
         )
         self._actor.tell(EVENT_CLIENT, event, deadline=60.0)

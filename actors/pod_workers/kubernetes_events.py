@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
+from actors.api_clients import messages
 from actors.api_clients.messages import RecordEvent
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_field
 
-MAX_TEXT = 1024
-
 
 def pod_event(pod: Pod, kind: Literal["Normal", "Warning"], reason: str, text: str, container: str = "") -> RecordEvent:
     """An event of the pod, or of one of its containers."""
-    return RecordEvent(
-        kind="Pod",
-        namespace=pod.metadata.namespace,
-        name=pod.metadata.name,
-        uid=pod.metadata.uid,
-        type=kind,
-        reason=reason,
-        message=text[:MAX_TEXT],
-        field=container_field(pod, container) if container else "",
-    )
+    return messages.pod_event(pod.metadata, kind, reason, text, container_field(pod, container) if container else "")
 
 
 def of_failed_start(reason: str, message: str) -> list[tuple[Literal["Normal", "Warning"], str, str]]:

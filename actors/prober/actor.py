@@ -13,7 +13,7 @@ from typing import Final, cast
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.api_clients.messages import EVENT_CLIENT, MAX_EVENT_TEXT, pod_event
 from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
@@ -33,7 +33,6 @@ from .schedule import Schedule
 
 TRIES: Final = 3
 """Runs in a row, at once, of a probe that errs."""
-EVENT_BYTES: Final = 1024
 _KIND_NAMES: Final[dict[Kind, str]] = {"readiness": "Readiness", "liveness": "Liveness", "startup": "Startup"}
 _RESULTS: Final = {"success": "successful", "failure": "failed", "error": "unknown"}
 
@@ -222,12 +221,9 @@ class Prober(Actor):
             what = f"errored and resulted in unknown state: {outcome.text}"
         elif outcome.result == "success":
             reason, what = "ProbeWarning", f"warning: {outcome.text}"
-        meta = known.pod.metadata
-        event = RecordEvent(
-            kind="Pod", namespace=meta.namespace, name=meta.name, uid=meta.uid, type="Warning", reason=reason,
-            message=f"{_KIND_NAMES[state.kind]} probe {what}"[:EVENT_BYTES], field=known.field(state.container.name),
-        )  # fmt: skip
-        self.tell(EVENT_CLIENT, event)
+        text = f"{_KIND_NAMES[state.kind]} probe {what}"
+        field = known.field(state.container.name)
+        self.tell(EVENT_CLIENT, pod_event(known.pod.metadata, "Warning", reason, text, field))
 
     # -- results --------------------------------------------------------------------------------------------------
     def _tell_status(self, uid: str, state: ProbeState) -> None:
@@ -239,7 +235,7 @@ class Prober(Actor):
         """A worker acts on liveness and startup only."""
         if state.streak.result is not None and state.kind != "readiness":
             verdict = ProbeVerdict(
-                uid, state.container.name, state.facts.id, state.kind, state.streak.result, text[:EVENT_BYTES]
+                uid, state.container.name, state.facts.id, state.kind, state.streak.result, text[:MAX_EVENT_TEXT]
             )
             self.tell(worker_of(uid, self.agent.workers), verdict)
 

@@ -126,8 +126,8 @@ class HeartbeatClient(ApiActor):
             duration,
             wall=self._clocks.wall,
             pause=self.pause,
-            failed=self._lease_failed,
-            kept=self._lease_kept,
+            on_failure=self._lease_failed,
+            on_success=self._lease_renewed,
         )
         self.every(renew_seconds(duration), lease.renew, jitter=JITTER, immediately=True)
         self.start_task(self._join(), "registration")
@@ -288,7 +288,7 @@ class HeartbeatClient(ApiActor):
         if self._writer.node is not None:  # before that there is no node to own it
             self._complaints.say("lease", f"the node's lease was not renewed: {error}")
 
-    def _lease_kept(self) -> None:
+    def _lease_renewed(self) -> None:
         self._trouble.answered()
         self.metrics.gauge("troupelet_lease_renewed_timestamp_seconds", self._clocks.wall())
         if self._complaints.well("lease"):

@@ -10,7 +10,7 @@ from supervision.backoff import RetrySchedule
 
 Json = dict[str, Any]
 COLLECTION: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-QUICK_TRIES: Final = 5
+QUICK_ATTEMPTS: Final = 5
 JITTER: Final = 0.04
 RETRIES: Final = RetrySchedule(first=0.1, limit=7.0)
 """Of reading or creating it."""

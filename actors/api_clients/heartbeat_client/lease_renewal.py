@@ -1,6 +1,6 @@
-"""Renews the node's Lease: a few quick tries with the Lease that it knows, then read or create it until that succeeds.
+"""Renews the node's Lease: a few quick attempts with the last known Lease, then reads or creates it.
 
-On a Conflict it reads the newer Lease and goes on.
+After a Conflict it reads the newer Lease and continues.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import msgspec
 from actors.api_clients.requests import Caller, Json, Pause
 from actors.shared.api.errors import ApiError, Conflict, NotFound
 
-from .lease import COLLECTION, QUICK_TRIES, RETRIES, renewed
+from .lease import COLLECTION, QUICK_ATTEMPTS, RETRIES, renewed
 
 
 class LeaseRenewal:
-    """Of one node. `wall` gives seconds since 1970; `failed` is called after each failure, `kept` after each
-    success."""
+    """`wall`: seconds since 1970; `on_failure` and `on_success` are called after each attempt."""
 
     def __init__(
         self,
@@ -27,31 +26,32 @@ class LeaseRenewal:
         *,
         wall: Callable[[], float],
         pause: Pause,
-        failed: Callable[[ApiError], None] = lambda error: None,
-        kept: Callable[[], None] = lambda: None,
+        on_failure: Callable[[ApiError], None] = lambda error: None,
+        on_success: Callable[[], None] = lambda: None,
     ) -> None:
         self._api, self._name, self._duration = api, name, duration
-        self._wall, self._pause, self._failed, self._kept = wall, pause, failed, kept
+        self._wall, self._pause = wall, pause
+        self._on_failure, self._on_success = on_failure, on_success
         self._latest: Json | None = None
         self._node_uid = ""
 
     async def renew(self) -> None:
-        """Returns when the lease is renewed, or the quick tries on one just read have failed."""
+        """Return when the lease is renewed, or the quick attempts with a newly read Lease have failed."""
         if self._latest is not None and await self._quickly():
             return
         if await self._ensure():
             await self._quickly()
 
     async def _quickly(self) -> bool:
-        """Whether one of a few tries in a row was successful."""
-        for number in range(QUICK_TRIES):
+        """Whether one of a few attempts in a row succeeded."""
+        for number in range(QUICK_ATTEMPTS):
             try:
                 await self._write("PUT", f"{COLLECTION}/{self._name}", self._latest)
                 return True
             except Conflict:
                 await self._ensure()
             except ApiError as error:
-                self._failed(error)
+                self._on_failure(error)
                 if isinstance(error, NotFound):
                     self._latest = None
                     return False
@@ -60,16 +60,16 @@ class LeaseRenewal:
         return False
 
     async def _ensure(self) -> bool:
-        """Read the lease, or create it. Goes on until one of the two was possible; True: it was there.
+        """Read the Lease, or create it, until one of the two succeeds. True: it existed.
 
-        Not before the node is registered: a lease is owned by it, so that it goes with the node.
+        It is created after the Node is registered, which owns it: it is deleted with the Node.
         """
         failures = 0
         while True:
             try:
                 return await self._read_or_create()
             except ApiError as error:
-                self._failed(error)
+                self._on_failure(error)
             failures += 1
             await self._pause(RETRIES.pause(failures))
 
@@ -91,4 +91,4 @@ class LeaseRenewal:
         lease = renewed(base, self._name, self._duration, self._wall(), self._node_uid)
         answer = await self._api.call(method, path, body=msgspec.json.encode(lease))
         self._latest = msgspec.json.decode(answer.body)
-        self._kept()
+        self._on_success()

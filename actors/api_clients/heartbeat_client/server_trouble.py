@@ -1,4 +1,4 @@
-"""An API server that does not let the node renew its lease: said in `supervise status`, with the time since."""
+"""Reports to `supervise status` that the API server does not let the node renew its lease, and since when."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ API_SERVER: Final = "API server"
 
 
 class ServerTrouble:
-    """`tell` passes on what is new; `clock` is CLOCK_MONOTONIC; failures count after `patience` seconds without a
+    """`tell` is called with each change; `clock`: CLOCK_MONOTONIC; failures count after `patience` seconds without a
     success."""
 
     def __init__(self, tell: Callable[[ServiceState], None], clock: Callable[[], float], patience: float) -> None:
         self._tell, self._clock, self._patience = tell, clock, patience
-        self._well_at = clock()
-        self._told: str | None = None
-        """None: this incarnation has told nothing yet."""
+        self._renewed_at = clock()
+        self._reported: str | None = None
+        """None: this incarnation has reported nothing yet."""
 
     def failed(self, error: ApiError) -> None:
-        """A try to renew the lease has failed."""
-        if self._clock() - self._well_at >= self._patience:
-            self._say(f"the node's lease is not renewed: {error}")
+        """An attempt to renew the lease has failed."""
+        if self._clock() - self._renewed_at >= self._patience:
+            self._report(f"the node's lease is not renewed: {error}")
 
     def answered(self) -> None:
         """The lease is renewed."""
-        self._well_at = self._clock()
-        self._say("")
+        self._renewed_at = self._clock()
+        self._report("")
 
-    def _say(self, text: str) -> None:
-        if text != self._told:
-            self._told = text
-            self._tell(ServiceState(API_SERVER, text, self._well_at))
+    def _report(self, text: str) -> None:
+        if text != self._reported:
+            self._reported = text
+            self._tell(ServiceState(API_SERVER, text, self._renewed_at))

@@ -1,7 +1,7 @@
 """The API server for the other actors: requests, the pods of this node, and the objects that these refer to.
 
-What is known stays while the server is away. Pods are fed to pod_config and status_manager as bytes, and changes of
-what is mounted to volume_manager. Nothing is kept on disk: a restart lists again.
+The last known state stays while the server is unavailable. pod_config and status_manager receive the pods as bytes,
+volume_manager the changes of mounted objects. Nothing is saved on disk: a restart lists again.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 TTL_ANNOTATION: Final = "node.alpha.kubernetes.io/ttl"
 UPKEEP_SECONDS: Final = 10.0
 MAX_CALLS: Final = 1000
-"""Most requests for other actors at a time; more are refused at once, so that a server that hangs costs no memory."""
+"""Limit of concurrent requests for other actors; further ones fail at once: a hanging server costs no memory."""
 PODS_BACKOFF: Final = BackoffPolicy(first=0.4, maximum=5.0, factor=2.0, jitter=0.5, free=0)
-"""Shorter than that of the others, which are woken when this one succeeds."""
+"""Shorter than that of the other reflectors, whose backoff ends when this one succeeds."""
 RUNTIME_CLASSES: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 STANDALONE: Final = "the agent was started without --kubeconfig"
 
@@ -57,14 +57,14 @@ class KubeClient(ApiActor):
 
     def __init__(self) -> None:
         super().__init__()
-        self.pods = PodFeed(self, self.tell, self._pod_seen, self._pods_left)
+        self.pods = PodFeed(self, self.tell, self._on_pod, self._on_removal)
         self.services = CachedCollection(self, trimmed_service)
         self.runtime_classes = CachedCollection(self)
-        self.node = CachedCollection(self, changed_to=self._node_changed)
+        self.node = CachedCollection(self, on_change=self._node_changed)
         self.objects: ObjectCache | None = None
         self._reflectors: dict[str, Reflector] = {}
         self._assigned: Assignment | None = None
-        self._unread = False
+        self._forbidden = False
         self._calls = 0
         self._rng = random.Random()  # noqa: S311 - jitter, not a secret
 
@@ -89,7 +89,7 @@ class KubeClient(ApiActor):
         self._wake()
 
     def _follow_collection(self, name: str, path: str, fields: str, store: Store, **more: Any) -> None:
-        """Start its reflector, once; it outlives credentials."""
+        """Start the reflector of a collection, if it does not run; it stays when the credentials change."""
         from actors.shared.api.reflector import Reflector
 
         if name not in self._reflectors and self.client is not None:
@@ -104,7 +104,7 @@ class KubeClient(ApiActor):
             self._wake()
 
     def _wake(self) -> None:
-        """The server answers again, or the credentials are new: no reflector waits for the end of its pause."""
+        """The server answers again, or the credentials are new: end the backoff of all reflectors."""
         for reflector in self._reflectors.values():
             reflector.wake()
         if self.objects is not None:
@@ -117,18 +117,18 @@ class KubeClient(ApiActor):
             self.objects.tell_all()
 
     # -- pods ---------------------------------------------------------------------------------------------------------
-    def _pod_seen(self, item: Item) -> None:
+    def _on_pod(self, item: Item) -> None:
         assert self.objects is not None  # noqa: S101 - there is a server
         try:
             refs = references(codec.decode_pod(item.data))
         except codec.ObjectError as error:
-            # pod_config parks it and says so
+            # pod_config puts it in quarantine, and reports it
             self.log.warning("pod %s/%s cannot be read: %s", item.namespace, item.name, error)
             refs = {}
         self.objects.refer(item.uid, refs)
         self._count()
 
-    def _pods_left(self, uids: set[str]) -> None:
+    def _on_removal(self, uids: set[str]) -> None:
         assert self.objects is not None  # noqa: S101
         self.objects.retain(uids)
         self._count()
@@ -148,46 +148,46 @@ class KubeClient(ApiActor):
         if body is None or self.objects is None:
             return
         annotations = annotations_of(body)
-        self.objects.keep_for(ttl_of(annotations))
+        self.objects.set_ttl(ttl_of(annotations))
         if self.agent.gate("DynamicKubeletConfig"):
             self._assign(annotations, self.objects)
 
     def _assign(self, annotations: dict[str, str], objects: ObjectCache) -> None:
-        """Follow the ConfigMap that the node is assigned; what is wrong with it leaves the configuration as it is."""
+        """Follow the ConfigMap that the node is assigned. A wrong annotation leaves the configuration as it is."""
         try:
-            wanted = assignment(annotations)
+            assigned_now = assignment(annotations)
         except ValueError as error:
             self.log.error("%s", error)
             return
-        if wanted == self._assigned:
+        if assigned_now == self._assigned:
             return
-        before, self._assigned, self._unread = self._assigned, wanted, False
-        objects.refer(NODE, {wanted.ref: True} if wanted is not None else {})
-        if wanted is None:
+        before, self._assigned, self._forbidden = self._assigned, assigned_now, False
+        objects.refer(NODE, {assigned_now.ref: True} if assigned_now is not None else {})
+        if assigned_now is None:
             self.tell(CONFIG_CONTROLLER, ConfigMapAssigned())
-        elif before is not None and before.ref == wanted.ref:
-            # another key of what is known already
+        elif before is not None and before.ref == assigned_now.ref:
+            # another key of a ConfigMap that is known already
             objects.tell_all()
 
-    def _tell_assigned(self, wanted: Assignment, state: ObjectState) -> None:
+    def _tell_assigned(self, assignment: Assignment, state: ObjectState) -> None:
         try:
-            self.tell(CONFIG_CONTROLLER, assigned(wanted, state))
+            self.tell(CONFIG_CONTROLLER, assigned(assignment, state))
         except ValueError as error:
-            self.log.error("the assigned configuration cannot be used: %s", error)
+            self.log.error("the assigned configuration is unusable: %s", error)
 
-    def _say_unread(self, objects: ObjectCache) -> None:
-        """That the node may not read what it is assigned; once, until the server answers otherwise. What else may keep
-        it from being read is said of all requests."""
+    def _report_forbidden(self, objects: ObjectCache) -> None:
+        """Report once that the node must not read its assigned ConfigMap, until the server answers otherwise. Other
+        errors are logged for all requests."""
         error = objects.error(self._assigned.ref) if self._assigned is not None else None
-        refused = error is not None and error.reason == "Forbidden"
-        if refused and not self._unread and self._assigned is not None and error is not None:
+        forbidden = error is not None and error.reason == "Forbidden"
+        if forbidden and not self._forbidden and self._assigned is not None and error is not None:
             self._tell_assigned(self._assigned, error)
-        self._unread = refused
+        self._forbidden = forbidden
 
     async def _upkeep(self) -> None:
         if self.objects is not None and self.client is not None:
             await self.objects.upkeep(self._rng)
-            self._say_unread(self.objects)
+            self._report_forbidden(self.objects)
             self.metrics.gauge("troupelet_object_watches", self.objects.watches)
 
     @on(GetObject)
@@ -196,13 +196,13 @@ class KubeClient(ApiActor):
         if self.objects is None:
             return ObjectState(ref, reason="Standalone", message=STANDALONE)
         if ref.kind == "Node":
-            return await self._kept(self.node, ref, message.wait)
+            return await self._from_collection(self.node, ref, message.wait)
         if ref.kind == "RuntimeClass":
             self._follow_collection("runtimeclasses", RUNTIME_CLASSES, "", self.runtime_classes)
-            return await self._kept(self.runtime_classes, ref, message.wait)
+            return await self._from_collection(self.runtime_classes, ref, message.wait)
         return await self.objects.get(ref, message.wait)
 
-    async def _kept(self, collection: CachedCollection, ref: ObjectRef, wait: float) -> ObjectState:
+    async def _from_collection(self, collection: CachedCollection, ref: ObjectRef, wait: float) -> ObjectState:
         if not await collection.is_synced(wait):
             error = collection.error
             reason, text = (error.reason, error.message) if error is not None else ("Unreachable", "not listed yet")
@@ -224,7 +224,7 @@ class KubeClient(ApiActor):
         if self.agent.standalone:
             return ApiAnswer(status=0, reason="Standalone", message=STANDALONE)
         if self._calls >= MAX_CALLS:
-            return ApiAnswer(status=0, reason="Unreachable", message=f"{MAX_CALLS} requests wait already")
+            return ApiAnswer(status=0, reason="Unreachable", message=f"{MAX_CALLS} requests are waiting already")
         self._calls += 1
         try:
             answer = await self.request(
@@ -248,6 +248,6 @@ def annotations_of(node: bytes) -> dict[str, str]:
 
 
 def ttl_of(annotations: dict[str, str]) -> float:
-    """Seconds that an object of strategy Cache is good for, as the control plane says by the size of the cluster."""
+    """The TTL of objects of strategy Cache in seconds; the control plane sets it by the size of the cluster."""
     text = annotations.get(TTL_ANNOTATION, "")
     return float(text[:9]) if text.isascii() and text.isdigit() else DEFAULT_TTL

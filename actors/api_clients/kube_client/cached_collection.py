@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 
 class CachedCollection:
-    """The objects by (namespace, name), as the reflector tells of them. `changed_to` is called after each change."""
+    """The objects of a reflector by (namespace, name). `on_change` is called after each change."""
 
     def __init__(
         self,
         owner: Owner,
         trim: Callable[[bytes], bytes] = lambda data: data,
-        changed_to: Callable[[], None] = lambda: None,
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """`trim` takes from an object what is not needed."""
-        self._owner, self._trim, self._changed_to = owner, trim, changed_to
+        """`trim` removes unneeded fields of an object."""
+        self._owner, self._trim, self._on_change = owner, trim, on_change
         self.objects: dict[tuple[str, str], bytes] = {}
         self.synced = asyncio.Event()
         self.error: ApiError | None = None
-        """Why it has not been listed yet."""
+        """The error of the last attempt to list, None after a list."""
 
     async def is_synced(self, wait: float) -> bool:
-        """Whether it has been listed; waits for that, `wait` seconds at most."""
+        """Whether it has been listed; waits up to `wait` seconds for the list."""
         try:
             await asyncio.wait_for(self.synced.wait(), wait)
         except TimeoutError:
@@ -45,15 +45,15 @@ class CachedCollection:
         self.objects = {(item.namespace, item.name): self._trim(item.data) for item in items}
         self.error = None
         self.synced.set()
-        self._changed_to()
+        self._on_change()
 
     def changed(self, item: Item) -> None:
         self.objects[item.namespace, item.name] = self._trim(item.data)
-        self._changed_to()
+        self._on_change()
 
     def deleted(self, item: Item) -> None:
         self.objects.pop((item.namespace, item.name), None)
-        self._changed_to()
+        self._on_change()
 
     def failed(self, error: ApiError) -> None:
         self.error = error
@@ -89,7 +89,7 @@ _service = msgspec.json.Decoder(_Service)
 
 
 def trimmed_service(data: bytes) -> bytes:
-    """What environment variables are made of: names, address, ports."""
+    """The fields for environment variables: names, address, ports."""
     try:
         return msgspec.json.encode(_service.decode(data))
     except UNREADABLE:

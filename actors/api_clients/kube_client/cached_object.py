@@ -1,4 +1,4 @@
-"""One cached object: kept current by a watch of its own, or read again when it is old.
+"""One cached object: followed by a watch of its own, or read again when its TTL is over.
 
 A node may watch single objects only (the node authorizer allows no more), hence one watch for each.
 """
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from actors.shared.api.reflector import Item, Reflector
 
 IDLE_SECONDS: Final = 300.0
-"""The watch of an object that no pod mounts ends when nobody has asked for it for so long."""
+"""The watch of an object that no pod mounts ends after this time without a request for the object."""
 _PLURALS: Final = {"Secret": "secrets", "ConfigMap": "configmaps"}
 
 
 class Owner(Protocol):
-    """The actor, as a kept object sees it."""
+    """What a cached object needs of its actor."""
 
     client: ApiClient | None
 
@@ -59,7 +59,7 @@ def state_of_error(ref: ObjectRef, error: ApiError) -> ObjectState:
 
 
 class CachedObject:
-    """Its newest known state. `told` is called with each state that is new."""
+    """`on_change` is called with each new state."""
 
     def __init__(
         self,
@@ -70,19 +70,19 @@ class CachedObject:
         now: float,
         watched: bool = False,
     ) -> None:
-        """`now`: seconds of the cache's clock; `watched`: by a watch of its own from now on."""
+        """`now`: seconds of the cache's clock; `watched`: it gets a watch of its own."""
         self._owner, self.ref, self._on_change = owner, ref, on_change
         self.users: dict[str, bool] = {}
-        """By UID the pods that refer to it, and whether they mount it."""
+        """The pods that refer to it by UID, and whether they mount it."""
         self.used_at = now
         self.watched = watched
         self.immutable = False
         self.state: ObjectState | None = None
-        """As the server said last; None: it has not yet."""
+        """The server's last answer; None before the first."""
         self.error: ObjectState | None = None
-        """Why the server gave no answer the last time."""
+        """The error of the last attempt, None after an answer."""
         self.read_at = float("-inf")
-        self._news = asyncio.Event()
+        self._answered = asyncio.Event()
         self._reflector: Reflector | None = None
         self._task: asyncio.Task[Any] | None = None
         self._reading: asyncio.Task[ObjectState] | None = None
@@ -98,7 +98,7 @@ class CachedObject:
         self.users.pop(uid, None)
 
     def use(self, now: float) -> None:
-        """Somebody asks for it."""
+        """Record a request for it."""
         self.used_at = now
 
     @property
@@ -111,17 +111,17 @@ class CachedObject:
 
     # -- watch ------------------------------------------------------------------------------------------------------
     def follow(self) -> None:
-        """Watch it, if it is not being watched; an immutable one need not be."""
+        """Start the watch, unless it runs or the object is immutable."""
         if self._task is None and self._owner.client is not None and not self.immutable:
             from actors.shared.api.reflector import Reflector
 
             query = {"fieldSelector": f"metadata.name={self.ref.name}"}
-            self._news.clear()
+            self._answered.clear()
             self._reflector = Reflector(self._owner.client, collection_path(self.ref), query, self)
             self._task = self._owner.start_task(self._reflector.run(), f"watch {self.ref.kind}")
 
     def wake(self) -> None:
-        """The server is back: try now."""
+        """The server answers again: end the watch's backoff."""
         if self._reflector is not None:
             self._reflector.wake()
 
@@ -131,11 +131,11 @@ class CachedObject:
             self._task = None
 
     async def current(self, wait: float) -> ObjectState:
-        """The state as watched; within `wait` seconds the first answer, if there was none yet."""
+        """The watched state; waits up to `wait` seconds for the first answer."""
         self.follow()
-        if not self._news.is_set() and not self.immutable:
+        if not self._answered.is_set() and not self.immutable:
             try:
-                await asyncio.wait_for(self._news.wait(), wait)
+                await asyncio.wait_for(self._answered.wait(), wait)
             except TimeoutError:
                 pass
         return self.state or self.error or ObjectState(
@@ -144,7 +144,7 @@ class CachedObject:
 
     # -- without a watch ----------------------------------------------------------------------------------------------
     async def read(self, now: float, oldest: float) -> ObjectState:
-        """Ask for it, unless the last answer is younger than `oldest` seconds or it is immutable; one asks for all."""
+        """Read it, unless it is immutable or the last answer is younger than `oldest` seconds. Shared by callers."""
         if self.state is not None and (self.immutable or now - self.read_at < oldest):
             return self.state
         if self._reading is None:
@@ -155,53 +155,52 @@ class CachedObject:
         try:
             answer = await self._owner.request("GET", object_path(self.ref))
         except NotFound:
-            self._become(missing(self.ref))
+            self._set_state(missing(self.ref))
         except ApiError as error:
-            # what was known stays
             self.error = state_of_error(self.ref, error)
-            return self.state or self.error
+            return self.state or self.error  # the last known state, if there is one
         else:
-            self._become(ObjectState(self.ref, answer.body))
+            self._set_state(ObjectState(self.ref, answer.body))
         finally:
             self._reading = None
         self.read_at = now
         assert self.state is not None  # noqa: S101 - it has just been made
         return self.state
 
-    # -- what the reflector tells -------------------------------------------------------------------------------------
+    # -- callbacks of the reflector -----------------------------------------------------------------------------------
     def replaced(self, items: list[Item]) -> None:
         found = [item for item in items if item.name == self.ref.name]
-        self._become(ObjectState(self.ref, found[0].data) if found else missing(self.ref))
+        self._set_state(ObjectState(self.ref, found[0].data) if found else missing(self.ref))
 
     def changed(self, item: Item) -> None:
         if item.name == self.ref.name:
-            self._become(ObjectState(self.ref, item.data))
+            self._set_state(ObjectState(self.ref, item.data))
 
     def deleted(self, item: Item) -> None:
         if item.name == self.ref.name:
-            self._become(missing(self.ref))
+            self._set_state(missing(self.ref))
 
     def failed(self, error: ApiError) -> None:
         self._owner.failed(error)
         self.error = state_of_error(self.ref, error)
         if not isinstance(error, Forbidden):
-            # the authorizer may not know yet that a pod here refers to it: that passes, so it is waited for
-            self._news.set()
+            # Forbidden may be temporary: the node authorizer may not know the pod yet that refers to it
+            self._answered.set()
 
     def answered(self) -> None:
         self._owner.answered()
 
-    def _become(self, state: ObjectState) -> None:
+    def _set_state(self, state: ObjectState) -> None:
         before, self.state, self.error = self.state, state, None
-        self._news.set()
+        self._answered.set()
         self.immutable = bool(state.body) and _is_immutable(state.body)
         if self.immutable:
-            self._owner.start_task(self._stopped(), "immutable")
+            self._owner.start_task(self._stop_later(), "immutable")
         if state != before:
             self._on_change(state)
 
-    async def _stopped(self) -> None:
-        """Beside the reflector, which is in the midst of telling us."""
+    async def _stop_later(self) -> None:
+        """As a task of its own, because the reflector is running this callback."""
         self.stop()
 
 

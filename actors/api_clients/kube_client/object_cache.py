@@ -1,4 +1,4 @@
-"""The Secrets and ConfigMaps that pods of this node refer to, by configMapAndSecretChangeDetectionStrategy."""
+"""A cache of the Secrets and ConfigMaps of this node's pods, by configMapAndSecretChangeDetectionStrategy."""
 
 from __future__ import annotations
 
@@ -11,51 +11,49 @@ from actors.api_clients.messages import ObjectRef, ObjectState
 from .cached_object import IDLE_SECONDS, CachedObject, Owner
 
 MAX_WATCHES: Final = 300
-"""Each is a stream; beyond these, objects are read again when they are old (strategy Cache)."""
+"""Each is a stream; further objects are read again when they are older than the TTL (strategy Cache)."""
 DEFAULT_TTL: Final = 60.0
-"""Seconds, when the node has no annotation of it."""
+"""Seconds, for a node without the annotation."""
 NODE: Final = ""
-"""In place of a pod's UID: what the node itself refers to."""
+"""In place of a pod's UID, for references of the node itself."""
 MAX_READS: Final = 20
-"""Most objects that are read again in one round."""
+"""Limit of the objects that are read again in one round."""
 
 
 class ObjectCache:
-    """`told` is called with each new state of what pods mount."""
-
     def __init__(
         self, owner: Owner, strategy: str, on_change: Callable[[ObjectState], None], clock: Callable[[], float]
     ) -> None:
-        """`strategy`: Watch, Cache or Get; `clock` counts seconds."""
+        """`strategy`: Watch, Cache or Get. `on_change` is called with each new state of a mounted object."""
         self._owner, self._strategy, self._on_change, self._clock = owner, strategy, on_change, clock
         self._ttl = DEFAULT_TTL
-        self._kept: dict[ObjectRef, CachedObject] = {}
+        self._objects: dict[ObjectRef, CachedObject] = {}
         self._of_pod: dict[str, Mapping[ObjectRef, bool]] = {}
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._objects)
 
     @property
     def ttl(self) -> float:
         """Seconds."""
         return self._ttl
 
-    def keep_for(self, ttl: float) -> None:
-        """Seconds that an object that is not watched is good for."""
+    def set_ttl(self, ttl: float) -> None:
+        """Set the TTL of objects without a watch, in seconds."""
         self._ttl = ttl
 
     @property
     def watches(self) -> int:
-        return sum(each.running for each in self._kept.values())
+        return sum(each.running for each in self._objects.values())
 
-    # -- who refers to what -------------------------------------------------------------------------------------------
+    # -- references ---------------------------------------------------------------------------------------------------
     def refer(self, uid: str, refs: Mapping[ObjectRef, bool]) -> None:
-        """The pod refers to these now, and to nothing else; none: it is gone, or needs nothing."""
+        """Set the references of a pod, with whether it mounts them; none: it is deleted, or has none."""
         before = self._of_pod.get(uid, {})
         if refs == before:
             return
         for ref, mounted in refs.items():
-            self._keep(ref).refer(uid, mounted=mounted)
+            self._object(ref).refer(uid, mounted=mounted)
         for ref in before.keys() - refs.keys():
             self._release(ref, uid)
         if refs:
@@ -64,67 +62,67 @@ class ObjectCache:
             self._of_pod.pop(uid, None)
 
     def retain(self, uids: set[str]) -> None:
-        """Only these pods are there."""
+        """Drop the references of all other pods."""
         for uid in self._of_pod.keys() - uids - {NODE}:
             self.refer(uid, {})
 
-    def _keep(self, ref: ObjectRef) -> CachedObject:
-        kept = self._kept.get(ref)
-        if kept is None:
+    def _object(self, ref: ObjectRef) -> CachedObject:
+        cached = self._objects.get(ref)
+        if cached is None:
             watched = self._strategy == "Watch" and self.watches < MAX_WATCHES
-            kept = CachedObject(self._owner, ref, self._changed, now=self._clock(), watched=watched)
-            self._kept[ref] = kept
-        return kept
+            cached = CachedObject(self._owner, ref, self._changed, now=self._clock(), watched=watched)
+            self._objects[ref] = cached
+        return cached
 
     def _release(self, ref: ObjectRef, uid: str) -> None:
-        kept = self._kept[ref]
-        kept.release(uid)
-        if not kept.users:
-            kept.stop()
-            del self._kept[ref]
+        cached = self._objects[ref]
+        cached.release(uid)
+        if not cached.users:
+            cached.stop()
+            del self._objects[ref]
 
     def _changed(self, state: ObjectState) -> None:
-        kept = self._kept.get(state.ref)
-        if kept is not None and kept.mounted:
+        cached = self._objects.get(state.ref)
+        if cached is not None and cached.mounted:
             self._on_change(state)
 
     # -- reading ------------------------------------------------------------------------------------------------------
     async def get(self, ref: ObjectRef, wait: float) -> ObjectState:
-        """As of now; what no pod refers to is asked for, and not kept."""
+        """The current state. An object without a reference is read, and not cached."""
         now = self._clock()
-        kept = self._kept.get(ref) or CachedObject(self._owner, ref, lambda state: None, now=now)
-        kept.use(now)
-        if kept.watched:
-            return await kept.current(wait)
-        return await kept.read(now, 0.0 if self._strategy == "Get" or not kept.users else self._ttl)
+        cached = self._objects.get(ref) or CachedObject(self._owner, ref, lambda state: None, now=now)
+        cached.use(now)
+        if cached.watched:
+            return await cached.current(wait)
+        return await cached.read(now, 0.0 if self._strategy == "Get" or not cached.users else self._ttl)
 
     def error(self, ref: ObjectRef) -> ObjectState | None:
-        """Why the server did not give it the last time; None: it did, or was not asked."""
-        kept = self._kept.get(ref)
-        return kept.error if kept is not None else None
+        """The error of the last read; None: it succeeded, or there was none."""
+        cached = self._objects.get(ref)
+        return cached.error if cached is not None else None
 
     def tell_all(self) -> None:
-        """The state of everything that is mounted, again."""
-        for kept in self._kept.values():
-            state = kept.state
-            if kept.mounted and state is not None:
+        """Call `on_change` with the state of every mounted object."""
+        for cached in self._objects.values():
+            state = cached.state
+            if cached.mounted and state is not None:
                 self._on_change(state)
 
-    # -- now and then -------------------------------------------------------------------------------------------------
+    # -- periodic -----------------------------------------------------------------------------------------------------
     def wake(self) -> None:
-        """The server is back."""
-        for kept in self._kept.values():
-            kept.wake()
+        """The server answers again: no watch waits for the end of its backoff."""
+        for cached in self._objects.values():
+            cached.wake()
 
     async def upkeep(self, rng: random.Random) -> None:
-        """End idle watches; read again what is mounted, not watched, and old. Every few seconds."""
+        """End idle watches; read mounted objects without a watch again whose TTL is over. Called every few seconds."""
         now = self._clock()
         due = []
-        for kept in list(self._kept.values()):
-            if kept.watched:
-                if not kept.mounted and now - kept.used_at > IDLE_SECONDS:
-                    kept.stop()
-            elif kept.mounted and now - kept.read_at > max(self._ttl, 1.0) * rng.uniform(1.0, 1.2):
-                due.append(kept)
-        for kept in due[:MAX_READS]:
-            await kept.read(now, 0.0)
+        for cached in list(self._objects.values()):
+            if cached.watched:
+                if not cached.mounted and now - cached.used_at > IDLE_SECONDS:
+                    cached.stop()
+            elif cached.mounted and now - cached.read_at > max(self._ttl, 1.0) * rng.uniform(1.0, 1.2):
+                due.append(cached)
+        for cached in due[:MAX_READS]:
+            await cached.read(now, 0.0)

@@ -1,4 +1,4 @@
-"""The pods that the API server has for this node, as bytes, and telling those who want them."""
+"""The API server's pods of this node, as bytes, and their consumers."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ if TYPE_CHECKING:
 
 
 class Owner(Protocol):
-    """The actor, as the feed sees it."""
+    """What the feed needs of its actor."""
 
     def answered(self) -> None: ...
     def failed(self, error: ApiError) -> None: ...
 
 
 class PodFeed:
-    """What the reflector of pods tells, passed on: a list as SourcePods, a change as SourcePod.
+    """Sends the pods of a reflector to the consumers: a list as SourcePods, a change as SourcePod.
 
-    An empty list is passed on only when the server gave one: pods that are not in it are removed.
+    It sends an empty list only if the server sent one, because pods that are not in it are removed.
     """
 
     def __init__(
         self,
         owner: Owner,
         tell: Callable[[ActorName, Message], None],
-        seen: Callable[[Item], None],
-        gone: Callable[[set[str]], None],
+        on_pod: Callable[[Item], None],
+        on_removal: Callable[[set[str]], None],
     ) -> None:
-        """`seen` is called with each new or changed pod, `gone` with the UIDs of those that are still there."""
-        self._owner, self._tell, self._seen, self._gone = owner, tell, seen, gone
+        """`on_pod` is called with each new or changed pod, `on_removal` with the UIDs of the remaining pods."""
+        self._owner, self._tell, self._on_pod, self._on_removal = owner, tell, on_pod, on_removal
         self.pods: dict[str, Item] = {}
         self.synced = False
 
-    # -- what the reflector tells -------------------------------------------------------------------------------------
+    # -- callbacks of the reflector -----------------------------------------------------------------------------------
     def replaced(self, items: list[Item]) -> None:
         before, self.pods = self.pods, {item.uid: item for item in items}
         self.synced = True
         for item in items:
             known = before.get(item.uid)
             if known is None or known.version != item.version:
-                self._seen(item)
-        self._gone(set(self.pods))
+                self._on_pod(item)
+        self._on_removal(set(self.pods))
         for name in CONSUMERS:
             self.tell_all(name)
 
@@ -60,12 +60,12 @@ class PodFeed:
         if known is not None and known.version == item.version:
             return
         self.pods[item.uid] = item
-        self._seen(item)
+        self._on_pod(item)
         self._tell_one(item.uid, item.data)
 
     def deleted(self, item: Item) -> None:
         self.pods.pop(item.uid, None)
-        self._gone(set(self.pods))
+        self._on_removal(set(self.pods))
         self._tell_one(item.uid, b"")
 
     def failed(self, error: ApiError) -> None:
@@ -74,9 +74,9 @@ class PodFeed:
     def answered(self) -> None:
         self._owner.answered()
 
-    # -- telling ------------------------------------------------------------------------------------------------------
+    # -- consumers ----------------------------------------------------------------------------------------------------
     def tell_all(self, name: ActorName) -> None:
-        """The whole list, once there is one."""
+        """Send the whole list, if there is one."""
         if self.synced:
             pods = [item.data for item in self.pods.values()]
             self._tell(name, SourcePods(SOURCE_API, pods))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.api_clients.messages import EVENT_CLIENT, pod_event
 from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
 
@@ -55,14 +55,7 @@ class FsGroup:
             )
 
     def _report(self, pod: Pod, path: str, files: int) -> None:
-        meta, advice = pod.metadata, "consider fsGroupChangePolicy OnRootMismatch"
-        event = RecordEvent(
-            kind="Pod",
-            namespace=meta.namespace,
-            name=meta.name,
-            uid=meta.uid,
-            type="Warning",
-            reason="VolumePermissionChangeInProgress",
-            message=f"Setting volume ownership for {path} takes long, processed {files} files: {advice}",
-        )
+        advice = "consider fsGroupChangePolicy OnRootMismatch"
+        message = f"Setting volume ownership for {path} takes long, processed {files} files: {advice}"
+        event = pod_event(pod.metadata, "Warning", "VolumePermissionChangeInProgress", message)
         self._actor.tell(EVENT_CLIENT, event, deadline=60.0)

@@ -128,7 +128,7 @@ async def test_watches_have_an_upper_bound_beyond_which_objects_are_read_when_th
 
 async def test_what_is_mounted_is_read_again_when_its_time_is_over_and_told_when_it_changed() -> None:
     site = Site("Cache")
-    site.objects.keep_for(15)
+    site.objects.set_ttl(15)
     site.server.objects = {"s": body("s")}
     site.objects.refer("pod", {ref("s"): True})
     await site.upkeep(0)
