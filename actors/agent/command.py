@@ -62,7 +62,7 @@ def _run(words: list[str]) -> int:
         from actors.config_controller.commands import MORE
         from actors.shared.config.commands import run
 
-        return run(words[1:], more={**MORE, "check": _check})
+        return run(words[1:], more={**MORE, "check": _check, "explain": _explain})
     if words[:1] == ["--version"]:
         from actors.shared.config.version import OWN_VERSION, git_version
 
@@ -121,6 +121,15 @@ def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     from actors.shared.config.commands import check
 
     return check(words, as_json, out, validate)
+
+
+def _explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+    """`config explain`, with what a change does to a running agent."""
+    from actors.config_controller.consumers import effect_of
+    from actors.shared.config.commands import explain
+    from actors.tree import RELATIONS
+
+    return explain(words, as_json, out, lambda field: effect_of(field, RELATIONS.consumers))
 
 
 def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argparse.ArgumentParser, list[str]]:

@@ -27,7 +27,7 @@ from supervision.spec import Policy, SetPolicies
 
 from . import session, trial
 from .candidates import Candidates
-from .consumers import Consumers
+from .consumers import UNREAD, Consumers
 from .in_force import InForce
 from .messages import CgroupDriverLearnt, ConfigMapAssigned, Configz, Flagz, GetConfigz, GetFlagz
 from .sources import Sources, ValidConfiguration, spec_of
@@ -207,7 +207,7 @@ class ConfigController(Actor):
         state, name = trial.decide(self._state, event, self._clock())
         if state == self._state or (name and not self._apply(name)):
             return
-        self._state = trial.with_waiting(state, self._in_force.waiting) if name else state
+        self._state = trial.with_outcome(state, self._in_force.outcome) if name else state
         self._save()
         self._watch_trial()
 
@@ -229,9 +229,12 @@ class ConfigController(Actor):
         if candidate.policies and candidate.policy != self._in_force.policy:
             self._set_policies(candidate)
             changed = (*changed, "supervision policy")
-        self.log.info("configuration %s: changed %s", name, ", ".join(changed) or "nothing")
+        acting = [field for field in changed if field not in UNREAD]
+        self.log.info("configuration %s: changed %s", name, ", ".join(acting) or "nothing")
         if self._in_force.waiting:
             self.log.warning("configuration %s: wait for a restart: %s", name, ", ".join(self._in_force.waiting))
+        if ignored := [field for field in changed if field in UNREAD]:
+            self.log.warning("configuration %s: without effect, nothing reads them: %s", name, ", ".join(ignored))
         if self._in_force.to_restart:
             self.log.info("configuration %s: restarting %s", name, ", ".join(self._in_force.to_restart))
             self.start_task(self._restart_consumers(), "rolling restart")

@@ -32,13 +32,43 @@ UNREAD: Final = frozenset({
 """Fields that no actor reads."""
 
 
+SWITCHES: Final = frozenset({"readOnlyPort"})
+"""Fields with which an actor exists, and without which it does not: from or to zero they wait for a restart, too."""
+
 Consumers = Mapping[ActorName, tuple[str, ...]]
 """The top-level fields that each actor, or pattern of names, reads."""
 
 
-def can_change(field: str) -> bool:
-    """Whether a field may change while the agent runs."""
-    return field not in RESTART
+def can_change(field: str, running: object = None, desired: object = None) -> bool:
+    """Whether a field may change from one value to the other while the agent runs."""
+    return field not in RESTART and (field not in SWITCHES or bool(running) == bool(desired))
+
+
+def effect_of(field: str, consumers: Consumers) -> str:
+    """What happens when a top-level field is changed while the agent runs, in words."""
+    if field in RESTART:
+        return "waits for a restart of the agent; pods keep running"
+    if field in ENGINE:
+        return "acts at once, in every process"
+    if field in UNREAD:
+        return "has no effect: nothing reads it"
+    readers = [name for name, read in consumers.items() if field in read]
+    restart = f"{', '.join(readers)} {'restarts' if len(readers) == 1 else 'restart'}"
+    switched = "; from or to 0 it waits for a restart of the agent" if field in SWITCHES else ""
+    return f"acts at once: {restart}, pods keep running{switched}"
+
+
+def outcome(changed: Iterable[str], waiting: Iterable[str], consumers: Consumers) -> str:
+    """What became of the fields of a new configuration, for the history; '' when none differs."""
+    changed = list(changed)
+    readers = {field: [name for name, read in consumers.items() if field in read] for field in changed}
+    acting = [f"{field} ({', '.join(names)})" if names else field for field, names in readers.items()]
+    groups = {
+        "acts": [text for field, text in zip(changed, acting, strict=True) if field not in UNREAD],
+        "waits for a restart": list(waiting),
+        "without effect": [field for field in changed if field in UNREAD],
+    }
+    return "; ".join(f"{what}: {', '.join(fields)}" for what, fields in groups.items() if fields)
 
 
 def consumers_of(fields: Iterable[str], consumers: Consumers, workers: int) -> tuple[ActorName, ...]:

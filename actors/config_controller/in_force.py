@@ -6,7 +6,7 @@ import msgspec
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
-from .consumers import Consumers, can_change, consumers_of
+from .consumers import Consumers, can_change, consumers_of, outcome
 
 
 class InForce(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +19,8 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
     """The text of the supervision policy."""
     to_restart: tuple[str, ...] = ()
     """Actors of the rolling restart that the fork server has not accepted yet."""
+    outcome: str = ""
+    """What became of each field of the last change, in words."""
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -33,10 +35,15 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
         The runtime's cgroup driver stays. `consumers`: the fields that each actor reads. `workers`: number of shards.
         """
         desired = msgspec.structs.replace(desired, cgroupDriver=self.running.cgroupDriver)
-        changed = tuple(field for field in differing(self.running, desired) if can_change(field))
+        changed = tuple(
+            field
+            for field in differing(self.running, desired)
+            if can_change(field, getattr(self.running, field), getattr(desired, field))
+        )
         running = msgspec.structs.replace(self.running, **{field: getattr(desired, field) for field in changed})
         to_restart = tuple(dict.fromkeys((*self.to_restart, *consumers_of(changed, consumers, workers))))
-        return msgspec.structs.replace(self, running=running, desired=desired, to_restart=to_restart), changed
+        after = msgspec.structs.replace(self, running=running, desired=desired, to_restart=to_restart)
+        return msgspec.structs.replace(after, outcome=outcome(changed, after.waiting, consumers)), changed
 
     def with_cgroup_driver(self, driver: str) -> InForce:
         """Apply the cgroup driver that the runtime reports; it takes precedence over the configuration."""

@@ -11,7 +11,7 @@ configuration no rollback is possible, so none is marked bad.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -143,13 +143,13 @@ def _with_current_bad(state: State) -> State:
     )
 
 
-def with_waiting(state: State, fields: Sequence[str]) -> State:
-    """Add the fields that wait for a restart of the agent to the last entry of the history."""
-    if not fields or not state.history:
+def with_outcome(state: State, text: str) -> State:
+    """Add what became of its fields to the last entry of the history."""
+    if not text or not state.history:
         return state
     last = state.history[-1]
-    text = "; ".join(filter(None, (last.detail, f"waits for a restart: {', '.join(fields)}")))
-    return _change(state, history=(*state.history[:-1], _change(last, detail=text)))
+    detail = "; ".join(filter(None, (last.detail, text)))
+    return _change(state, history=(*state.history[:-1], _change(last, detail=detail)))
 
 
 def supervisors_that_gave_up(supervisors: Mapping[str, tuple[int, str]], before: Mapping[str, int]) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin
@@ -90,41 +90,53 @@ def _kind(hint: Any) -> str:
     return names.get(hint, "object")
 
 
-def explain(name: str) -> str:
-    """The documentation of a field path, `--flag` or feature gate; '' if there is no such name."""
+def explain(name: str, effect: Callable[[str], str] = lambda field: "") -> str:
+    """The documentation of a field path, `--flag` or feature gate; '' if there is no such name.
+
+    `effect`: what a change of a top-level field does to a running agent, '' for no line about it.
+    """
     if name.startswith("-"):
-        return _flag(name.lstrip("-").replace("_", "-"))
+        return _flag(name.lstrip("-").replace("_", "-"), effect)
     if name in GATES:
         gate = GATES[name]
         locked = ", locked" if gate.locked else ""
-        return f"{name}: feature gate, {gate.stage}, {'on' if gate.default else 'off'} by default{locked}"
+        text = f"{name}: feature gate, {gate.stage}, {'on' if gate.default else 'off'} by default{locked}"
+        return "\n".join([text, *_change("featureGates", effect)])
     found = {entry.path: entry for entry in entries()}
     entry = found.get(name) or found.get(name.replace("[0]", "[]"))
-    return _field(entry, found) if entry else ""
+    return _field(entry, found, effect) if entry else ""
 
 
-def _field(entry: Entry, found: dict[str, Entry]) -> str:
+def _change(field: str, effect: Callable[[str], str]) -> list[str]:
+    text = effect(field)
+    return [f"  change:  {text}"] if text else []
+
+
+def _field(entry: Entry, found: dict[str, Entry], effect: Callable[[str], str]) -> str:
     lines = [f"{entry.path}: {entry.kind}", f"  {entry.text}"]
     if entry.default:
         lines.append(f"  default: {entry.default}")
     if entry.path in FLAG_OF_FIELD:
         lines.append(f"  flag:    --{FLAG_OF_FIELD[entry.path].name}")
     lines += [f"  rule:    {rule}" for rule in rules_of(entry.path.replace("[]", ""))]
+    lines += _change(entry.path.split(".")[0].removesuffix("[]"), effect)
     inside = [path for path in found if path.startswith((f"{entry.path}.", f"{entry.path}[]."))]
     lines += [f"  has:     {path}" for path in inside]
     return "\n".join(lines)
 
 
-def _flag(name: str) -> str:
+def _flag(name: str, effect: Callable[[str], str]) -> str:
     if name in REMOVED:
         return f"--{name}: removed. {REMOVED[name].text}"
     flag = FLAGS.get(name)
     if flag is None:
         return ""
     if flag.field:
-        return f"--{name} sets a field:\n{explain(flag.field)}"
+        return f"--{name} sets a field:\n{explain(flag.field, effect)}"
     lines = [f"--{name}: {flag.kind}", f"  {flag.text}" if flag.text else f"  no effect: there is no {flag.missing}"]
     lines += ["  deprecated"] if flag.deprecated else []
+    if effect("featureGates"):
+        lines.append("  change:  flags are read at the start of the agent only")
     return "\n".join([*lines, f"  default: {flag.default}"] if flag.default else lines)
 
 

@@ -98,7 +98,7 @@ def test_only_the_actors_that_read_a_changed_field_restart(node):
             node.write("maxPods: 20\nruntimeRequestTimeout: 1m\noomScoreAdj: -1\n")
             await changed(harness)
             assert (await effective(harness))["maxPods"] == 20
-            assert status(harness).history[-1].detail == "waits for a restart: oomScoreAdj"
+            assert status(harness).history[-1].detail.endswith("(container_manager); waits for a restart: oomScoreAdj")
             assert (await harness.deliver(GetFlagz())).waiting == ("oomScoreAdj",)
             (names,) = node.renewed
             workers = [f"pod_workers/worker/{number}" for number in range(node.load().workers)]
@@ -246,7 +246,7 @@ def test_the_next_incarnation_continues_with_the_configuration_in_force(node):
             await changed(again)
             assert (await effective(again))["maxPods"] == 21
             assert node.renewed[-1] == ("container_manager",)
-            assert status(again).history[-1].detail == "waits for a restart: oomScoreAdj"
+            assert status(again).history[-1].detail.endswith("(container_manager); waits for a restart: oomScoreAdj")
             await again.stop()
 
     run(test())

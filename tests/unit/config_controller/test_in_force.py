@@ -2,10 +2,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.config_controller.consumers import ENGINE, RESTART, UNREAD, can_change, consumers_of
+from actors.config_controller.consumers import ENGINE, RESTART, UNREAD, can_change, consumers_of, effect_of, outcome
 from actors.config_controller.in_force import InForce, differing
+from actors.shared.config.agent import Agent
+from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.tree import RELATIONS
+from actors.tree import RELATIONS, declarations
 
 CONSUMERS = RELATIONS.consumers
 FIELDS = KubeletConfiguration.__struct_fields__
@@ -41,6 +43,43 @@ def test_fields_that_can_change_at_run_time_change_and_the_others_wait_for_a_res
     after, changed = BEFORE.changed_to(other(maxPods=5, oomScoreAdj=0), CONSUMERS, workers=1)
     assert (changed, after.running.maxPods, after.running.oomScoreAdj) == (("maxPods",), 5, -999)
     assert after.waiting == ("oomScoreAdj",)
+
+
+def test_a_port_whose_server_is_not_there_waits_for_a_restart_and_is_not_applied():
+    after, changed = BEFORE.changed_to(other(readOnlyPort=10255), CONSUMERS, workers=1)
+    assert (changed, after.running.readOnlyPort, after.waiting, after.to_restart) == ((), 0, ("readOnlyPort",), ())
+    served = other(readOnlyPort=10255)
+    there = InForce(running=served, desired=served)
+    after, changed = there.changed_to(RUNNING, CONSUMERS, workers=1)
+    assert (changed, after.running.readOnlyPort, after.waiting) == ((), 10255, ("readOnlyPort",))
+    after, changed = there.changed_to(other(readOnlyPort=10256), CONSUMERS, workers=1)
+    assert (changed, after.to_restart, after.waiting) == (("readOnlyPort",), ("http_servers/read_only_server",), ())
+
+
+def test_no_change_makes_or_ends_an_actor_while_the_agent_runs():
+    """What decides whether an actor exists waits for a restart."""
+    everything = other(readOnlyPort=10255, shutdownGracePeriod=Duration(1))
+    for running in (RUNNING, everything, other(enableServer=False)):
+        for desired in (RUNNING, everything, other(enableServer=False)):
+            after, _ = InForce(running=running, desired=running).changed_to(desired, CONSUMERS, workers=1)
+            before = {one.name for one in declarations() if one.names(Agent(config=running))}
+            assert {one.name for one in declarations() if one.names(Agent(config=after.running))} == before
+
+
+def test_every_field_says_what_a_change_of_it_does():
+    texts = {field: effect_of(field, CONSUMERS) for field in FIELDS}
+    assert {field for field, text in texts.items() if text.startswith("waits")} == RESTART
+    assert {field for field, text in texts.items() if text.startswith("has no effect")} == UNREAD
+    assert all("acts at once" in texts[field] for field in set(FIELDS) - RESTART - UNREAD)
+    assert "container_manager restarts" in texts["maxPods"]
+    assert "from or to 0 it waits" in texts["readOnlyPort"]
+
+
+def test_the_history_tells_what_acts_from_what_waits_and_what_nobody_reads():
+    assert outcome(["maxPods", "logging", "hairpinMode"], ["oomScoreAdj"], CONSUMERS) == (
+        "acts: maxPods (container_manager), logging; waits for a restart: oomScoreAdj; without effect: hairpinMode"
+    )
+    assert outcome([], [], CONSUMERS) == ""
 
 
 def test_the_cgroup_driver_of_the_runtime_wins_over_later_configurations():

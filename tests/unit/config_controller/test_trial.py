@@ -14,7 +14,7 @@ from actors.config_controller.trial import (
     TrialFailed,
     decide,
     supervisors_that_gave_up,
-    with_waiting,
+    with_outcome,
 )
 from actors.shared.config.sources.checkpoints import State, instead_of
 
@@ -171,14 +171,15 @@ def test_a_rollback_without_a_hash_takes_the_last_known_good_and_one_to_the_curr
 
 def test_the_fields_that_wait_for_a_restart_are_in_the_last_entry():
     state, _ = after(*GOOD)
-    waiting = with_waiting(state, ["port", "address"])
+    waiting = with_outcome(state, "waits for a restart: port, address")
     assert waiting.history[:-1] == state.history[:-1]
     assert waiting.history[-1].detail == "waits for a restart: port, address"
     assert (
-        with_waiting(waiting, ["x"]).history[-1].detail == "waits for a restart: port, address; waits for a restart: x"
+        with_outcome(waiting, "waits for a restart: x").history[-1].detail
+        == "waits for a restart: port, address; waits for a restart: x"
     )
-    assert with_waiting(state, []) == state
-    assert with_waiting(State(), ["port"]) == State()
+    assert with_outcome(state, "") == state
+    assert with_outcome(State(), "port") == State()
 
 
 def test_a_supervisor_gave_up_when_it_was_restarted_after_an_exit_of_its_own():
