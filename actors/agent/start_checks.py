@@ -19,6 +19,7 @@ def problems(agent: Agent, host: str = "") -> Iterator[Problem]:
     yield from _reserved_cgroups(agent)
     yield from _reservations(agent)
     yield from _claims(agent)
+    yield from _hardware(agent, host)
 
 
 def warnings(agent: Agent) -> Iterator[str]:
@@ -63,6 +64,13 @@ def _reservations(agent: Agent) -> Iterator[Problem]:
         if name in capacity and amount > capacity[name]:
             rule = f"kubeReserved and systemReserved are {amount} together, this host has {capacity[name]}"
             yield Problem(name, "", f"{rule}{' (thousandths of a core)' if name == 'cpu' else ''}")
+
+
+def _hardware(agent: Agent, host: str) -> Iterator[Problem]:
+    """The managers of CPUs and memory must be able to go on from their state files, on this machine."""
+    from actors.container_manager import hardware_start
+
+    yield from hardware_start.problems(agent, host)
 
 
 def _cgroup_root(agent: Agent, host: str) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from typing import cast
 
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
 from actors.shared.linux import cgroup_tree, oom
 from actors.shared.linux.command import Runner, run
 from actors.shared.linux.system_bus import Call, SystemBus
@@ -24,6 +25,7 @@ from .cgroup_lock import CgroupLock
 from .cgroup_removal import CgroupRemoval
 from .cgroup_setup import CgroupSetup
 from .eviction_admission import EvictionAdmission
+from .hardware_setup import pod_hardware
 from .ledger import Ledger
 from .messages import (
     AdmissionFailed,
@@ -53,18 +55,19 @@ from .preemption import Preemption
 from .qos_tiers import QosTiers
 from .shutdown_admission import ShutdownAdmission
 from .startup_hold import StartupHold
-from .topology.pod_hardware import PodHardware
 from .topology.provider import AllocationError
 
 
 class ContainerManager(Actor):
     """Wires its parts and hands each message to one of them; see messages.py."""
 
-    def __init__(self, host: str = "", runner: Runner = run, call: Call | None = None) -> None:
+    def __init__(
+        self, host: str = "", runner: Runner = run, call: Call | None = None, runtime: CriClient | None = None
+    ) -> None:
         """`host`: the root directory of a fake host; `runner` runs iptables; `call` calls systemd, None: by the
-        system bus."""
+        system bus; `runtime` is told the CPUs of containers, None: the agent's."""
         super().__init__()
-        self._host, self._runner, self._call = host, runner, call
+        self._host, self._runner, self._call, self._runtime = host, runner, call, runtime
 
     async def on_start(self) -> None:
         agent = cast(Agent, self.context)
@@ -93,9 +96,9 @@ class ContainerManager(Actor):
         self._orphans = OrphanedCgroups(self, self._cgroups, self._ledger, self._inventory, removal, lock, complaints)
         self._evictions = EvictionAdmission(self, standalone=agent.standalone)
         self._shutdown = ShutdownAdmission(self, agent)
-        self._hardware = PodHardware()
         preemption = Preemption(self, self._ledger, self._evictions)
         resizes = PodResizes(self, agent, self._totals, self._ledger, preemption)
+        self._hardware = pod_hardware(self, agent, self._ledger, complaints, self._host, self._runtime)
         self._admission = PodAdmission(
             self,
             config,
@@ -160,6 +163,8 @@ class ContainerManager(Actor):
             self._admission.withdraw(uid, REMOVED)
         await self._setup.done()
         self._hold.update()
+        if self._inventory.complete:
+            self._admission.release_unknown(self._inventory)
         if cast(Agent, self.context).config.cgroupsPerQOS:
             self._orphans.look()
 

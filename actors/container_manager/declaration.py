@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from actors.eviction_manager.messages import EVICTION_MANAGER
-from actors.shared.declaration import Declaration
+from actors.shared.declaration import CRI, Declaration
 from actors.shutdown_manager.messages import SHUTDOWN_MANAGER
 
 from .messages import CONTAINER_MANAGER
@@ -29,7 +29,14 @@ DECLARATION: Final = Declaration(
         "qosReserved",
         "evictionHard",
         "mergeDefaultEvictionSettings",
+        "cpuManagerPolicy",
+        "cpuManagerPolicyOptions",
         "cpuManagerReconcilePeriod",
+        "topologyManagerPolicy",
+        "topologyManagerScope",
+        "topologyManagerPolicyOptions",
+        "runtimeRequestTimeout",
+        "featureGates",
         "protectKernelDefaults",
         "localStorageCapacityIsolation",
         "memoryThrottlingFactor",
@@ -38,4 +45,5 @@ DECLARATION: Final = Declaration(
     ),
     fed_by=(SHUTDOWN_MANAGER, EVICTION_MANAGER),
     pod_inventory=True,
+    preload=CRI,
 )

@@ -47,3 +47,7 @@ class PendingAdmissions:
     def last(self, admission: PendingAdmission) -> bool:
         """Whether no other admission of its pod is pending. It may itself be withdrawn."""
         return self._pending.get(admission.uid, set()) <= {admission}
+
+    def awaits(self, uid: str) -> bool:
+        """Whether an admission of this pod is pending."""
+        return uid in self._pending

@@ -14,8 +14,9 @@ from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
-from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_limits import UNLIMITED, Limits
 from actors.shared.linux.cgroup_tree import CgroupError
+from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor, AskError
 
 from .cgroup_removal import CgroupRemoval
@@ -227,6 +228,8 @@ class PodAdmission:
         if not self._config.cgroupsPerQOS:
             return PodAdmitted(uid, "")
         self._tiers.update()
+        if self._hardware.unthrottled(uid):
+            limits = replace(limits, cpu_quota_us=UNLIMITED)
         try:
             path = await self._cgroups.ensure_pod(uid, demand.qos, limits)
         except (CgroupError, SliceError) as error:
@@ -249,6 +252,10 @@ class PodAdmission:
         if self._ledger.drop(uid):
             self._tiers.update()
             self._resizes.room_is_free(why)
+
+    def release_unknown(self, inventory: PodInventory) -> None:
+        """Release the hardware of pods that nobody has any more. `inventory`: the pods of all workers."""
+        self._hardware.release_unknown(lambda uid: uid in inventory or uid in self._ledger or self._pending.awaits(uid))
 
     async def release(self, uid: str) -> str:
         """Withdraw the pod and remove its cgroup. Returns what is left and removed later; '' for nothing."""

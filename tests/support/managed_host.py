@@ -10,6 +10,7 @@ from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import AdmitPod
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.client import CriClient
 from actors.shared.linux.command import Runner
 from actors.shared.linux.system_bus import SYSTEMD, BusObject, Call, Reply
 from supervision.harness import Harness
@@ -32,6 +33,7 @@ class Host:
         self.runner: Runner = self.run
         self.calls: list[tuple[str, list[Any]]] = []
         """Method and arguments of each call to systemd."""
+        self.runtime: CriClient | None = None
         self.systemd: Call = self.answer
         (root / "proc/self").mkdir(parents=True)
         (root / "proc/meminfo").write_text("MemTotal: 4194304 kB\n")
@@ -47,7 +49,7 @@ class Host:
         settings = KubeletConfiguration(cgroupDriver=driver or "cgroupfs", **config)
         root_dir = str(self.root / "kubelet")
         context = Agent(root_dir=root_dir, workers=2, config=settings, standalone=standalone, managed_runtime=managed)
-        arguments = {"host": str(self.root), "runner": self.runner, "call": self.systemd}
+        arguments = {"host": str(self.root), "runner": self.runner, "call": self.systemd, "runtime": self.runtime}
         harness = Harness(ContainerManager, name="container_manager", context=context, arguments=arguments)
         harness.disposables[ASK] = answer if isinstance(answer, Exception) or callable(answer) else lambda **_: answer
         return harness

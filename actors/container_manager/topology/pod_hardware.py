@@ -1,35 +1,127 @@
-"""The allocation of a pod's hardware when it is admitted."""
+"""The topology manager: gives a pod its hardware when it is admitted, aligned as topologyManagerPolicy says."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import msgspec
 
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation, combined
+from actors.shared.hardware.hints import Hints, TopologyHint
+from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
+from supervision.metrics import Metrics
 
-from .provider import HintProvider
+from .merging import NONE, SINGLE, Numa, verdict
+from .provider import AllocationError, HintProvider
+
+ALIGNED: Final = "kubelet_container_aligned_compute_resources_count"
+NOT_ALIGNED: Final = "kubelet_container_aligned_compute_resources_failure_count"
+POD: Final = "pod"
+
+
+class TopologyAffinityError(AllocationError):
+    """The policy does not admit what the merged hints allow."""
+
+    def __init__(self) -> None:
+        super().__init__("Resources cannot be allocated with Topology locality", "TopologyAffinityError")
+
+
+class TopologySettings(msgspec.Struct, frozen=True):
+    """The configuration, with what it needs of the machine."""
+
+    policy: str = NONE
+    scope: str = "container"
+    numa: Numa = Numa(())
 
 
 class PodHardware:
-    """Has all providers allocate."""
+    """Asks all providers, merges what they say, and has them allocate.
 
-    def __init__(self, providers: Sequence[HintProvider] = ()) -> None:
-        self._providers = list(providers)
+    With a policy, one pod is in hand at a time: between its hints and its allocation nobody takes what they name.
+    """
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        providers: Sequence[HintProvider] = (),
+        settings: TopologySettings = TopologySettings(),  # noqa: B008 - immutable
+        unthrottled: Callable[[str], bool] | None = None,
+    ) -> None:
+        """`unthrottled`: whether the CPU quota of the pod with this UID is not enforced."""
+        self._metrics, self._providers, self._settings = metrics, list(providers), settings
+        self.unthrottled = unthrottled or (lambda uid: False)
+        self._in_hand = asyncio.Lock()
 
     def prepares(self, pod: Pod) -> bool:
         """Whether `prepare` is to be called before each container of this pod is created."""
         return any(provider.prepares(pod) for provider in self._providers)
 
+    # -- admission --------------------------------------------------------------------------------------------------
     async def allocate(self, pod: Pod) -> dict[str, ContainerAllocation]:
         """What each container of the pod gets, by name. Raises AllocationError, AskError: some containers may have got
         something by then, so the caller releases the pod, or asks again."""
-        found: dict[str, ContainerAllocation] = {}
-        if self._providers:
-            for container in (*pod.spec.initContainers, *pod.spec.containers):
-                parts = [await provider.allocate(pod, container, None) for provider in self._providers]
-                found[container.name] = combined(parts)
+        if not self._providers:
+            return {}
+        with self._measured():
+            if self._settings.policy == NONE:
+                found = await self._allocate(pod, None)
+            else:
+                async with self._in_hand:
+                    found = await self._aligned(pod)
         return {name: allocation for name, allocation in found.items() if allocation != NOTHING}
 
+    @contextmanager
+    def _measured(self) -> Iterator[None]:
+        began = time.monotonic()
+        self._metrics.count("kubelet_topology_manager_admission_requests_total")
+        try:
+            yield
+        except AllocationError:
+            self._metrics.count("kubelet_topology_manager_admission_errors_total")
+            raise
+        finally:
+            milliseconds = (time.monotonic() - began) * 1000
+            self._metrics.observe("kubelet_topology_manager_admission_duration_ms", milliseconds)
+
+    async def _aligned(self, pod: Pod) -> dict[str, ContainerAllocation]:
+        """Raises AllocationError, AskError."""
+        if self._settings.scope == POD:
+            affinity = self._affinity([await provider.pod_hints(pod) for provider in self._providers])
+            found = await self._allocate(pod, affinity)
+            self._count_aligned(ALIGNED)
+            return found
+        found = {}
+        for container in _containers(pod):
+            affinity = self._affinity([await provider.hints(pod, container) for provider in self._providers])
+            found[container.name] = await self._allocate_one(pod, container, affinity)
+            self._count_aligned(ALIGNED)
+        return found
+
+    def _affinity(self, hints: Sequence[Hints]) -> TopologyHint:
+        """Raises TopologyAffinityError."""
+        found = verdict(self._settings.policy, self._settings.numa, hints)
+        if not found.admitted:
+            self._count_aligned(NOT_ALIGNED)
+            raise TopologyAffinityError
+        return found.affinity
+
+    def _count_aligned(self, metric: str) -> None:
+        """Only this policy guarantees alignment."""
+        if self._settings.policy == SINGLE:
+            self._metrics.count(metric, scope=self._settings.scope, boundary="numa_node")
+
+    async def _allocate(self, pod: Pod, affinity: TopologyHint | None) -> dict[str, ContainerAllocation]:
+        return {one.name: await self._allocate_one(pod, one, affinity) for one in _containers(pod)}
+
+    async def _allocate_one(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
+        return combined([await provider.allocate(pod, container, affinity) for provider in self._providers])
+
+    # -- afterwards -------------------------------------------------------------------------------------------------
     async def prepare(self, uid: str, container: str) -> ContainerAllocation:
         """What the container gets that is about to be created. Raises AllocationError, AskError."""
         return combined([await provider.prepare(uid, container) for provider in self._providers])
@@ -38,3 +130,15 @@ class PodHardware:
         """The pod has nothing any more."""
         for provider in self._providers:
             provider.release(uid)
+
+    def release_unknown(self, known: Callable[[str], bool]) -> None:
+        """Release pods that nobody has: they ended while this process was not there."""
+        for provider in self._providers:
+            for uid in provider.uids():
+                if not known(uid):
+                    provider.release(uid)
+
+
+def _containers(pod: Pod) -> list[Container]:
+    """In the order in which they get their share."""
+    return [*pod.spec.initContainers, *pod.spec.containers]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 from actors.shared.admission.request import Refusal
@@ -57,6 +58,10 @@ class HintProvider(Protocol):
     async def prepare(self, uid: str, container: str) -> ContainerAllocation:
         """The container is about to be created: what it gets, as of now; it may be one that nothing was allocated to,
         and an ephemeral one. Raises AllocationError, with a text for the container's waiting message."""
+
+    def uids(self) -> Collection[str]:
+        """Pods that have something, of which this one here is the only one to know: what belongs to a pod that no
+        worker has is released. An adapter names none if its actor finds out by itself."""
 
     def release(self, uid: str) -> None:
         """The pod has ended, was refused, or was withdrawn: all that it has is free. Of an unknown pod: nothing."""

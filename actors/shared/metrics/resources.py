@@ -63,6 +63,17 @@ _EVICTIONS: Final = (
 _MANAGERS: Final = (
     counter("kubelet_cpu_manager_pinning_requests_total", "containers that ask for CPUs of their own"),
     counter("kubelet_cpu_manager_pinning_errors_total", "containers that did not get CPUs of their own"),
+    gauge("kubelet_cpu_manager_shared_pool_size_millicores", "CPUs that are shared, in thousandths"),
+    gauge("kubelet_cpu_manager_exclusive_cpu_allocation_count", "CPUs that containers have for their own"),
+    gauge("kubelet_cpu_manager_allocation_per_numa", "CPUs of a node that containers have for their own", "numa_node"),
+    counter(
+        "kubelet_container_aligned_compute_resources_count", "containers or pods whose hardware is aligned",
+        "scope", "boundary",
+    ),
+    counter(
+        "kubelet_container_aligned_compute_resources_failure_count",
+        "containers or pods whose hardware could not be aligned", "scope", "boundary",
+    ),
     counter("kubelet_memory_manager_pinning_requests_total", "containers that ask for memory of one NUMA node"),
     counter("kubelet_memory_manager_pinning_errors_total", "containers that did not get memory of one NUMA node"),
     counter("kubelet_topology_manager_admission_requests_total", "pods whose topology was checked"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from actors.agent.start_checks import problems
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from tests.support.machines import machine, write_sysfs
 
 KUBECONFIG = """\
 apiVersion: v1
@@ -46,3 +48,79 @@ def test_on_cgroup_v2_a_cgroup_root_below_one_with_processes_forbids_the_start_b
     config = KubeletConfiguration(cgroupRoot=root, cgroupDriver="cgroupfs")
     found = [str(problem) for problem in problems(Agent(config=config), str(tmp_path))]
     assert [("cgroupRoot" in text, "/busy has some" in text) for text in found] == [(True, True)] * forbidden
+
+
+def _said(tmp_path: Path, **config: object) -> list[str]:
+    """The problems of an agent on a machine with two NUMA nodes of four CPUs."""
+    write_sysfs(tmp_path, machine(sockets=2, nodes=2, cores=4))
+    settings = msgspec.convert({"cgroupsPerQOS": True, **config}, KubeletConfiguration)
+    agent = Agent(config=settings, root_dir=str(tmp_path))
+    return [str(one) for one in problems(agent, str(tmp_path)) if "ManagerPolicy" in one.path]
+
+
+STATIC = {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}}
+STATES = {
+    "none": '{"policyName":"none","defaultCpuSet":"","checksum":0}',
+    "damaged": '{"policyName":"static","defaultCpuSet":"0-7","checksum":1}',
+    "larger": '{"policyName":"static","defaultCpuSet":"0-8","checksum":0}',
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "kept", "text"),
+    [
+        (STATIC, "", ""),
+        ({}, "none", ""),
+        ({"cpuManagerPolicy": "static"}, "", "the static policy requires systemreserved.cpu + kubereserved.cpu"),
+        (
+            STATIC,
+            "none",
+            'could not restore state from checkpoint: configured policy "static" differs from state checkpoint policy '
+            '"none", please drain this node and delete the CPU manager checkpoint file "{path}" before restarting '
+            "Kubelet",
+        ),
+        ({}, "larger", 'configured policy "none" differs from state checkpoint policy "static", please drain'),
+        (STATIC, "damaged", "could not restore state from checkpoint: checkpoint is corrupted, please drain this node"),
+        (
+            STATIC,
+            "larger",
+            'current set of available CPUs "0-7" doesn\'t match with CPUs in state "0-8": please drain node and remove '
+            'policy state file "{path}"',
+        ),
+        (
+            {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}},
+            "",
+            "None policy: received unsupported options=map[full-pcpus-only:true]",
+        ),
+        (
+            {
+                **STATIC,
+                "cpuManagerPolicyOptions": {
+                    "prefer-align-cpus-by-uncorecache": "true",
+                    "distribute-cpus-across-numa": "true",
+                },
+            },
+            "",
+            "static policy options prefer-align-cpus-by-uncorecache and distribute-cpus-across-numa can not be used",
+        ),
+    ],
+)
+def test_a_cpu_policy_that_cannot_go_on_forbids_the_start_in_the_kubelets_words(tmp_path, config, kept, text):
+    path = tmp_path / "cpu_manager_state"
+    if kept:
+        path.write_text(STATES[kept])
+    found = _said(tmp_path, **config)
+    assert len(found) == bool(text)
+    assert not found or text.format(path=path) in found[0]
+    assert path.exists() is bool(kept)
+
+
+def test_a_topology_policy_on_a_machine_with_too_many_nodes_forbids_the_start(tmp_path):
+    write_sysfs(tmp_path, machine(sockets=1, nodes=9, cores=1))
+    config = KubeletConfiguration(topologyManagerPolicy="restricted")
+    found = [str(one) for one in problems(Agent(config=config, root_dir=str(tmp_path)), str(tmp_path))]
+    assert found == ["topologyManagerPolicy = restricted: unsupported on machines with more than 8 NUMA Nodes"]
+    more = KubeletConfiguration(
+        topologyManagerPolicy="restricted", topologyManagerPolicyOptions={"max-allowable-numa-nodes": "9"}
+    )
+    assert list(problems(Agent(config=more, root_dir=str(tmp_path)), str(tmp_path))) == []

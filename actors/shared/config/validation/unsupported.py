@@ -16,14 +16,8 @@ MISSING: Final[dict[str, str]] = {
     "userNamespaces": "user namespaces of pods",
     "memoryReservationPolicy": "memory.min and memory.low",
     "memoryThrottlingFactor": "memory.high",
-    "cpuManagerReconcilePeriod": "CPU manager",
-    "cpuManagerPolicy": "CPU manager",
-    "cpuManagerPolicyOptions": "CPU manager",
     "memoryManagerPolicy": "memory manager",
     "reservedMemory": "memory manager",
-    "topologyManagerPolicy": "topology manager",
-    "topologyManagerScope": "topology manager",
-    "topologyManagerPolicyOptions": "topology manager",
     "enableContentionProfiling": "profiling of contention",
 }
 """Top-level field to the missing feature."""

@@ -76,7 +76,9 @@ def test_a_content_type_that_is_given_and_not_used_is_warned_about() -> None:
 
 
 def test_one_warning_names_all_that_has_no_effect() -> None:
-    config = KubeletConfiguration(cpuManagerPolicy="static", volumePluginDir="/x", maxPods=5)
+    config = KubeletConfiguration(enableContentionProfiling=True, volumePluginDir="/x", maxPods=5)
     (warning,) = without_effect(config)
-    assert re.search(r"cpuManagerPolicy \(there is no CPU manager yet\), volumePluginDir \(", warning)
+    assert re.search(
+        r"enableContentionProfiling \(there is no profiling of contention yet\), volumePluginDir \(", warning
+    )
     assert without_effect(KubeletConfiguration(maxPods=5)) == []

@@ -1,0 +1,111 @@
+"""The hint provider of CPUs: keeps who has which, and says what each container runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from actors.container_manager.state_store import StateStore
+from actors.container_manager.topology.provider import AllocationError
+from actors.shared.config.fields.resources import format_cpu_list
+from actors.shared.hardware.allocation import ContainerAllocation
+from actors.shared.hardware.hints import Hints, TopologyHint
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from supervision.metrics import Metrics
+
+from .requests import exclusive_cpus
+from .state import CpuState
+from .static_policy import StaticPolicy, allocate, hints, pod_hints
+
+ALIGNED: Final = "kubelet_container_aligned_compute_resources_count"
+NOT_ALIGNED: Final = "kubelet_container_aligned_compute_resources_failure_count"
+
+
+class ExclusiveCpus:
+    """The static policy at work."""
+
+    def __init__(
+        self, policy: StaticPolicy, store: StateStore[CpuState], metrics: Metrics, *, unthrottled: bool
+    ) -> None:
+        """`unthrottled`: gate DisableCPUQuotaWithExclusiveCPUs."""
+        self._policy, self._store, self._metrics, self._unthrottled = policy, store, metrics, unthrottled
+        self._count()
+
+    @property
+    def state(self) -> CpuState:
+        return self._store.value
+
+    # -- HintProvider -----------------------------------------------------------------------------------------------
+    async def hints(self, pod: Pod, container: Container) -> Hints:
+        return hints(self._policy, self.state, pod, container)
+
+    async def pod_hints(self, pod: Pod) -> Hints:
+        return pod_hints(self._policy, self.state, pod)
+
+    async def allocate(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
+        if not exclusive_cpus(pod, container):
+            return self._of(pod.metadata.uid, container.name)
+        self._metrics.count("kubelet_cpu_manager_pinning_requests_total")
+        full_cores = self._policy.options.full_cores
+        before = self.state
+        try:
+            after = allocate(self._policy, before, pod, container, affinity)
+        except AllocationError:
+            self._metrics.count("kubelet_cpu_manager_pinning_errors_total")
+            if full_cores:
+                self._metrics.count(NOT_ALIGNED, scope="container", boundary="physical_cpu")
+            raise
+        if after is not before:
+            self._keep(after)
+            if self._policy.options.by_cache and self._in_whole_caches(after.of(pod.metadata.uid)[container.name]):
+                self._metrics.count(ALIGNED, scope="container", boundary="uncore_cache")
+        if full_cores:
+            self._metrics.count(ALIGNED, scope="container", boundary="physical_cpu")
+        return self._of(pod.metadata.uid, container.name)
+
+    def prepares(self, pod: Pod) -> bool:
+        """The shared CPUs may be fewer or more by then."""
+        return True
+
+    async def prepare(self, uid: str, container: str) -> ContainerAllocation:
+        return self._of(uid, container)
+
+    def uids(self) -> Collection[str]:
+        return list(self.state.entries)
+
+    def release(self, uid: str) -> None:
+        if uid in self.state.entries:
+            self._keep(self.state.without(uid))
+
+    # -- what containers run on -------------------------------------------------------------------------------------
+    def cpus_of(self, uid: str, container: str) -> str:
+        """The CPUs that it is to run on, as a list: its own, or the shared ones."""
+        return format_cpu_list(self.state.of(uid).get(container, self.state.shared))
+
+    def unthrottled(self, uid: str) -> bool:
+        """Whether the CPU quota of this pod's cgroup is not enforced."""
+        return self._unthrottled and uid in self.state.entries
+
+    def _of(self, uid: str, container: str) -> ContainerAllocation:
+        own = container in self.state.of(uid) and self._unthrottled
+        return ContainerAllocation(cpuset_cpus=self.cpus_of(uid, container), exclusive_cpus=own)
+
+    # -- the state --------------------------------------------------------------------------------------------------
+    def _keep(self, state: CpuState) -> None:
+        self._store.keep(state)
+        self._count()
+
+    def _in_whole_caches(self, cpus: frozenset[int]) -> bool:
+        """Whether no two of these CPUs are below different caches, unless it is as many as there must be."""
+        machine = self._policy.machine
+        return len({machine.by_id[cpu].cache for cpu in cpus}) == 1
+
+    def _count(self) -> None:
+        machine, exclusive = self._policy.machine, self.state.exclusive()
+        self._metrics.gauge("kubelet_cpu_manager_exclusive_cpu_allocation_count", len(exclusive))
+        shared = len(self.state.shared - self._policy.reserved)
+        self._metrics.gauge("kubelet_cpu_manager_shared_pool_size_millicores", shared * 1000)
+        for node in machine.cpu_nodes:
+            count = len(exclusive & machine.of_nodes([node]))
+            self._metrics.gauge("kubelet_cpu_manager_allocation_per_numa", count, numa_node=str(node))

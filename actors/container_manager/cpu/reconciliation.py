@@ -1,0 +1,75 @@
+"""Keeps running containers on the CPUs that are theirs: the shared ones become fewer when others get CPUs of their own.
+
+Each period the runtime is asked which containers run, and each that may be on other CPUs is told its own. What was told
+is remembered by container; a new process tells each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import Container, ContainerState
+from proto import cri_pb2 as cri
+from supervision.actor import Actor
+from supervision.complaints import Complaints
+
+CpusOf = Callable[[str, str], str | None]
+"""(pod UID, container) to the CPUs that it is to run on; None for a pod that is not the agent's."""
+_LIST: Final = "cpus: list"
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A container that is to run on other CPUs than it was last told."""
+
+    container: Container
+    cpus: str
+
+
+def changes(containers: Iterable[Container], told: Mapping[str, str], cpus_of: CpusOf) -> list[Change]:
+    """`told`: CPUs by container id. Pure."""
+    running = [one for one in containers if one.state is ContainerState.RUNNING]
+    found = [(one, cpus_of(one.pod_uid, one.name)) for one in running]
+    return [Change(one, cpus) for one, cpus in found if cpus and told.get(one.id) != cpus]
+
+
+class CpuReconciliation:
+    """Does that."""
+
+    def __init__(self, actor: Actor, client: CriClient, complaints: Complaints, cpus_of: CpusOf) -> None:
+        self._actor, self._client, self._complaints, self._cpus_of = actor, client, complaints, cpus_of
+        self._told: dict[str, str] = {}
+
+    def begin(self, seconds: float) -> None:
+        """`seconds`: cpuManagerReconcilePeriod."""
+        self._actor.every(seconds, self.reconcile, jitter=0.1)
+
+    async def reconcile(self) -> None:
+        try:
+            containers = await self._client.list_containers()
+        except CriError as error:
+            self._complaints.say(
+                _LIST, f"containers may run on CPUs of others: the runtime does not list them: {error}"
+            )
+            return
+        self._complaints.well(_LIST)
+        there = {one.id for one in containers}
+        self._told = {one: cpus for one, cpus in self._told.items() if one in there}
+        for change in changes(containers, self._told, self._cpus_of):
+            await self._tell(change)
+
+    async def _tell(self, change: Change) -> None:
+        key = f"cpus: {change.container.id}"
+        try:
+            resources = cri.LinuxContainerResources(cpuset_cpus=change.cpus)
+            await self._client.update_container_resources(change.container.id, resources)
+        except CriError as error:
+            text = f"container {change.container.name} of pod {change.container.pod_uid} is not moved to CPUs"
+            self._complaints.say(key, f"{text} {change.cpus} (tried again): {error}")
+            return
+        self._complaints.well(key)
+        self._told[change.container.id] = change.cpus

@@ -1,0 +1,34 @@
+"""How many CPUs of their own the containers of a pod get. Pure."""
+
+from __future__ import annotations
+
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import container_requests, is_sidecar, qos_class
+
+
+def exclusive_cpus(pod: Pod, container: Container) -> int:
+    """0: it runs on the shared CPUs. Only a Guaranteed pod's container that requests a whole number has some of its
+    own, and none of a pod with pod-level resources (gate PodLevelResourceManagers)."""
+    if has_pod_resources(pod) or qos_class(pod) != "Guaranteed":
+        return 0
+    milli = container_requests(container).get("cpu", 0)
+    return 0 if milli % 1000 else milli // 1000
+
+
+def has_pod_resources(pod: Pod) -> bool:
+    """Whether the pod has cpu, memory or huge pages of its own, beside those of its containers (KEP-2837)."""
+    given = pod.spec.resources
+    names = {*given.requests, *given.limits} if given is not None else set()
+    return any(name in {"cpu", "memory"} or name.startswith("hugepages-") for name in names)
+
+
+def exclusive_cpus_of_pod(pod: Pod) -> int:
+    """The most that the pod has at one time: sidecars stay, other init containers end before the next one starts."""
+    sidecars = most = 0
+    for container in pod.spec.initContainers:
+        count = exclusive_cpus(pod, container)
+        most = max(most, sidecars + count)
+        if is_sidecar(container):
+            sidecars += count
+    return max(most, sidecars + sum(exclusive_cpus(pod, container) for container in pod.spec.containers))

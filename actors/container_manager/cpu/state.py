@@ -1,0 +1,96 @@
+"""The CPUs of each container, and the file that keeps them: cpu_manager_state of the kubelet. Pure.
+
+{"policyName":"static","defaultCpuSet":"0,2-7","entries":{"<pod UID>":{"<container>":"1"}},"checksum":N}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from actors.container_manager.topology.machine import Cpus
+from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list
+from actors.shared.hardware.checksum import fnv1a_32, map_text
+from supervision.errors import UNREADABLE
+
+CPU_STATE: Final = "cpu_manager_state"
+"""The file's name, in the root directory."""
+_MOST_BYTES: Final = 16 << 20
+
+Entries = Mapping[str, Mapping[str, Cpus]]
+"""Pod UID to container to its own CPUs."""
+
+
+class StateError(Exception):
+    """The file is damaged, or another agent's."""
+
+
+class CpuState(msgspec.Struct, frozen=True):
+    """Whose the CPUs are."""
+
+    policy: str
+    shared: Cpus = frozenset()
+    """The CPUs of everybody without some of its own; under the policy none it stays empty."""
+    entries: Entries = {}
+
+    def of(self, uid: str) -> Mapping[str, Cpus]:
+        """The containers of one pod that have CPUs of their own."""
+        return self.entries.get(uid, {})
+
+    def exclusive(self) -> Cpus:
+        """All CPUs that a container has for itself."""
+        return frozenset[int]().union(*(cpus for containers in self.entries.values() for cpus in containers.values()))
+
+    def with_container(self, uid: str, container: str, cpus: Cpus) -> CpuState:
+        """These CPUs are the container's own."""
+        entries = {**self.entries, uid: {**self.of(uid), container: cpus}}
+        return CpuState(self.policy, self.shared - cpus, entries)
+
+    def without(self, uid: str) -> CpuState:
+        """The pod's CPUs are shared again."""
+        released = frozenset[int]().union(*self.of(uid).values())
+        entries = {other: containers for other, containers in self.entries.items() if other != uid}
+        return CpuState(self.policy, self.shared | released, entries)
+
+
+def encode(state: CpuState) -> bytes:
+    """The file's content."""
+    entries = {uid: {name: format_cpu_list(cpus) for name, cpus in one.items()} for uid, one in state.entries.items()}
+    shared = format_cpu_list(state.shared)
+    content: dict[str, Any] = {"policyName": state.policy, "defaultCpuSet": shared}
+    if entries:
+        content["entries"] = entries
+    return msgspec.json.encode({**content, "checksum": checksum(state.policy, shared, entries)})
+
+
+def checksum(policy: str, shared: str, entries: Mapping[str, Mapping[str, str]]) -> int:
+    """Over the sets as they are written."""
+    maps = map_text({uid: map_text(containers) for uid, containers in entries.items()})
+    return fnv1a_32(
+        f"(*state.CPUManagerCheckpoint){{PolicyName:(string){policy} DefaultCPUSet:(string){shared} "
+        f"Entries:(map[string]map[string]string){maps} Checksum:(checksum.Checksum)0}}"
+    )
+
+
+class _File(msgspec.Struct):
+    policyName: str = ""
+    defaultCpuSet: str = ""
+    entries: dict[str, dict[str, str]] = {}
+    checksum: int = 0
+
+
+def decode(raw: bytes) -> CpuState:
+    """Raises StateError."""
+    if len(raw) > _MOST_BYTES:
+        raise StateError(f"is larger than {_MOST_BYTES >> 20} MiB")
+    try:
+        file = msgspec.json.decode(raw, type=_File)
+        entries = {uid: {name: parse_cpu_list(text) for name, text in one.items()} for uid, one in file.entries.items()}
+        state = CpuState(file.policyName, parse_cpu_list(file.defaultCpuSet), entries)
+    except UNREADABLE as error:
+        raise StateError(f"checkpoint is corrupted: {error}") from None
+    if file.checksum not in (0, checksum(file.policyName, file.defaultCpuSet, file.entries)):
+        raise StateError("checkpoint is corrupted")
+    return state

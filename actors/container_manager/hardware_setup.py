@@ -1,0 +1,54 @@
+"""Makes the managers of CPUs and memory of the container manager, and the topology manager above them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from supervision.actor import Actor
+from supervision.complaints import Complaints
+
+from .cpu.exclusive import ExclusiveCpus
+from .cpu.reconciliation import CpuReconciliation, CpusOf
+from .cpu.state import CPU_STATE, encode
+from .hardware_start import cpu_start, machine_of, topology_settings
+from .ledger import Ledger
+from .state_store import StateStore
+from .topology.pod_hardware import PodHardware
+from .topology.provider import HintProvider
+
+
+def pod_hardware(
+    actor: Actor, agent: Agent, ledger: Ledger, complaints: Complaints, host: str, runtime: CriClient | None
+) -> PodHardware:
+    """Writes the state files, as the kubelet does under every policy. `host`: the root directory of a fake host;
+    `runtime`: in place of the agent's. Raises StateError, OSError, ValueError."""
+    machine = machine_of(agent, host)
+    cpus = cpu_start(agent, machine)
+    providers: list[HintProvider] = []
+    store = StateStore(Path(agent.root_dir, CPU_STATE), cpus.state, encode)
+    exclusive = None
+    if cpus.policy is not None:
+        unthrottled = agent.gate("DisableCPUQuotaWithExclusiveCPUs")
+        exclusive = ExclusiveCpus(cpus.policy, store, actor.metrics, unthrottled=unthrottled)
+        providers.append(exclusive)
+        CpuReconciliation(actor, runtime or _runtime(actor, agent), complaints, _cpus_of(exclusive, ledger)).begin(
+            float(agent.config.cpuManagerReconcilePeriod)
+        )
+    return PodHardware(
+        actor.metrics,
+        providers,
+        topology_settings(agent, machine),
+        unthrottled=exclusive.unthrottled if exclusive is not None else None,
+    )
+
+
+def _runtime(actor: Actor, agent: Agent) -> CriClient:
+    seconds = float(agent.config.runtimeRequestTimeout)
+    return CriClient(agent.runtime_endpoint, request_seconds=seconds, metrics=actor.metrics)
+
+
+def _cpus_of(exclusive: ExclusiveCpus, ledger: Ledger) -> CpusOf:
+    """Of containers of pods that are counted: others are not the agent's, or about to end."""
+    return lambda uid, container: exclusive.cpus_of(uid, container) if uid in ledger else None
