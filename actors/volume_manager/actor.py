@@ -146,9 +146,9 @@ class VolumeManager(Actor):
     @on(MountVolumes)
     async def on_mount(self, message: MountVolumes, sender: Address) -> VolumesMounted | VolumesFailed:
         if not is_uid(message.uid):
-            return VolumesFailed(message.uid, f"not a pod's UID: {message.uid!r}", permanent=True)
+            return VolumesFailed(message.uid, f"not a pod's UID: {message.uid!r}")
         if refusal := self._quarantine.refusal(message.uid, message.pod):
-            return VolumesFailed(message.uid, refusal, permanent=True)
+            return VolumesFailed(message.uid, refusal)
         async with self._exclusive(message.uid):
             work = self._mounts.mount(message.uid, message.pod)
             answer, unrefreshed = await self._quarantine.run(message.uid, message.pod, work)
@@ -159,16 +159,16 @@ class VolumeManager(Actor):
     @on(BindSubPaths)
     async def on_bind(self, message: BindSubPaths, sender: Address) -> SubPathsBound | VolumesFailed:
         if not is_uid(message.uid) or not is_name(message.container):
-            return VolumesFailed(message.uid, f"not a container: {message.uid!r} {message.container!r}", permanent=True)
+            return VolumesFailed(message.uid, f"not a container: {message.uid!r} {message.container!r}")
         if refusal := self._quarantine.refusal(message.uid, message.pod):
-            return VolumesFailed(message.uid, refusal, permanent=True)
+            return VolumesFailed(message.uid, refusal)
         async with self._exclusive(message.uid):
             return await self._quarantine.run(message.uid, message.pod, self._mounts.bind(message))
 
     @on(UnmountVolumes)
     async def on_unmount(self, message: UnmountVolumes, sender: Address) -> VolumesUnmounted | VolumesFailed:
         if not is_uid(message.uid):
-            return VolumesFailed(message.uid, f"not a pod's UID: {message.uid!r}", permanent=True)
+            return VolumesFailed(message.uid, f"not a pod's UID: {message.uid!r}")
         async with self._locks.hold(message.uid):
             error = await self._teardown.volumes(message.uid)
         if error:

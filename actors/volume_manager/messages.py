@@ -29,14 +29,13 @@ class VolumesMounted(Message, frozen=True):
 
 
 class VolumesFailed(Message, frozen=True):
-    """`volumes` could not be mounted (or unmounted). Unless it is `permanent`, the worker retries."""
+    """`volumes` could not be mounted (or unmounted). The worker retries."""
 
     uid: str
     message: str
     volumes: list[str] = []
     texts: list[str] = []
     """The messages of the pod's events; [] when `message` is the only one."""
-    permanent: bool = False
 
 
 class SubPath(msgspec.Struct, frozen=True):

@@ -86,14 +86,14 @@ class PodMounts:
         try:
             pod = decode_pod(data)
         except ObjectError as error:
-            return VolumesFailed(uid, f"the pod cannot be read: {error}", permanent=True), []
+            return VolumesFailed(uid, f"the pod cannot be read: {error}"), []
         plans, groups = await self._plan(uid, pod)
         mounters = {one.volume: one for one in plans if isinstance(one, Mounter)}
         rejected = [one for one in plans if isinstance(one, RejectedVolume)]
         if rejected:
             self._pods[uid] = PodVolumes(mounters=mounters)
             text = "; ".join(one.message for one in rejected)
-            return VolumesFailed(uid, text, [one.volume for one in rejected], permanent=True), []
+            return VolumesFailed(uid, text, [one.volume for one in rejected]), []
         inputs = _inputs(pod, mounters.values())
         self._pods[uid] = known = PodVolumes(data=data if inputs else b"", mounters=mounters, inputs=inputs)
         errors = await self._set_up(pod, mounters.values())

@@ -162,7 +162,6 @@ async def test_what_cannot_be_used_now_is_said_and_may_be_asked_for_again(node: 
     assert isinstance(answer, VolumesFailed)
     assert text in answer.message
     assert answer.texts == [answer.message]
-    assert not answer.permanent
 
 
 async def test_a_claim_that_is_being_deleted_is_mounted_while_its_finalizer_protects_it(
@@ -262,7 +261,6 @@ async def test_a_volume_for_one_pod_is_mounted_for_another_only_when_the_first_i
         refused = await node.mount(uid="other")
         assert isinstance(refused, VolumesFailed)
         assert "uses the ReadWriteOncePod access mode and is already in use by another pod" in refused.message
-        assert not refused.permanent
         await node.harness.deliver(UnmountVolumes(UID))
         assert isinstance(await node.mount(uid="other"), VolumesMounted)
 

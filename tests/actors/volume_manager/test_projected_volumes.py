@@ -91,7 +91,6 @@ async def test_a_volume_whose_object_is_missing_says_so_and_its_worker_hears_whe
         answer = await node.mount(volume)
         assert isinstance(answer, VolumesFailed)
         assert answer.message == 'MountVolume.SetUp failed for volume "v" : configmap "c" not found'
-        assert not answer.permanent
         await node.changed(ObjectState(CONFIG, b'{"data":{"k":"v"}}'))
         assert (await node.harness.wait_sent(VolumesMayWork, to=worker_of(UID, 2))).uid == UID
         assert isinstance(await node.mount(volume), VolumesMounted)

@@ -162,7 +162,7 @@ async def test_a_source_that_cannot_work_is_refused_for_good_by_name(manager, tm
         )
 
     assert isinstance(answer, VolumesFailed)
-    assert (answer.volumes, answer.permanent) == (["strange"], True)
+    assert answer.volumes == ["strange"]
     assert text in answer.message
     assert "'strange'" in answer.message
     assert not (tmp_path / "pods" / UID).exists()  # nothing was begun
@@ -186,8 +186,8 @@ async def test_an_image_volume_is_left_to_the_runtime(manager):
 @pytest.mark.parametrize("uid", ["..", "a/b", "", "-rf"])
 async def test_a_uid_that_is_a_path_is_refused(manager, uid):
     async with manager:
-        assert (await manager.deliver(MountVolumes(uid, pod()))).permanent
-        assert (await manager.deliver(UnmountVolumes(uid))).permanent
+        assert isinstance(await manager.deliver(MountVolumes(uid, pod())), VolumesFailed)
+        assert isinstance(await manager.deliver(UnmountVolumes(uid)), VolumesFailed)
 
 
 async def test_a_volume_that_hangs_costs_one_process_and_holds_up_no_other_pod(manager):
@@ -201,7 +201,6 @@ async def test_a_volume_that_hangs_costs_one_process_and_holds_up_no_other_pod(m
         await manager.deliver(MountVolumes(UID, stuck))
 
     assert "did not answer" in first.message
-    assert not first.permanent
     assert "tried again" in again.message
     assert isinstance(other, VolumesMounted)
     assert len(manager.disposed) == 2
@@ -242,7 +241,6 @@ async def test_sub_paths_need_their_volume_mounted_first(manager):
         answer = await manager.deliver(BindSubPaths(UID, "c", [SubPath("data", "x", 0)]))
 
     assert isinstance(answer, VolumesFailed)
-    assert not answer.permanent
     assert "MountVolumes" in answer.message
 
 
@@ -257,7 +255,7 @@ async def test_sub_paths_of_volumes_from_before_a_restart_are_found_by_the_pod_t
     target = f"{tmp_path}/pods/{UID}/volume-subpaths/h/c/2"
     assert answer == SubPathsBound(UID, "c", {2: target})
     assert manager.disposed == [(bound, {"volume": "/etc", "path": "x", "target": target, "follow": True})]
-    assert broken.permanent
+    assert isinstance(broken, VolumesFailed)
 
 
 def orphan(root, uid="dead"):
