@@ -24,7 +24,8 @@ async def get(handler: Handler) -> None:
         sample = await handler.state.collector.sample(most, disks=not small)
     except CriError as error:
         raise HttpError(500, f"Internal Error: the runtime does not list its pods: {error}") from None
-    found = summary(sample, handler.state.agent.node_name, only_cpu_and_memory=small)
+    processes = {} if small else handler.state.collector.process_count(sample)
+    found = summary(sample, handler.state.agent.node_name, processes, only_cpu_and_memory=small)
     handler.finish_json(msgspec.json.encode(found))
 
 

@@ -5,20 +5,25 @@ As there, unknown figures are left out, and none is negative.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from actors.shared.stats.cgroup_usage import Psi, Usage
 from actors.shared.stats.host import Host, Interface
 from actors.shared.stats.sample import ContainerSample, Disk, Measured, Network, PodSample, Sample
 
 Json = dict[str, Any]
+NONE: Final[Mapping[str, int]] = MappingProxyType({})
 
 
-def summary(sample: Sample, node_name: str, *, only_cpu_and_memory: bool = False) -> Json:
-    """The whole document."""
+def summary(
+    sample: Sample, node_name: str, processes: Mapping[str, int] = NONE, *, only_cpu_and_memory: bool = False
+) -> Json:
+    """The whole document. `processes`: the number of each pod's, by its UID."""
     node = _node(sample, node_name, only_cpu_and_memory)
-    pods = [_pod(sample, pod, only_cpu_and_memory) for pod in sample.pods]
+    pods = [_pod(sample, pod, processes, only_cpu_and_memory) for pod in sample.pods]
     return {"node": node, "pods": pods}
 
 
@@ -122,7 +127,7 @@ def _node_swap(host: Host, at: float) -> Json:
 
 
 # -- pods and containers ------------------------------------------------------------------------------------------
-def _pod(sample: Sample, pod: PodSample, small: bool) -> Json:
+def _pod(sample: Sample, pod: PodSample, processes: Mapping[str, int], small: bool) -> Json:
     box = pod.sandbox
     found = {
         "podRef": {"name": box.pod_name, "namespace": box.pod_namespace, "uid": box.pod_uid},
@@ -143,7 +148,7 @@ def _pod(sample: Sample, pod: PodSample, small: bool) -> Json:
             "network": _network(sample.at, pod.network) if pod.network else None,
             "volume": [_volume(sample, box.pod_namespace, name, one) for name, one in disk.get("volumes", {}).items()],
             "ephemeral-storage": _ephemeral(sample, pod, disk),
-            "process_stats": _known({"process_count": usage.processes if usage else None}),
+            "process_stats": _known({"process_count": processes.get(box.pod_uid)}),
         }
     )
 

@@ -25,7 +25,7 @@ from supervision.time_scale import scaled
 
 from . import host, pod_cgroups
 from .cgroup_usage import Usage, read
-from .processes import Processes, processes_of
+from .processes import Processes, count_of, processes_of
 from .sample import ContainerSample, Disk, Measured, Network, PodSample, Sample, usage_of
 
 KEPT_SECONDS: Final = 10.0
@@ -190,6 +190,10 @@ class Collector:
             found[path] = processes_of(self.tree, path)
         return found
 
+    def process_count(self, sample: Sample) -> dict[str, int]:
+        """The current number of processes of each pod, by UID: those of its containers and its sandbox."""
+        return {pod.sandbox.pod_uid: sum(count_of(self.tree, path) for path in _cgroups_of(pod)) for pod in sample.pods}
+
     # -- disks -----------------------------------------------------------------------------------------------------
     async def _measure(self, sample: Sample) -> None:
         """Measure the disks if due; only the first caller waits."""
@@ -246,9 +250,13 @@ class Collector:
 
 def _cgroups(sample: Sample) -> Iterator[str]:
     for pod in sample.pods:
-        if pod.sandbox_measured is not None:
-            yield pod.sandbox_measured.path
-        yield from (one.measured.path for one in pod.containers)
+        yield from _cgroups_of(pod)
+
+
+def _cgroups_of(pod: PodSample) -> Iterator[str]:
+    if pod.sandbox_measured is not None:
+        yield pod.sandbox_measured.path
+    yield from (one.measured.path for one in pod.containers)
 
 
 def newest(sandboxes: list[Sandbox]) -> list[Sandbox]:

@@ -124,6 +124,11 @@ def test_the_summary_has_io_and_swap_of_system_containers():
         assert {"cpu", "memory", "io", "swap"} <= set(one), one["name"]
 
 
+def test_the_summary_counts_processes_and_not_their_threads():
+    (pod,) = summary(SAMPLE, "node", {SAMPLE.pods[0].sandbox.pod_uid: 2})["pods"]
+    assert pod["process_stats"] == {"process_count": 2}
+
+
 def test_the_short_summary_has_cpu_memory_and_swap_only():
     found = summary(SAMPLE, "node", only_cpu_and_memory=True)
     assert set(found["node"]) == {"nodeName", "systemContainers", "startTime", "cpu", "memory", "swap"}

@@ -18,7 +18,7 @@ from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 from actors.shared.stats import disk, host, pod_cgroups
 from actors.shared.stats.cgroup_usage import DiskIo, Pressure, blkio_of, io_of, psi_of, read
 from actors.shared.stats.collector import Collector
-from actors.shared.stats.processes import processes_of
+from actors.shared.stats.processes import count_of, processes_of
 
 PSI = "some avg10=1.50 avg60=0.25 avg300=0.00 total=1234\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=12"
 V2 = {
@@ -233,4 +233,5 @@ def test_the_processes_of_a_container_are_counted_with_what_they_have_open(tmp_p
     assert (found.count, found.descriptors > found.sockets >= 1) == (2, True)
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert found.open_files_limit == (None if soft == resource.RLIM_INFINITY else soft)
-    assert processes_of(cgroups, "/nowhere").count == 0
+    assert count_of(cgroups, "/one") == found.count
+    assert processes_of(cgroups, "/nowhere").count == count_of(cgroups, "/nowhere") == 0
