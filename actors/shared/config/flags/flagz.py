@@ -12,6 +12,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 
 from .table import FLAGS, Flag
 
+CERT_DIR: Final = "cert-dir"
 _SEPARATORS: Final = {"less_map": "<", "headers": ":"}
 
 
@@ -22,6 +23,8 @@ def flags_in_force(agent: Agent, config: KubeletConfiguration) -> dict[str, str]
 
 
 def _value(flag: Flag, agent: Agent, config: KubeletConfiguration) -> Any:
+    if flag.name == CERT_DIR:
+        return agent.cert_dir  # --root-dir moves its default
     if not flag.field:
         return agent.flags.get(flag.name, flag.default)
     found: Any = config

@@ -1,5 +1,6 @@
 import pytest
 
+from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED
 from actors.shared.config.flags.flagz import flags_in_force
 from actors.shared.config.flags.parsing import parse
@@ -35,6 +36,11 @@ def agent(host):
 
 def test_every_flag_is_shown(agent):
     assert set(flags_in_force(agent, agent.config)) == set(FLAGS)
+
+
+def test_the_directory_of_certificates_moves_with_the_root_directory():
+    agent = Agent(root_dir="/data/kubelet", cert_dir="/data/kubelet/pki")
+    assert flags_in_force(agent, agent.config)["cert-dir"] == "/data/kubelet/pki"
 
 
 @pytest.mark.parametrize("name", sorted(GIVEN))
