@@ -59,6 +59,8 @@ class PodConfig(Actor):
         self._quarantined: dict[str, tuple[bytes, str]] = {}
         """By UID: the manifest on which the worker died, and the error to report."""
         self._errors: list[str] = []
+        self._duplicates: list[str] = []
+        """An error for each pod that was not chosen."""
         self._conflicts = NameConflicts()
         self._ready = False
 
@@ -173,6 +175,7 @@ class PodConfig(Actor):
         sources = [self._from_files(), self._from_url(), self._api.candidates]
         chosen = choose(sources, self._chosen)
         before, self._chosen = self._chosen, chosen.pods
+        self._duplicates = chosen.errors
         self._report(chosen.errors)
         self._seen.keep(chosen.pods)
         for uid in [uid for uid, (data, _) in self._quarantined.items() if self._data_of(uid) != data]:
@@ -241,21 +244,33 @@ class PodConfig(Actor):
         return Sources(self._states(), self._ready)
 
     def _states(self) -> list[SourceState]:
-        states = []
+        states, duplicates = [], self._duplicates_by_source()
         quarantined: dict[bool, list[str]] = {True: [], False: []}
         for uid, (_, text) in self._quarantined.items():
             quarantined[uid in self._chosen and self._chosen[uid].place == SOURCE_API].append(text)
         if self._files is not None:
             files, pods = self._files, len(list(self._files.pods()))
             ready = files.is_read or self._ready
-            states.append(SourceState(SOURCE_FILE, files.path, ready, pods, files.errors() + quarantined[False]))
+            wrong = [*files.errors(), *duplicates[SOURCE_FILE], *quarantined[False]]
+            states.append(SourceState(SOURCE_FILE, files.path, ready, pods, wrong))
         if self._url is not None:
             url = self._url
-            states.append(SourceState(SOURCE_HTTP, url.url, url.synced, len(url.pods), url.errors))
+            wrong = [*url.errors, *duplicates[SOURCE_HTTP]]
+            states.append(SourceState(SOURCE_HTTP, url.url, url.synced, len(url.pods), wrong))
         if not self.agent.standalone:
-            api, wrong = self._api, [*self._api.errors(), *quarantined[True]]
+            api, wrong = self._api, [*self._api.errors(), *duplicates[SOURCE_API], *quarantined[True]]
             states.append(SourceState(SOURCE_API, "", api.synced, len(api.candidates), wrong))
         return states
+
+    def _duplicates_by_source(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {SOURCE_FILE: [], SOURCE_HTTP: [], SOURCE_API: []}
+        places = {SOURCE_API: SOURCE_API}
+        if self._url is not None:
+            places[self._url.url] = SOURCE_HTTP
+        for text in self._duplicates:
+            source = next((one for place, one in places.items() if text.startswith(f"{place}: ")), SOURCE_FILE)
+            found[source].append(text)
+        return found
 
     def _report(self, duplicates: list[str]) -> None:
         """Log new errors; count all errors."""

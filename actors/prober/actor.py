@@ -17,7 +17,7 @@ from actors.api_clients.messages import EVENT_CLIENT, MAX_EVENT_TEXT, pod_event
 from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.input_quarantine import InputQuarantine
+from actors.shared.input_quarantine import InputQuarantine, label_of
 from actors.shared.tracing.start import begin
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.actor import Actor, Address, on
@@ -105,7 +105,7 @@ class Prober(Actor):
             self._set_aside.pop(message.uid, None)
             return False
         if self._set_aside.get(message.uid) != message.pod:
-            self.log.error("pod %s is not probed: %s", message.uid, refusal)
+            self.log.error("%s is not probed: %s", label_of(message.uid, message.pod), refusal)
         self._set_aside[message.uid] = message.pod
         self._forget(message.uid)
         return True

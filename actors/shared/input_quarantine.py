@@ -11,7 +11,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
+import msgspec
+
 from supervision.actor import Actor
+from supervision.errors import UNREADABLE
 from supervision.quarantine import Journal, QuarantinePolicy
 from supervision.work import Hand
 
@@ -55,6 +58,24 @@ class InputQuarantine:
         """The result of the work, which is on record as done for it in each of its steps."""
         result: R = await self._actor.start_task(work, f"{self._work} {name}", hand=self.hand(name, data))
         return result
+
+
+def label_of(uid: str, data: bytes) -> str:
+    """How logs name a pod in quarantine. `data`: its JSON, of which only the names are read."""
+    try:
+        found = msgspec.json.decode(data, type=_Named).metadata
+    except UNREADABLE:
+        return f"pod {uid}"
+    return f"pod {found.namespace}/{found.name} ({uid})"
+
+
+class _Names(msgspec.Struct):
+    name: str = ""
+    namespace: str = "default"
+
+
+class _Named(msgspec.Struct):
+    metadata: _Names = msgspec.field(default_factory=_Names)
 
 
 def _key(name: str, data: bytes) -> str:

@@ -185,6 +185,15 @@ async def test_a_file_that_becomes_invalid_keeps_its_pod_and_reports_its_errors(
         assert await errors_of(harness) == []
 
 
+async def test_a_second_manifest_with_the_name_of_another_is_an_error_of_its_source(tmp_path):
+    (tmp_path / "web.yaml").write_text(manifest())
+    async with started(str(tmp_path)) as harness:
+        (tmp_path / "copy.yaml").write_text(manifest(image="busybox:2"))
+        said = f"{tmp_path}/copy.yaml: pod web-n1_default is also in {tmp_path}/web.yaml, which stays"
+        await harness.wait(lambda: harness.actor._errors == [said])
+        assert await errors_of(harness) == [said]
+
+
 async def test_a_restart_keeps_the_last_good_pod_of_an_invalid_file(tmp_path):
     path = tmp_path / "manifests"
     path.mkdir()
