@@ -26,6 +26,7 @@ from actors.shared.kube.pod import (
     VolumeMountStatus,
 )
 from actors.shared.kube.pods import is_sidecar
+from actors.shared.kube.restart_policy import RESTARTING_ALL, may_restart
 
 from .container_resources import container_resources
 from .lost_containers import lost_end
@@ -143,12 +144,22 @@ def _state(
     waiting = view.waiting.get(container.name)
     if newest is not None and newest.state is RuntimeState.RUNNING:
         return ContainerState(running=ContainerStateRunning(startedAt=rfc3339(newest.started_ns))), _NOTHING
+    if newest is not None and newest.start_given_up and not view.ended:
+        return _waits(view, waiting), _NOTHING  # it is made anew: nobody is to count this as its end
     if newest is not None and newest.state is RuntimeState.EXITED:
         ended = ContainerState(terminated=_terminated(view, newest))
-        return (_waits(view, waiting), ended) if waiting is not None and not view.ended else (ended, _NOTHING)
+        waits = (
+            waiting is not None and not view.ended and _starts_again(view.pod, container, newest, waiting, init=init)
+        )
+        return (_waits(view, waiting), ended) if waits else (ended, _NOTHING)
     if newest is None and init and view.initialized and not is_sidecar(container):
         return ContainerState(terminated=ContainerStateTerminated(exitCode=0, reason="Completed")), _NOTHING
     return _waits(view, waiting), _NOTHING
+
+
+def _starts_again(pod: Pod, container: Container, ended: Runtime, waiting: Waiting, *, init: bool) -> bool:
+    """Only then it waits. One whose start failed, and that no policy starts again, has ended."""
+    return waiting.reason == RESTARTING_ALL or may_restart(pod, container, ended.exit_code, init=init)
 
 
 def _waits(view: View, waiting: Waiting | None) -> ContainerState:

@@ -32,8 +32,8 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.adoption import Settling
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, StillStarting
+from actors.shared.cri.model import START_ERROR, ContainerState, PodRuntime
 from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import ContainerState, PodRuntime
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from proto import cri_pb2 as cri
@@ -44,9 +44,6 @@ from .container_parts import ContainerParts
 from .hooks import HookFailed, PodIp, failure_text, run_hook
 from .permit import Permit
 from .shard_metrics import ShardMetrics
-
-START_ERROR = "StartError"
-"""containerd's reason for a container whose start failed."""
 
 UNDER_WAY = Settling(total=1.0)
 """How long a start that is under way is waited for before it is told of."""

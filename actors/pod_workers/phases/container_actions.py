@@ -16,6 +16,7 @@ from actors.shared.cri.crash_loop import (
 )
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, is_sidecar
@@ -30,11 +31,11 @@ KILLED = 137
 
 def next_start(container: Container, runtime: PodRuntime, *, first_kill: bool = False) -> Start:
     """The next instance: counting goes on over sandboxes. `first_kill`: the last one was killed in order to be
-    restarted, and none had ended before it, so no crash is counted."""
+    restarted, and none had ended before it, so no crash is counted; nor is one of a start that was given up."""
     last = runtime.newest(container.name)
     if last is None:
         return Start(container, 0)
-    if first_kill:
+    if first_kill or last.start_given_up:
         return Start(container, last.restart_count + 1, consecutive_restarts(last))
     consecutive = next_consecutive_restarts(last, mended=_is_mended(container, last))
     return Start(container, last.restart_count + 1, consecutive)
@@ -118,7 +119,7 @@ class ContainerActions:
         found = []
         for container in (*self.pod.spec.initContainers, *self.pod.spec.containers):
             last = self.newest(container.name)
-            ended = last is not None and last.state is ContainerState.EXITED
+            ended = last is not None and last.state is ContainerState.EXITED and not last.start_given_up
             if last is not None and ended and rule_for(container, last.exit_code) == RESTART_ALL:
                 found.append(last)
         return found
@@ -184,7 +185,7 @@ class ContainerActions:
         if last is None:
             older = self.runtime.newest(container.name)
             ended = older is not None and older.state is ContainerState.EXITED
-            if older is None or not ended or may_restart(self.pod, container, older.exit_code, init=False):
+            if older is None or not ended or starts_again(self.pod, container, older, init=False):
                 self._start(container)
                 return True
             return False
@@ -208,15 +209,16 @@ class ContainerActions:
 
     def _ephemeral(self) -> None:
         for container in self.pod.spec.ephemeralContainers:
-            if self.runtime.newest(container.name) is None:
-                self.start.append(Start(container, 0))
-            elif (last := self.newest(container.name)) is not None and last.state is ContainerState.CREATED:
+            newest, last = self.runtime.newest(container.name), self.newest(container.name)
+            if newest is None or newest.start_given_up:
+                self.start.append(next_start(container, self.runtime))
+            elif last is not None and last.state is ContainerState.CREATED:
                 self.resume.append(last)
 
     # -- shared -----------------------------------------------------------------------------------------------------
     def _again(self, container: Container, last: Ran, *, init: bool) -> bool:
         """Whether an ended container is restarted."""
-        return last.id in self.restarting or may_restart(self.pod, container, last.exit_code, init=init)
+        return last.id in self.restarting or starts_again(self.pod, container, last, init=init)
 
     def _changed(self, container: Container, last: Ran) -> bool:
         if not _has_other_image(container, last):
@@ -261,7 +263,7 @@ class ContainerActions:
 
     def _at_once(self, container: Container, last: Ran) -> bool:
         """Whether the end of the last instance delays nothing."""
-        if _is_mended(container, last):
+        if last.start_given_up or _is_mended(container, last):
             return True
         return last.id in self.restarting and not is_delayed_after_kill(last, self._previous(last), self.maximum)
 

@@ -11,9 +11,9 @@ from collections.abc import Set as AbstractSet
 from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.pod.state import PodState, Verdicts
 from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.restart_policy import may_restart
 
 from .actions import PodActions, Start
 from .container_actions import ContainerActions, next_start
@@ -76,7 +76,7 @@ def _failed_for_good(pod: Pod, container: Container, runtime: PodRuntime) -> boo
     last = runtime.newest(container.name)
     if last is None or last.state is not ContainerState.EXITED or last.exit_code == 0:
         return False
-    return not may_restart(pod, container, last.exit_code, init=True)
+    return not starts_again(pod, container, last, init=True)
 
 
 def _runs_again(pod: Pod, container: Container, runtime: PodRuntime) -> bool:
@@ -85,7 +85,7 @@ def _runs_again(pod: Pod, container: Container, runtime: PodRuntime) -> bool:
     last = runtime.newest(container.name)
     if last is None or last.state is not ContainerState.EXITED:
         return (container.restartPolicy or pod.spec.restartPolicy) != "Never" or bool(container.restartPolicyRules)
-    return may_restart(pod, container, last.exit_code, init=False)
+    return starts_again(pod, container, last, init=False)
 
 
 def _has_run(pod: Pod, runtime: PodRuntime) -> bool:
@@ -102,6 +102,6 @@ def _fresh(pod: Pod, runtime: PodRuntime) -> list[Start]:
     for container in pod.spec.containers:
         last = runtime.newest(container.name)
         ended = last is not None and last.state is ContainerState.EXITED
-        if last is None or not ended or may_restart(pod, container, last.exit_code, init=False):
+        if last is None or not ended or starts_again(pod, container, last, init=False):
             starts.append(next_start(container, runtime))
     return starts

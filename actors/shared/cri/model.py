@@ -11,6 +11,9 @@ from enum import StrEnum
 import msgspec
 
 _COUNT = re.compile("[0-9]{1,9}")
+_GIVEN_UP = re.compile(r"context canceled(: unknown)?$")
+START_ERROR = "StartError"
+"""The reason of a container that the runtime could not start."""
 """The largest attempt of a CRI message. An annotation may hold any number."""
 
 
@@ -89,6 +92,16 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     """From the status, if the runtime reports it."""
     recursive_read_only: list[str] = []
     """Paths in the container of recursively read-only mounts; from the status."""
+
+    @property
+    def start_given_up(self) -> bool:
+        """Its start was cut short because the client that had asked for it went away. Nothing of the container failed,
+        and its program has not run; containerd tells it as an end with START_ERROR."""
+        return (
+            self.state is ContainerState.EXITED
+            and self.reason == START_ERROR
+            and _GIVEN_UP.search(self.message) is not None
+        )
 
     @property
     def restart_count(self) -> int:

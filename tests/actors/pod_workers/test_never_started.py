@@ -6,9 +6,8 @@ import pytest
 
 from actors.container_manager.messages import PodReleased, ReleasePod
 from actors.pleg.messages import StartHangs
-from actors.pod_workers.executor.container_starter import START_ERROR
 from actors.pod_workers.executor.termination import CREATED_TRIES
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import START_ERROR, ContainerState
 from tests.support.driven import Driven, pod
 from tests.support.fake_cri import Fault
 

@@ -342,6 +342,15 @@ ROWS = [
         ),
     ),
     Row(
+        "a container whose program is missing, in a pod that starts none again and goes on",
+        ERRORS,
+        pod(c("a", command=["/missing"]), c("b"), restartPolicy="Never"),
+        (
+            shows({"phase": "Running", "containers.a": "terminated 128 StartError", "containers.b": "running"}),
+            asked("CreateContainer a", "StartContainer a", "CreateContainer b", "StartContainer b"),
+        ),
+    ),
+    Row(
         "a container that cannot be started, and of which the runtime knows no more",
         ERRORS,
         pod(restartPolicy="Never"),

@@ -229,6 +229,31 @@ def test_an_ephemeral_container_starts_once_and_never_again():
     assert starts(do(wanted, ran("debug", S.EXITED), ran("a"))) == []
 
 
+GIVEN_UP: dict[str, Any] = {"exit_code": 128, "reason": "StartError", "started_ns": 0}
+CANCELED = "failed to create containerd task: failed to create shim task: context canceled"
+
+
+@pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always"])
+@pytest.mark.parametrize("sandbox", [box(), box(ready=False)])
+def test_a_start_whose_client_went_away_is_made_again_at_once_whatever_the_policy(policy, sandbox):
+    debug = Container(name="debug")
+    lost = {"state": S.EXITED, "count": 3, **GIVEN_UP, "message": CANCELED}
+    regular = do(pod("a", policy=policy), ran("a", **lost), boxes=(sandbox,))
+    assert starts(regular) == [("a", 4)]
+    assert regular.start[0].consecutive_restarts == 3
+    if sandbox.ready:
+        init = do(pod("a", init=(Container(name="i"),), policy=policy), ran("i", **lost))
+        assert (starts(init), init.done) == ([("i", 4)], False)
+        beside = do(pod("a", policy=policy, ephemeralContainers=[debug]), ran("debug", **lost), ran("a"))
+        assert starts(beside) == [("debug", 4)]
+
+
+@pytest.mark.parametrize("message", ['exec: "context canceled": not found', "context deadline exceeded", ""])
+def test_a_start_that_failed_otherwise_is_an_end(message):
+    actions = do(pod("a", policy="Never"), ran("a", S.EXITED, **GIVEN_UP, message=message))
+    assert (starts(actions), actions.done) == ([], True)
+
+
 def test_an_ephemeral_container_does_not_wait_for_init_containers():
     wanted = pod("a", init=(Container(name="i1"),), ephemeralContainers=[Container(name="debug", image="i")])
     assert starts(do(wanted, ran("i1"))) == [("debug", 0)]
