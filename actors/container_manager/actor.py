@@ -33,6 +33,7 @@ from .messages import (
     ContainerPrepared,
     CountRunningPod,
     GetNodeResources,
+    GiveUserNamespace,
     NodeEvictions,
     NodeResources,
     PodAdmitted,
@@ -43,6 +44,8 @@ from .messages import (
     ReleasePod,
     ResizePod,
     StopCounting,
+    UserNamespaceGiven,
+    UserNamespaceRefused,
 )
 from .node_allocatable import ENFORCE_SECONDS, NodeAllocatable
 from .node_resources import measure, pods_memory
@@ -56,6 +59,7 @@ from .qos_tiers import QosTiers
 from .shutdown_admission import ShutdownAdmission
 from .startup_hold import StartupHold
 from .topology.provider import AllocationError
+from .user_namespaces import UserNamespaces
 
 
 class ContainerManager(Actor):
@@ -67,11 +71,12 @@ class ContainerManager(Actor):
         """`host`: the root directory of a fake host; `runner` runs iptables; `call` calls systemd, None: by the
         system bus; `runtime` is told the CPUs of containers, None: the agent's."""
         super().__init__()
-        self._host, self._runner, self._call, self._runtime = host, runner, call, runtime
+        self._host, self._outside = host, (runner, call, runtime)
 
     async def on_start(self) -> None:
         agent = cast(Agent, self.context)
         config = agent.config
+        runner, call, runtime = self._outside
         self._set_oom_score(config.oomScoreAdj)
         os.makedirs(agent.root_dir, 0o750, exist_ok=True)
         tree, complaints = cgroup_tree.find(self._host), Complaints(self.log)
@@ -81,7 +86,7 @@ class ContainerManager(Actor):
         self._cgroups = PodCgroups(
             tree,
             agent.cgroup_root,
-            self._call or SystemBus().call,
+            call or SystemBus().call,
             measured=lambda operation, seconds: self.metrics.observe(
                 "kubelet_cgroup_manager_duration_seconds", seconds, operation_type=operation
             ),
@@ -98,7 +103,7 @@ class ContainerManager(Actor):
         self._shutdown = ShutdownAdmission(self, agent)
         preemption = Preemption(self, self._ledger, self._evictions)
         resizes = PodResizes(self, agent, self._totals, self._ledger, preemption)
-        self._hardware = pod_hardware(self, agent, self._ledger, complaints, self._host, self._runtime)
+        self._hardware = pod_hardware(self, agent, self._ledger, complaints, self._host, runtime)
         self._admission = PodAdmission(
             self,
             config,
@@ -116,10 +121,11 @@ class ContainerManager(Actor):
             resizes,
         )
         self.start_task(self._setup.run(), "setup")
+        self._user_namespaces = UserNamespaces(agent, self._inventory, self._totals.allocatable["pods"])
         resizes.begin()
         self._evictions.begin()
         self._shutdown.begin()
-        PeriodicTasks(self, config, complaints, self._host, self._runner).begin()
+        PeriodicTasks(self, config, complaints, self._host, runner).begin()
         if config.cgroupsPerQOS:
             self.every(ENFORCE_SECONDS, self._orphans.look, jitter=0.1)
 
@@ -147,6 +153,12 @@ class ContainerManager(Actor):
     @on(ResizePod)
     async def on_resize(self, message: ResizePod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:
         return await self._admission.resize(message)
+
+    @on(GiveUserNamespace)
+    async def on_give_user_namespace(
+        self, message: GiveUserNamespace, sender: Address
+    ) -> UserNamespaceGiven | UserNamespaceRefused:
+        return await self._user_namespaces.give(message.uid)
 
     @on(StopCounting)
     async def on_stop_counting(self, message: StopCounting, sender: Address) -> None:

@@ -42,6 +42,7 @@ DECLARATION: Final = Declaration(
         "memoryThrottlingFactor",
         "memoryReservationPolicy",
         "makeIPTablesUtilChains",
+        "userNamespaces",
     ),
     fed_by=(SHUTDOWN_MANAGER, EVICTION_MANAGER),
     pod_inventory=True,

@@ -129,6 +129,27 @@ class PodReleased(Message, frozen=True):
     message: str = ""
 
 
+class GiveUserNamespace(Question["UserNamespaceGiven | UserNamespaceRefused"], frozen=True):
+    """From a worker: which IDs does the user namespace of this pod have? The same each time. Idempotent."""
+
+    uid: str
+
+
+class UserNamespaceGiven(Message, frozen=True):
+    """Root in the pod is `first` on the host; `length` IDs are mapped."""
+
+    uid: str
+    first: int
+    length: int
+
+
+class UserNamespaceRefused(Message, frozen=True):
+    """There are none, or whose IDs are free is not known: `message` says why."""
+
+    uid: str
+    message: str
+
+
 class NodeEvictions(Message, frozen=True):
     """From eviction_manager, on change and on Hello: the pressure conditions, and the pods that it evicts."""
 

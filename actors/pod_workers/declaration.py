@@ -21,7 +21,6 @@ DECLARATION: Final = Declaration(
         "crashLoopBackOff",
         "seccompDefault",
         "defaultPodSysctls",
-        "userNamespaces",
         "clusterDomain",
         "clusterDNS",
         "resolvConf",

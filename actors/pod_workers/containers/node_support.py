@@ -10,8 +10,6 @@ APPARMOR_FILE = "/sys/module/apparmor/parameters/enabled"
 
 def unsupported_by_agent(pod: Pod) -> str:
     """The pod's first unsupported feature, which must not be ignored silently; '' for none."""
-    if pod.spec.hostUsers is False:
-        return "hostUsers: false: user namespaces are not supported yet"
     for container in all_containers(pod):
         if container.volumeDevices:
             return f"container {container.name}: block volumes (volumeDevices) are not supported yet"

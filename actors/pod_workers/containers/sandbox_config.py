@@ -8,12 +8,14 @@ from actors.shared.admission.sysctls import of_host
 from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount, container_limits, pod_requests
+from actors.shared.linux.subordinate_ids import IdRange
 from proto import cri_pb2 as cri
 
 from .dns import Dns
 from .names import kernel_hostname, pod_log_directory
 from .resources import quota, shares
 from .security import sandbox_context
+from .user_namespaces import user_namespace
 
 _PROTOCOLS = {"TCP": cri.TCP, "UDP": cri.UDP, "SCTP": cri.SCTP}
 
@@ -26,6 +28,8 @@ class SandboxContext(msgspec.Struct, frozen=True, kw_only=True):
     dns: Dns
     cluster_domain: str = ""
     cpu_period_us: int = 100_000
+    ids: IdRange | None = None
+    """Of its user namespace; None: the node's."""
     pod_sysctls: dict[str, str] = {}
     """The node's default sysctls, overridden by the pod's own."""
 
@@ -48,6 +52,7 @@ def sandbox_config(pod: Pod, attempt: int, context: SandboxContext) -> cri.PodSa
     linux = config.linux
     linux.cgroup_parent = context.cgroup_parent
     linux.security_context.CopyFrom(sandbox_context(pod))
+    linux.security_context.namespace_options.userns_options.CopyFrom(user_namespace(context.ids))
     for name, value in context.pod_sysctls.items():
         if not of_host(name, pod):
             linux.sysctls[name.replace("/", ".")] = value

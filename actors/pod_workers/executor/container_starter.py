@@ -24,6 +24,7 @@ from actors.pod_workers.containers.mounts import (
 from actors.pod_workers.containers.names import log_path
 from actors.pod_workers.containers.node_support import unsupported_by_agent
 from actors.pod_workers.containers.sandbox_config import SandboxContext, sandbox_config
+from actors.pod_workers.containers.user_namespaces import use_in_container
 from actors.pod_workers.errors import ConfigError, StartFailed
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.phases.actions import Start
@@ -36,6 +37,7 @@ from actors.shared.cri.model import START_ERROR, ContainerState, PodRuntime
 from actors.shared.cri.model import Container as Ran
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
+from actors.shared.linux.subordinate_ids import IdRange
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError
 
@@ -44,6 +46,7 @@ from .container_parts import ContainerParts
 from .hooks import HookFailed, PodIp, failure_text, run_hook
 from .permit import Permit
 from .shard_metrics import ShardMetrics
+from .user_ids import ids_of, require_support
 
 UNDER_WAY = Settling(total=1.0)
 """How long a start that is under way is waited for before it is told of."""
@@ -62,7 +65,9 @@ class ContainerStarter:
         return Permit(self._slots, self._actor.after)
 
     # -- sandbox --------------------------------------------------------------------------------------------------
-    def sandbox_config(self, pod: Pod, attempt: int, cgroup_parent: str) -> cri.PodSandboxConfig:
+    def sandbox_config(
+        self, pod: Pod, attempt: int, cgroup_parent: str, ids: IdRange | None = None
+    ) -> cri.PodSandboxConfig:
         """The configuration of the sandbox, which its containers need too. Raises ConfigError."""
         config = self._agent.config
         context = SandboxContext(
@@ -72,6 +77,7 @@ class ContainerStarter:
             cluster_domain=config.clusterDomain,
             cpu_period_us=round(float(config.cpuCFSQuotaPeriod) * 1e6),
             pod_sysctls=config.defaultPodSysctls,
+            ids=ids,
         )
         return sandbox_config(pod, attempt, context)
 
@@ -100,7 +106,8 @@ class ContainerStarter:
                 raise ConfigError(lacking)
             files.make_log_directory(self._agent.pod_logs_dir, pod)
             handler = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
-            config = self.sandbox_config(pod, attempt, cgroup_parent)
+            await require_support(self._client, pod, handler)
+            config = self.sandbox_config(pod, attempt, cgroup_parent, await ids_of(self._actor, pod))
             return await self._run_sandbox(config, handler)
         except (CriError, ConfigError, OSError, ValueError) as error:  # ValueError: a number that CRI cannot carry
             self.metrics.sandbox_failed(pod)
@@ -143,7 +150,9 @@ class ContainerStarter:
             if target:
                 config.linux.security_context.namespace_options.pid = cri.TARGET
                 config.linux.security_context.namespace_options.target_id = target
-            whole = self.sandbox_config(pod, sandbox.attempt, held.cgroup_parent)
+            ids = await ids_of(self._actor, pod)
+            use_in_container(config, ids)
+            whole = self.sandbox_config(pod, sandbox.attempt, held.cgroup_parent, ids)
             files.make_log_directory(self._agent.pod_logs_dir, pod, start.container.name)
         except (ConfigError, CriError, OSError, AskError, ValueError) as error:  # ValueError: as for the sandbox
             raise StartFailed("CreateContainerConfigError", _words(error)) from None

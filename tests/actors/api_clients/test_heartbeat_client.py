@@ -44,14 +44,15 @@ def play(tmp_path: Path) -> Callable[[Story], None]:
     return run
 
 
-def test_what_the_runtime_can_do_is_told_but_user_namespaces_which_no_pod_gets_are_not(play):
+@pytest.mark.parametrize("able", [True, False])
+def test_what_the_runtime_can_do_is_told_user_namespaces_as_well(play, able):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
-            handler = RuntimeHandlerReport(name="runc", recursive_read_only_mounts=True, user_namespaces=True)
+            handler = RuntimeHandlerReport(name="runc", recursive_read_only_mounts=True, user_namespaces=able)
             await node.runtime(handlers=[handler])
             await node.until(lambda: bool(node.registered and node.node["status"].get("runtimeHandlers")), "handlers")
             (found,) = node.node["status"]["runtimeHandlers"]
-            assert found["features"] == {"recursiveReadOnlyMounts": True, "userNamespaces": False}
+            assert found["features"] == {"recursiveReadOnlyMounts": True, "userNamespaces": able}
 
     play(story)
 

@@ -43,6 +43,8 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
         self.faults = Faults(sleep)
         self.sleep = sleep
         self.runtime_ready = self.network_ready = True
+        self.user_namespaces = False
+        """Whether its handlers have them."""
         self.pod_cidr = ""
         self.calls: list[tuple[str, Message]] = []
         self._background: set[asyncio.Task[Any]] = set()
@@ -138,7 +140,7 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
         runtime = cri.RuntimeCondition(type="RuntimeReady", status=self.runtime_ready)
         response = cri.StatusResponse(status=cri.RuntimeStatus(conditions=[runtime, network]))
         if self.flavour == "2.1":
-            features = cri.RuntimeHandlerFeatures(recursive_read_only_mounts=True)
+            features = cri.RuntimeHandlerFeatures(recursive_read_only_mounts=True, user_namespaces=self.user_namespaces)
             response.runtime_handlers.extend(cri.RuntimeHandler(name=name, features=features) for name in ("", "runc"))
             response.features.supplemental_groups_policy = True
         return response

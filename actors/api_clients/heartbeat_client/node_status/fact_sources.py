@@ -146,7 +146,9 @@ def in_order(images: list[Image]) -> list[Image]:
 
 
 def _handler(handler: RuntimeHandlerReport) -> Json:
-    """As node.status.runtimeHandlers has it; an empty name is left out, as the server does. User namespaces are false
-    whatever the runtime has: this agent gives none to a pod, and the scheduler must not send it pods that want one."""
-    features = {"recursiveReadOnlyMounts": handler.recursive_read_only_mounts, "userNamespaces": False}
+    """As node.status.runtimeHandlers has it; an empty name is left out, as the server does."""
+    features = {
+        "recursiveReadOnlyMounts": handler.recursive_read_only_mounts,
+        "userNamespaces": handler.user_namespaces,
+    }
     return {**({"name": handler.name} if handler.name else {}), "features": features}

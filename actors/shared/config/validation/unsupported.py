@@ -13,7 +13,6 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 
 MISSING: Final[dict[str, str]] = {
     "volumePluginDir": "FlexVolume",
-    "userNamespaces": "user namespaces of pods",
     "memoryReservationPolicy": "memory.min and memory.low",
     "memoryThrottlingFactor": "memory.high",
     "memoryManagerPolicy": "memory manager",
@@ -44,7 +43,7 @@ MISSING_GATES: Final[dict[str, str]] = {
     "RuntimeClassInImageCriApi": "runtime handler of images",
     "SELinuxMount": "mounting with an SELinux context",
     "TaintTolerationComparisonOperators": "toleration with Gt or Lt",
-    "UserNamespacesHostNetworkSupport": "user namespaces of pods",
+    "UserNamespacesHostNetworkSupport": "user namespaces on the host network",
     "VolumeLimitScaling": "volume limits for autoscaling",
 }
 """Gate of the node that is off by default, to the missing feature."""

@@ -11,7 +11,6 @@ from tests.support.driven import container, pod
 @pytest.mark.parametrize(
     "spec",
     [
-        {"hostUsers": False},
         {"containers": [container("a", volumeDevices=[{"name": "d", "devicePath": "/dev/x"}])]},
     ],
 )
