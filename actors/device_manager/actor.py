@@ -21,6 +21,8 @@ from .messages import (
     ClaimsPrepared,
     ClaimsUnprepared,
     GetClaimDevices,
+    GetPodClaims,
+    PodClaims,
     PrepareClaims,
     UnprepareClaims,
 )
@@ -58,6 +60,10 @@ class DeviceManager(Actor):
     @on(UnprepareClaims)
     async def on_unprepare(self, message: UnprepareClaims, sender: Address) -> ClaimsUnprepared | ClaimsFailed:
         return await self._claims.unprepare(message.uid)
+
+    @on(GetPodClaims)
+    def on_pod_claims(self, message: GetPodClaims, sender: Address) -> PodClaims:
+        return self._claims.all()
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:

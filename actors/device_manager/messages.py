@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
@@ -53,3 +55,33 @@ class UnprepareClaims(Question["ClaimsUnprepared | ClaimsFailed"], frozen=True):
 
 class ClaimsUnprepared(Message, frozen=True):
     uid: str
+
+
+class GetPodClaims(Question["PodClaims"], frozen=True):
+    """From pod_resources_server: all devices that claims have. Answered with PodClaims."""
+
+
+class ClaimedDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """A device of a claim."""
+
+    driver: str
+    pool: str
+    device: str
+    share_id: str | None = None
+    requests: list[str] = []
+    """The requests of the claim that it is for; none: all."""
+    cdi_devices: list[str] = []
+
+
+class PodClaim(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim that pods of this node use."""
+
+    namespace: str
+    name: str
+    pods: list[str]
+    """UIDs."""
+    devices: list[ClaimedDevice]
+
+
+class PodClaims(Message, frozen=True):
+    claims: list[PodClaim]

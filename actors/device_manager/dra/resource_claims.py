@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from actors.device_manager.messages import (
     ClaimDevices,
+    ClaimedDevice,
     ClaimsFailed,
     ClaimsPrepared,
     ClaimsUnprepared,
     GetClaimDevices,
+    PodClaim,
+    PodClaims,
     PrepareClaims,
 )
 from actors.pod_workers.messages import KnownPods
@@ -107,6 +110,30 @@ class ResourceClaims:
             if isinstance(answer, ClaimsFailed):
                 text = "claims of pod %s, which is gone, stay prepared for now: %s"
                 self._actor.log.warning(text, uid, answer.message)
+
+    # -- of others -----------------------------------------------------------------------------------------------------
+    def all(self) -> PodClaims:
+        return PodClaims(
+            [
+                PodClaim(
+                    namespace=claim.namespace,
+                    name=claim.name,
+                    pods=sorted(claim.pods),
+                    devices=[
+                        ClaimedDevice(
+                            driver=driver,
+                            pool=one.pool,
+                            device=one.device,
+                            share_id=one.share_id,
+                            requests=list(one.requests),
+                            cdi_devices=list(one.cdi_ids),
+                        )
+                        for driver, one in claim.devices()
+                    ],
+                )
+                for claim in self.store.claims.by_key.values()
+            ]
+        )
 
     # -- of drivers ----------------------------------------------------------------------------------------------------
     def presence(self, driver: str, *, there: bool) -> None:

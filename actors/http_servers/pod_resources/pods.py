@@ -11,6 +11,10 @@ from typing import Final
 
 import msgspec
 
+from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.pods import all_containers
+from actors.shared.kube.resource_claims import ClaimError, claim_uses
+
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 
@@ -27,10 +31,12 @@ class _Metadata(msgspec.Struct):
 class _Spec(msgspec.Struct):
     containers: list[_Container] = []
     initContainers: list[_Container] = []
+    resourceClaims: msgspec.Raw = msgspec.Raw()
 
 
 class _Status(msgspec.Struct):
     phase: str = ""
+    extendedResourceClaimStatus: msgspec.Raw = msgspec.Raw()
 
 
 class _Pod(msgspec.Struct):
@@ -42,7 +48,10 @@ class _Pod(msgspec.Struct):
 
 
 class _PodList(msgspec.Struct):
-    items: list[_Pod] = []
+    items: list[msgspec.Raw] = []
+
+
+_decoder: Final = msgspec.json.Decoder(_Pod)
 
 
 class PodInUse(msgspec.Struct, frozen=True):
@@ -53,19 +62,34 @@ class PodInUse(msgspec.Struct, frozen=True):
     containers: tuple[str, ...]
     ended: bool = False
     """It has succeeded or failed."""
+    claims: dict[str, tuple[str, ...]] = {}
+    """Names of the resource claims that a container uses, by container; one without claims is missing."""
 
 
 def pods_in_use(pod_list: bytes, *, active_only: bool) -> list[PodInUse]:
     """Of a v1 PodList as JSON. `active_only`: without the pods that have ended (gate
     KubeletPodResourcesListUseActivePods). Raises msgspec.DecodeError."""
-    pods = msgspec.json.decode(pod_list, type=_PodList).items
-    found = (
-        PodInUse(
-            pod.metadata.name, pod.metadata.namespace, tuple(_containers(pod.spec)), ended=pod.status.phase in ENDED
-        )
-        for pod in pods
-    )
+    found = [_pod(bytes(raw)) for raw in msgspec.json.decode(pod_list, type=_PodList).items]
     return [pod for pod in found if not (active_only and pod.ended)]
+
+
+def _pod(raw: bytes) -> PodInUse:
+    """Raises msgspec.DecodeError."""
+    pod = _decoder.decode(raw)
+    meta, ended = pod.metadata, pod.status.phase in ENDED
+    given = (pod.spec.resourceClaims, pod.status.extendedResourceClaimStatus)
+    claims = _claims(raw) if any(map(bytes, given)) else {}
+    return PodInUse(meta.name, meta.namespace, tuple(_containers(pod.spec)), ended=ended, claims=claims)
+
+
+def _claims(raw: bytes) -> dict[str, tuple[str, ...]]:
+    """By container; {} for a pod whose claims are not made yet."""
+    try:
+        pod = decode_pod(raw)
+        uses = {one.name: claim_uses(pod, one, extended=True) for one in all_containers(pod)}
+    except (ObjectError, ClaimError):
+        return {}
+    return {name: tuple(dict.fromkeys(use.claim for use in found)) for name, found in uses.items() if found}
 
 
 def _containers(spec: _Spec) -> Iterator[str]:

@@ -15,6 +15,7 @@ from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
 from supervision.actor import Actor, AskError
 
+from .dynamic_resources import Claims, dynamic_resources, find_claims
 from .pods import PodInUse, find, pods_in_use
 
 R = TypeVar("R")
@@ -64,7 +65,8 @@ class PodResources(stubs.PodResourcesListerServicer):
 
     async def _list(self, context: Context) -> api.ListPodResourcesResponse:
         pods = await self._pods(context, active_only=self._active_only)
-        return api.ListPodResourcesResponse(pod_resources=[_message(pod) for pod in pods])
+        claims = await self._claims(context, pods)
+        return api.ListPodResourcesResponse(pod_resources=[_message(pod, claims) for pod in pods])
 
     async def GetAllocatableResources(self, request: Any, context: Context) -> api.AllocatableResourcesResponse:
         async def answer() -> api.AllocatableResourcesResponse:
@@ -78,7 +80,7 @@ class PodResources(stubs.PodResourcesListerServicer):
             pod = find(await self._pods(context, active_only=False), namespace, name)
             if pod is None:
                 await context.abort(grpc.StatusCode.NOT_FOUND, f"pod {name} in namespace {namespace} not found")
-            return api.GetPodResourcesResponse(pod_resources=_message(pod))
+            return api.GetPodResourcesResponse(pod_resources=_message(pod, await self._claims(context, [pod])))
 
         return await self._counted("get", context, answer)
 
@@ -108,7 +110,16 @@ class PodResources(stubs.PodResourcesListerServicer):
             await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
         return pods_in_use(pods.data, active_only=active_only)
 
+    async def _claims(self, context: Context, pods: list[PodInUse]) -> Claims:
+        try:
+            return await find_claims(self._actor, pods)
+        except AskError as error:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
 
-def _message(pod: PodInUse) -> api.PodResources:
-    containers = [api.ContainerResources(name=name) for name in pod.containers]
+
+def _message(pod: PodInUse, claims: Claims) -> api.PodResources:
+    containers = [
+        api.ContainerResources(name=name, dynamic_resources=dynamic_resources(pod, name, claims))
+        for name in pod.containers
+    ]
     return api.PodResources(name=pod.name, namespace=pod.namespace, containers=containers)

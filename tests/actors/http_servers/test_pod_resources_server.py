@@ -17,6 +17,7 @@ import grpc
 import grpc.aio
 import pytest
 
+from actors.device_manager.messages import ClaimedDevice, GetPodClaims, PodClaim, PodClaims
 from actors.http_servers.pod_resources.relay import listen
 from actors.http_servers.pod_resources_server import RETRY_SECONDS, PodResourcesServer
 from actors.shared.config.agent import Agent
@@ -60,6 +61,45 @@ class Node:
         samples = self.harness.actor.metrics.snapshot("a", 1).samples
         found = [one.value for one in samples if one.name == f"kubelet_pod_resources_endpoint_{name}"]
         return sum(found)
+
+
+async def test_the_devices_of_a_containers_claims_are_listed(tmp_path):
+    node = Node(tmp_path)
+    use = {"resources": {"claims": [{"name": "gpu", "request": "big"}]}}
+    spec = {
+        "containers": [{"name": "with", **use}, {"name": "without"}],
+        "resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}],
+    }
+    item = {"metadata": {"name": "p", "namespace": "d", "uid": "u"}, "spec": spec, "status": {"phase": "Running"}}
+    node.harness.answer(GetPods, Pods(json.dumps({"items": [item]}).encode()))
+    device = ClaimedDevice(driver="gpu.example.com", pool="pool", device="gpu-0", cdi_devices=["example.com/gpu=0"])
+    found = [PodClaim(namespace=n, name="one", pods=["u"], devices=[device]) for n in ("another", "d")]
+    node.harness.answer(GetPodClaims, PodClaims(found))
+    async with node.serve() as client:
+        listed = (await client.List(api.ListPodResourcesRequest())).pod_resources[0]
+        got = (await client.Get(api.GetPodResourcesRequest(pod_name="p", pod_namespace="d"))).pod_resources
+        assert listed == got
+        one = api.ClaimResource(
+            cdi_devices=[api.CDIDevice(name="example.com/gpu=0")],
+            driver_name="gpu.example.com",
+            pool_name="pool",
+            device_name="gpu-0",
+        )
+        wanted = api.DynamicResource(claim_name="one", claim_namespace="d", claim_resources=[one])
+        assert {c.name: list(c.dynamic_resources) for c in listed.containers} == {"with": [wanted], "without": []}
+
+
+async def test_without_the_device_manager_a_list_with_claims_is_unavailable_and_not_wrong(tmp_path):
+    node = Node(tmp_path)
+    containers = [{"name": "c", "resources": {"claims": [{"name": "gpu"}]}}]
+    spec = {"containers": containers, "resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}
+    item = {"metadata": {"name": "p", "namespace": "d"}, "spec": spec}
+    node.harness.answer(GetPods, Pods(json.dumps({"items": [item]}).encode()))
+    node.harness.answer(GetPodClaims, AskError("away"))
+    async with node.serve() as client:
+        with pytest.raises(grpc.aio.AioRpcError) as error:
+            await client.List(api.ListPodResourcesRequest())
+        assert error.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
 async def test_every_pod_and_its_containers_are_listed(tmp_path):
