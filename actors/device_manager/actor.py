@@ -11,7 +11,9 @@ from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.plugins.model import CSI, DRA, Handler
 from actors.shared.plugins.watch import PluginWatch
+from actors.status_manager.messages import STATUS_MANAGER
 from supervision.actor import Actor, Address, on
+from supervision.addresses import ActorName
 
 from .dra.drivers import Connect
 from .dra.resource_claims import ResourceClaims
@@ -47,6 +49,10 @@ class DeviceManager(Actor):
 
     async def on_stop(self) -> None:
         self._plugins.close()
+
+    async def on_hello(self, name: ActorName) -> None:
+        if name == STATUS_MANAGER:
+            self._claims.tell_all_health()
 
     # -- resource claims ----------------------------------------------------------------------------------------------
     @on(PrepareClaims)

@@ -28,6 +28,8 @@ from .api_sync import UPKEEP_SECONDS, ApiSync
 from .live_pods import active_pods, live_pods
 from .messages import (
     ActivePods,
+    ClaimedDevice,
+    ClaimedDevices,
     GetActivePods,
     GetLivePods,
     GetPods,
@@ -69,6 +71,8 @@ class StatusManager(Actor):
         self._node = Node([])
         self._api_sync: ApiSync | None = None
         """None: standalone."""
+        self._claims: dict[str, dict[str, list[ClaimedDevice]]] = {}
+        """The devices of resource claims, by UID of the pod and the claim's name."""
         self._save_due = False
         self._worker_pods: dict[str, list[str]] = {}
         """By worker: the UIDs of the pods that it has listed."""
@@ -135,6 +139,11 @@ class StatusManager(Actor):
         self._readiness.found(message)
         self._refresh(message.uid)
 
+    @on(ClaimedDevices)
+    def on_claimed_devices(self, message: ClaimedDevices, sender: Address) -> None:
+        self._claims[message.uid] = message.claims
+        self._refresh(message.uid)
+
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         """A pod that its own worker does not list is gone: a worker that was killed could not say so. The list is newer
@@ -146,10 +155,14 @@ class StatusManager(Actor):
         for uid in self.table.uids():
             if uid not in listed and worker_of(uid, message.workers) == message.worker:
                 self._forget(uid)
+        for uid in [*self._claims]:
+            if uid not in listed and worker_of(uid, message.workers) == message.worker:
+                del self._claims[uid]
 
     def _forget(self, uid: str) -> None:
         gone = self.table.forget(uid)
         self._readiness.forget(uid)
+        self._claims.pop(uid, None)
         self._save_soon()
         if probe_address(gone):
             self.tell(PROBER, PodAddress(uid, ""))
@@ -190,7 +203,8 @@ class StatusManager(Actor):
         api_pod = self.table.api_pod(before)
         rebased = with_base(before, api_pod) if self.table.api.synced else before
         pod = rebased.pod if api_pod is None else msgspec.structs.replace(rebased.pod, status=api_pod.status)
-        observation = Observation(rebased.observed, pod, self._readiness.of(rebased), self._clocks.wall_ns())
+        claims = self._claims.get(before.uid)
+        observation = Observation(rebased.observed, pod, self._readiness.of(rebased), self._clocks.wall_ns(), claims)
         status = compute(observation, self._node, last_status(rebased, api_pod))
         after = msgspec.structs.replace(rebased, status=status)
         if self._readiness.file.changed:

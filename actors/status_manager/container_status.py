@@ -23,11 +23,13 @@ from actors.shared.kube.pod import (
     ContainerUser,
     LinuxContainerUser,
     Pod,
+    ResourceStatus,
     VolumeMountStatus,
 )
 from actors.shared.kube.pods import is_sidecar
 from actors.shared.kube.restart_policy import RESTARTING_ALL, may_restart
 
+from .claim_health import Claims, resource_statuses
 from .container_resources import container_resources
 from .lost_containers import lost_end
 from .messages import Waiting
@@ -65,6 +67,8 @@ class View(msgspec.Struct, frozen=True):
     readiness: Callable[[Container, Runtime], Readiness]
     actual_resources: Mapping[str, ResourceRequirements] = {}
     """As PodObserved.actual_resources."""
+    claims: Claims | None = None
+    """The devices of the pod's resource claims; None: not known."""
 
     @property
     def deleting(self) -> bool:
@@ -114,7 +118,15 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
         resources=resources,
         volumeMounts=_mounts(container, newest.recursive_read_only if newest is not None else []),
         user=_user(newest),
+        allocatedResourcesStatus=[] if init else _devices(view, container, before),
     )
+
+
+def _devices(view: View, container: Container, before: ContainerStatus | None) -> list[ResourceStatus]:
+    """While nothing is known of the claims, what was known: a part of the agent was restarted, or the pod has ended."""
+    if view.claims is None:
+        return before.allocatedResourcesStatus if before is not None else []
+    return resource_statuses(view.pod, container, view.claims)
 
 
 def _id(view: View, ran: Runtime) -> str:

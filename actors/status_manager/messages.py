@@ -81,6 +81,26 @@ class ProbeResult(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("uid", "container", "kind")
 
 
+class ClaimedDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """The health of a device of a resource claim."""
+
+    resource_id: str
+    requests: list[str] = []
+    """The requests of the claim that it is for; none: all."""
+    health: Literal["Healthy", "Unhealthy", "Unknown"] = "Unknown"
+    message: str = ""
+
+
+class ClaimedDevices(Message, frozen=True):
+    """From device_manager, on change and on Hello: the devices of a pod's resource claims (gate
+    ResourceHealthStatus)."""
+
+    uid: str
+    claims: dict[str, list[ClaimedDevice]]
+    """By the claim's name."""
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
 class GetPods(Question["Pods"], frozen=True):
     """From node_server. Answered with Pods."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from actors.device_manager.messages import (
@@ -24,12 +24,15 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
 from actors.shared.kube.resource_claims import ClaimError, claim_uses
 from actors.shared.pod_inventory import PodInventory
+from actors.status_manager.messages import STATUS_MANAGER, ClaimedDevices
+from actors.status_manager.messages import ClaimedDevice as DeviceOfClaim
 from supervision.actor import Actor
 
 from .claim_store import ClaimStore
+from .claims import ClaimInfo, PreparedDevice
 from .driver import DriverService
 from .drivers import Connect, Drivers
-from .health import DeviceId
+from .health import DeviceHealth, DeviceId, Health
 from .health_watch import HealthWatch
 from .preparation import Preparation
 from .slices import ResourceSlices
@@ -47,7 +50,8 @@ class ResourceClaims:
         self, actor: Actor, agent: Agent, connect: Connect | None = None, clock: Callable[[], float] = time.time
     ) -> None:
         """`connect` makes the connection to a driver; `clock`: seconds since 1970."""
-        self._actor = actor
+        self._actor, self._clock = actor, clock
+        self._messages = agent.gate("ResourceHealthStatusMessage")
         self._extended = agent.gate("DRAExtendedResource")
         self.store = ClaimStore(agent.root_dir, actor.metrics)
         self.drivers = Drivers(actor, self, connect)
@@ -64,6 +68,7 @@ class ResourceClaims:
         self.store.load()
         if self._health is not None:
             self._health.load()
+        self.tell_all_health()
         if self._slices is not None:
             self._slices.start()
         self._actor.every(RECONCILE_SECONDS, self.reconcile, jitter=0.1)
@@ -74,6 +79,7 @@ class ResourceClaims:
             await self._preparation.prepare(_pod(message.uid, message.pod))
         except (ClaimError, ObjectError) as error:
             return ClaimsFailed(message.uid, str(error))
+        self._tell_health([message.uid])
         return ClaimsPrepared(message.uid)
 
     def devices(self, message: GetClaimDevices) -> ClaimDevices | ClaimsFailed:
@@ -149,8 +155,34 @@ class ResourceClaims:
             self._health.unfollow(connection)
 
     def _health_changed(self, driver: str, devices: frozenset[DeviceId]) -> None:
-        for uid in sorted(self.store.claims.users(driver, devices)):
-            self._actor.log.info("a device of pod %s has another health: %s", uid, driver)
+        self._tell_health(self.store.claims.users(driver, devices))
+
+    def tell_all_health(self) -> None:
+        """The status manager has none."""
+        self._tell_health(self.store.claims.pods)
+
+    def _tell_health(self, pods: Iterable[str]) -> None:
+        if self._health is None:
+            return
+        for uid in sorted(pods):
+            claims = {claim.name: self._devices(claim) for claim in self.store.claims.of_pod(uid)}
+            self._actor.tell(STATUS_MANAGER, ClaimedDevices(uid, claims))
+
+    def _devices(self, claim: ClaimInfo) -> list[DeviceOfClaim]:
+        return [
+            DeviceOfClaim(
+                resource_id=one.cdi_ids[0] if one.cdi_ids else f"{driver}/{one.pool}/{one.device}",
+                requests=list(one.requests),
+                health=known.health,
+                message=known.message if self._messages else "",
+            )
+            for driver, one in claim.devices()
+            if (known := self._known_health(driver, one))
+        ]
+
+    def _known_health(self, driver: str, device: PreparedDevice) -> DeviceHealth:
+        health = self._health.health if self._health is not None else Health()
+        return health.of(driver, device.pool, device.device, self._clock())
 
 
 def _pod(uid: str, data: bytes) -> Pod:

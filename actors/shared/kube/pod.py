@@ -161,6 +161,21 @@ class ContainerUser(Api, frozen=True):
     linux: LinuxContainerUser | None = None
 
 
+class ResourceHealth(Api, frozen=True):
+    resourceID: str
+    health: str = ""
+    """Healthy, Unhealthy or Unknown."""
+    message: str | None = None
+
+
+class ResourceStatus(Api, frozen=True):
+    """The health of what a container has of one resource (KEP-4680)."""
+
+    name: str
+    """An extended resource, or `claim:<name>` or `claim:<name>/<request>`."""
+    resources: list[ResourceHealth] = []
+
+
 class ContainerStatus(Api, frozen=True):
     """Fields without a default are always written, as the reference does."""
 
@@ -178,6 +193,7 @@ class ContainerStatus(Api, frozen=True):
     volumeMounts: list[VolumeMountStatus] = []
     user: ContainerUser | None = None
     stopSignal: str | None = None
+    allocatedResourcesStatus: list[ResourceStatus] = []
 
 
 class PodIP(Api, frozen=True):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import tempfile
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -25,7 +27,9 @@ from actors.device_manager.messages import (
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.status_manager.messages import STATUS_MANAGER, ClaimedDevice, ClaimedDevices
 from supervision.harness import Harness
+from supervision.protocol import Hello
 from tests.support.dra_driver import SampleDriver
 
 NAME = "gpu.example.com"
@@ -100,15 +104,22 @@ def pod(uid: str, *claims: str, request: str = "") -> bytes:
     return json.dumps({"metadata": {"name": uid, "namespace": "shop", "uid": uid}, "spec": spec}).encode()
 
 
+@pytest.fixture(name="home")
+def home_fixture() -> Iterator[Path]:
+    """A short path: that of a socket has at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="claims-") as path:
+        yield Path(path)
+
+
 @pytest.fixture(name="node")
-def node_fixture(tmp_path: Path) -> Node:
-    return Node(tmp_path)
+def node_fixture(home: Path) -> Node:
+    return Node(home)
 
 
 @pytest.fixture(name="driver")
-def driver_fixture(tmp_path: Path) -> Iterator[SampleDriver]:
-    (tmp_path / "plugins_registry").mkdir(exist_ok=True)
-    with SampleDriver(tmp_path, NAME).running() as driver:
+def driver_fixture(home: Path) -> Iterator[SampleDriver]:
+    (home / "plugins_registry").mkdir(exist_ok=True)
+    with SampleDriver(home, NAME).running() as driver:
         yield driver
 
 
@@ -280,8 +291,8 @@ async def test_claims_of_a_pod_that_no_worker_has_are_unprepared(node: Node, dri
         await prepare(harness, "pod-2", "two")
         await harness.deliver(KnownPods(WORKER, 1, ["pod-2"]))
         await harness.advance(150.0)
-        await harness.wait(lambda: list(driver.prepared) == ["uid-of-two"], timeout=30)
-    assert list(node.stored) == ["two"]
+        await harness.wait(lambda: list(node.stored) == ["two"], timeout=30)
+    assert list(driver.prepared) == ["uid-of-two"]
 
 
 async def test_nothing_is_unprepared_before_every_worker_has_told_its_pods(node: Node, driver: SampleDriver) -> None:
@@ -295,8 +306,6 @@ async def test_nothing_is_unprepared_before_every_worker_has_told_its_pods(node:
 
 
 async def test_a_pod_that_ends_while_its_claims_are_prepared_leaves_nothing(node: Node, driver: SampleDriver) -> None:
-    import asyncio
-
     node.claim("one", "pod-1")
     async with node.manager() as harness:
         await registered(harness, driver)
@@ -310,17 +319,17 @@ async def test_a_pod_that_ends_while_its_claims_are_prepared_leaves_nothing(node
     assert node.stored == {}
 
 
-async def test_an_old_driver_is_spoken_to_in_its_own_version(node: Node, tmp_path: Path) -> None:
+async def test_an_old_driver_is_spoken_to_in_its_own_version(node: Node, home: Path) -> None:
     node.claim("one", "pod-1")
-    with SampleDriver(tmp_path, NAME, versions=("v1beta1.DRAPlugin",)).running() as driver:
+    with SampleDriver(home, NAME, versions=("v1beta1.DRAPlugin",)).running() as driver:
         async with node.manager() as harness:
             await registered(harness, driver)
             assert await prepare(harness, "pod-1", "one") == ""
     assert driver.methods() == ["v1beta1.NodePrepareResources"]
 
 
-async def test_a_driver_of_unknown_services_is_refused(node: Node, tmp_path: Path) -> None:
-    with SampleDriver(tmp_path, NAME, versions=("v1alpha4.Node",)).running() as driver:
+async def test_a_driver_of_unknown_services_is_refused(node: Node, home: Path) -> None:
+    with SampleDriver(home, NAME, versions=("v1alpha4.Node",)).running() as driver:
         async with node.manager() as harness:
             await harness.wait(lambda: bool(driver.said), timeout=30)
     [(taken, text), *_] = driver.said
@@ -329,11 +338,11 @@ async def test_a_driver_of_unknown_services_is_refused(node: Node, tmp_path: Pat
     assert 'none of services supported by the plugin (["v1alpha4.Node"])' in text
 
 
-async def test_the_newest_plugin_serves_and_then_an_older_one(node: Node, tmp_path: Path) -> None:
+async def test_the_newest_plugin_serves_and_then_an_older_one(node: Node, home: Path) -> None:
     node.claim("one", "pod-1")
     node.claim("two", "pod-2")
-    old = SampleDriver(tmp_path, NAME, versions=("v1beta1.DRAPlugin",), instance="-1")
-    new = SampleDriver(tmp_path, NAME, versions=("v1.DRAPlugin",), instance="-2")
+    old = SampleDriver(home, NAME, versions=("v1beta1.DRAPlugin",), instance="-1")
+    new = SampleDriver(home, NAME, versions=("v1.DRAPlugin",), instance="-2")
     with old.running():
         async with node.manager() as harness:
             await registered(harness, old)
@@ -373,3 +382,53 @@ async def test_slices_of_this_node_go_at_the_start_and_those_of_a_driver_that_st
         await harness.advance(2.0)
         await harness.wait(lambda: len(node.deleted) == 2, timeout=30)
     assert node.deleted[1] == f"spec.nodeName=node-1,spec.driver={NAME}"
+
+
+def told_health(harness: Harness[DeviceManager], uid: str) -> list[ClaimedDevice]:
+    """The last that the status manager was told of claim `one`."""
+    found = [message for message in harness.sent(ClaimedDevices, STATUS_MANAGER) if message.uid == uid]
+    return found[-1].claims.get("one", []) if found else []
+
+
+@pytest.mark.parametrize("version", ["v1", "v1alpha1"])
+async def test_the_health_of_devices_is_told_and_unknown_without_the_driver(
+    node: Node, home: Path, version: str
+) -> None:
+    node.claim("one", "pod-1")
+    versions = ("v1.DRAPlugin", f"{version}.DRAResourceHealth")
+    with SampleDriver(home, NAME, versions=versions).running() as driver:
+        driver.behave(health={"gpu-0": "Healthy"})
+        async with node.manager() as harness:
+            await registered(harness, driver)
+            assert await prepare(harness, "pod-1", "one") == ""
+
+            def is_told(health: Any, message: str = "") -> bool:
+                device = ClaimedDevice(resource_id=f"{NAME}/gpu=one", requests=["gpu"], health=health, message=message)
+                return told_health(harness, "pod-1") == [device]
+
+            await harness.wait(lambda: is_told("Healthy"), timeout=30)
+            driver.behave(health={"gpu-0": "Unhealthy"}, message="too hot")
+            await harness.wait(lambda: is_told("Unhealthy", "too hot"), timeout=30)
+            stored = json.loads((home / "dra_health_state").read_text())
+            assert stored[NAME]["Devices"]["pool/gpu-0"]["Health"] == "Unhealthy"
+            harness.clear()
+            await harness.deliver(Hello(STATUS_MANAGER, 1))
+            await harness.wait(lambda: is_told("Unhealthy", "too hot"), timeout=30)
+            driver.stop()
+            await harness.wait(lambda: is_told("Unknown"), timeout=30)
+
+
+async def test_a_driver_without_health_service_has_devices_of_unknown_health(node: Node, driver: SampleDriver) -> None:
+    node.claim("one", "pod-1")
+    async with node.manager() as harness:
+        await registered(harness, driver)
+        await prepare(harness, "pod-1", "one")
+        assert [one.health for one in told_health(harness, "pod-1")] == ["Unknown"]
+
+
+async def test_without_the_gate_no_health_is_asked_or_told(node: Node, driver: SampleDriver) -> None:
+    node.claim("one", "pod-1")
+    async with node.manager(featureGates={"ResourceHealthStatus": False}) as harness:
+        await registered(harness, driver)
+        assert await prepare(harness, "pod-1", "one") == ""
+        assert harness.sent(ClaimedDevices) == []

@@ -1,0 +1,44 @@
+"""The health of the devices that a container has by resource claims, for its status (KEP-4680). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from actors.shared.kube.codec import ObjectError
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod, ResourceHealth, ResourceStatus
+from actors.shared.kube.resource_claims import ClaimError, ClaimUse, base_request, claim_uses
+
+from .messages import ClaimedDevice
+
+Claims = Mapping[str, Sequence[ClaimedDevice]]
+"""Devices by the name of their claim."""
+
+
+def resource_statuses(pod: Pod, container: Container, claims: Claims) -> list[ResourceStatus]:
+    """One for each claim, or request of one, that the container names and that has devices."""
+    try:
+        uses = claim_uses(pod, container, extended=False)
+    except (ClaimError, ObjectError):
+        return []
+    found = [ResourceStatus(name=_name(use), resources=_resources(use, claims.get(use.claim, ()))) for use in uses]
+    return [one for one in found if one.resources]
+
+
+def _name(use: ClaimUse) -> str:
+    return f"claim:{use.pod_claim}" + (f"/{use.request}" if use.request else "")
+
+
+def _resources(use: ClaimUse, devices: Sequence[ClaimedDevice]) -> list[ResourceHealth]:
+    """Each once: devices may have the same ID."""
+    wanted = [one for one in devices if _serves(one, use.request)]
+    first = {one.resource_id: one for one in reversed(wanted)}
+    return [
+        ResourceHealth(resourceID=one.resource_id, health=one.health, message=one.message or None)
+        for one in wanted
+        if first[one.resource_id] is one
+    ]
+
+
+def _serves(device: ClaimedDevice, request: str) -> bool:
+    return not request or not device.requests or base_request(request) in map(base_request, device.requests)

@@ -1,0 +1,44 @@
+"""The health of devices of claims in the status of containers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.kube.pod import Pod, ResourceHealth, ResourceStatus
+from actors.status_manager.claim_health import resource_statuses
+from actors.status_manager.messages import ClaimedDevice
+
+DEVICES = [
+    ClaimedDevice(resource_id="example.com/gpu=0", requests=["big"], health="Healthy"),
+    ClaimedDevice(resource_id="example.com/gpu=1", requests=["small"], health="Unhealthy", message="hot"),
+    ClaimedDevice(resource_id="example.com/gpu=1", requests=["small"], health="Unknown"),
+]
+
+
+def pod(*uses: dict[str, str]) -> Pod:
+    container: dict[str, Any] = {"name": "c", "resources": {"claims": list(uses)}}
+    claims = [{"name": "gpu", "resourceClaimName": "one"}, {"name": "nic", "resourceClaimTemplateName": "nics"}]
+    status = {"resourceClaimStatuses": [{"name": "nic", "resourceClaimName": "p-nic-x"}]}
+    spec = {"containers": [container], "resourceClaims": claims}
+    return decode_pod(encode({"metadata": {"name": "p", "namespace": "n"}, "spec": spec, "status": status}))
+
+
+def shown(wanted: Pod) -> list[ResourceStatus]:
+    return resource_statuses(wanted, wanted.spec.containers[0], {"one": DEVICES})
+
+
+def test_each_claim_of_a_container_is_shown_with_each_of_its_devices_once() -> None:
+    healthy = ResourceHealth(resourceID="example.com/gpu=0", health="Healthy")
+    hot = ResourceHealth(resourceID="example.com/gpu=1", health="Unhealthy", message="hot")
+    assert shown(pod({"name": "gpu"})) == [ResourceStatus(name="claim:gpu", resources=[healthy, hot])]
+
+
+def test_a_request_of_a_claim_is_shown_with_its_devices() -> None:
+    healthy = ResourceHealth(resourceID="example.com/gpu=0", health="Healthy")
+    [one] = shown(pod({"name": "gpu", "request": "big"}))
+    assert one == ResourceStatus(name="claim:gpu/big", resources=[healthy])
+
+
+def test_a_claim_without_devices_is_not_shown() -> None:
+    assert shown(pod({"name": "nic"}, {"name": "gpu", "request": "none"})) == []
