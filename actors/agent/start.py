@@ -155,7 +155,7 @@ def _container_runtime(agent: Agent) -> ChildSpec | None:
     instance = Instance(root=agent.managed_runtime_dir, state=agent.managed_state_dir, cgroup_driver=driver)
     try:
         host = look(agent.root_dir)
-        prepare_runtime(instance, host)
+        prepare_runtime(instance, host, cluster=not agent.standalone, pod_cidr=agent.config.podCIDR)
         ensure_images(instance, host)
     except (RuntimeSetupError, OSError) as error:
         raise _Refused(str(error)) from None

@@ -36,7 +36,7 @@ def remove_pods(instance: Instance, cgroups: Iterable[str] = ()) -> list[str]:
     groups |= {group.strip("/") for group in cgroups}
     left += processes.remove_cgroups(groups)
     left += unmount_below(instance.state)
-    left += _remove_network(instance)
+    left += remove_network(instance)
     shutil.rmtree(instance.containerd_state, ignore_errors=True)
     shutil.rmtree(instance.runc_state, ignore_errors=True)
     shutil.rmtree(instance.addresses_dir, ignore_errors=True)
@@ -85,7 +85,8 @@ def _rules(save: str, instance: Instance) -> str:
     return removal(_run(save, "-t", "nat") or "", instance.network)
 
 
-def _remove_network(instance: Instance) -> list[str]:
+def remove_network(instance: Instance) -> list[str]:
+    """Take away the bridge, the rules and what the CNI library keeps. Answers what could not be removed."""
     left = []
     for save, restore in _TABLES:
         rules = _rules(save, instance)

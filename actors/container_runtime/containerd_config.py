@@ -31,8 +31,8 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 Table = dict[str, Any]
 
 
-def render(instance: Instance, host: Host) -> str:
-    """The text of config.toml."""
+def render(instance: Instance, host: Host, *, cluster: bool = False) -> str:
+    """The text of config.toml. `cluster`: the pods' network comes from a cluster, later."""
     newer = host.version[0] >= 2
     config: Table = {
         "version": 3 if newer else 2,
@@ -44,27 +44,27 @@ def render(instance: Instance, host: Host) -> str:
         "ttrpc": {"address": f"{instance.socket}.ttrpc"},
         "debug": {"level": "warn"},
         "plugins": {
-            **(_plugins_3(instance, host) if newer else _plugins_2(instance, host)),
+            **(_plugins_3(instance, host, cluster) if newer else _plugins_2(instance, host, cluster)),
             "io.containerd.internal.v1.opt": {"path": f"{instance.root}/opt"},
         },
     }
     return "# Written at each start of the agent: changes are lost.\n" + "\n".join(_lines(config, ()))
 
 
-def _plugins_2(instance: Instance, host: Host) -> Table:
+def _plugins_2(instance: Instance, host: Host, cluster: bool) -> Table:
     return {
         "io.containerd.grpc.v1.cri": {
             **_streaming(),
             **_security(host),
             "sandbox_image": SANDBOX_IMAGE,
-            "cni": {**_bin_dir(host), "conf_dir": instance.network_dir},
+            "cni": _network(instance, host, cluster),
             "containerd": {**_runtimes(instance, host), "snapshotter": _snapshotter(host)},
             "registry": {"config_path": instance.registries_dir},
         }
     }
 
 
-def _plugins_3(instance: Instance, host: Host) -> Table:
+def _plugins_3(instance: Instance, host: Host, cluster: bool) -> Table:
     return {
         "io.containerd.cri.v1.images": {
             "snapshotter": _snapshotter(host),
@@ -73,11 +73,16 @@ def _plugins_3(instance: Instance, host: Host) -> Table:
         },
         "io.containerd.cri.v1.runtime": {
             **_security(host),
-            "cni": {**_bin_dir(host), "conf_dir": instance.network_dir},
+            "cni": _network(instance, host, cluster),
             "containerd": _runtimes(instance, host),
         },
         "io.containerd.grpc.v1.cri": _streaming(),
     }
+
+
+def _network(instance: Instance, host: Host, cluster: bool) -> Table:
+    template = {"conf_template": instance.network_template} if cluster else {}
+    return {**_bin_dir(host), "conf_dir": instance.network_dir, **template}
 
 
 def _bin_dir(host: Host) -> Table:

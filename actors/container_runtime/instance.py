@@ -74,6 +74,16 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.network_dir}/10-{self.network}.conflist"
 
     @property
+    def cluster_network_file(self) -> str:
+        """Made by containerd itself of `network_template`, once the cluster has given the node a network for its pods;
+        the name is containerd's."""
+        return f"{self.network_dir}/10-containerd-net.conflist"
+
+    @property
+    def network_template(self) -> str:
+        return f"{self.root}/network.template"
+
+    @property
     def addresses_dir(self) -> str:
         return f"{self.state}/addresses"
 

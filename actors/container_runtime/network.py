@@ -39,13 +39,25 @@ def choose_subnet(instance: Instance, used: Iterable[str]) -> str:
     )
 
 
-def subnet_of(conflist: bytes) -> str:
-    """The pods' network in what `render` made before, '' when there is none: pods keep theirs over a restart."""
+def subnets_of(conflist: bytes) -> list[str]:
+    """The pods' networks in what `render`, or containerd of `template`, made before; none when there are none: pods
+    keep theirs over a restart."""
     try:
-        plugins = json.loads(conflist)["plugins"]
-        return str(ipaddress.IPv4Network(plugins[0]["ipam"]["ranges"][0][0]["subnet"]))
+        ranges = json.loads(conflist)["plugins"][0]["ipam"]["ranges"]
+        return [str(ipaddress.ip_network(each[0]["subnet"])) for each in ranges]
     except (ValueError, KeyError, IndexError, TypeError):
-        return ""
+        return []
+
+
+def template(instance: Instance, host: Host) -> str:
+    """The same conflist for a network that the cluster gives later: containerd fills it in (its docs/cri/config.md)."""
+    ranges = '{{range $at, $net := .PodCIDRRanges}}{{if $at}}, {{end}}[{"subnet": "{{$net}}"}]{{end}}'
+    routes = '{{range $at, $to := .Routes}}{{if $at}}, {{end}}{"dst": "{{$to}}"}{{end}}'
+    text = render(instance, host, "0.0.0.0/0")
+    document = json.loads(text)
+    document["plugins"][0]["ipam"] |= {"ranges": "RANGES", "routes": "ROUTES"}
+    filled = json.dumps(document, indent=2).replace('"RANGES"', f"[{ranges}]").replace('"ROUTES"', f"[{routes}]")
+    return filled + "\n"
 
 
 def render(instance: Instance, host: Host, subnet: str) -> str:

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from . import containerd_config, network
+from . import cleanup, containerd_config, network
 from .errors import NotRoot, RuntimeSetupError
 from .host import Host
 from .instance import Instance
@@ -20,15 +20,23 @@ _BRIDGED: Final = ("/proc/sys/net/bridge/bridge-nf-call-iptables", "1")
 _LOG_BYTES: Final = 10 * 2**20
 
 
-def prepare(instance: Instance, host: Host) -> None:
-    """Write what containerd reads and set what pods' networks need. Raises NotRoot, RuntimeSetupError."""
+def prepare(instance: Instance, host: Host, *, cluster: bool = False, pod_cidr: str = "") -> None:
+    """Write what containerd reads and set what pods' networks need. Raises NotRoot, RuntimeSetupError.
+
+    `cluster`: the node's podCIDR will be the pods' network. Without one `pod_cidr` is, or else a network that the host
+    has no route into.
+    """
     if os.geteuid() != 0:
         raise NotRoot
     try:
         _make_directories(instance)
-        subnet = _subnet(instance, host)
-        put(instance.config_file, containerd_config.render(instance, host))
-        put(instance.network_file, network.render(instance, host, subnet), via=instance.root)
+        put(instance.config_file, containerd_config.render(instance, host, cluster=cluster))
+        if cluster:
+            put(instance.network_template, network.template(instance, host))
+            _leave_own_network(instance)
+        elif not os.path.exists(instance.cluster_network_file):  # pods keep the network that a cluster gave
+            subnet = _subnet(instance, host, pod_cidr)
+            put(instance.network_file, network.render(instance, host, subnet), via=instance.root)
         _rotate(instance.log_file)
         _set(*_FORWARDING)
         if os.path.exists(_BRIDGED[0]):
@@ -66,13 +74,48 @@ def _make_directories(instance: Instance) -> None:
         os.chmod(path, mode)
 
 
-def _subnet(instance: Instance, host: Host) -> str:
-    """The one that pods have already, or a new one."""
+def _subnet(instance: Instance, host: Host, pod_cidr: str) -> str:
+    """The one that pods have already, or the configured one, or a new one. Raises RuntimeSetupError, NoFreeNetwork."""
+    kept = "".join(_subnets(instance.network_file)[:1])
+    if not pod_cidr:
+        return kept or network.choose_subnet(instance, host.networks)
+    if "," in pod_cidr or ":" in pod_cidr:
+        raise RuntimeSetupError(f"podCIDR: {pod_cidr}: the managed container runtime takes one IPv4 network")
+    if kept and kept != pod_cidr and has_pods(instance):
+        raise RuntimeSetupError(_taken(kept, f"podCIDR is {pod_cidr}"))
+    return pod_cidr
+
+
+def _leave_own_network(instance: Instance) -> None:
+    """Take away the network of an agent without a cluster: another node may have the same. Raises RuntimeSetupError."""
+    own = _subnets(instance.network_file)
+    if own and has_pods(instance):
+        raise RuntimeSetupError(_taken(own[0], "a cluster gives each node another one"))
+    if own:
+        cleanup.remove_network(instance)  # a bridge with another address would be refused
+        Path(instance.network_file).unlink(missing_ok=True)
+
+
+def _taken(subnet: str, reason: str) -> str:
+    return (
+        f"pods that run have addresses of {subnet}, and {reason}: end them (`supervise reset`, or remove their "
+        "manifests and start the agent without --kubeconfig once)"
+    )
+
+
+def _subnets(file: str) -> list[str]:
     try:
-        kept = network.subnet_of(Path(instance.network_file).read_bytes())
+        return network.subnets_of(Path(file).read_bytes())
     except FileNotFoundError:
-        kept = ""
-    return kept or network.choose_subnet(instance, host.networks)
+        return []
+
+
+def has_pods(instance: Instance) -> bool:
+    """Whether a container, of a pod or a sandbox, has a shim."""
+    try:
+        return bool(os.listdir(instance.tasks))
+    except FileNotFoundError:
+        return False
 
 
 def _rotate(log_file: str) -> None:

@@ -39,6 +39,7 @@ from supervision.errors import UNREADABLE
 from supervision.protocol import FORK_SERVER
 
 from ..messages import EVENT_CLIENT
+from . import managed_network
 from .lease import JITTER, renew_seconds
 from .lease_renewal import LeaseRenewal
 from .node_events import NodeEvents, condition_event
@@ -241,8 +242,16 @@ class HeartbeatClient(ApiActor):
         boot_id = self._sources.facts.machine.boot_id
         for event in (*self._events.seen(node), *self._events.booted(node, boot_id)):
             self._record(event)
-        if cidr := pod_cidr(node):
+        cidr = pod_cidr(node)
+        if self.agent.managed_runtime:
+            self._check_network(managed_network.problem(cidr, managed_network.read(self.agent.managed_runtime_dir)))
+        if cidr:
             self.tell(PLEG, PodNetwork(cidr), deadline=60.0)
+
+    def _check_network(self, problem: str) -> None:
+        """Two nodes must not have the same pod addresses: until that is sure the node is not ready."""
+        if self._sources.learn_problem(managed_network.SOURCE, problem) and problem:
+            self.log.warning("%s", problem)
 
     def _written(self, computed: Computed) -> None:
         """The API has it."""

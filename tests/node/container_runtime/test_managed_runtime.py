@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ipaddress
 import subprocess
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from actors.api_clients.heartbeat_client import managed_network
 from actors.container_runtime import cleanup, importing, processes
+from actors.container_runtime.errors import RuntimeSetupError
 from actors.container_runtime.prepare import prepare
 from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import ContainerState
 from actors.shared.linux import mountinfo
 from proto import cri_pb2 as cri
@@ -160,3 +166,52 @@ def test_nothing_is_left_after_the_purge_of_an_instance_with_pods(crashed: bool)
     ]
     assert not list(Path("/sys/fs/cgroup").glob(f"*/{runtime.base.name}"))
     assert not any(socket.exists() for socket in sockets)
+
+
+@pytest.fixture
+def clustered() -> Iterator[RealRuntime]:
+    """A containerd of a node in a cluster that has not given it a network yet; it had one of its own before."""
+    with runtime_running() as runtime:
+        own = Path(runtime.instance.network_file)
+        assert own.exists()
+        runtime.stop()
+        prepare(runtime.instance, runtime.host, cluster=True)
+        assert not own.exists()
+        runtime.start()
+        yield runtime
+
+
+async def network_ready(client: CriClient, wanted: bool) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            with contextlib.suppress(CriError):
+                status = await client.status()
+                if status.runtime_ready and status.network_ready is wanted:
+                    return
+            await asyncio.sleep(0.05)
+
+
+async def test_in_a_cluster_pods_have_addresses_of_the_network_that_the_node_was_given(clustered: RealRuntime) -> None:
+    client = CriClient(clustered.endpoint)
+    await network_ready(client, False)
+    await client.update_runtime_config("10.251.7.0/24")
+    await network_ready(client, True)
+    sandbox, _ = await run_pod(clustered, client, "one", "exec sleep 600")
+    (address,) = (await client.pod_sandbox_status(sandbox)).ips
+    assert ipaddress.ip_address(address) in ipaddress.ip_network("10.251.7.0/24")
+    assert managed_network.read(clustered.instance.root) == ["10.251.7.0/24"]
+    await client.close()
+    clustered.restart()
+    await clustered.ready()
+    prepare(clustered.instance, clustered.host)
+    assert not Path(clustered.instance.network_file).exists(), "what the cluster gave is kept without it"
+
+
+async def test_pods_of_an_own_network_are_not_taken_into_a_cluster(real_runtime: RealRuntime) -> None:
+    client = CriClient(real_runtime.endpoint)
+    await run_pod(real_runtime, client, "old", "exec sleep 600")
+    await client.close()
+    with pytest.raises(RuntimeSetupError, match="supervise reset"):
+        prepare(real_runtime.instance, real_runtime.host, cluster=True)
+    with pytest.raises(RuntimeSetupError, match=r"podCIDR is 10\.9\.9\.0/24"):
+        prepare(real_runtime.instance, real_runtime.host, pod_cidr="10.9.9.0/24")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from actors.container_runtime.host import Host
 from actors.container_runtime.instance import Instance
-from actors.container_runtime.network import NoFreeNetwork, choose_subnet, render, subnet_of
+from actors.container_runtime.network import NoFreeNetwork, choose_subnet, render, subnets_of, template
 
 HOST = Host(containerd="c", runc="r", ctr="t", plugin_dir="p", mtu=1400)
 ROUTES = st.builds(
@@ -57,7 +58,7 @@ def test_with_every_network_taken_the_text_says_what_to_do() -> None:
 
 def test_the_configuration_gives_back_the_network_that_it_was_made_with() -> None:
     text = render(instance(), HOST, "10.64.4.0/22")
-    assert subnet_of(text.encode()) == "10.64.4.0/22"
+    assert subnets_of(text.encode()) == ["10.64.4.0/22"]
     bridge, host_ports = json.loads(text)["plugins"]
     assert (bridge["bridge"], bridge["mtu"], bridge["ipMasq"]) == (instance().network, 1400, True)
     assert bridge["ipam"]["dataDir"].startswith("/run/a/")
@@ -66,4 +67,12 @@ def test_the_configuration_gives_back_the_network_that_it_was_made_with() -> Non
 
 @given(st.one_of(st.binary(), st.from_type(object).map(repr).map(str.encode), st.just(b'{"plugins": [{"ipam": []}]}')))
 def test_a_damaged_configuration_has_no_network(conflist: bytes) -> None:
-    assert subnet_of(conflist) == ""
+    assert subnets_of(conflist) == []
+
+
+def test_what_a_cluster_gives_later_is_filled_in_by_containerd() -> None:
+    text = template(instance(), HOST)
+    filled = re.sub(r"{{range.*?PodCIDRRanges}}.*?{{end}}\[(.*?)\]{{end}}", r"[\1]", text)
+    filled = re.sub(r"{{range.*?Routes}}.*?{{end}}({.*?}){{end}}", r"\1", filled)
+    filled = filled.replace("{{$net}}", "10.1.2.0/24").replace("{{$to}}", "0.0.0.0/0")
+    assert json.loads(filled) == json.loads(render(instance(), HOST, "10.1.2.0/24"))

@@ -1,0 +1,49 @@
+"""Whether the pods of a managed container runtime have the addresses that the cluster gave this node. Pure but for
+`read`."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from pathlib import Path
+from typing import Final
+
+SOURCE: Final = "pod network"
+NOT_GIVEN: Final = (
+    "the cluster has given this node no podCIDR, which the managed container runtime needs: start "
+    "kube-controller-manager with --allocate-node-cidrs, or use a runtime with the cluster's own CNI configuration"
+)
+_FILES: Final = "net.d/*.conflist"
+
+
+def problem(given: str, used: list[str]) -> str:
+    """Why pods may not start here, '' if nothing stands against it.
+
+    `given`: podCIDRs of the node, joined by commas. `used`: networks of the runtime, none while it has none.
+    """
+    wanted = [_clean(text) for text in given.split(",") if text]
+    if not wanted:
+        return NOT_GIVEN
+    if used and [_clean(text) for text in used] != wanted:
+        return (
+            f"the managed container runtime gives pods addresses of {', '.join(used)}, and the node's podCIDR is "
+            f"{given}: drain the node, stop the agent, `supervise reset`, start it again"
+        )
+    return ""
+
+
+def read(runtime_dir: str) -> list[str]:
+    """The networks in the CNI configuration of the managed runtime. `runtime_dir`: its root directory."""
+    try:
+        file = min(Path(runtime_dir).glob(_FILES))
+        ranges = json.loads(file.read_bytes())["plugins"][0]["ipam"]["ranges"]
+        return [str(each[0]["subnet"]) for each in ranges]
+    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        return []
+
+
+def _clean(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text.strip(), strict=False))
+    except ValueError:
+        return text.strip()

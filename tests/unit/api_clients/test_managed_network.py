@@ -1,0 +1,45 @@
+"""When the network of a managed runtime is that of the node, and what is said when it is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.api_clients.heartbeat_client.managed_network import NOT_GIVEN, problem, read
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("10.1.0.0/24", []),
+        ("10.1.0.0/24", ["10.1.0.0/24"]),
+        ("10.1.0.0/24,fd00:1::/64", ["10.1.0.0/24", "fd00:1::/64"]),
+        ("10.1.0.9/24", ["10.1.0.0/24"]),
+    ],
+)
+def test_nothing_is_wrong_with_the_nodes_own_network(given: str, used: list[str]) -> None:
+    assert problem(given, used) == ""
+
+
+def test_a_node_without_a_network_says_how_it_gets_one() -> None:
+    assert problem("", []) == problem("", ["10.1.0.0/24"]) == NOT_GIVEN
+
+
+def test_addresses_of_another_network_are_told_with_the_way_out() -> None:
+    said = problem("10.2.0.0/24", ["10.1.0.0/24"])
+    assert "10.1.0.0/24" in said
+    assert "10.2.0.0/24" in said
+    assert "supervise reset" in said
+
+
+def test_networks_are_read_from_what_is_there(tmp_path: Path) -> None:
+    assert read(str(tmp_path)) == []
+    (tmp_path / "net.d").mkdir()
+    file = tmp_path / "net.d" / "10-x.conflist"
+    file.write_text(json.dumps({"plugins": [{"ipam": {"ranges": [[{"subnet": "10.1.0.0/24"}]]}}]}))
+    assert read(str(tmp_path)) == ["10.1.0.0/24"]
+    for wrong in ("", "{", "{}", '{"plugins": []}', '{"plugins": [{"ipam": {"ranges": [[]]}}]}'):
+        file.write_text(wrong)
+        assert read(str(tmp_path)) == []
