@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from actors.cert_manager.messages import CERT_MANAGER
+from actors.device_manager.messages import DEVICE_MANAGER
 from actors.eviction_manager.messages import EVICTION_MANAGER
 from actors.pleg.messages import PLEG
 from actors.shared.declaration import API, Declaration
@@ -42,7 +43,7 @@ HEARTBEAT: Final = Declaration(
         "providerID",
         "tracing",
     ),
-    fed_by=(CERT_MANAGER, PLEG, EVICTION_MANAGER, VOLUME_MANAGER),
+    fed_by=(CERT_MANAGER, PLEG, EVICTION_MANAGER, VOLUME_MANAGER, DEVICE_MANAGER),
     fed_by_joined=(SHUTDOWN_MANAGER,),
     preload_joined=API,
 )

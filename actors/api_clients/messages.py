@@ -228,6 +228,16 @@ class NodePressure(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ()
 
 
+class DeviceResources(Message, frozen=True):
+    """From device_manager, on change and on Hello: devices of each extended resource that a plugin serves. A resource
+    whose plugin did not come back is there with 0."""
+
+    capacity: dict[str, int]
+    allocatable: dict[str, int]
+    """The healthy ones."""
+    coalesce: ClassVar[tuple[str, ...]] = ()
+
+
 class VolumesInUse(Message, frozen=True):
     """From volume_manager, on change and on Hello: unique names of attachable volumes that are mounted or wanted."""
 

@@ -1,4 +1,4 @@
-"""Makes the managers of CPUs and memory of the container manager, and the topology manager above them."""
+"""Makes the managers of devices, CPUs and memory of the container manager, and the topology manager above them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .cpu.state import CPU_STATE, encode
 from .hardware_start import cpu_start, machine_of, topology_settings
 from .ledger import Ledger
 from .state_store import StateStore
+from .topology.devices import Devices
 from .topology.pod_hardware import PodHardware
 from .topology.provider import HintProvider
 
@@ -26,7 +27,7 @@ def pod_hardware(
     `runtime`: in place of the agent's. Raises StateError, OSError, ValueError."""
     machine = machine_of(agent, host)
     cpus = cpu_start(agent, machine)
-    providers: list[HintProvider] = []
+    providers: list[HintProvider] = [Devices(actor)]
     store = StateStore(Path(agent.root_dir, CPU_STATE), cpus.state, encode)
     exclusive = None
     if cpus.policy is not None:

@@ -162,7 +162,7 @@ class PodAdmission:
     async def _allocate(self, pod: Pod, *, running: bool) -> dict[str, ContainerAllocation]:
         """A pod that runs already is not ended for what it lacks. Raises AllocationError, AskError."""
         try:
-            return await self._hardware.allocate(pod)
+            return await self._hardware.allocate(pod, running=running)
         except AllocationError as error:
             if not running:
                 raise

@@ -12,4 +12,5 @@ DECLARATION: Final = Declaration(
     name=DEVICE_MANAGER,
     actor="actors.device_manager.actor:DeviceManager",
     pod_inventory=True,
+    keeps_sockets=True,
 )

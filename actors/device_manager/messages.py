@@ -1,4 +1,8 @@
-"""Messages to the device manager, and its answers."""
+"""Messages to the device manager, and its answers.
+
+Questions of container_manager are about one container of a pod that asks for extended resources. Resources that no
+plugin serves or served are left out of the answers.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,89 @@ from typing import Final
 
 import msgspec
 
+from actors.shared.hardware.allocation import ContainerAllocation
+from actors.shared.hardware.hints import TopologyHint
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
 DEVICE_MANAGER: Final = ActorName("device_manager")
+
+
+# -- devices of containers ---------------------------------------------------------------------------------------------
+class DeviceRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What one container asks for."""
+
+    uid: str
+    """Of the pod."""
+    container: str
+    amounts: dict[str, int]
+    """Limits of extended resources."""
+    finished: list[str] = []
+    """The pod's init containers that have ended by the time that this one runs: it may have their devices."""
+
+
+class GetDeviceHints(Question["DeviceHints"], frozen=True):
+    """Answered with DeviceHints."""
+
+    request: DeviceRequest
+
+
+class DeviceHints(Message, frozen=True):
+    hints: dict[str, list[TopologyHint] | None]
+    """By resource; None: no opinion, []: nothing satisfies the request."""
+
+
+class AllocateDevices(Question["DevicesAllocated | DevicesRefused"], frozen=True, kw_only=True):
+    """Idempotent: a container that has its devices keeps them."""
+
+    request: DeviceRequest
+    mask: int | None = None
+    """NUMA nodes to prefer, as bits; None: any."""
+    running: bool = False
+    """The pod's containers run: they are never given other devices than those that they have."""
+
+
+class DevicesAllocated(Message, frozen=True):
+    allocation: ContainerAllocation
+    served: bool
+    """Whether a plugin serves, or served, one of the resources: then PrepareDevices is asked, too."""
+
+
+class DevicesRefused(Message, frozen=True):
+    """`message` is the kubelet's."""
+
+    message: str
+
+
+class PrepareDevices(Question["DevicesAllocated | DevicesRefused"], frozen=True):
+    """The container is about to be created. `amounts` of the request may be empty: then what it has is told."""
+
+    request: DeviceRequest
+
+
+class ReleaseDevices(Message, frozen=True):
+    """The pod has ended, or was not admitted: its devices are free. A pod without any: nothing happens."""
+
+    uid: str
+
+
+class GetDevices(Question["Devices"], frozen=True):
+    """From pod_resources_server. Answered with Devices."""
+
+
+class ListedDevices(msgspec.Struct, frozen=True):
+    """Devices of one resource on the same NUMA nodes."""
+
+    resource: str
+    ids: list[str]
+    nodes: list[int] = []
+
+
+class Devices(Message, frozen=True):
+    containers: dict[str, dict[str, list[ListedDevices]]]
+    """Held, by pod UID and container."""
+    allocatable: list[ListedDevices]
+    """Healthy ones, held or not."""
 
 
 # -- resource claims --------------------------------------------------------------------------------------------------

@@ -1,20 +1,18 @@
 """The pod resources API: monitors of the node (device exporters, topology agents) ask which pods hold which resources.
 
 gRPC on <root directory>/pod-resources/kubelet.sock, for root only. The gRPC server is started by the first client, on a
-socket in the directory of the actors (`pod_resources/relay.py`).
+socket in the directory of the actors (`shared/relay.py`).
 """
 
 from __future__ import annotations
 
 import os
-import socket
 from typing import TYPE_CHECKING, Final, cast
 
 from actors.shared.config.agent import Agent
+from actors.shared.relay import Relay, kept_socket
 from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
-
-from .pod_resources.relay import Relay, is_socket, listen
 
 if TYPE_CHECKING:
     import grpc.aio
@@ -44,19 +42,10 @@ class PodResourcesServer(Actor):
         directory = self._agent.pod_resources_dir
         try:
             os.makedirs(directory, mode=DIRECTORY_MODE, exist_ok=True)
-            await self._relay.open(self._socket(f"{directory}/{SOCKET}"))
+            await self._relay.open(kept_socket(self, f"{directory}/{SOCKET}"))
         except OSError as error:
             self.log.error("the pod resources API cannot be served, next attempt in %.0f s: %s", RETRY_SECONDS, error)
             self.after(RETRY_SECONDS, self._listen)
-
-    def _socket(self, path: str) -> socket.socket:
-        """The last incarnation's socket, if it is still at the path, else a new one. Raises OSError."""
-        label = f"unix:{path}"
-        sockets = self.listen(label, lambda: [listen(path)])
-        if not is_socket(path):  # somebody has removed it: no client can find it
-            sockets[0].close()
-            sockets = self.listen(label, lambda: [listen(path)])
-        return sockets[0]
 
     async def _serve(self) -> str:
         """Start the gRPC server. Returns the path of its socket."""

@@ -17,6 +17,7 @@ import msgspec
 from actors.api_clients.api_actor import ApiActor
 from actors.api_clients.messages import (
     KUBE_CLIENT,
+    DeviceResources,
     GetObject,
     NodePressure,
     NodeProblem,
@@ -46,7 +47,7 @@ from .node_events import NodeEvents, condition_event
 from .node_status.conditions import is_ready
 from .node_status.declared_features import declared_features
 from .node_status.fact_sources import FactSources
-from .node_status.facts import Facts, Json, NodeSettings, pod_cidr
+from .node_status.facts import Facts, Json, NodeSettings, Resources, pod_cidr
 from .node_status.machine import read_machine
 from .node_status.runtime_state import RuntimeState
 from .node_status.status import Computed
@@ -155,6 +156,11 @@ class HeartbeatClient(ApiActor):
     def on_pressure(self, message: NodePressure, sender: Address) -> None:
         if not self.agent.standalone:
             self._sources.learn(pressure=message)
+
+    @on(DeviceResources)
+    def on_devices(self, message: DeviceResources, sender: Address) -> None:
+        if not self.agent.standalone:
+            self._sources.learn(devices=Resources(capacity=message.capacity, allocatable=message.allocatable))
 
     @on(VolumesInUse)
     def on_volumes_in_use(self, message: VolumesInUse, sender: Address) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from actors.shared.kube.extended_resources import is_extended
 from supervision.backoff import RetrySchedule
 
 from .node_status.machine import architecture
@@ -90,17 +91,10 @@ def reconciled(existing: Json, plan: Plan) -> Json:
     return node
 
 
-def is_device(resource: str) -> bool:
-    """Whether it is an extended resource: a name with a domain that is not Kubernetes' own."""
-    domain, slash, _ = resource.rpartition("/")
-    own = domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
-    return bool(slash) and not own and not resource.startswith("requests.")
-
-
 def _reset_devices(status: Json) -> None:
     for field in ("capacity", "allocatable"):
         amounts = status.get(field) or {}
-        amounts.update({name: "0" for name in amounts if is_device(name)})
+        amounts.update({name: "0" for name in amounts if is_extended(name)})
 
 
 def _annotations(plan: Plan) -> dict[str, str]:

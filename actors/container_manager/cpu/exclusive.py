@@ -43,7 +43,9 @@ class ExclusiveCpus:
     async def pod_hints(self, pod: Pod) -> Hints:
         return pod_hints(self._policy, self.state, pod)
 
-    async def allocate(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
+    async def allocate(
+        self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
+    ) -> ContainerAllocation:
         if not exclusive_cpus(pod, container):
             return self._of(pod.metadata.uid, container.name)
         self._metrics.count("kubelet_cpu_manager_pinning_requests_total")

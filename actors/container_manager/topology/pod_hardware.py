@@ -62,17 +62,17 @@ class PodHardware:
         return any(provider.prepares(pod) for provider in self._providers)
 
     # -- admission --------------------------------------------------------------------------------------------------
-    async def allocate(self, pod: Pod) -> dict[str, ContainerAllocation]:
+    async def allocate(self, pod: Pod, *, running: bool) -> dict[str, ContainerAllocation]:
         """What each container of the pod gets, by name. Raises AllocationError, AskError: some containers may have got
         something by then, so the caller releases the pod, or asks again."""
         if not self._providers:
             return {}
         with self._measured():
             if self._settings.policy == NONE:
-                found = await self._allocate(pod, None)
+                found = await self._allocate(pod, None, running=running)
             else:
                 async with self._in_hand:
-                    found = await self._aligned(pod)
+                    found = await self._aligned(pod, running=running)
         return {name: allocation for name, allocation in found.items() if allocation != NOTHING}
 
     @contextmanager
@@ -88,17 +88,17 @@ class PodHardware:
             milliseconds = (time.monotonic() - began) * 1000
             self._metrics.observe("kubelet_topology_manager_admission_duration_ms", milliseconds)
 
-    async def _aligned(self, pod: Pod) -> dict[str, ContainerAllocation]:
+    async def _aligned(self, pod: Pod, *, running: bool) -> dict[str, ContainerAllocation]:
         """Raises AllocationError, AskError."""
         if self._settings.scope == POD:
             affinity = self._affinity([await provider.pod_hints(pod) for provider in self._providers])
-            found = await self._allocate(pod, affinity)
+            found = await self._allocate(pod, affinity, running=running)
             self._count_aligned(ALIGNED)
             return found
         found = {}
         for container in _containers(pod):
             affinity = self._affinity([await provider.hints(pod, container) for provider in self._providers])
-            found[container.name] = await self._allocate_one(pod, container, affinity)
+            found[container.name] = await self._allocate_one(pod, container, affinity, running=running)
             self._count_aligned(ALIGNED)
         return found
 
@@ -115,11 +115,17 @@ class PodHardware:
         if self._settings.policy == SINGLE:
             self._metrics.count(metric, scope=self._settings.scope, boundary="numa_node")
 
-    async def _allocate(self, pod: Pod, affinity: TopologyHint | None) -> dict[str, ContainerAllocation]:
-        return {one.name: await self._allocate_one(pod, one, affinity) for one in _containers(pod)}
+    async def _allocate(
+        self, pod: Pod, affinity: TopologyHint | None, *, running: bool
+    ) -> dict[str, ContainerAllocation]:
+        return {one.name: await self._allocate_one(pod, one, affinity, running=running) for one in _containers(pod)}
 
-    async def _allocate_one(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
-        return combined([await provider.allocate(pod, container, affinity) for provider in self._providers])
+    async def _allocate_one(
+        self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
+    ) -> ContainerAllocation:
+        return combined(
+            [await provider.allocate(pod, container, affinity, running=running) for provider in self._providers]
+        )
 
     # -- afterwards -------------------------------------------------------------------------------------------------
     async def prepare(self, uid: str, container: str) -> ContainerAllocation:

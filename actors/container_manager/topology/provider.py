@@ -48,9 +48,11 @@ class HintProvider(Protocol):
     async def pod_hints(self, pod: Pod) -> Hints:
         """What the whole pod could get."""
 
-    async def allocate(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
-        """Take the container's share, from the nodes of the affinity where it can. Raises AllocationError, and then
-        nothing is taken."""
+    async def allocate(
+        self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
+    ) -> ContainerAllocation:
+        """Take the container's share, from the nodes of the affinity where it can. `running`: the pod has running
+        containers, so it has its hardware already. Raises AllocationError, and then nothing is taken."""
 
     def prepares(self, pod: Pod) -> bool:
         """Whether `prepare` is to be asked before each container of this pod is created."""

@@ -1,7 +1,6 @@
 """The pods of this node as the pod resources API shows them, as plain data. Pure.
 
-Devices, exclusive CPUs and memory blocks come from the managers that hand them out; until those exist, no container has
-any, and their lists are empty, as on a node of the reference without such managers.
+Devices are those of the device manager. The lists of exclusive CPUs and memory blocks are empty.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ class _Container(msgspec.Struct):
 class _Metadata(msgspec.Struct):
     name: str
     namespace: str = "default"
+    uid: str = ""
 
 
 class _Spec(msgspec.Struct):
@@ -60,6 +60,7 @@ class PodInUse(msgspec.Struct, frozen=True):
     name: str
     namespace: str
     containers: tuple[str, ...]
+    uid: str = ""
     ended: bool = False
     """It has succeeded or failed."""
     claims: dict[str, tuple[str, ...]] = {}
@@ -79,7 +80,7 @@ def _pod(raw: bytes) -> PodInUse:
     meta, ended = pod.metadata, pod.status.phase in ENDED
     given = (pod.spec.resourceClaims, pod.status.extendedResourceClaimStatus)
     claims = _claims(raw) if any(map(bytes, given)) else {}
-    return PodInUse(meta.name, meta.namespace, tuple(_containers(pod.spec)), ended=ended, claims=claims)
+    return PodInUse(meta.name, meta.namespace, tuple(_containers(pod.spec)), meta.uid, ended=ended, claims=claims)
 
 
 def _claims(raw: bytes) -> dict[str, tuple[str, ...]]:

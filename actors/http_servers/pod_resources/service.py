@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import grpc
 import grpc.aio
 
+from actors.device_manager.messages import DEVICE_MANAGER, Devices, GetDevices, ListedDevices
 from actors.shared.token_bucket import TokenBucket
 from actors.status_manager.messages import STATUS_MANAGER, GetPods
 from proto import podresources_pb2 as api
@@ -65,12 +66,13 @@ class PodResources(stubs.PodResourcesListerServicer):
 
     async def _list(self, context: Context) -> api.ListPodResourcesResponse:
         pods = await self._pods(context, active_only=self._active_only)
-        claims = await self._claims(context, pods)
-        return api.ListPodResourcesResponse(pod_resources=[_message(pod, claims) for pod in pods])
+        claims, devices = await self._claims(context, pods), await self._devices(context)
+        return api.ListPodResourcesResponse(pod_resources=[_message(pod, claims, devices) for pod in pods])
 
     async def GetAllocatableResources(self, request: Any, context: Context) -> api.AllocatableResourcesResponse:
         async def answer() -> api.AllocatableResourcesResponse:
-            return api.AllocatableResourcesResponse()
+            devices = (await self._devices(context)).allocatable
+            return api.AllocatableResourcesResponse(devices=[_device(one) for one in devices])
 
         return await self._counted("get_allocatable", context, answer)
 
@@ -80,7 +82,8 @@ class PodResources(stubs.PodResourcesListerServicer):
             pod = find(await self._pods(context, active_only=False), namespace, name)
             if pod is None:
                 await context.abort(grpc.StatusCode.NOT_FOUND, f"pod {name} in namespace {namespace} not found")
-            return api.GetPodResourcesResponse(pod_resources=_message(pod, await self._claims(context, [pod])))
+            claims, devices = await self._claims(context, [pod]), await self._devices(context)
+            return api.GetPodResourcesResponse(pod_resources=_message(pod, claims, devices))
 
         return await self._counted("get", context, answer)
 
@@ -116,10 +119,26 @@ class PodResources(stubs.PodResourcesListerServicer):
         except AskError as error:
             await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
 
+    async def _devices(self, context: Context) -> Devices:
+        try:
+            return await self._actor.ask(DEVICE_MANAGER, GetDevices(), timeout=ASK_SECONDS)
+        except AskError as error:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
 
-def _message(pod: PodInUse, claims: Claims) -> api.PodResources:
+
+def _message(pod: PodInUse, claims: Claims, devices: Devices) -> api.PodResources:
+    held = devices.containers.get(pod.uid, {})
     containers = [
-        api.ContainerResources(name=name, dynamic_resources=dynamic_resources(pod, name, claims))
+        api.ContainerResources(
+            name=name,
+            devices=[_device(one) for one in held.get(name, ())],
+            dynamic_resources=dynamic_resources(pod, name, claims),
+        )
         for name in pod.containers
     ]
     return api.PodResources(name=pod.name, namespace=pod.namespace, containers=containers)
+
+
+def _device(listed: ListedDevices) -> api.ContainerDevices:
+    topology = api.TopologyInfo(nodes=[api.NUMANode(ID=node) for node in listed.nodes]) if listed.nodes else None
+    return api.ContainerDevices(resource_name=listed.resource, device_ids=listed.ids, topology=topology)

@@ -23,6 +23,7 @@ OPTIONS: Final = (
     ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
     ("grpc.enable_http_proxy", 0),
     ("grpc.enable_retries", 0),
+    ("grpc.use_local_subchannel_pool", 1),  # else a plugin in place of another gets the other one's connection
 )
 """Options of a channel to a plugin."""
 _Answer = TypeVar("_Answer")

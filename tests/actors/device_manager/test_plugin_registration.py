@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from actors.device_manager.actor import DeviceManager
 from actors.shared.config.agent import Agent
@@ -10,13 +14,20 @@ from supervision.harness import Harness
 from tests.support.csi_driver import FakeDriver
 
 
-async def test_a_plugin_of_an_unknown_type_is_told_that_nobody_serves_it(tmp_path: Path) -> None:
-    (tmp_path / "plugins_registry").mkdir()
-    driver = FakeDriver(str(tmp_path), kind="NoPlugin")
-    async with Harness(DeviceManager, name="device_manager", context=Agent(root_dir=str(tmp_path))) as harness:
+@pytest.fixture
+def root() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="devices-") as directory:  # short: a socket's path has 107 bytes
+        Path(directory, "plugins_registry").mkdir()
+        yield Path(directory)
+
+
+async def test_a_plugin_of_an_unknown_type_is_told_that_nobody_serves_it(root: Path) -> None:
+    driver = FakeDriver(str(root), kind="NoPlugin")
+    agent = Agent(root_dir=str(root), run_dir=str(root))
+    async with Harness(DeviceManager, name="device_manager", context=agent) as harness:
         with driver.running():
             await harness.wait(lambda: bool(driver.said), timeout=30)
         await harness.stop()
-    path = f"{tmp_path}/plugins_registry/{driver.name}-reg.sock"
+    path = f"{root}/plugins_registry/{driver.name}-reg.sock"
     text = f"RegisterPlugin error -- no handler registered for plugin type: NoPlugin at socket {path}"
     assert driver.said == [(False, text)]

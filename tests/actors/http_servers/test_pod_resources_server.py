@@ -17,11 +17,19 @@ import grpc
 import grpc.aio
 import pytest
 
-from actors.device_manager.messages import ClaimedDevice, GetPodClaims, PodClaim, PodClaims
-from actors.http_servers.pod_resources.relay import listen
+from actors.device_manager.messages import (
+    ClaimedDevice,
+    Devices,
+    GetDevices,
+    GetPodClaims,
+    ListedDevices,
+    PodClaim,
+    PodClaims,
+)
 from actors.http_servers.pod_resources_server import RETRY_SECONDS, PodResourcesServer
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.relay import listen
 from actors.status_manager.messages import GetPods, Pods
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
@@ -32,7 +40,11 @@ from supervision.listeners import Make
 
 def pods(*names: str, phase: str = "Running") -> Pods:
     items = [
-        {"metadata": {"name": n, "namespace": "d"}, "spec": {"containers": [{"name": "c"}]}, "status": {"phase": phase}}
+        {
+            "metadata": {"name": n, "namespace": "d", "uid": f"uid-{n}"},
+            "spec": {"containers": [{"name": "c"}]},
+            "status": {"phase": phase},
+        }
         for n in names
     ]
     return Pods(json.dumps({"items": items}).encode())
@@ -49,6 +61,7 @@ class Node:
         agent = Agent(config=config, root_dir=str(directory), run_dir=str(run_dir))
         self.harness = Harness(PodResourcesServer, name="http_servers/pod_resources_server", context=agent)
         self.harness.answer(GetPods, pods("p", "q"))
+        self.harness.answer(GetDevices, Devices({}, []))
 
     @contextlib.asynccontextmanager
     async def serve(self) -> AsyncIterator[stubs.PodResourcesListerAsyncStub]:
@@ -116,6 +129,25 @@ async def test_every_pod_and_its_containers_are_listed(tmp_path):
         assert node.counted("requests_total") == 2
         assert node.counted("requests_list") == 1
         assert node.counted("errors_list") == 0
+
+
+async def test_devices_are_those_of_the_device_manager_with_their_nodes(tmp_path):
+    node = Node(tmp_path)
+    one, other = ListedDevices("v.test/x", ["a"], [1]), ListedDevices("v.test/x", ["b"])
+    node.harness.answer(GetDevices, Devices({"uid-p": {"c": [one]}}, [one, other]))
+    async with node.serve() as client:
+        p, q = (await client.List(api.ListPodResourcesRequest())).pod_resources
+        (device,) = p.containers[0].devices
+        assert (device.resource_name, list(device.device_ids)) == ("v.test/x", ["a"])
+        assert [at.ID for at in device.topology.nodes] == [1]
+        assert not q.containers[0].devices
+        found = (await client.GetAllocatableResources(api.AllocatableResourcesRequest())).devices
+        assert [list(one.device_ids) for one in found] == [["a"], ["b"]]
+        assert not found[1].HasField("topology")
+        node.harness.answer(GetDevices, AskError("device_manager is silent"))
+        with pytest.raises(grpc.aio.AioRpcError) as failed:
+            await client.Get(api.GetPodResourcesRequest(pod_name="p", pod_namespace="d"))
+        assert failed.value.code() == grpc.StatusCode.UNAVAILABLE
 
 
 async def test_one_pod_is_told_by_name_and_an_unknown_one_is_not_found(tmp_path):

@@ -67,6 +67,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """As the API has them. None: not found; see `address_error`."""
     address_error: str = ""
     resources: Resources | None = None
+    devices: Resources | None = None
+    """Of device plugins."""
     images: list[Image] | None = None
     """Biggest first."""
     runtime_version: str = ""

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.api_clients.heartbeat_client.registration import is_device
+from actors.shared.kube.extended_resources import is_extended
 from actors.shared.kube.node_addresses import hostname_address
 from actors.shared.kube.quantity_text import written
 
 from .conditions import PRESSURES, Change, with_pressure, with_ready, without_heartbeats
-from .facts import Facts, Image, NodeSettings
+from .facts import Facts, Image, NodeSettings, Resources
 from .patch import node_patch, without_empty
 
 Json = dict[str, Any]
@@ -126,11 +126,12 @@ def _resources(status: Json, facts: Facts) -> None:
     a Node"); what it was taken from again is not allocatable. Huge pages that the kernel no longer has go."""
     if facts.resources is None:
         return
-    resources = facts.resources
-    capacity = {**_others(status, "capacity"), **_written(resources.capacity)}
-    allocatable = {name: value for name, value in _others(status, "allocatable").items() if not is_device(name)}
+    resources, devices = facts.resources, facts.devices or Resources(capacity={}, allocatable={})
+    capacity = {**_others(status, "capacity"), **_written({**devices.capacity, **resources.capacity})}
+    allocatable = {name: value for name, value in _others(status, "allocatable").items() if not is_extended(name)}
     status["capacity"] = capacity
-    status["allocatable"] = {**allocatable, **capacity, **_written(resources.allocatable)}
+    own = _written({**devices.allocatable, **resources.allocatable})
+    status["allocatable"] = {**allocatable, **capacity, **own}
 
 
 def _others(status: Json, field: str) -> Json:

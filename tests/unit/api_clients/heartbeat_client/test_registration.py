@@ -11,7 +11,6 @@ from actors.api_clients.heartbeat_client.registration import (
     KEEP_VOLUMES,
     RETRIES,
     Plan,
-    is_device,
     new_node,
     reconciled,
 )
@@ -82,11 +81,6 @@ def test_devices_of_an_earlier_life_are_gone_unless_there_is_a_checkpoint():
     assert node_patch(node, reconciled(node, plan())) == {"status": gone}
     assert node_patch(node, reconciled(node, plan(reset_devices=False))) == {}
     assert node == kept
-
-
-def test_devices_are_known_by_a_domain_that_is_not_kubernetes_own():
-    assert is_device("example.com/gpu")
-    assert not any(is_device(name) for name in ("cpu", "kubernetes.io/x", "a.kubernetes.io/x", "requests.a.com/x"))
 
 
 def test_pauses_double_up_to_seven_seconds():

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from supervision import accepting
+from supervision.actor import Actor
 
 CHUNK_BYTES: Final = 64 * 1024
 MAX_CLIENTS: Final = 64
@@ -49,6 +50,16 @@ def listen(path: str, mode: int = 0o660) -> socket.socket:
     finally:
         os.umask(before)
     return sock
+
+
+def kept_socket(actor: Actor, path: str) -> socket.socket:
+    """The socket of the actor's last incarnation, while it is at the path; else a new one. Raises OSError."""
+    label = f"unix:{path}"
+    sockets = actor.listen(label, lambda: [listen(path)])
+    if not is_socket(path):  # a kept one that somebody has removed: nobody finds it
+        sockets[0].close()
+        sockets = actor.listen(label, lambda: [listen(path)])
+    return sockets[0]
 
 
 class Relay:

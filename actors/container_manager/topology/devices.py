@@ -1,0 +1,122 @@
+"""The devices of pods: asks the device manager, about containers that ask for extended resources only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from actors.device_manager.messages import (
+    DEVICE_MANAGER,
+    AllocateDevices,
+    DeviceRequest,
+    DevicesRefused,
+    GetDeviceHints,
+    PrepareDevices,
+    ReleaseDevices,
+)
+from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
+from actors.shared.hardware.hints import Hints, TopologyHint
+from actors.shared.kube.container import Container
+from actors.shared.kube.extended_resources import is_extended
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import amount, is_sidecar
+from supervision.actor import Actor
+
+from .provider import AllocationError
+
+HINT_SECONDS: Final = 15.0
+ALLOCATE_SECONDS: Final = 60.0
+PREPARE_SECONDS: Final = 45.0
+"""A plugin has 30 s to prepare a device."""
+
+
+class Devices:
+    """A HintProvider."""
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+        self._requests: dict[str, dict[str, DeviceRequest]] = {}
+        """Of the pods that this process has admitted: by container, where a plugin serves what it asks for."""
+
+    async def hints(self, pod: Pod, container: Container) -> Hints:
+        request = request_of(pod, container)
+        return await self._hints(request) if request.amounts else {}
+
+    async def pod_hints(self, pod: Pod) -> Hints:
+        amounts = pod_amounts(pod)
+        return await self._hints(DeviceRequest(uid=pod.metadata.uid, container="", amounts=amounts)) if amounts else {}
+
+    async def _hints(self, request: DeviceRequest) -> Hints:
+        return (await self._actor.ask(DEVICE_MANAGER, GetDeviceHints(request), timeout=HINT_SECONDS)).hints
+
+    async def allocate(
+        self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
+    ) -> ContainerAllocation:
+        request = request_of(pod, container)
+        served = self._requests.setdefault(request.uid, {})
+        if not request.amounts:
+            return NOTHING
+        question = AllocateDevices(
+            request=request,
+            mask=affinity.mask if affinity is not None else None,
+            running=running,
+        )
+        answer = await self._actor.ask(DEVICE_MANAGER, question, timeout=ALLOCATE_SECONDS)
+        if isinstance(answer, DevicesRefused):
+            raise AllocationError(answer.message)
+        if answer.served:
+            served[request.container] = request
+        return answer.allocation
+
+    def prepares(self, pod: Pod) -> bool:
+        return bool(self._requests.get(pod.metadata.uid))
+
+    async def prepare(self, uid: str, container: str) -> ContainerAllocation:
+        known = self._requests.get(uid)
+        request = DeviceRequest(uid=uid, container=container, amounts={}) if known is None else known.get(container)
+        if request is None:
+            return NOTHING
+        answer = await self._actor.ask(DEVICE_MANAGER, PrepareDevices(request), timeout=PREPARE_SECONDS)
+        if isinstance(answer, DevicesRefused):
+            raise AllocationError(answer.message)
+        return answer.allocation
+
+    def uids(self) -> Collection[str]:
+        """The device manager knows itself whose devices are nobody's."""
+        return ()
+
+    def release(self, uid: str) -> None:
+        """The device manager is told of each pod: an earlier process may have allocated to it."""
+        self._requests.pop(uid, None)
+        self._actor.tell(DEVICE_MANAGER, ReleaseDevices(uid), deadline=60.0)
+
+
+def request_of(pod: Pod, container: Container) -> DeviceRequest:
+    """Raises QuantityError."""
+    earlier = [one.name for one in pod.spec.initContainers if not is_sidecar(one) and one.name != container.name]
+    return DeviceRequest(
+        uid=pod.metadata.uid, container=container.name, amounts=container_amounts(container), finished=earlier
+    )
+
+
+def container_amounts(container: Container) -> dict[str, int]:
+    """Limits of extended resources. Raises QuantityError."""
+    limits = container.resources.limits
+    return {name: amount(name, quantity) for name, quantity in limits.items() if is_extended(name)}
+
+
+def pod_amounts(pod: Pod) -> dict[str, int]:
+    """The most that the pod needs at one time: each init container runs beside the sidecars before it. Raises
+    QuantityError."""
+    running: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for container in pod.spec.initContainers:
+        needs = container_amounts(container)
+        for name, needed in needs.items():
+            peak[name] = max(peak.get(name, 0), running.get(name, 0) + needed)
+            if is_sidecar(container):
+                running[name] = running.get(name, 0) + needed
+    for container in pod.spec.containers:
+        for name, needed in container_amounts(container).items():
+            running[name] = running.get(name, 0) + needed
+    return {name: max(peak.get(name, 0), running.get(name, 0)) for name in sorted({*peak, *running})}

@@ -1,0 +1,147 @@
+"""Allocates devices to a container: chooses them, has the plugin allocate them, and records them before it answers.
+
+The order makes a loss at any moment harmless: devices are reserved before the plugin is asked, and the container
+learns of them only after they are in the checkpoint.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Final
+
+from actors.shared.hardware.allocation import NOTHING, ContainerAllocation, combined
+from actors.shared.plugins.model import PluginError
+from supervision.actor import Actor
+
+from .choice import Unavailable, already_has, begin, finish
+from .holdings import NO_NODE, Holdings, Key, Share
+from .inventory import Inventory, Resource
+from .messages import DeviceRequest
+from .plugins import Connected, Plugins
+
+_SECONDS: Final = "kubelet_device_plugin_alloc_duration_seconds"
+
+
+class Allocator:
+    """`save` writes the checkpoint; it raises OSError."""
+
+    def __init__(
+        self, actor: Actor, inventory: Inventory, holdings: Holdings, plugins: Plugins, save: Callable[[], None]
+    ) -> None:
+        self._actor, self._inventory, self._holdings, self._plugins = actor, inventory, holdings, plugins
+        self._save = save
+        self._choosing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By resource: a preference is asked for devices that nobody else takes meanwhile."""
+
+    async def allocate(self, request: DeviceRequest, mask: int | None, *, running: bool) -> ContainerAllocation:
+        """What the container has then. Raises Unavailable; what it got of other resources by then stays until the pod
+        is released."""
+        new = False
+        for name, needed in sorted(request.amounts.items()):
+            resource, key = self._inventory.get(name), Key(request.uid, request.container, name)
+            share = self._holdings.get(key)
+            if resource is None and share is None:
+                continue
+            if running:
+                if share is None and needed:
+                    self._actor.log.warning(
+                        "pod %s container %s runs, and the devices of %s that it has are not known",
+                        request.uid, request.container, name,
+                    )  # fmt: skip
+                continue
+            held = share.ids if share is not None else None
+            if not already_has(request.uid, request.container, name, needed, resource, held) and resource is not None:
+                await self._take(key, needed, request.finished, mask)
+                new = True
+        if new:
+            self._record(request)
+        return self.held(request.uid, request.container)
+
+    async def prepare(self, request: DeviceRequest) -> ContainerAllocation:
+        """Before the container is created. Raises Unavailable."""
+        missing = {
+            name: needed
+            for name, needed in request.amounts.items()
+            if needed and self._holdings.get(Key(request.uid, request.container, name)) is None
+        }
+        if missing:  # the kubelet allocates what it does not know of anew, too
+            again = DeviceRequest(
+                uid=request.uid, container=request.container, amounts=missing, finished=request.finished
+            )
+            await self.allocate(again, None, running=False)
+        for name, share in self._holdings.of(request.uid, request.container).items():
+            plugin = self._plugins.get(name)
+            if plugin is not None and plugin.options.pre_start:
+                try:
+                    await plugin.client.pre_start(share.ids)
+                except PluginError as error:
+                    raise Unavailable(str(error)) from None
+        return self.held(request.uid, request.container)
+
+    def held(self, uid: str, container: str) -> ContainerAllocation:
+        """Raises Unavailable for an answer in the checkpoint that cannot be read."""
+        shares = self._holdings.of(uid, container)
+        if not shares:
+            return NOTHING
+        from .plugin_client import allocation_of  # gRPC, only where there are devices
+
+        try:
+            return combined(allocation_of(share.response) for share in shares.values())
+        except PluginError as error:
+            raise Unavailable(str(error)) from None
+
+    # -- one resource -------------------------------------------------------------------------------------------------
+    async def _take(self, key: Key, needed: int, finished: list[str], mask: int | None) -> None:
+        """Raises Unavailable."""
+        try:
+            async with self._choosing[key.resource]:
+                plugin, resource, chosen = await self._choose(key, needed, finished, mask)
+                self._holdings.reserve(key, chosen)
+            began = time.monotonic()
+            try:
+                response = await plugin.client.allocate(chosen)
+            finally:
+                self._actor.metrics.observe(_SECONDS, time.monotonic() - began, resource_name=key.resource)
+        except PluginError as error:
+            self._holdings.cancel(key)
+            raise Unavailable(str(error)) from None
+        except asyncio.CancelledError:
+            self._holdings.cancel(key)
+            raise
+        self._holdings.hold(key, Share(_by_node(chosen, resource), response))
+
+    async def _choose(
+        self, key: Key, needed: int, finished: list[str], mask: int | None
+    ) -> tuple[Connected, Resource, frozenset[str]]:
+        """Raises Unavailable, PluginError."""
+        name, plugin = key.resource, self._plugins.get(key.resource)
+        resource = self._inventory.get(name) or Resource()
+        if plugin is None:
+            raise Unavailable(f"unknown Device Plugin {name}")
+        reusable = self._holdings.reusable(key.uid, name, finished)
+        choice = begin(name, needed, resource, self._holdings.taken(name), reusable, mask)
+        preferred: list[str] = []
+        if choice.missing and plugin.options.preference:
+            preferred = await plugin.client.preferred(choice.askable, choice.taken, needed)
+        return plugin, resource, finish(choice, preferred)
+
+    def _record(self, request: DeviceRequest) -> None:
+        """Raises Unavailable; then the container has nothing."""
+        try:
+            self._save()
+        except OSError as error:
+            for name in request.amounts:
+                self._holdings.forget(Key(request.uid, request.container, name))
+            raise Unavailable(f'failed to write checkpoint file "kubelet_internal_checkpoint": {error}') from None
+
+
+def _by_node(ids: frozenset[str], resource: Resource) -> dict[int, tuple[str, ...]]:
+    found: dict[int, list[str]] = {}
+    for one in sorted(ids):
+        device = resource.devices.get(one)
+        for node in (device.nodes if device is not None else ()) or (NO_NODE,):
+            found.setdefault(node, []).append(one)
+    return {node: tuple(there) for node, there in sorted(found.items())}

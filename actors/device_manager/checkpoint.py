@@ -1,0 +1,143 @@
+"""The kubelet's file kubelet_internal_checkpoint: read and written, so that each agent goes on from the other's.
+
+    {"Data":{"PodDeviceEntries":[...],"RegisteredDevices":{"vendor/x":["id"]}},"Checksum":N}
+
+The checksum is FNV-1a (32 bits) of a text dump of Data, in the form that Go's spew gives it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from supervision.errors import UNREADABLE
+from supervision.state_file import write_private
+
+from .holdings import Key, Share
+
+NAME: Final = "kubelet_internal_checkpoint"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One share; names of the file."""
+
+    PodUID: str
+    ContainerName: str
+    ResourceName: str
+    DeviceIDs: dict[int, list[str]]
+    """By NUMA node; -1: none."""
+    AllocResp: str | None = None
+    """Base64 of the plugin's ContainerAllocateResponse."""
+
+
+class Data(msgspec.Struct, frozen=True):
+    PodDeviceEntries: list[Entry] | None = None
+    RegisteredDevices: dict[str, list[str]] | None = None
+    """Healthy devices by resource."""
+
+
+class _File(msgspec.Struct, frozen=True):
+    Data: Data
+    Checksum: int
+
+
+class CheckpointError(Exception):
+    """The file cannot be used."""
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    shares: dict[Key, Share]
+    registered: list[str]
+    """Resources."""
+    warning: str = ""
+    """What is odd about the file, though it is used."""
+
+
+def read(path: str) -> Checkpoint | None:
+    """None if there is no file. Raises CheckpointError, naming the file."""
+    try:
+        raw = Path(path).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        found = msgspec.json.decode(raw, type=_File, strict=False)
+        shares = {
+            Key(entry.PodUID, entry.ContainerName, entry.ResourceName): Share(
+                {node: tuple(ids) for node, ids in entry.DeviceIDs.items()}, _bytes(entry.AllocResp)
+            )
+            for entry in found.Data.PodDeviceEntries or ()
+        }
+        wrong = checksum(found.Data) != found.Checksum
+    except (*UNREADABLE, binascii.Error) as error:
+        raise CheckpointError(f"{path} is damaged: {error}") from None
+    warning = f"the checksum of {path} is wrong; its data reads well and is used" if wrong else ""
+    return Checkpoint(shares, sorted(found.Data.RegisteredDevices or ()), warning)
+
+
+def encode(shares: Iterable[tuple[Key, Share]], registered: Mapping[str, Iterable[str]]) -> bytes:
+    """The file. `registered`: healthy devices by resource."""
+    entries = [
+        Entry(
+            key.uid,
+            key.container,
+            key.resource,
+            {node: sorted(ids) for node, ids in sorted(share.devices.items())},
+            base64.b64encode(share.response).decode("ascii"),
+        )
+        for key, share in shares
+    ]
+    data = Data(entries or None, {name: sorted(ids) for name, ids in sorted(registered.items())})
+    return msgspec.json.encode(_File(data, checksum(data)))
+
+
+def write(path: str, content: bytes) -> None:
+    """Not synced, as the kubelet's is not: after a loss of power no container runs. Raises OSError."""
+    write_private(path, content, sync=False)
+
+
+def _bytes(text: str | None) -> bytes:
+    """Raises binascii.Error."""
+    return base64.b64decode(text or "", validate=True)
+
+
+# -- checksum ---------------------------------------------------------------------------------------------------------
+def checksum(data: Data) -> int:
+    """Raises binascii.Error."""
+    value = 0x811C9DC5
+    for byte in _dump(data).encode("utf-8", "surrogatepass"):
+        value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
+    return value
+
+
+def _dump(data: Data) -> str:
+    entries = _go("[", (_entry(one) for one in data.PodDeviceEntries or ()), missing=data.PodDeviceEntries is None)
+    registered = _go("map[", _pairs(data.RegisteredDevices or {}), missing=data.RegisteredDevices is None)
+    return (
+        f"(checkpoint.checkpointData){{PodDeviceEntries:([]checkpoint.PodDevicesEntry){entries} "
+        f"RegisteredDevices:(map[string][]string){registered}}}"
+    )
+
+
+def _entry(entry: Entry) -> str:
+    response = _go("[", map(str, _bytes(entry.AllocResp)), missing=entry.AllocResp is None)
+    return (
+        f"{{PodUID:(string){entry.PodUID} ContainerName:(string){entry.ContainerName} "
+        f"ResourceName:(string){entry.ResourceName} "
+        f"DeviceIDs:(checkpoint.DevicesPerNUMA){_go('map[', _pairs(entry.DeviceIDs))} AllocResp:([]uint8){response}}}"
+    )
+
+
+def _pairs(table: Mapping[str, list[str]] | Mapping[int, list[str]]) -> list[str]:
+    items: list[tuple[str | int, list[str]]] = sorted(table.items())
+    return [f"{key}:{_go('[', ids)}" for key, ids in items]
+
+
+def _go(opening: str, parts: Iterable[str], *, missing: bool = False) -> str:
+    return "<nil>" if missing else f"{opening}{' '.join(parts)}]"

@@ -1,0 +1,95 @@
+"""Which devices a container gets, in the kubelet's order. Pure.
+
+`begin` takes what is certain; where the plugin may have a preference, it is asked (GetPreferredAllocation), and
+`finish` takes the rest. What a plugin prefers and is not free is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from .inventory import Device, Resource
+
+
+class Unavailable(Exception):
+    """The container does not get what it asks for; users see the text."""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """`taken` is certain. `missing` more are chosen among `candidates`, best first."""
+
+    taken: tuple[str, ...]
+    missing: int = 0
+    candidates: tuple[str, ...] = ()
+    """Those that a preference may choose from."""
+    askable: frozenset[str] = frozenset()
+    """available_deviceIDs of the question for the plugin's preference; must_include_deviceIDs is `taken`."""
+
+
+def already_has(
+    uid: str, container: str, name: str, needed: int, resource: Resource | None, held: frozenset[str] | None
+) -> bool:
+    """Whether the container has these devices, of which the pod may go on. Raises Unavailable for what can never be
+    satisfied."""
+    if held is not None and len(held) != needed:
+        raise Unavailable(
+            f'pod "{uid}" container "{container}" changed request for resource "{name}" from {len(held)} to {needed}'
+        )
+    if resource is None:
+        raise Unavailable(f"cannot allocate unregistered device {name}")
+    if not resource.healthy:
+        raise Unavailable(f"no healthy devices present; cannot allocate unhealthy devices {name}")
+    if held is not None and not held <= resource.healthy:
+        raise Unavailable(
+            f"previously allocated devices are no longer healthy; cannot allocate unhealthy devices {name}"
+        )
+    return held is not None or needed == 0
+
+
+def begin(
+    name: str, needed: int, resource: Resource, taken: Collection[str], reusable: Collection[str], mask: int | None
+) -> Choice:
+    """`taken`: what others have, or this pod; `reusable`: what it may have nevertheless. `mask`: NUMA nodes as bits;
+    None: any. Raises Unavailable."""
+    first = tuple(sorted(reusable))[:needed]
+    missing = needed - len(first)
+    if missing == 0:
+        return Choice(first)
+    free = sorted(resource.healthy.difference(taken, reusable))
+    if len(free) < missing:
+        raise Unavailable(
+            f"requested number of devices unavailable for {name}. Requested: {missing}, Available: {len(free)}"
+        )
+    aligned, unaligned, anywhere = _by_affinity(free, resource.devices, mask)
+    if missing < len(aligned):
+        return Choice(first, missing, tuple(aligned), askable=frozenset((*aligned, *first)))
+    first, missing = (*first, *aligned), missing - len(aligned)
+    if missing == 0:
+        return Choice(first)
+    rest = (*unaligned, *anywhere)
+    return Choice(first, missing, rest, askable=frozenset((*free, *first)))
+
+
+def finish(choice: Choice, preferred: Iterable[str]) -> frozenset[str]:
+    """The whole share, by the preference of the plugin."""
+    candidates = frozenset(choice.candidates)
+    order = dict.fromkeys((*(one for one in preferred if one in candidates), *choice.candidates))
+    return frozenset((*choice.taken, *tuple(order)[: choice.missing]))
+
+
+def _by_affinity(
+    free: list[str], devices: Mapping[str, Device], mask: int | None
+) -> tuple[list[str], list[str], list[str]]:
+    """On a node of the mask; on others only; without nodes. Within each in the order of nodes and names."""
+    if mask is None or not any(device.nodes for device in devices.values()):
+        return [], [], free
+    ordered = sorted(free, key=lambda one: (devices[one].nodes, one))
+    with_nodes = [one for one in ordered if devices[one].nodes]
+    aligned = [one for one in with_nodes if any(mask >> node & 1 for node in devices[one].nodes)]
+    return (
+        aligned,
+        [one for one in with_nodes if one not in aligned],
+        [one for one in ordered if not devices[one].nodes],
+    )

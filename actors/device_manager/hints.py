@@ -1,0 +1,40 @@
+"""On which NUMA nodes a container could get its devices, for the topology manager. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from actors.shared.hardware.hints import TopologyHint, mask_of, masks_of
+
+from .inventory import Device
+
+MOST_NODES: Final = 8
+"""Of more nodes nobody can try all combinations; the kubelet refuses such machines, too."""
+
+
+def hints(
+    devices: Mapping[str, Device], free: Collection[str], reusable: Collection[str], needed: int
+) -> list[TopologyHint] | None:
+    """None: no opinion, for the plugin tells no nodes. []: nothing satisfies the request.
+
+    `free` and `reusable`: healthy devices that the container may have; `reusable` ones must all be on the nodes."""
+    nodes = sorted({node for device in devices.values() for node in device.nodes})
+    if not nodes or len(nodes) > MOST_NODES:
+        return None
+    if len({*free, *reusable}) < needed:
+        return []
+    masks = list(masks_of(nodes))
+    smallest = min((mask.bit_count() for mask in masks if _count(devices, devices, mask) >= needed), default=len(nodes))
+    rest = set(free).difference(reusable)
+    inside = [one for one in reusable if one in devices and devices[one].nodes]
+    return [
+        TopologyHint(mask, mask.bit_count() == smallest)
+        for mask in masks
+        if _count(devices, inside, mask) == len(inside) and len(inside) + _count(devices, rest, mask) >= needed
+    ]
+
+
+def _count(devices: Mapping[str, Device], names: Iterable[str], mask: int) -> int:
+    """How many of them are on a node of the mask."""
+    return sum(1 for one in names if one in devices and mask_of(devices[one].nodes) & mask)

@@ -1,0 +1,109 @@
+"""The devices that plugins have told of, by resource. Pure: times are of a clock that only grows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+GRACE_SECONDS: Final = 300.0
+"""A resource whose plugin has gone is kept so long."""
+
+
+class Device(msgspec.Struct, frozen=True):
+    healthy: bool = True
+    nodes: tuple[int, ...] = ()
+    """NUMA nodes; none: the plugin tells none."""
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """The devices of one plugin."""
+
+    devices: Mapping[str, Device] = {}
+    stopped_at: float | None = None
+    """Since when the plugin is away; None: it is connected."""
+
+    @property
+    def healthy(self) -> frozenset[str]:
+        return frozenset(name for name, device in self.devices.items() if device.healthy)
+
+
+class Inventory:
+    """All resources that have a plugin, or had one within the grace."""
+
+    def __init__(self) -> None:
+        self._resources: dict[str, Resource] = {}
+        self._removed: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._resources
+
+    def get(self, name: str) -> Resource | None:
+        return self._resources.get(name)
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(self._resources)
+
+    def remembered(self, names: Iterable[str], now: float) -> None:
+        """Resources that were registered in an earlier life: without devices until their plugins come."""
+        for name in names:
+            self._resources.setdefault(name, Resource(stopped_at=now))
+
+    def registered(self, name: str) -> None:
+        """A plugin is connected. What an earlier one has told stays until it tells its devices."""
+        before = self._resources.get(name, Resource())
+        self._resources[name] = Resource(before.devices)
+        self._removed.discard(name)
+
+    def told(self, name: str, devices: Mapping[str, Device]) -> None:
+        self._resources[name] = Resource(dict(devices))
+
+    def stopped(self, name: str, now: float) -> None:
+        """The plugin is away: no device is known to be healthy."""
+        resource = self._resources.get(name)
+        if resource is not None and resource.stopped_at is None:
+            devices = {one: Device(False, device.nodes) for one, device in resource.devices.items()}
+            self._resources[name] = Resource(devices, now)
+
+    def expire(self, now: float) -> list[str]:
+        """Remove the resources whose grace is over; returns them."""
+        gone = [name for name, until in self._ends() if until <= now]
+        for name in gone:
+            del self._resources[name]
+            self._removed.add(name)
+        return gone
+
+    def next_expiry(self) -> float | None:
+        """When a grace ends next; None: none runs."""
+        return min((until for _, until in self._ends()), default=None)
+
+    def _ends(self) -> list[tuple[str, float]]:
+        """The end of each grace that runs."""
+        return [
+            (name, resource.stopped_at + GRACE_SECONDS)
+            for name, resource in self._resources.items()
+            if resource.stopped_at is not None
+        ]
+
+    # -- what the node has --------------------------------------------------------------------------------------------
+    def capacity(self) -> dict[str, int]:
+        """Devices of each resource; 0 for those that are removed."""
+        return {**dict.fromkeys(self._removed, 0), **{name: len(one.devices) for name, one in self._items()}}
+
+    def allocatable(self) -> dict[str, int]:
+        """Healthy devices of each resource."""
+        return {**dict.fromkeys(self._removed, 0), **{name: len(one.healthy) for name, one in self._items()}}
+
+    def healthy(self) -> dict[str, frozenset[str]]:
+        """By resource."""
+        return {name: one.healthy for name, one in self._items()}
+
+    def health(self, name: str, devices: Collection[str]) -> dict[str, bool | None]:
+        """Of these devices: whether each is healthy; None for one that no plugin tells of."""
+        resource = self._resources.get(name, Resource())
+        return {one: resource.devices[one].healthy if one in resource.devices else None for one in devices}
+
+    def _items(self) -> list[tuple[str, Resource]]:
+        return sorted(self._resources.items())

@@ -1,0 +1,146 @@
+"""Calls to a device plugin. Imported with the first plugin only: it needs gRPC."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Collection, Iterable
+from typing import Any, Final, TypeVar
+
+import grpc
+import grpc.aio
+import msgspec
+
+from actors.shared.hardware.allocation import AllocatedDevice, AllocatedMount, ContainerAllocation
+from actors.shared.plugins.model import PluginError
+from actors.shared.plugins.registrar import DIAL_SECONDS, channel_to
+from actors.shared.relay import is_socket
+from proto import device_plugin_pb2 as api
+from proto import device_plugin_pb2_grpc
+from supervision.time_scale import scaled
+
+from .inventory import Device
+
+OPTIONS_SECONDS: Final = 10.0
+PREFERENCE_SECONDS: Final = 30.0
+PRE_START_SECONDS: Final = 30.0
+HEALTHY: Final = "Healthy"
+CLOSED: Final = "rpc error: code = Canceled desc = the connection was closed"
+MOST_NODES: Final = 1024
+"""The kernel numbers no more NUMA nodes."""
+_Answer = TypeVar("_Answer")
+
+
+class PluginOptions(msgspec.Struct, frozen=True):
+    """DevicePluginOptions."""
+
+    pre_start: bool = False
+    preference: bool = False
+
+
+class PluginClient:
+    """The plugin at the socket `path`. Each call raises PluginError with gRPC's text, as Go writes it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._channel = channel_to(path)
+        self._stub: Any = device_plugin_pb2_grpc.DevicePluginStub(self._channel)
+
+    async def connect(self) -> PluginOptions:
+        if not is_socket(self.path):  # gRPC would try again and again
+            raise PluginError(f"failed to dial device plugin: no socket at {self.path}")
+        try:
+            await asyncio.wait_for(self._channel.channel_ready(), scaled(DIAL_SECONDS))
+        except TimeoutError:
+            raise PluginError(f"failed to dial device plugin: no answer at {self.path}") from None
+        found: api.DevicePluginOptions = await _answer(
+            self._stub.GetDevicePluginOptions(api.Empty(), timeout=scaled(OPTIONS_SECONDS))
+        )
+        return PluginOptions(found.pre_start_required, found.get_preferred_allocation_available)
+
+    async def close(self) -> None:
+        """At once: what is under way fails."""
+        await self._channel.close(None)
+
+    async def devices(self) -> AsyncIterator[dict[str, Device]]:
+        """All devices by ID, at first and on each change, until the plugin ends the stream. Raises PluginError."""
+        try:
+            async for message in self._stub.ListAndWatch(api.Empty()):
+                yield {one.ID: Device(one.health == HEALTHY, _nodes(one)) for one in message.devices}
+        except grpc.aio.AioRpcError as error:
+            raise PluginError(_text(error)) from None
+        except asyncio.CancelledError:
+            _raise_if_ending()
+            raise PluginError(CLOSED) from None
+
+    async def allocate(self, ids: Iterable[str]) -> bytes:
+        """The ContainerAllocateResponse. No deadline: a device may have to be made."""
+        request = api.AllocateRequest(container_requests=[api.ContainerAllocateRequest(devices_ids=sorted(ids))])
+        answer: api.AllocateResponse = await _answer(self._stub.Allocate(request))
+        if not answer.container_responses:
+            raise PluginError("no containers return in allocation response")
+        return answer.container_responses[0].SerializeToString(deterministic=True)
+
+    async def preferred(self, available: Collection[str], included: Collection[str], size: int) -> list[str]:
+        wanted = api.ContainerPreferredAllocationRequest(
+            available_deviceIDs=sorted(available), must_include_deviceIDs=sorted(included), allocation_size=size
+        )
+        request = api.PreferredAllocationRequest(container_requests=[wanted])
+        try:
+            answer: api.PreferredAllocationResponse = await _answer(
+                self._stub.GetPreferredAllocation(request, timeout=scaled(PREFERENCE_SECONDS))
+            )
+        except PluginError as error:
+            raise PluginError(f"device plugin GetPreferredAllocation rpc failed with err: {error}") from None
+        return list(answer.container_responses[0].deviceIDs) if answer.container_responses else []
+
+    async def pre_start(self, ids: Iterable[str]) -> None:
+        request = api.PreStartContainerRequest(devices_ids=sorted(ids))
+        try:
+            await _answer(self._stub.PreStartContainer(request, timeout=scaled(PRE_START_SECONDS)))
+        except PluginError as error:
+            raise PluginError(f"device plugin PreStartContainer rpc failed with err: {error}") from None
+
+
+def allocation_of(response: bytes) -> ContainerAllocation:
+    """What a ContainerAllocateResponse gives the container. Raises PluginError for bytes that are none."""
+    from google.protobuf.message import DecodeError
+
+    try:
+        found = api.ContainerAllocateResponse.FromString(response)
+    except DecodeError:
+        raise PluginError("the plugin's answer to Allocate in the checkpoint cannot be read") from None
+    return ContainerAllocation(
+        devices=tuple(AllocatedDevice(one.host_path, one.container_path, one.permissions) for one in found.devices),
+        mounts=tuple(AllocatedMount(one.host_path, one.container_path, one.read_only) for one in found.mounts),
+        environment=dict(found.envs),
+        annotations=dict(found.annotations),
+        cdi_devices=tuple(one.name for one in found.cdi_devices),
+    )
+
+
+def _nodes(device: api.Device) -> tuple[int, ...]:
+    """Numbers that no node can have are left out."""
+    return tuple(sorted({node.ID for node in device.topology.nodes if 0 <= node.ID < MOST_NODES}))
+
+
+async def _answer(call: Awaitable[_Answer]) -> _Answer:
+    """Raises PluginError."""
+    try:
+        return await call
+    except grpc.aio.AioRpcError as error:
+        raise PluginError(_text(error)) from None
+    except asyncio.CancelledError:
+        _raise_if_ending()
+        raise PluginError(CLOSED) from None
+
+
+def _raise_if_ending() -> None:
+    """gRPC cancels its calls when a channel is closed; this is not the end of the task that waits for one."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
+def _text(error: grpc.aio.AioRpcError) -> str:
+    code = error.code().name.title().replace("_", "")
+    return f"rpc error: code = {code} desc = {error.details()}"

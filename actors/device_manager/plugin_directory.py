@@ -1,0 +1,33 @@
+"""The directory device-plugins: sockets of plugins, kubelet.sock and the checkpoint."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from .checkpoint import NAME
+
+SOCKET: Final = "kubelet.sock"
+DEPRECATION: Final = "DEPRECATION"
+_NOTE: Final = "Plugins of devices may register in the directory plugins_registry instead of this one.\n"
+
+
+def prepare(directory: str) -> list[str]:
+    """Make the directory, and remove every file in it but the checkpoint, as the kubelet does when it starts: plugins
+    see that their sockets are gone and register again. Returns what could not be removed, with the reason.
+
+    Raises OSError when the directory cannot be made or read."""
+    os.makedirs(directory, 0o750, exist_ok=True)
+    left = []
+    for entry in list(os.scandir(directory)):
+        if entry.name != NAME and not entry.is_dir(follow_symlinks=False):
+            try:
+                os.unlink(entry.path)
+            except OSError as error:
+                left.append(f"{entry.path}: {error.strerror}")
+    try:
+        with open(f"{directory}/{DEPRECATION}", "w", encoding="utf-8") as note:
+            note.write(_NOTE)
+    except OSError as error:
+        left.append(f"{directory}/{DEPRECATION}: {error.strerror}")
+    return left

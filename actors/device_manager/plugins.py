@@ -1,0 +1,104 @@
+"""The device plugins that are connected: takes what they tell into the inventory until they go."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from actors.shared.plugins.model import PluginError
+from actors.shared.token_bucket import TokenBucket
+from supervision.actor import Actor
+
+from .inventory import Inventory
+
+if TYPE_CHECKING:
+    from .plugin_client import PluginClient, PluginOptions
+
+UPDATES_A_SECOND: Final = 10.0
+BURST: Final = 20
+"""A plugin that tells its devices more often is read so slowly, and so costs no other."""
+
+
+class Connected(NamedTuple):
+    client: PluginClient
+    options: PluginOptions
+
+
+class Plugins:
+    """`changed` is called with the resource whose devices, or whose plugin, are others now."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        inventory: Inventory,
+        changed: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._actor, self._inventory, self._changed, self._clock = actor, inventory, changed, clock
+        self._connected: dict[str, Connected] = {}
+        self._latest: dict[str, PluginClient] = {}
+        """The client that registered last; it may still be connecting."""
+
+    def get(self, resource: str) -> Connected | None:
+        return self._connected.get(resource)
+
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """Path of the socket by resource."""
+        return {resource: one.client.path for resource, one in self._connected.items()}
+
+    async def connect(self, resource: str, path: str) -> None:
+        """In place of the plugin that the resource has. Raises PluginError."""
+        from .plugin_client import PluginClient  # gRPC, only where there is a plugin
+
+        client = self._latest[resource] = PluginClient(path)
+        try:
+            options = await client.connect()
+            if self._latest.get(resource) is not client:
+                raise PluginError("another plugin of this resource has registered meanwhile")
+        except PluginError:
+            await client.close()
+            raise
+        before = self._connected.get(resource)
+        self._connected[resource] = connected = Connected(client, options)
+        self._inventory.registered(resource)
+        self._actor.start_task(self._follow(resource, connected), f"devices of {resource}")
+        self._actor.log.info("the device plugin of %s at %s is registered", resource, path)
+        self._changed(resource)
+        if before is not None:
+            await before.client.close()
+
+    async def disconnect(self, resource: str, path: str) -> None:
+        """The plugin at this path has gone; another one stays."""
+        connected = self._connected.get(resource)
+        if connected is not None and connected.client.path == path:
+            await connected.client.close()  # which ends the stream of devices
+
+    async def close(self) -> None:
+        """Let go of all plugins: they are not away, only this process ends."""
+        clients, self._latest = {*self._latest.values()}, {}
+        clients |= {one.client for one in self._connected.values()}
+        self._connected = {}
+        for client in clients:
+            await client.close()
+
+    async def _follow(self, resource: str, connected: Connected) -> None:
+        pace = TokenBucket(UPDATES_A_SECOND, BURST)
+        reason = "it ended the list of its devices"
+        try:
+            async for devices in connected.client.devices():
+                if self._connected.get(resource) is not connected:
+                    return
+                self._inventory.told(resource, devices)
+                self._changed(resource)
+                await asyncio.sleep(pace.reserve(time.monotonic()))
+        except PluginError as error:
+            reason = str(error)
+        await connected.client.close()
+        if self._connected.get(resource) is connected:
+            del self._connected[resource]
+            self._inventory.stopped(resource, self._clock())
+            self._actor.log.warning("the device plugin of %s is away: %s", resource, reason)
+            self._changed(resource)

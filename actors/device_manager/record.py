@@ -1,0 +1,40 @@
+"""The checkpoint of this process: read once, written when it differs."""
+
+from __future__ import annotations
+
+import logging
+
+from . import checkpoint
+from .checkpoint import CheckpointError
+from .holdings import Holdings
+from .inventory import Inventory
+
+
+class Record:
+    """In the directory device-plugins."""
+
+    def __init__(self, directory: str, inventory: Inventory, holdings: Holdings) -> None:
+        self._path = f"{directory}/{checkpoint.NAME}"
+        self._inventory, self._holdings = inventory, holdings
+        self._written = b""
+
+    def restore(self, now: float, log: logging.Logger) -> None:
+        try:
+            found = checkpoint.read(self._path)
+        except CheckpointError as error:
+            log.error("which pods have which devices is not known: %s", error)
+            return
+        if found is None:
+            return
+        if found.warning:
+            log.warning("%s", found.warning)
+        for key, share in found.shares.items():
+            self._holdings.hold(key, share)
+        self._inventory.remembered(found.registered, now)
+
+    def save(self) -> None:
+        """Raises OSError."""
+        content = checkpoint.encode(self._holdings.items(), self._inventory.healthy())
+        if content != self._written:
+            checkpoint.write(self._path, content)
+            self._written = content

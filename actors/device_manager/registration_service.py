@@ -1,0 +1,41 @@
+"""The service on kubelet.sock, over gRPC. Imported for the first plugin that connects."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import grpc
+import grpc.aio
+
+from actors.shared.plugins.model import PluginError
+from proto import device_plugin_pb2 as api
+from proto import device_plugin_pb2_grpc as stubs
+
+from .registration import Registration
+
+CALLS_AT_ONCE: Final = 64
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class RegistrationService(stubs.RegistrationServicer):
+    def __init__(self, registration: Registration) -> None:
+        self._registration = registration
+
+    async def Register(self, request: api.RegisterRequest, context: Context) -> api.Empty:
+        try:
+            await self._registration.by_request(request.version, request.endpoint, request.resource_name)
+        except PluginError as error:
+            await context.abort(grpc.StatusCode.UNKNOWN, str(error))
+        return api.Empty()
+
+
+async def serve(registration: Registration, path: str) -> grpc.aio.Server:
+    """A server of it on a Unix socket. Raises OSError when it cannot be bound."""
+    server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE)
+    stubs.add_RegistrationServicer_to_server(RegistrationService(registration), server)
+    try:
+        server.add_insecure_port(f"unix://{path}")
+    except RuntimeError as error:
+        raise OSError(f"cannot listen on {path}: {error}") from error
+    await server.start()
+    return server

@@ -1,0 +1,63 @@
+"""kubelet.sock: listens from the start, and has its gRPC server from the first plugin on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from actors.shared.config.agent import Agent
+from actors.shared.relay import Relay, kept_socket
+from supervision.actor import Actor
+from supervision.complaints import Complaints
+
+from .plugin_directory import SOCKET, prepare
+from .registration import Registration
+
+if TYPE_CHECKING:
+    import grpc.aio
+
+INNER_SOCKET: Final = "device-plugins.sock"
+RETRY_SECONDS: Final = 5.0
+
+
+class RegistrationSocket:
+    """Plugins that connect are passed on to the server's own socket in the directory of the actors."""
+
+    def __init__(self, actor: Actor, agent: Agent, registration: Registration) -> None:
+        self._actor, self._agent, self._registration = actor, agent, registration
+        self._relay = Relay(self._serve)
+        self._server: grpc.aio.Server | None = None
+        self._complaints = Complaints(actor.log)
+
+    async def open(self) -> None:
+        """An agent that starts removes all sockets of the directory; a new incarnation of this actor does not."""
+        if self._actor.incarnation == 1:
+            self._prepare()
+        await self._listen()
+
+    def _prepare(self) -> None:
+        try:
+            for problem in prepare(self._agent.device_plugins_dir):
+                self._actor.log.warning("not removed: %s", problem)
+        except OSError as error:
+            self._actor.log.error("the directory of device plugins cannot be used: %s", error)
+
+    async def _listen(self) -> None:
+        try:
+            await self._relay.open(kept_socket(self._actor, f"{self._agent.device_plugins_dir}/{SOCKET}"))
+        except OSError as error:
+            self._complaints.say("listen", f"no device plugin can register: {error}")
+            self._actor.after(RETRY_SECONDS, self._listen)
+            return
+        self._complaints.well("listen")
+
+    async def close(self) -> None:
+        self._relay.close()
+        if self._server is not None:
+            await self._server.stop(grace=None)
+
+    async def _serve(self) -> str:
+        from .registration_service import serve
+
+        path = f"{self._agent.run_dir}/{INNER_SOCKET}"
+        self._server = await serve(self._registration, path)
+        return path

@@ -1,0 +1,456 @@
+"""Device plugins and the containers that use their devices. The plugins are real gRPC servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from actors.api_clients.messages import DeviceResources
+from actors.device_manager.actor import DeviceManager
+from actors.device_manager.checkpoint import NAME
+from actors.device_manager.inventory import GRACE_SECONDS
+from actors.device_manager.messages import (
+    AllocateDevices,
+    DeviceHints,
+    DeviceRequest,
+    Devices,
+    DevicesAllocated,
+    DevicesRefused,
+    GetDeviceHints,
+    GetDevices,
+    PrepareDevices,
+    ReleaseDevices,
+)
+from actors.pod_workers.messages import KnownPods
+from actors.shared.config.agent import Agent
+from actors.shared.hardware.allocation import NOTHING, AllocatedDevice, AllocatedMount
+from actors.shared.hardware.hints import TopologyHint
+from supervision.harness import Harness
+from tests.support.device_plugin import HEALTHY, UNHEALTHY, FakeDevicePlugin
+
+THING = "vendor.test/thing"
+
+
+class Node:
+    """A root directory, and the device managers that live in it one after the other."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.lives = str(root), 0
+        for name in ("device-plugins", "plugins_registry", "run"):
+            (root / name).mkdir()
+        self.harness: Harness[DeviceManager] = self.life()
+
+    def life(self, incarnation: int = 0) -> Harness[DeviceManager]:
+        self.lives += 1
+        harness: Any = Harness(DeviceManager, name="device_manager", incarnation=incarnation or self.lives,
+                          context=Agent(root_dir=self.root, run_dir=f"{self.root}/run"))  # fmt: skip
+        harness.actor._clock = lambda: harness.clock.now
+        self.harness = harness
+        return self.harness
+
+    async def kill(self) -> None:
+        """What the kernel does when the process ends, which nothing notices here."""
+        await self.harness.actor._devices.stop()
+
+    def plugin(self, **more: Any) -> FakeDevicePlugin:
+        return FakeDevicePlugin(self.root, **more)
+
+    async def join(self, plugin: FakeDevicePlugin) -> None:
+        """The plugin registers, and its devices are known."""
+        if not plugin.by_registry:
+            await asyncio.to_thread(plugin.register)
+        await self.told({plugin.resource: len(plugin.devices)})
+
+    async def told(self, capacity: dict[str, int], allocatable: dict[str, int] | None = None) -> None:
+        def fits(one: DeviceResources) -> bool:
+            return capacity.items() <= one.capacity.items() and (
+                allocatable is None or allocatable.items() <= one.allocatable.items()
+            )
+
+        def last() -> bool:
+            found = self.harness.sent(DeviceResources)
+            return bool(found) and fits(found[-1])
+
+        await self.harness.wait(last, f"{capacity} {allocatable}", timeout=30)
+
+    async def allocate(self, uid: str = "u", container: str = "c", count: int = 1, **more: Any) -> Any:
+        finished, amounts = more.pop("finished", []), more.pop("amounts", {THING: count})
+        request = DeviceRequest(uid=uid, container=container, amounts=amounts, finished=finished)
+        return await self.harness.deliver(AllocateDevices(request=request, **more), timeout=30)
+
+    async def prepare(self, uid: str = "u", container: str = "c", count: int = 1) -> Any:
+        request = DeviceRequest(uid=uid, container=container, amounts={THING: count})
+        return await self.harness.deliver(PrepareDevices(request), timeout=30)
+
+    async def held(self) -> dict[str, set[str]]:
+        """Devices by `pod/container`."""
+        found: Devices = await self.harness.deliver(GetDevices())
+        return {
+            f"{uid}/{name}": {one for listed in devices for one in listed.ids}
+            for uid, containers in found.containers.items()
+            for name, devices in containers.items()
+        }
+
+    def checkpoint(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(Path(self.root, "device-plugins", NAME).read_text())["Data"]
+        return found
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    with tempfile.TemporaryDirectory(prefix="devices-") as directory:  # short: a socket's path has 107 bytes
+        yield Node(Path(directory))
+
+
+def refused(text: str) -> DevicesRefused:
+    return DevicesRefused(text)
+
+
+# -- registration ------------------------------------------------------------------------------------------------------
+async def test_a_plugin_that_registers_by_kubelet_sock_gives_the_node_its_devices(node: Node) -> None:
+    async with node.harness:
+        with node.plugin(devices={"a": HEALTHY, "b": UNHEALTHY}).running() as plugin:
+            await node.join(plugin)
+            await node.told({THING: 2}, {THING: 1})
+            plugin.set({"a": HEALTHY, "b": HEALTHY, "c": HEALTHY})
+            await node.told({THING: 3}, {THING: 3})
+            assert node.checkpoint()["RegisteredDevices"] == {THING: ["a", "b", "c"]}
+        await node.harness.stop()
+
+
+async def test_a_plugin_that_registers_by_plugins_registry_is_told_so(node: Node) -> None:
+    async with node.harness:
+        with node.plugin(by_registry=True).running() as plugin:
+            await node.told({THING: 2}, {THING: 2})
+            await node.harness.wait(lambda: plugin.told == [(True, "")], timeout=30)
+        await node.told({THING: 2}, {THING: 0})
+        await node.harness.stop()
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        ({"version": "v1"}, 'requested API version "v1" is not supported by kubelet. Supported version is ["v1beta1"]'),
+        ({"resource_name": "cpu"}, 'the ResourceName "cpu" is invalid'),
+        ({"endpoint": "../../x.sock"}, 'the endpoint "../../x.sock" is no socket in'),
+        ({"endpoint": "none.sock"}, "failed to dial device plugin: no socket at"),
+    ],
+)
+async def test_a_plugin_that_cannot_be_taken_is_told_why(node: Node, other: dict[str, str], text: str) -> None:
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            with pytest.raises(grpc.RpcError) as error:
+                await asyncio.to_thread(plugin.register, **other)
+            assert text in str(error.value)
+            assert node.harness.sent(DeviceResources)[-1].capacity == {}
+        await node.harness.stop()
+
+
+async def test_a_plugin_of_another_version_is_refused_in_plugins_registry(node: Node) -> None:
+    async with node.harness:
+        with node.plugin(by_registry=True, versions=("v1alpha", "v2")).running() as plugin:
+            await node.harness.wait(lambda: bool(plugin.told), timeout=30)
+            text = "manager version, v1beta1, is not among plugin supported versions [v1alpha v2]"
+            assert plugin.told[0] == (False, f"RegisterPlugin error -- plugin validation failed with err: {text}")
+        await node.harness.stop()
+
+
+async def test_an_agent_that_starts_removes_the_sockets_of_plugins_and_keeps_the_checkpoint(node: Node) -> None:
+    directory = Path(node.root, "device-plugins")
+    (directory / "old.sock").write_text("")
+    (directory / NAME).write_text('{"Data":{"PodDeviceEntries":null,"RegisteredDevices":{}},"Checksum":0}')
+    async with node.harness:
+        assert sorted(one.name for one in directory.iterdir()) == ["DEPRECATION", "kubelet.sock", NAME]
+        await node.harness.stop()
+
+
+# -- allocation --------------------------------------------------------------------------------------------------------
+async def test_a_container_gets_what_the_plugin_answers(node: Node) -> None:
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            answer = await node.allocate()
+            assert answer.served
+            assert answer.allocation.devices == (AllocatedDevice("/dev/null", "/dev/thing-d0", "rw"),)
+            assert answer.allocation.mounts == (AllocatedMount("/usr/share", "/things", read_only=True),)
+            assert answer.allocation.environment == {"THINGS": "d0"}
+            assert answer.allocation.annotations == {"vendor.test/things": "1"}
+            assert node.checkpoint()["PodDeviceEntries"][0]["DeviceIDs"] == {"-1": ["d0"]}
+            assert await node.allocate() == answer
+            assert plugin.allocated() == [("d0",)]
+        await node.harness.stop()
+
+
+async def test_a_pod_whose_resources_no_plugin_serves_gets_nothing(node: Node) -> None:
+    async with node.harness:
+        assert await node.allocate() == DevicesAllocated(NOTHING, served=False)
+        await node.harness.stop()
+
+
+async def test_a_device_is_free_when_its_pod_is_released(node: Node) -> None:
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            await node.allocate("u", count=2)
+            text = f"requested number of devices unavailable for {THING}. Requested: 1, Available: 0"
+            assert await node.allocate("v") == refused(text)
+            await node.harness.deliver(ReleaseDevices("u"))
+            assert isinstance(await node.allocate("v"), DevicesAllocated)
+            assert await node.held() == {"v/c": {"d0"}}
+        await node.harness.stop()
+
+
+async def test_the_preference_of_the_plugin_counts(node: Node) -> None:
+    async with node.harness:
+        with node.plugin(preferred=["d1"]).running() as plugin:
+            await node.join(plugin)
+            await node.allocate()
+            assert ("GetPreferredAllocation", ("d0", "d1")) in plugin.asked
+            assert plugin.allocated() == [("d1",)]
+        await node.harness.stop()
+
+
+async def test_devices_on_the_nodes_of_the_affinity_are_chosen(node: Node) -> None:
+    async with node.harness:
+        with node.plugin(devices={"a@0": HEALTHY, "b@1": HEALTHY}).running() as plugin:
+            await node.join(plugin)
+            await node.allocate(mask=0b10)
+            assert plugin.allocated() == [("b",)]
+            assert node.checkpoint()["PodDeviceEntries"][0]["DeviceIDs"] == {"1": ["b"]}
+            found = (await node.harness.deliver(GetDevices())).allocatable
+            assert [(one.ids, one.nodes) for one in found] == [(["a"], [0]), (["b"], [1])]
+        await node.harness.stop()
+
+
+async def test_hints_name_the_nodes_where_devices_are_free(node: Node) -> None:
+    async with node.harness:
+        with node.plugin(devices={"a@0": HEALTHY, "b@1": HEALTHY}).running() as plugin:
+            await node.join(plugin)
+            request = DeviceRequest(uid="u", container="c", amounts={THING: 1, "other.test/x": 1})
+            both = [TopologyHint(0b01, True), TopologyHint(0b10, True), TopologyHint(0b11, False)]
+            assert await node.harness.deliver(GetDeviceHints(request)) == DeviceHints({THING: both})
+            await node.allocate("v", mask=0b01)
+            left = [TopologyHint(0b10, True), TopologyHint(0b11, False)]
+            assert await node.harness.deliver(GetDeviceHints(request)) == DeviceHints({THING: left})
+        await node.harness.stop()
+
+
+async def test_a_container_has_the_devices_of_the_init_containers_before_it(node: Node) -> None:
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            await node.allocate(container="init", count=2)
+            await node.allocate(container="c", count=2, finished=["init"])
+            assert await node.held() == {"u/init": {"d0", "d1"}, "u/c": {"d0", "d1"}}
+            assert isinstance(await node.allocate(container="sidecar", finished=["init"]), DevicesRefused)
+        await node.harness.stop()
+
+
+async def test_a_device_that_needs_it_is_prepared_before_each_start(node: Node) -> None:
+    async with node.harness:
+        with node.plugin(pre_start=True).running() as plugin:
+            await node.join(plugin)
+            answer = await node.allocate()
+            assert (await node.prepare()) == (await node.prepare()) == answer
+            assert plugin.asked[-2:] == [("PreStartContainer", ("d0",))] * 2
+            plugin.failing["PreStartContainer"] = "too hot"
+            text = "device plugin PreStartContainer rpc failed with err: rpc error: code = Unknown desc = too hot"
+            assert await node.prepare() == refused(text)
+        await node.harness.stop()
+
+
+# -- plugins that go, and come back ------------------------------------------------------------------------------------
+async def test_devices_of_a_plugin_that_went_are_not_given_and_go_after_the_grace(node: Node) -> None:
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            await node.allocate("u")
+        await node.told({THING: 2}, {THING: 0})
+        text = f"no healthy devices present; cannot allocate unhealthy devices {THING}"
+        assert await node.allocate("v") == refused(text)
+        await node.harness.advance(GRACE_SECONDS - 1)
+        await node.told({THING: 2}, {THING: 0})
+        await node.harness.advance(2)
+        await node.told({THING: 0}, {THING: 0})
+        assert node.checkpoint()["RegisteredDevices"] == {}
+        assert await node.held() == {"u/c": {"d0"}}
+        await node.harness.stop()
+
+
+async def test_a_plugin_that_registers_anew_takes_the_place_of_the_first(node: Node) -> None:
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            await node.allocate("u")
+            with FakeDevicePlugin(node.root, devices={"d0": HEALTHY, "new": HEALTHY, "x": HEALTHY}).running() as other:
+                await node.join(other)
+                await node.allocate("v")
+                assert (plugin.allocated(), other.allocated()) == ([("d0",)], [("new",)])
+        await node.harness.stop()
+
+
+async def test_a_new_incarnation_finds_plugins_and_devices_of_the_last_one(node: Node) -> None:
+    with ExitStack() as stack:
+        async with node.harness:
+            plugin = stack.enter_context(node.plugin().running())
+            await node.join(plugin)
+            await node.allocate("u")
+        await node.kill()
+        async with node.life():
+            await node.told({THING: 2}, {THING: 2})
+            assert all(one.capacity for one in node.harness.sent(DeviceResources))
+            assert await node.held() == {"u/c": {"d0"}}
+            assert (await node.allocate("v")).allocation.environment == {"THINGS": "d1"}
+            assert plugin.allocated() == [("d0",), ("d1",)]
+            await node.harness.stop()
+
+
+async def test_an_agent_that_is_started_again_waits_for_plugins_to_register(node: Node) -> None:
+    with ExitStack() as stack:
+        async with node.harness:
+            plugin = stack.enter_context(node.plugin().running())
+            await node.join(plugin)
+            await node.allocate("u")
+        await node.kill()
+        async with node.life(incarnation=1):
+            await node.told({THING: 0}, {THING: 0})
+            text = f"no healthy devices present; cannot allocate unhealthy devices {THING}"
+            assert await node.allocate("u") == refused(text)
+            assert (await node.allocate("u", running=True)).allocation.environment == {"THINGS": "d0"}
+            plugin.stop()
+            plugin.serve()
+            await node.join(plugin)
+            assert (await node.allocate("u")).allocation.environment == {"THINGS": "d0"}
+            assert (await node.allocate("v")).allocation.environment == {"THINGS": "d1"}
+            await node.harness.stop()
+
+
+async def test_a_running_pod_whose_devices_are_not_known_is_given_none(node: Node) -> None:
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            assert await node.allocate(running=True) == DevicesAllocated(NOTHING, served=True)
+            assert plugin.allocated() == []
+        await node.harness.stop()
+
+
+async def test_a_damaged_checkpoint_is_no_obstacle(node: Node) -> None:
+    Path(node.root, "device-plugins", NAME).write_text("{")
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            assert isinstance(await node.allocate(), DevicesAllocated)
+        await node.harness.stop()
+
+
+async def test_devices_of_a_pod_that_no_worker_has_any_more_are_free(node: Node) -> None:
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            await node.allocate("u")
+        await node.harness.stop()
+    async with node.life():
+        await node.harness.deliver(KnownPods("w0", 2, []))
+        assert await node.held() == {"u/c": {"d0"}}
+        await node.harness.deliver(KnownPods("w1", 2, ["other"]))
+        assert await node.held() == {}
+        assert node.checkpoint()["PodDeviceEntries"] is None
+        await node.harness.stop()
+
+
+async def test_a_pod_that_its_worker_has_not_reported_yet_keeps_its_devices(node: Node) -> None:
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            await node.harness.deliver(KnownPods("w0", 1, []))
+            await node.allocate("u")
+            await node.harness.deliver(KnownPods("w0", 1, ["other"]))
+            assert await node.held() == {"u/c": {"d0"}}
+            await node.harness.deliver(KnownPods("w0", 1, ["u"]))
+            await node.harness.deliver(KnownPods("w0", 1, []))
+            assert await node.held() == {}
+        await node.harness.stop()
+
+
+# -- plugins that misbehave --------------------------------------------------------------------------------------------
+async def test_a_plugin_that_never_answers_costs_no_other(node: Node) -> None:
+    async with node.harness:
+        with (
+            node.plugin(resource="bad.test/x", hanging={"Allocate"}).running() as bad,
+            node.plugin(resource="mute.test/x", hanging={"GetDevicePluginOptions"}).running() as mute,
+            node.plugin().running() as good,
+        ):
+            await node.join(bad)
+            register = asyncio.create_task(asyncio.to_thread(mute.register))
+            await asyncio.to_thread(mute.wait_asked, "GetDevicePluginOptions")
+            await node.join(good)
+            request = DeviceRequest(uid="u", container="c", amounts={"bad.test/x": 2})
+            waiting = node.harness.post(AllocateDevices(request=request))
+            await asyncio.to_thread(bad.wait_asked, "Allocate")
+            assert isinstance(await node.allocate("v"), DevicesAllocated)
+            await node.harness.deliver(ReleaseDevices("u"))
+            assert await waiting == refused("the pod was released meanwhile")
+            bad.hanging.clear()
+            assert isinstance(await node.allocate("w", amounts={"bad.test/x": 2}), DevicesAllocated)
+            mute.ended.set()
+            await register
+        await node.harness.stop()
+
+
+async def test_a_plugin_that_fails_or_answers_nothing_has_the_pod_refused_and_gives_nothing_away(node: Node) -> None:
+    async with node.harness:
+        with node.plugin(failing={"Allocate": "no luck"}).running() as plugin:
+            await node.join(plugin)
+            assert await node.allocate(count=2) == refused("rpc error: code = Unknown desc = no luck")
+            plugin.failing.clear()
+            plugin.empty = True
+            assert await node.allocate(count=2) == refused("no containers return in allocation response")
+            plugin.empty = False
+            assert isinstance(await node.allocate("v", count=2), DevicesAllocated)
+        await node.harness.stop()
+
+
+async def test_a_plugin_that_dies_amid_an_allocation_has_the_pod_refused(node: Node) -> None:
+    async with node.harness:
+        with node.plugin(dies=True).running() as plugin:
+            await node.join(plugin)
+            answer = await node.allocate()
+            assert isinstance(answer, DevicesRefused)
+            assert answer.message.startswith("rpc error: code = ")
+            await node.told({THING: 2}, {THING: 0})
+            assert await node.held() == {}
+        await node.harness.stop()
+
+
+async def test_nonsense_about_nodes_and_preferences_is_ignored(node: Node) -> None:
+    devices = {f"a@{2**62}": HEALTHY, "b@-5": HEALTHY}
+    async with node.harness:
+        with node.plugin(devices=devices, preferred=["none", "b"]).running() as plugin:
+            await node.join(plugin)
+            request = DeviceRequest(uid="u", container="c", amounts={THING: 1})
+            assert await node.harness.deliver(GetDeviceHints(request)) == DeviceHints({THING: None})
+            await node.allocate()
+            assert plugin.allocated() == [("b",)]
+        await node.harness.stop()
+
+
+async def test_a_plugin_that_floods_is_read_slowly_and_its_last_word_counts(node: Node) -> None:
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            before = len(node.harness.sent(DeviceResources))
+            for count in range(200):
+                plugin.set({f"d{number}": HEALTHY for number in range(count % 7 + 1)})
+            plugin.set({"last": HEALTHY})
+            await node.told({THING: 1}, {THING: 1})
+            assert (await node.allocate()).allocation.environment == {"THINGS": "last"}
+            assert len(node.harness.sent(DeviceResources)) - before < 200
+        await node.harness.stop()

@@ -1,0 +1,66 @@
+"""No device is had twice."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.device_manager.holdings import NO_NODE, Holdings, Key, Share
+
+
+def share(*ids: str) -> Share:
+    return Share({NO_NODE: ids})
+
+
+def test_a_device_is_taken_from_its_reservation_on() -> None:
+    holdings, key = Holdings(), Key("u", "c", "v/x")
+    holdings.reserve(key, {"a"})
+    assert holdings.taken("v/x") == {"a"}
+    assert holdings.get(key) is None
+    holdings.hold(key, share("a"))
+    assert holdings.taken("v/x") == {"a"}
+    assert holdings.of("u", "c") == {"v/x": share("a")}
+    assert holdings.drop("u")
+    assert not holdings.taken("v/x")
+    assert not holdings.drop("u")
+
+
+def test_a_reservation_that_came_to_nothing_is_free() -> None:
+    holdings, key = Holdings(), Key("u", "c", "v/x")
+    holdings.reserve(key, {"a"})
+    holdings.cancel(key)
+    assert not holdings.taken("v/x")
+
+
+def test_devices_of_an_init_container_are_reusable_unless_another_container_has_them() -> None:
+    holdings = Holdings()
+    holdings.hold(Key("u", "init", "v/x"), share("a", "b"))
+    holdings.hold(Key("u", "sidecar", "v/x"), share("b", "c"))
+    holdings.hold(Key("other", "init", "v/x"), share("d"))
+    assert holdings.reusable("u", "v/x", ["init"]) == {"a"}
+    assert holdings.reusable("u", "v/y", ["init"]) == frozenset()
+
+
+def test_a_device_of_two_nodes_is_one_device() -> None:
+    assert Share({0: ("a",), 1: ("a", "b")}).ids == {"a", "b"}
+
+
+@given(st.lists(st.tuples(st.sampled_from(["reserve", "hold", "cancel", "drop"]), st.sampled_from("uvw"),
+                          st.sampled_from(["i", "c"])), max_size=40))  # fmt: skip
+def test_free_devices_are_never_given_to_two_pods(steps) -> None:
+    holdings, everything = Holdings(), {"a", "b", "c"}
+    for step, uid, container in steps:
+        key = Key(uid, container, "v/x")
+        if step == "drop":
+            holdings.drop(uid)
+        elif step == "cancel":
+            holdings.cancel(key)
+        elif holdings.get(key) is None and (free := everything - holdings.taken("v/x")):
+            chosen = sorted(free)[0]
+            if step == "reserve":
+                holdings.reserve(key, {chosen})
+            else:
+                holdings.cancel(key)
+                holdings.hold(key, share(chosen))
+        owners = [(key, one) for key, found in holdings._taken("v/x") for one in found]
+        assert len({one for _, one in owners}) == len(owners)
