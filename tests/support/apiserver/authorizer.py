@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from .objects import Obj, dig
 from .request import User
+from .resources import CLAIMS
 from .selectors import field_terms
 from .storage import Store
 
@@ -116,6 +117,10 @@ class Authorizer:
             found = self._store.get(("volumeattachments.storage.k8s.io", "", wanted.name))
             own = wanted.verb == "get" and dig(found, "spec.nodeName", "") == node
             return "" if own else f"no relationship found between node '{node}' and this object"
+        if (wanted.group, described) == (CLAIMS, "resourceclaims"):
+            return self._claim(node, wanted)
+        if (wanted.group, described) == (CLAIMS, "resourceslices"):
+            return self._slices(node, wanted)
         if wanted.verb not in NODE_RULES.get((wanted.group, described), ()):
             return "no RBAC policy matched"
         return self._selected(node, wanted)
@@ -137,6 +142,19 @@ class Authorizer:
             own = pod is not None and dig(pod, "spec.nodeName", "") == node
             return "" if own else f"no relationship found between node '{node}' and this object"
         return ""
+
+    def _claim(self, node: str, wanted: Attributes) -> str:
+        """A node gets the claims of its pods."""
+        pods = (pod for pod in self._store.items("pods", wanted.namespace) if dig(pod, "spec.nodeName", "") == node)
+        own = wanted.verb == "get" and any(wanted.name in set(_claims_of(pod)) for pod in pods)
+        return "" if own else f"no relationship found between node '{node}' and this object"
+
+    @staticmethod
+    def _slices(node: str, wanted: Attributes) -> str:
+        """A node lists and deletes its own."""
+        selected = ("spec.nodeName", True, node) in field_terms(wanted.field_selector)
+        own = selected and wanted.verb in ("list", "watch", "deletecollection")
+        return "" if own else f"can only list/watch/deletecollection with spec.nodeName field selector '{node}'"
 
     def _reference(self, node: str, wanted: Attributes) -> str:
         name = wanted.name or next((value for field, equal, value in field_terms(wanted.field_selector)
@@ -177,6 +195,15 @@ def references(pod: Obj) -> Iterator[tuple[str, str]]:
         yield from _of_volume(volume)
         if "ephemeral" in volume:
             yield "persistentvolumeclaims", f"{pod['metadata']['name']}-{volume['name']}"
+
+
+def _claims_of(pod: Obj) -> Iterator[str]:
+    """Names of the resource claims that the pod names or that were made for it."""
+    for claim in pod["spec"].get("resourceClaims") or []:
+        yield claim.get("resourceClaimName", "")
+    for made in dig(pod, "status.resourceClaimStatuses", None) or []:
+        yield made.get("resourceClaimName", "")
+    yield dig(pod, "status.extendedResourceClaimStatus.resourceClaimName", "")
 
 
 def _of_container(container: Obj) -> Iterator[tuple[str, str]]:

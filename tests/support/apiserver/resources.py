@@ -50,7 +50,7 @@ POD_PARTS = (
     "resize",
 )
 AUTHN, AUTHZ, CERTIFICATES = "authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io"
-STORAGE, EVENTS = "storage.k8s.io", "events.k8s.io"
+STORAGE, EVENTS, CLAIMS = "storage.k8s.io", "events.k8s.io", "resource.k8s.io"
 
 RESOURCES = (
     Resource("", "v1", "namespaces", "Namespace", False, ("ns",), ("status", "finalize")),
@@ -75,6 +75,8 @@ RESOURCES = (
     Resource(STORAGE, "v1", "csidrivers", "CSIDriver", False),
     Resource(STORAGE, "v1", "storageclasses", "StorageClass", False, ("sc",)),
     Resource(STORAGE, "v1", "volumeattachments", "VolumeAttachment", False, (), ("status",)),
+    Resource(CLAIMS, "v1", "resourceclaims", "ResourceClaim", True, (), ("status",)),
+    Resource(CLAIMS, "v1", "resourceslices", "ResourceSlice", False),
     Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", False, ("pc",)),
     Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", True, ("pdb",), ("status",)),
     Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", False),

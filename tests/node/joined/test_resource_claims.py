@@ -1,0 +1,157 @@
+"""Resource claims: a driver, a process of its own, prepares them before a pod starts and unprepares them at its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.node.joined.test_pod_features import events, within
+from tests.support.dra_driver import SampleDriver
+from tests.support.joined import NODE, Joined, container, pod
+
+SECONDS = 60.0
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+NAME = "gpu.test"
+VERSIONS = ("v1.DRAPlugin", "v1alpha1.DRAResourceHealth")
+
+
+class DriverProcess:
+    """`files`: what the driver has on disk."""
+
+    def __init__(self, root_dir: Path) -> None:
+        self._root_dir = root_dir
+        self.files = SampleDriver(root_dir, NAME)
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "tests.support.dra_driver", str(self._root_dir), NAME, *VERSIONS]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == "started\n"
+
+    def kill(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def kill_and_start(self) -> None:
+        self.kill()
+        self.start()
+
+
+@pytest.fixture
+def driver(own: Joined) -> Iterator[DriverProcess]:
+    found = DriverProcess(Path(own.node.home, "root"))
+    found.start()
+    try:
+        yield found
+    finally:
+        found.kill()
+
+
+def user(name: str, claim: str) -> dict[str, Any]:
+    uses = {"claims": [{"name": "gpu"}]}
+    return pod(name, container("main", resources=uses), resourceClaims=[{"name": "gpu", "resourceClaimName": claim}])
+
+
+def make_claim(site: Joined, name: str) -> None:
+    devices = {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.test"}}]}
+    site.api.call("POST", CLAIMS, {"metadata": {"name": name}, "spec": {"devices": devices}})
+
+
+def allocate(site: Joined, name: str, *pods: str) -> None:
+    """As the scheduler does."""
+    result = {"request": "gpu", "driver": NAME, "pool": "pool", "device": "gpu-0"}
+    users = [{"resource": "pods", "name": one, "uid": site.pod(one)["metadata"]["uid"]} for one in pods]
+    status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": users}
+    site.api.merge(f"{CLAIMS}/{name}/status", {"status": status})
+
+
+def create(site: Joined, name: str, claim: str) -> None:
+    site.create(user(name, claim))
+    site.pods.until(lambda: bool(site.pod(name)), f"{name} seen", SECONDS)
+
+
+def stored(site: Joined) -> list[str]:
+    """Names of the claims in the state file."""
+    file = json.loads(Path(site.node.home, "root", "dra_manager_state").read_text())
+    return [claim["ClaimName"] for claim in json.loads(file["Data"])["ClaimInfoStateList"] or []]
+
+
+def test_a_pod_waits_for_its_claim_and_holds_it_until_it_has_ended(own: Joined, driver: DriverProcess) -> None:
+    make_claim(own, "one")
+    create(own, "first", "one")
+    within(SECONDS, lambda: any("is not allowed to use" in text for _, text in events(own, "first")), "event")
+    assert driver.files.calls == []
+    driver.files.behave(health={"gpu-0": "Unhealthy"}, message="too hot")
+    create(own, "second", "one")
+    allocate(own, "one", "first", "second")
+    own.wait_pods_ready("first", "second", seconds=SECONDS)
+    assert [one["name"] for one in driver.files.prepared.values()] == ["one"]
+    health = {"resourceID": f"{NAME}/gpu=one", "health": "Unhealthy", "message": "too hot"}
+
+    def shown() -> Any:
+        return own.pod("first")["status"]["containerStatuses"][0].get("allocatedResourcesStatus")
+
+    own.pods.until(lambda: shown() == [{"name": "claim:gpu", "resources": [health]}], "health", SECONDS)
+    own.delete("first")
+    own.wait_no_pod("first", seconds=SECONDS)
+    assert len(driver.files.prepared) == 1
+    driver.files.behave(error={"one": "still busy"})
+    own.delete("second")
+    within(SECONDS, lambda: driver.files.methods().count("v1.NodeUnprepareResources") > 1, "a second try")
+    assert own.pod("second")["status"]["phase"] == "Running"
+    driver.files.behave()
+    own.wait_no_pod("second", seconds=SECONDS)
+    assert driver.files.prepared == {}
+    assert stored(own) == []
+
+
+FAULTS: dict[str, Callable[[Joined, DriverProcess], None]] = {
+    "device_manager": lambda site, driver: os.kill(site.node.actors()["device_manager"].pid, signal.SIGKILL),
+    "worker": lambda site, driver: site.node.kill_workers(),
+    "driver": lambda site, driver: driver.kill_and_start(),
+    "agent": lambda site, driver: site.node.kill_fork_server_and_start(),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_whoever_is_killed_amid_a_call_nothing_is_lost_and_nothing_stays(
+    own: Joined, driver: DriverProcess, fault: str
+) -> None:
+    make_claim(own, "one")
+    driver.files.behave(hang=2)
+    create(own, "web", "one")
+    allocate(own, "one", "web")
+    within(SECONDS, lambda: bool(driver.files.calls), "prepare")
+    FAULTS[fault](own, driver)
+    driver.files.behave()
+    own.wait_pods_ready("web", seconds=2 * SECONDS)
+    assert [one["name"] for one in driver.files.prepared.values()] == ["one"]
+    driver.files.behave(hang=2)
+    own.delete("web")
+    within(SECONDS, lambda: "v1.NodeUnprepareResources" in driver.files.methods(), "unprepare")
+    FAULTS[fault](own, driver)
+    driver.files.behave()
+    own.wait_no_pod("web", seconds=2 * SECONDS)
+    within(SECONDS, lambda: driver.files.prepared == {}, "nothing prepared")
+    within(SECONDS, lambda: stored(own) == [], "nothing stored")
+
+
+def test_the_slices_of_a_driver_that_stays_away_are_deleted(own: Joined, driver: DriverProcess) -> None:
+    spec = {"driver": NAME, "nodeName": NODE, "pool": {"name": "pool", "generation": 1, "resourceSliceCount": 1}}
+    for name, node in (("mine", NODE), ("elsewhere", "another")):
+        own.api.call("POST", SLICES, {"metadata": {"name": name}, "spec": {**spec, "nodeName": node}})
+    driver.kill()
+    within(SECONDS + 30.0, lambda: own.api.find(f"{SLICES}/mine") is None, "end of the slice")
+    assert own.api.find(f"{SLICES}/elsewhere") is not None
