@@ -14,7 +14,6 @@ ENTRY_BYTES = 256
 _NAME_AT, _NAME_BYTES = 128, 128
 _BEAT, _BUSY, _ALLOWANCE = range(3)
 _HANDLED, _DROPPED, _DEAD, _MAILBOX, _TASKS, _OUTGOING = range(3, 9)
-STATES = ("down", "starting", "running", "stopping")
 
 
 class Reading(msgspec.Struct, frozen=True):

@@ -324,8 +324,6 @@ class RuntimeContract:
             assert stats.memory.working_set_bytes
             by_id = {one.id: one for one in await pod.client.list_container_stats(sandbox_id=pod.id)}
             assert set(by_id) == {made}
-            sandbox = await pod.client.pod_sandbox_stats(pod.id)
-            assert (sandbox.id, sandbox.pod_uid) == (pod.id, pod.config.metadata.uid)
 
     async def test_events_tell_of_a_container_or_are_not_implemented(self, site: Site) -> None:
         async with a_pod(site) as pod:

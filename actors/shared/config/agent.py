@@ -169,11 +169,6 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     def external_cloud(self) -> bool:
         return self.flags.get("cloud-provider") == "external"
 
-    @property
-    def state_of_gates(self) -> dict[str, bool]:
-        """Every known gate with its effective value."""
-        return feature_gates.all_states(self.config.featureGates)
-
     def with_configuration(self, config: KubeletConfiguration) -> Agent:
         """The same agent with another configuration."""
         return msgspec.structs.replace(self, config=config)

@@ -1,4 +1,4 @@
-"""Resource usage of sandboxes, containers and the image store, measured by the runtime.
+"""Resource usage of containers and the image store, measured by the runtime.
 
 None: the runtime does not report it. Times are nanoseconds since 1970; each group has its own time of measurement.
 """
@@ -57,20 +57,6 @@ class FileSystem(msgspec.Struct, frozen=True, kw_only=True):
     inodes_used: int | None = None
 
 
-class Interface(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    rx_bytes: int | None = None
-    rx_errors: int | None = None
-    tx_bytes: int | None = None
-    tx_errors: int | None = None
-
-
-class Network(msgspec.Struct, frozen=True, kw_only=True):
-    at_ns: int
-    default: Interface | None = None
-    others: list[Interface] = []
-
-
 class ContainerStats(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
@@ -84,45 +70,8 @@ class ContainerStats(msgspec.Struct, frozen=True, kw_only=True):
     io_psi: Psi | None = None
 
 
-class SandboxStats(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    pod_uid: str
-    pod_name: str
-    pod_namespace: str
-    labels: dict[str, str] = {}
-    cpu: Cpu | None = None
-    memory: Memory | None = None
-    network: Network | None = None
-    process_count: int | None = None
-    io_psi: Psi | None = None
-    containers: list[ContainerStats] = []
-
-
 class ImageFileSystems(msgspec.Struct, frozen=True):
     """File systems of images and of writable layers; the second is empty when they are the same."""
 
     images: list[FileSystem]
     containers: list[FileSystem] = []
-
-
-class MetricDescriptor(msgspec.Struct, frozen=True):
-    name: str
-    help: str
-    label_keys: list[str]
-
-
-class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    at_ns: int
-    counter: bool
-    """False: a gauge."""
-    label_values: list[str]
-    value: int
-
-
-class SandboxMetrics(msgspec.Struct, frozen=True):
-    """Metrics of one sandbox, and of each of its containers by id."""
-
-    sandbox_id: str
-    metrics: list[Metric]
-    containers: dict[str, list[Metric]]

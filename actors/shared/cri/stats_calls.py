@@ -1,4 +1,4 @@
-"""The calls for statistics and metrics."""
+"""The calls for statistics of containers; those of sandboxes come from cgroups (actors/shared/stats)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from proto import cri_pb2 as cri
 
 from . import methods, translate_stats
 from .deadlines import Deadlines
-from .stats import ContainerStats, MetricDescriptor, SandboxMetrics, SandboxStats
+from .stats import ContainerStats
 from .transport import Transport
 
 
@@ -31,24 +31,3 @@ class StatsCalls:
         request = cri.ListContainerStatsRequest(filter=selection)
         answer = await self._runtime.call(methods.LIST_CONTAINER_STATS, request, self._deadlines.request)
         return [translate_stats.container_stats(stats) for stats in answer.stats]
-
-    async def pod_sandbox_stats(self, sandbox_id: str) -> SandboxStats:
-        request = cri.PodSandboxStatsRequest(pod_sandbox_id=sandbox_id)
-        answer = await self._runtime.call(methods.POD_SANDBOX_STATS, request, self._deadlines.request)
-        return translate_stats.sandbox_stats(answer.stats)
-
-    async def list_pod_sandbox_stats(self, labels: Mapping[str, str] | None = None) -> list[SandboxStats]:
-        """Costly on containerd 1.6 (over a second with a hundred pods)."""
-        request = cri.ListPodSandboxStatsRequest(filter=cri.PodSandboxStatsFilter(label_selector=labels or {}))
-        answer = await self._runtime.call(methods.LIST_POD_SANDBOX_STATS, request, self._deadlines.request)
-        return [translate_stats.sandbox_stats(stats) for stats in answer.stats]
-
-    async def list_metric_descriptors(self) -> list[MetricDescriptor]:
-        request = cri.ListMetricDescriptorsRequest()
-        answer = await self._runtime.call(methods.LIST_METRIC_DESCRIPTORS, request, self._deadlines.request)
-        return [translate_stats.metric_descriptor(descriptor) for descriptor in answer.descriptors]
-
-    async def list_pod_sandbox_metrics(self) -> list[SandboxMetrics]:
-        request = cri.ListPodSandboxMetricsRequest()
-        answer = await self._runtime.call(methods.LIST_POD_SANDBOX_METRICS, request, self._deadlines.request)
-        return [translate_stats.sandbox_metrics(metrics) for metrics in answer.pod_metrics]

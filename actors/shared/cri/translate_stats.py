@@ -11,15 +11,9 @@ from .stats import (
     Cpu,
     FileSystem,
     ImageFileSystems,
-    Interface,
     Memory,
-    Metric,
-    MetricDescriptor,
-    Network,
     Pressure,
     Psi,
-    SandboxMetrics,
-    SandboxStats,
     Swap,
 )
 from .translate import POD_UID
@@ -77,21 +71,6 @@ def _file_system(usage: cri.FilesystemUsage) -> FileSystem:
     )
 
 
-def _interface(usage: cri.NetworkInterfaceUsage) -> Interface:
-    return Interface(
-        name=usage.name,
-        rx_bytes=_number(usage, "rx_bytes"),
-        rx_errors=_number(usage, "rx_errors"),
-        tx_bytes=_number(usage, "tx_bytes"),
-        tx_errors=_number(usage, "tx_errors"),
-    )
-
-
-def _network(usage: cri.NetworkUsage) -> Network:
-    default = _interface(usage.default_interface) if usage.HasField("default_interface") else None
-    return Network(at_ns=usage.timestamp, default=default, others=[_interface(other) for other in usage.interfaces])
-
-
 def container_stats(stats: cri.ContainerStats) -> ContainerStats:
     """Statistics of one container; groups that the runtime leaves out (a stopped container) are None."""
     attributes = stats.attributes
@@ -109,50 +88,8 @@ def container_stats(stats: cri.ContainerStats) -> ContainerStats:
     )
 
 
-def sandbox_stats(stats: cri.PodSandboxStats) -> SandboxStats:
-    attributes, linux = stats.attributes, stats.linux
-    return SandboxStats(
-        id=attributes.id,
-        pod_uid=attributes.metadata.uid,
-        pod_name=attributes.metadata.name,
-        pod_namespace=attributes.metadata.namespace,
-        labels=dict(attributes.labels),
-        cpu=_cpu(linux.cpu) if linux.HasField("cpu") else None,
-        memory=_memory(linux.memory) if linux.HasField("memory") else None,
-        network=_network(linux.network) if linux.HasField("network") else None,
-        process_count=_number(linux.process, "process_count"),
-        io_psi=_psi(linux.io),
-        containers=[container_stats(container) for container in linux.containers],
-    )
-
-
 def image_file_systems(response: cri.ImageFsInfoResponse) -> ImageFileSystems:
     return ImageFileSystems(
         [_file_system(usage) for usage in response.image_filesystems],
         [_file_system(usage) for usage in response.container_filesystems],
-    )
-
-
-def metric_descriptor(descriptor: cri.MetricDescriptor) -> MetricDescriptor:
-    return MetricDescriptor(descriptor.name, descriptor.help, list(descriptor.label_keys))
-
-
-def _metric(metric: cri.Metric) -> Metric:
-    return Metric(
-        name=metric.name,
-        at_ns=metric.timestamp,
-        counter=metric.metric_type == cri.COUNTER,
-        label_values=list(metric.label_values),
-        value=metric.value.value,
-    )
-
-
-def sandbox_metrics(metrics: cri.PodSandboxMetrics) -> SandboxMetrics:
-    return SandboxMetrics(
-        metrics.pod_sandbox_id,
-        [_metric(metric) for metric in metrics.metrics],
-        {
-            container.container_id: [_metric(metric) for metric in container.metrics]
-            for container in metrics.container_metrics
-        },
     )

@@ -7,18 +7,10 @@ import ctypes
 import os
 from typing import Final
 
-MS_RDONLY: Final = 1
-MS_NOSUID: Final = 2
-MS_NODEV: Final = 4
-MS_NOEXEC: Final = 8
-MS_REMOUNT: Final = 32
 MS_BIND: Final = 4096
 MS_REC: Final = 16384
-MS_PRIVATE: Final = 1 << 18
-MS_SLAVE: Final = 1 << 19
 MS_SHARED: Final = 1 << 20
 
-MNT_FORCE: Final = 1
 MNT_DETACH: Final = 2
 UMOUNT_NOFOLLOW: Final = 8
 

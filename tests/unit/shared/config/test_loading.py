@@ -205,7 +205,6 @@ def test_gates_and_labels_are_asked_of_the_agent(host):
     assert not agent.gate("ContainerCheckpoint")
     assert agent.gate("SidecarContainers")
     assert agent.node_labels == {"a": "b"}
-    assert agent.state_of_gates["EventedPLEG"]
     with pytest.raises(KeyError):
         agent.gate("Nope")
 

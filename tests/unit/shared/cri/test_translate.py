@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from actors.shared.cri import translate, translate_stats
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Resources, Sandbox, User
-from actors.shared.cri.stats import Interface, Pressure, Psi
+from actors.shared.cri.stats import Pressure, Psi
 from proto import cri_pb2 as cri
 
 LABELS = {
@@ -135,21 +135,11 @@ def test_a_number_that_is_not_reported_is_none_and_zero_is_zero() -> None:
     assert (stats.cpu, stats.swap, stats.writable_layer) == (None, None, None)
 
 
-def test_pressure_and_network_of_a_sandbox_are_reported() -> None:
+def test_the_pressure_of_a_container_is_reported() -> None:
     psi = cri.PsiStats(Some=cri.PsiData(Total=1, Avg10=2.0, Avg60=3.0, Avg300=4.0), Full=cri.PsiData(Total=5))
-    linux = cri.LinuxPodSandboxStats(
-        cpu=cri.CpuUsage(psi=psi),
-        network=cri.NetworkUsage(
-            default_interface=cri.NetworkInterfaceUsage(name="eth0", rx_bytes=cri.UInt64Value(value=6))
-        ),
-        process=cri.ProcessUsage(process_count=cri.UInt64Value(value=2)),
-    )
-    stats = translate_stats.sandbox_stats(cri.PodSandboxStats(linux=linux))
+    stats = translate_stats.container_stats(cri.ContainerStats(cpu=cri.CpuUsage(psi=psi)))
     assert stats.cpu is not None
     assert stats.cpu.psi == Psi(Pressure(1, 2.0, 3.0, 4.0), Pressure(5, 0, 0, 0))
-    assert stats.network is not None
-    assert stats.network.default == Interface(name="eth0", rx_bytes=6)
-    assert stats.process_count == 2
 
 
 @given(
