@@ -451,3 +451,33 @@ def test_a_rolling_restart_includes_temporary_children_and_starts_none_while_the
     world.exit("a", 0, "restarting")
     assert world.living == {}
     assert world.incarnations["a"] == 1
+
+
+def test_a_supervisor_that_has_given_up_still_has_when_it_is_stopped_meanwhile() -> None:
+    world = World(make("ab", max_restarts=0)).begin()
+    world.ignores_stop = {"b"}
+    world.exit("a")
+    world.say(End())
+    world.pass_time(60)
+    assert world.take_orders()[-1] == f"finish {EXIT_ESCALATED}"
+
+
+def test_the_orderly_end_of_a_significant_child_does_not_hide_that_its_supervisor_has_given_up() -> None:
+    family = make("ab", own={"auto_shutdown": "any_significant"}, max_restarts=0)
+    world = World(special(family, "b", restart="transient", significant=True)).begin()
+    world.ignores_stop = {"b"}
+    world.exit("a")
+    world.exit("b", 0)
+    assert world.take_orders()[-1] == f"finish {EXIT_ESCALATED}"
+
+
+@pytest.mark.parametrize("cause", ["exit", "restarting"])
+def test_a_transient_child_that_ends_before_it_is_stopped_with_its_group_is_restarted_once_with_it(cause: str) -> None:
+    world = World(special(make("abc", own={"strategy": "one_for_all"}), "b", restart="transient")).begin()
+    world.ignores_stop = {"c"}
+    world.exit("a")
+    world.exit("b", 0, cause)
+    assert world.incarnations["b"] == 1
+    world.pass_time(60)
+    assert world.phases() == "a=running b=running c=running"
+    assert world.incarnations == {"a": 2, "b": 2, "c": 2}

@@ -177,6 +177,10 @@ def test_a_file_that_is_too_large_is_not_parsed(tmp_path: Path) -> None:
     assert "must be at most 1 MiB" in problems(tmp_path, "#" * 1024 * 1025)[0]
 
 
+def test_true_is_no_version(tmp_path: Path) -> None:
+    assert problems(tmp_path, "version: true\n") == ["1: version: must be 1, not True"]
+
+
 def test_an_actor_of_another_configuration_may_be_named(tmp_path: Path) -> None:
     text = "version: 1\nactors:\n  read_only_server: {memory_mib: 64}\n"
     assert problems(tmp_path, text) == ["3: actors.read_only_server: matches no actor of the tree"]

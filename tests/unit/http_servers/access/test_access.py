@@ -169,9 +169,11 @@ async def test_nobody_is_known_without_certificate_token_or_anonymous_access() -
 async def test_an_api_server_that_does_not_answer_lets_nobody_in() -> None:
     access = joined(Api(0, 0, 0, 0, 0))
     assert await access.check(request("/metrics", token="good:alice")) == Denial(401, "Unauthorized")
-    refusal = await joined(Api(503, 503, 503, 503, 503)).check(request("/metrics", user="alice"))
-    assert refusal is not None
-    assert refusal.status == 500
+    api = Api(503, 503, 503, 503, 503)
+    denial = await joined(api).check(request("/metrics", user="alice"))
+    assert denial is not None
+    assert denial.status == 500
+    assert len(api.pauses) == 4, "no pause after the last attempt"
 
 
 async def test_what_fails_for_a_moment_is_asked_again_and_later_and_later() -> None:
@@ -197,6 +199,56 @@ async def test_an_answer_that_makes_no_sense_lets_nobody_in() -> None:
     reviews = Reviews(call, token_seconds=1, allowed_seconds=1, denied_seconds=1)
     with pytest.raises(ReviewFailed, match="cannot be read"):
         await reviews.user_of("x")
+
+
+def reviews_of(
+    *statuses: bytes, allowed_seconds: float = 1, denied_seconds: float = 1
+) -> tuple[Reviews, list[ApiCall]]:
+    """The last status is repeated."""
+    calls: list[ApiCall] = []
+
+    async def call(call: ApiCall) -> ApiAnswer:
+        calls.append(call)
+        return ApiAnswer(status=201, body=b'{"status":%s}' % statuses[min(len(calls), len(statuses)) - 1])
+
+    made = Reviews(call, token_seconds=1, allowed_seconds=allowed_seconds, denied_seconds=denied_seconds)
+    return made, calls
+
+
+@pytest.mark.parametrize(
+    "status", [b"{}", b'{"authenticated":false,"user":{"username":"a"}}', b'{"authenticated":true,"user":{}}']
+)
+async def test_a_token_without_an_authenticated_user_name_is_nobodys(status: bytes) -> None:
+    reviews, _ = reviews_of(status)
+    assert await reviews.user_of("x") is None
+
+
+async def test_an_access_review_that_does_not_say_allowed_denies() -> None:
+    reviews, _ = reviews_of(b"{}")
+    assert not await reviews.may(User("a"), "get", "metrics", "n1")
+
+
+async def test_a_permission_is_remembered_longer_than_a_denial() -> None:
+    denied, asked = reviews_of(b'{"allowed":false}', allowed_seconds=1000, denied_seconds=0)
+    allowed, asked_once = reviews_of(b'{"allowed":true}', allowed_seconds=1000, denied_seconds=0)
+    for _ in range(2):
+        assert not await denied.may(User("a"), "get", "metrics", "n1")
+        assert await allowed.may(User("a"), "get", "metrics", "n1")
+    assert (len(asked), len(asked_once)) == (2, 1)
+
+
+async def test_a_group_that_the_api_server_names_is_not_added_again() -> None:
+    user = b'{"username":"a","groups":["system:authenticated"]}'
+    reviews, _ = reviews_of(b'{"authenticated":true,"user":%s}' % user)
+    found = await Authenticator(tokens=reviews).identify(request("/pods", token="x"))
+    assert found == User("a", ("system:authenticated",))
+
+
+async def test_without_tls_or_a_connection_there_is_no_certificate() -> None:
+    plain, closed = request("/pods", user="alice"), request("/pods", user="alice")
+    plain.protocol, closed.connection = "http", cast("Any", None)
+    assert await Authenticator().identify(plain) is None
+    assert await Authenticator().identify(closed) is None
 
 
 async def test_standing_alone_a_certificate_is_asked_for_and_nothing_else() -> None:

@@ -55,10 +55,21 @@ def test_a_path_matches_what_it_says(path, asked, names):
         ("/exec", {}, True, Availability.DISABLED),
         ("/exec", {"enableDebuggingHandlers": False}, False, Availability.DISABLED),
         ("/logs", {"enableSystemLogHandler": False}, False, Availability.DISABLED),
+        ("/logs", {"enableSystemLogHandler": True}, False, Availability.SERVED),
         ("/debug/flags/v", {"enableDebuggingHandlers": False}, False, Availability.ABSENT),
         ("/flagz", {"featureGates": {"ComponentFlagz": False}}, False, Availability.ABSENT),
+        ("/flagz", {"featureGates": {"ComponentFlagz": True}}, False, Availability.SERVED),
     ],
 )
 def test_an_endpoint_is_served_by_its_servers_gate_and_switch(prefix, fields, read_only, expected):
     config = KubeletConfiguration(**fields)
     assert availability(BY_PREFIX[prefix], config, read_only=read_only) is expected
+
+
+def test_only_healthz_needs_no_credentials_on_a_standalone_node():
+    assert [one.prefix for one in ENDPOINTS if one.open_standalone] == ["/healthz"]
+
+
+def test_streams_logs_and_profiles_are_counted_as_long_running():
+    found = {one.prefix for one in ENDPOINTS if one.long_running}
+    assert found == {"/attach", "/exec", "/portForward", "/containerLogs", "/debug/pprof"}
