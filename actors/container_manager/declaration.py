@@ -32,6 +32,8 @@ DECLARATION: Final = Declaration(
         "cpuManagerPolicy",
         "cpuManagerPolicyOptions",
         "cpuManagerReconcilePeriod",
+        "memoryManagerPolicy",
+        "reservedMemory",
         "topologyManagerPolicy",
         "topologyManagerScope",
         "topologyManagerPolicyOptions",

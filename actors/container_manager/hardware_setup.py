@@ -12,8 +12,12 @@ from supervision.complaints import Complaints
 from .cpu.exclusive import ExclusiveCpus
 from .cpu.reconciliation import CpuReconciliation, CpusOf
 from .cpu.state import CPU_STATE, encode
-from .hardware_start import cpu_start, machine_of, topology_settings
+from .hardware_start import cpu_start, machine_of, memory_start, topology_settings
 from .ledger import Ledger
+from .memory.pinned import PinnedMemory
+from .memory.state import MEMORY_STATE
+from .memory.state import encode as encode_memory
+from .memory.static_policy import STATIC as MEMORY_STATIC
 from .state_store import StateStore
 from .topology.devices import Devices
 from .topology.pod_hardware import PodHardware
@@ -37,6 +41,9 @@ def pod_hardware(
         CpuReconciliation(actor, runtime or _runtime(actor, agent), complaints, _cpus_of(exclusive, ledger)).begin(
             float(agent.config.cpuManagerReconcilePeriod)
         )
+    memory = StateStore(Path(agent.root_dir, MEMORY_STATE), memory_start(agent, machine), encode_memory)
+    if agent.config.memoryManagerPolicy == MEMORY_STATIC:
+        providers.append(PinnedMemory(memory, actor.metrics))
     return PodHardware(
         actor.metrics,
         providers,

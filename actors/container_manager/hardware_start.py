@@ -1,4 +1,4 @@
-"""What the CPU manager goes on from: the machine, the configuration, and the state file of the last time.
+"""What the managers of CPUs and memory go on from: the machine, the configuration, and the state files of before.
 
 The agent checks this before it starts anything (`problems`), with the kubelet's texts, and the container manager when
 it begins.
@@ -14,14 +14,23 @@ import msgspec
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import Problem
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.fields.resources import parse_cpu_list
+from actors.shared.kube import quantity
+from actors.shared.kube.quantity import ceil
 
 from .cpu.options import contradiction, options_of
 from .cpu.state import CPU_STATE, CpuState, StateError
 from .cpu.state import decode as decode_cpus
 from .cpu.static_policy import STATIC, StaticPolicy, begin, static_policy
-from .node_resources import reserved
-from .topology.machine import Machine, read_machine
+from .memory.state import MEMORY_STATE, MemoryState
+from .memory.state import decode as decode_memory
+from .memory.static_policy import NONE as MEMORY_NONE
+from .memory.static_policy import STATIC as MEMORY_STATIC
+from .memory.static_policy import begin as begin_memory
+from .memory.static_policy import fresh
+from .node_resources import kept_memory, reserved
+from .topology.machine import MEMORY, Machine, read_machine
 from .topology.merging import NONE, Numa
 from .topology.pod_hardware import TopologySettings
 
@@ -48,6 +57,7 @@ def problems(agent: Agent, host: str = "") -> Iterator[Problem]:
     starts: tuple[tuple[str, str, Callable[[], object]], ...] = (
         ("topologyManagerPolicy", config.topologyManagerPolicy, lambda: topology_settings(agent, machine)),
         ("cpuManagerPolicy", config.cpuManagerPolicy, lambda: cpu_start(agent, machine)),
+        ("memoryManagerPolicy", config.memoryManagerPolicy, lambda: memory_start(agent, machine)),
     )
     for field, value, start in starts:
         try:
@@ -59,7 +69,8 @@ def problems(agent: Agent, host: str = "") -> Iterator[Problem]:
 def machine_of(agent: Agent, host: str = "") -> Machine:
     """An empty one if no policy needs it. Raises OSError, ValueError."""
     config = agent.config
-    needed = config.cpuManagerPolicy == STATIC or config.topologyManagerPolicy != NONE
+    static = config.cpuManagerPolicy == STATIC or config.memoryManagerPolicy == MEMORY_STATIC
+    needed = static or config.topologyManagerPolicy != NONE
     return read_machine(host) if needed else Machine((), ())
 
 
@@ -94,6 +105,48 @@ def cpu_start(agent: Agent, machine: Machine) -> CpuStart:
         return CpuStart(policy, begin(policy, kept or CpuState(STATIC)))
     except StateError as error:
         raise StateError(f'{error}: {DRAIN} "{path}"') from None
+
+
+def memory_start(agent: Agent, machine: Machine) -> MemoryState:
+    """Raises StateError."""
+    config, path = agent.config, Path(agent.root_dir, MEMORY_STATE)
+    kept = _kept(path, decode_memory, "memory", lambda state: state.policy, config.memoryManagerPolicy)
+    if config.memoryManagerPolicy != MEMORY_STATIC:
+        return MemoryState(MEMORY_NONE)
+    by_node = reserved_memory(config, machine)
+    try:
+        return begin_memory(fresh(machine.nodes, by_node), kept)
+    except StateError as error:
+        raise StateError(f'{error}: {DRAIN} "{path}"') from None
+
+
+def reserved_memory(config: KubeletConfiguration, machine: Machine) -> dict[int, dict[str, int]]:
+    """reservedMemory by node, in bytes. Raises StateError if it is not what the node keeps of its allocatable."""
+    by_node: dict[int, dict[str, int]] = {}
+    for one in config.reservedMemory:
+        if one.numaNode not in machine.node_ids:
+            text = f"the reserved memory configuration references a NUMA node {one.numaNode}"
+            raise StateError(f"{text} that does not exist on this machine")
+        of_node = by_node.setdefault(one.numaNode, {})
+        of_node |= {kind: ceil(quantity.parse(amount)) for kind, amount in one.limits.items()}
+    sums: dict[str, int] = {MEMORY: 0}
+    for amounts in by_node.values():
+        for kind, size in amounts.items():
+            sums[kind] = sums.get(kind, 0) + size
+    if not sums[MEMORY]:
+        raise StateError("[memorymanager] you should specify the system reserved memory")
+    kept = {MEMORY: kept_memory(config, sum(node.memory[MEMORY] for node in machine.nodes))}
+    for kind, size in sums.items():
+        if size != kept.get(kind, 0):
+            text = f'the total amount "{_shown(size)}" of type "{kind}" is not equal to the value'
+            raise StateError(f'{text} "{_shown(kept.get(kind, 0))}" determined by Node Allocatable feature')
+    return by_node
+
+
+def _shown(size: int) -> str:
+    """As the API writes a quantity of bytes."""
+    units = ((60, "Ei"), (50, "Pi"), (40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki"))
+    return next((f"{size >> bits}{suffix}" for bits, suffix in units if size and size % (1 << bits) == 0), str(size))
 
 
 def _kept(path: Path, decode: Callable[[bytes], T], kind: str, policy_of: Callable[[T], str], policy: str) -> T | None:

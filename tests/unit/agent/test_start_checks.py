@@ -124,3 +124,46 @@ def test_a_topology_policy_on_a_machine_with_too_many_nodes_forbids_the_start(tm
         topologyManagerPolicy="restricted", topologyManagerPolicyOptions={"max-allowable-numa-nodes": "9"}
     )
     assert list(problems(Agent(config=more, root_dir=str(tmp_path)), str(tmp_path))) == []
+
+
+MEMORY = {
+    "memoryManagerPolicy": "Static",
+    "kubeReserved": {"memory": "1Gi"},
+    "evictionHard": {"memory.available": "100Mi"},
+}
+
+
+def _reserves(*sizes: str, first: int = 0) -> list[dict[str, object]]:
+    return [{"numaNode": number, "limits": {"memory": size}} for number, size in enumerate(sizes, first)]
+
+
+@pytest.mark.parametrize(
+    ("reserves", "text"),
+    [
+        (_reserves("1024Mi", "100Mi"), ""),
+        ([], "[memorymanager] you should specify the system reserved memory"),
+        (
+            _reserves("1Gi"),
+            'the total amount "1Gi" of type "memory" is not equal to the value "1124Mi" determined by Node Allocatable',
+        ),
+        (
+            _reserves("1124Mi", first=2),
+            "the reserved memory configuration references a NUMA node 2 that does not exist on this machine",
+        ),
+    ],
+)
+def test_memory_that_is_reserved_otherwise_than_the_node_does_forbids_the_start(tmp_path, reserves, text):
+    found = _said(tmp_path, **MEMORY, reservedMemory=reserves)
+    assert len(found) == bool(text)
+    assert not found or text in found[0]
+
+
+def test_a_memory_state_of_another_policy_forbids_the_start_and_says_what_to_do(tmp_path):
+    path = tmp_path / "memory_manager_state"
+    path.write_text('{"policyName":"None","machineState":{},"checksum":4236770233}')
+    (found,) = _said(tmp_path, **MEMORY, reservedMemory=_reserves("1024Mi", "100Mi"))
+    assert found == (
+        'memoryManagerPolicy = Static: could not restore state from checkpoint: configured policy "Static" differs '
+        'from state checkpoint policy "None", please drain this node and delete the memory manager checkpoint file '
+        f'"{path}" before restarting Kubelet'
+    )

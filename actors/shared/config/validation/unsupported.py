@@ -15,8 +15,6 @@ MISSING: Final[dict[str, str]] = {
     "volumePluginDir": "FlexVolume",
     "memoryReservationPolicy": "memory.min and memory.low",
     "memoryThrottlingFactor": "memory.high",
-    "memoryManagerPolicy": "memory manager",
-    "reservedMemory": "memory manager",
     "enableContentionProfiling": "profiling of contention",
 }
 """Top-level field to the missing feature."""

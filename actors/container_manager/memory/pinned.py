@@ -1,0 +1,63 @@
+"""The hint provider of memory: keeps which nodes it comes from, and says so of each container."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from actors.container_manager.state_store import StateStore
+from actors.container_manager.topology.provider import AllocationError
+from actors.shared.hardware.allocation import ContainerAllocation
+from actors.shared.hardware.hints import Hints, TopologyHint
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from supervision.metrics import Metrics
+
+from .state import MemoryState
+from .static_policy import allocate, hints, pod_hints, wanted
+
+
+class PinnedMemory:
+    """The static policy at work."""
+
+    def __init__(self, store: StateStore[MemoryState], metrics: Metrics) -> None:
+        self._store, self._metrics = store, metrics
+
+    async def hints(self, pod: Pod, container: Container) -> Hints:
+        return hints(self._store.value, pod, container)
+
+    async def pod_hints(self, pod: Pod) -> Hints:
+        return pod_hints(self._store.value, pod)
+
+    async def allocate(
+        self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
+    ) -> ContainerAllocation:
+        if wanted(pod, container):
+            self._metrics.count("kubelet_memory_manager_pinning_requests_total")
+            before = self._store.value
+            try:
+                after = allocate(before, pod, container, affinity)
+            except AllocationError:
+                self._metrics.count("kubelet_memory_manager_pinning_errors_total")
+                raise
+            if after is not before:
+                self._store.keep(after)
+        return self._of(pod.metadata.uid, container.name)
+
+    def prepares(self, pod: Pod) -> bool:
+        """Nothing changes once the pod is admitted."""
+        return False
+
+    async def prepare(self, uid: str, container: str) -> ContainerAllocation:
+        return self._of(uid, container)
+
+    def uids(self) -> Collection[str]:
+        return list(self._store.value.entries)
+
+    def release(self, uid: str) -> None:
+        if uid in self._store.value.entries:
+            self._store.keep(self._store.value.without(uid))
+
+    def _of(self, uid: str, container: str) -> ContainerAllocation:
+        blocks = self._store.value.of(uid).get(container, ())
+        nodes = sorted({node for block in blocks for node in block.numaAffinity})
+        return ContainerAllocation(cpuset_mems=",".join(map(str, nodes)))

@@ -1,0 +1,183 @@
+"""The memory of each NUMA node, who has which, and the file of that: memory_manager_state of the kubelet. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from actors.container_manager.cpu.state import StateError
+from actors.shared.hardware.checksum import fnv1a_32, list_text, map_text
+from supervision.errors import UNREADABLE
+
+MEMORY_STATE: Final = "memory_manager_state"
+"""The file's name, in the root directory."""
+_MOST_BYTES: Final = 16 << 20
+
+
+class Table(msgspec.Struct, frozen=True):
+    """One type of memory on one node, in bytes."""
+
+    total: int
+    systemReserved: int
+    allocatable: int
+    reserved: int
+    free: int
+
+
+class NodeMemory(msgspec.Struct, frozen=True):
+    """One node."""
+
+    numberOfAssignments: int
+    """How often a type of memory of a container comes from it, alone or with others."""
+    memoryMap: dict[str, Table]
+    """By type: memory, hugepages-2Mi."""
+    cells: tuple[int, ...]
+    """The group of nodes that it is used in; itself alone."""
+
+
+class Block(msgspec.Struct, frozen=True):
+    """What a container has of one type."""
+
+    numaAffinity: tuple[int, ...]
+    type: str
+    size: int
+    """Bytes; less than it asked for when a later container of the pod has used it again."""
+
+
+Machine = Mapping[int, NodeMemory]
+Entries = Mapping[str, Mapping[str, tuple[Block, ...]]]
+"""Pod UID to container to its memory."""
+
+
+class MemoryState(msgspec.Struct, frozen=True):
+    policy: str
+    machine: Machine = {}
+    entries: Entries = {}
+
+    def of(self, uid: str) -> Mapping[str, tuple[Block, ...]]:
+        """The containers of one pod that have memory of chosen nodes."""
+        return self.entries.get(uid, {})
+
+    def with_container(self, uid: str, name: str, blocks: tuple[Block, ...]) -> MemoryState:
+        """The entry alone: the machine stays as it is."""
+        return replace(self, entries={**self.entries, uid: {**self.of(uid), name: blocks}})
+
+    def without(self, uid: str) -> MemoryState:
+        """The pod's memory is free again."""
+        machine = self.machine
+        for blocks in self.of(uid).values():
+            for block in blocks:
+                machine = released(machine, block)
+        entries = {other: containers for other, containers in self.entries.items() if other != uid}
+        return replace(self, machine=machine, entries=entries)
+
+
+def taken(machine: Machine, nodes: Iterable[int], kind: str, size: int) -> Machine:
+    """The machine once `size` more bytes are taken from these nodes, one after the other."""
+    changed, nodes = dict(machine), tuple(nodes)
+    for number in nodes:
+        node = changed[number]
+        table = node.memoryMap.get(kind)
+        part = min(size, max(0, table.free)) if table is not None else 0
+        size -= part
+        changed[number] = _moved(node, kind, part, node.numberOfAssignments + 1, nodes)
+    return changed
+
+
+def released(machine: Machine, block: Block) -> Machine:
+    """The machine once this block is free."""
+    changed, size = dict(machine), block.size
+    for number in block.numaAffinity:
+        node = changed[number]
+        table = node.memoryMap.get(block.type)
+        part = min(size, table.reserved) if table is not None else 0
+        size -= part
+        left = node.numberOfAssignments - 1
+        changed[number] = _moved(node, block.type, -part, left, node.cells if left > 0 else (number,))
+    return changed
+
+
+def _moved(node: NodeMemory, kind: str, part: int, assignments: int, cells: tuple[int, ...]) -> NodeMemory:
+    table = node.memoryMap.get(kind)
+    tables = node.memoryMap
+    if table is not None and part:
+        tables = {**tables, kind: replace(table, reserved=table.reserved + part, free=table.free - part)}
+    return NodeMemory(assignments, tables, cells)
+
+
+# -- the file --------------------------------------------------------------------------------------------------------
+class _File(msgspec.Struct):
+    policyName: str = ""
+    machineState: dict[str, NodeMemory] = {}
+    entries: dict[str, dict[str, tuple[Block, ...]]] = {}
+    checksum: int = 0
+
+
+def encode(state: MemoryState) -> bytes:
+    """The file's content."""
+    machine = {str(number): _sorted(state.machine[number]) for number in sorted(state.machine)}
+    content: dict[str, Any] = {"policyName": state.policy, "machineState": machine}
+    if state.entries:
+        content["entries"] = {uid: dict(sorted(state.entries[uid].items())) for uid in sorted(state.entries)}
+    return msgspec.json.encode({**content, "checksum": checksum(state)})
+
+
+def _sorted(node: NodeMemory) -> NodeMemory:
+    return replace(node, memoryMap=dict(sorted(node.memoryMap.items())))
+
+
+def checksum(state: MemoryState) -> int:
+    """Over the values, as Go shows them."""
+    machine = " ".join(f"{number}:<*>{_node_text(state.machine[number])}" for number in sorted(state.machine))
+    entries = map_text(
+        {
+            uid: map_text({name: list_text(map(_block_text, blocks)) for name, blocks in containers.items()})
+            for uid, containers in state.entries.items()
+        }
+    )
+    return fnv1a_32(
+        f"(*state.MemoryManagerCheckpoint){{PolicyName:(string){state.policy} "
+        f"MachineState:(state.NUMANodeMap)map[{machine}] Entries:(state.ContainerMemoryAssignments){entries} "
+        f"Checksum:(checksum.Checksum)0}}"
+    )
+
+
+def _node_text(node: NodeMemory) -> str:
+    tables = map_text({kind: f"<*>{_table_text(table)}" for kind, table in node.memoryMap.items()})
+    return (
+        f"{{NumberOfAssignments:(int){node.numberOfAssignments} "
+        f"MemoryMap:(map[v1.ResourceName]*state.MemoryTable){tables} Cells:([]int){list_text(node.cells)}}}"
+    )
+
+
+def _table_text(table: Table) -> str:
+    return (
+        f"{{TotalMemSize:(uint64){table.total} SystemReserved:(uint64){table.systemReserved} "
+        f"Allocatable:(uint64){table.allocatable} Reserved:(uint64){table.reserved} Free:(uint64){table.free}}}"
+    )
+
+
+def _block_text(block: Block) -> str:
+    nodes = list_text(block.numaAffinity)
+    return f"{{NUMAAffinity:([]int){nodes} Type:(v1.ResourceName){block.type} Size:(uint64){block.size}}}"
+
+
+def decode(raw: bytes) -> MemoryState:
+    """Raises StateError."""
+    if len(raw) > _MOST_BYTES:
+        raise StateError(f"is larger than {_MOST_BYTES >> 20} MiB")
+    try:
+        file = msgspec.json.decode(raw, type=_File)
+        machine = {int(number): node for number, node in file.machineState.items()}
+    except UNREADABLE as error:
+        raise StateError(f"checkpoint is corrupted: {error}") from None
+    state = MemoryState(file.policyName, machine, file.entries)
+    known = all(
+        set(block.numaAffinity) <= machine.keys() for one in file.entries.values() for b in one.values() for block in b
+    )
+    if file.checksum not in (0, checksum(state)) or not known:
+        raise StateError("checkpoint is corrupted")
+    return state

@@ -1,0 +1,243 @@
+"""The static policy: which nodes a container's memory comes from. Pure: a state and a container in, the next state out.
+
+A node is used alone, or with the other nodes of one group, never both: so the kernel cannot give the memory that one
+container was promised to another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from actors.container_manager.cpu.requests import has_pod_resources
+from actors.container_manager.cpu.state import StateError
+from actors.container_manager.topology.machine import MEMORY, Node
+from actors.container_manager.topology.provider import AllocationError
+from actors.shared.hardware.hints import Hints, TopologyHint, mask_of, masks_of, nodes_of
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import container_requests, is_sidecar, qos_class
+
+from .state import Block, Machine, MemoryState, NodeMemory, Table, taken
+
+STATIC: Final = "Static"
+NONE: Final = "None"
+Amounts = Mapping[str, int]
+"""Bytes by type of memory."""
+
+
+def fresh(nodes: Sequence[Node], reserved: Mapping[int, Amounts]) -> MemoryState:
+    """Nothing is taken. `reserved`: reservedMemory, by node."""
+    machine = {}
+    for node in nodes:
+        huge = sum(size for kind, size in node.memory.items() if kind != MEMORY)
+        tables = {}
+        for kind, total in node.memory.items():
+            kept = reserved.get(node.id, {}).get(kind, 0)
+            free = max(0, total - kept - (huge if kind == MEMORY else 0))
+            tables[kind] = Table(total, kept, free, 0, free)
+        machine[node.id] = NodeMemory(0, tables, (node.id,))
+    return MemoryState(STATIC, machine)
+
+
+def begin(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
+    """The state to go on from. Raises StateError if the kept one does not fit this machine."""
+    if kept is None or not (kept.machine or kept.entries):
+        return empty
+    expected: Machine = empty.machine
+    for containers in kept.entries.values():
+        for blocks in containers.values():
+            for block in blocks:
+                if not set(block.numaAffinity) <= expected.keys():
+                    raise StateError(DIFFERENT)
+                expected = taken(expected, block.numaAffinity, block.type, block.size)
+    if not _same(expected, kept.machine):
+        raise StateError(DIFFERENT)
+    return kept
+
+
+DIFFERENT: Final = "[memorymanager] the expected machine state is different from the real one"
+
+
+def _same(one: Machine, other: Machine) -> bool:
+    """What is taken of a group may be divided differently among its nodes."""
+    if one.keys() != other.keys():
+        return False
+    for number, node in one.items():
+        twin = other[number]
+        if (node.numberOfAssignments, sorted(node.cells)) != (twin.numberOfAssignments, sorted(twin.cells)):
+            return False
+        if node.memoryMap.keys() != twin.memoryMap.keys():
+            return False
+        for kind, table in node.memoryMap.items():
+            if replace(table, reserved=0, free=0) != replace(twin.memoryMap[kind], reserved=0, free=0):
+                return False
+            if _of_group(one, node, kind) != _of_group(other, node, kind):
+                return False
+    return True
+
+
+def _of_group(machine: Machine, node: NodeMemory, kind: str) -> tuple[int, int]:
+    tables = [machine[number].memoryMap[kind] for number in node.cells if kind in machine[number].memoryMap]
+    return sum(table.reserved for table in tables), sum(table.free for table in tables)
+
+
+# -- requests --------------------------------------------------------------------------------------------------------
+def wanted(pod: Pod, container: Container) -> dict[str, int]:
+    """Memory and huge pages that come from chosen nodes; nothing for a pod that is not Guaranteed, or has resources of
+    its own."""
+    if has_pod_resources(pod) or qos_class(pod) != "Guaranteed":
+        return {}
+    return {
+        kind: size
+        for kind, size in sorted(container_requests(container).items())
+        if kind == MEMORY or kind.startswith("hugepages-")
+    }
+
+
+def wanted_by_pod(pod: Pod) -> dict[str, int]:
+    """The most that the pod has at one time."""
+    sidecars: dict[str, int] = {}
+    most: dict[str, int] = {}
+    for container in pod.spec.initContainers:
+        step = _plus(sidecars, wanted(pod, container))
+        most = {kind: max(most.get(kind, 0), step.get(kind, 0)) for kind in most.keys() | step.keys()}
+        if is_sidecar(container):
+            sidecars = step
+    for container in pod.spec.containers:
+        sidecars = _plus(sidecars, wanted(pod, container))
+    return {kind: max(most.get(kind, 0), sidecars.get(kind, 0)) for kind in sorted(most.keys() | sidecars.keys())}
+
+
+def _plus(one: Amounts, other: Amounts) -> dict[str, int]:
+    return {kind: one.get(kind, 0) + other.get(kind, 0) for kind in one.keys() | other.keys()}
+
+
+# -- hints -----------------------------------------------------------------------------------------------------------
+def hints(state: MemoryState, pod: Pod, container: Container) -> Hints:
+    """Where the container's memory could come from."""
+    return _of(state, pod, wanted(pod, container), state.of(pod.metadata.uid).get(container.name))
+
+
+def pod_hints(state: MemoryState, pod: Pod) -> Hints:
+    """Where the memory of all containers of the pod could come from together."""
+    given = state.of(pod.metadata.uid)
+    names = [one.name for one in (*pod.spec.initContainers, *pod.spec.containers) if one.name in given]
+    return _of(state, pod, wanted_by_pod(pod), given[names[0]] if names else None)
+
+
+def _of(state: MemoryState, pod: Pod, amounts: Amounts, given: Sequence[Block] | None) -> Hints:
+    if not amounts:
+        return {}
+    if given is None:
+        found = _possible(state, pod, amounts)
+        return dict.fromkeys(amounts, found)
+    if {block.type: block.size for block in given} != dict(amounts):
+        return {}
+    return {block.type: [TopologyHint(mask_of(block.numaAffinity), preferred=True)] for block in given}
+
+
+def _possible(state: MemoryState, pod: Pod, amounts: Amounts) -> list[TopologyHint]:
+    """Masks with enough free memory of all types, that no group forbids."""
+    machine, found = state.machine, list[int]()
+    fewest = len(machine)
+    for mask in masks_of(sorted(machine)):
+        nodes = nodes_of(mask)
+        tables = {
+            kind: [machine[one].memoryMap[kind] for one in nodes if kind in machine[one].memoryMap] for kind in amounts
+        }
+        if any(sum(table.allocatable for table in tables[kind]) < size for kind, size in amounts.items()):
+            continue
+        fewest = min(fewest, len(nodes))
+        free = {kind: sum(one.free for one in tables[kind]) + _reusable(state, pod, nodes, kind) for kind in amounts}
+        if not _breaks_group(machine, nodes) and all(free[kind] >= size for kind, size in amounts.items()):
+            found.append(mask)
+    return [TopologyHint(mask, preferred=mask.bit_count() == fewest) for mask in found]
+
+
+def _breaks_group(machine: Machine, nodes: tuple[int, ...]) -> bool:
+    """Whether one of the nodes is used otherwise."""
+    if len(nodes) == 1:
+        return len(machine[nodes[0]].cells) > 1
+    return any(machine[one].numberOfAssignments > 0 and sorted(machine[one].cells) != list(nodes) for one in nodes)
+
+
+def _reusable(state: MemoryState, pod: Pod, nodes: tuple[int, ...], kind: str) -> int:
+    """What ordinary init containers of the pod have of these nodes: they end before later containers start."""
+    given = state.of(pod.metadata.uid)
+    blocks = [block for one in pod.spec.initContainers if not is_sidecar(one) for block in given.get(one.name, ())]
+    return sum(block.size for block in blocks if (block.numaAffinity, block.type) == (nodes, kind))
+
+
+# -- allocation ------------------------------------------------------------------------------------------------------
+def allocate(state: MemoryState, pod: Pod, container: Container, affinity: TopologyHint | None = None) -> MemoryState:
+    """The state once the container has its memory; the same state if it has it already, or wants none. Raises
+    AllocationError."""
+    uid, amounts = pod.metadata.uid, wanted(pod, container)
+    if not amounts or container.name in state.of(uid):
+        return state
+    nodes = nodes_of(_mask(state, pod, amounts, affinity))
+    if _breaks_group(state.machine, nodes):
+        raise AllocationError("[memorymanager] preferred hint violates NUMA node allocation")
+    for kind, size in amounts.items():
+        more = max(0, size - _reusable(state, pod, nodes, kind))
+        machine = taken(state.machine, nodes, kind, more)
+        state = _used_again(replace(state, machine=machine), pod, container, Block(nodes, kind, size))
+    return state.with_container(uid, container.name, tuple(Block(nodes, kind, size) for kind, size in amounts.items()))
+
+
+def _mask(state: MemoryState, pod: Pod, amounts: Amounts, affinity: TopologyHint | None) -> int:
+    """The affinity's nodes; more where these have too little; its own best ones if there is none. Raises
+    AllocationError."""
+    found = _possible(state, pod, amounts)
+    preferred = affinity is not None and affinity.preferred
+    mask = affinity.mask if affinity is not None else None
+    if mask is None:
+        text = "failed to get the default NUMA affinity, no NUMA nodes with enough memory is available"
+        best = _best(found, text)
+        if preferred and not best.preferred:
+            raise AllocationError("[memorymanager] failed to find the default preferred hint")
+        return best.mask or 0
+    if _has(state.machine, nodes_of(mask), amounts):
+        return mask
+    given = mask
+    text = "failed to find NUMA nodes to extend the current topology hint"
+    best = _best([hint for hint in found if (hint.mask or 0) & given == given], text)
+    if preferred and not best.preferred:
+        raise AllocationError("[memorymanager] failed to find the extended preferred hint")
+    return best.mask or 0
+
+
+def _best(found: Sequence[TopologyHint], otherwise: str) -> TopologyHint:
+    """Raises AllocationError."""
+    if not found:
+        raise AllocationError(f"[memorymanager] {otherwise}")
+    return min(found, key=lambda hint: (not hint.preferred, (hint.mask or 0).bit_count(), hint.mask or 0))
+
+
+def _has(machine: Machine, nodes: Sequence[int], amounts: Amounts) -> bool:
+    """Whether these nodes have so much free."""
+    return all(
+        sum(machine[one].memoryMap[kind].free for one in nodes if one in machine and kind in machine[one].memoryMap)
+        >= size
+        for kind, size in amounts.items()
+    )
+
+
+def _used_again(state: MemoryState, pod: Pod, container: Container, block: Block) -> MemoryState:
+    """Earlier init containers have less now: all blocks of the pod together are what is really taken."""
+    uid, left = pod.metadata.uid, block.size
+    for earlier in pod.spec.initContainers:
+        if earlier.name == container.name:
+            break
+        if is_sidecar(earlier) or earlier.name not in state.of(uid):
+            continue
+        blocks = []
+        for one in state.of(uid)[earlier.name]:
+            part = min(left, one.size) if (one.numaAffinity, one.type) == (block.numaAffinity, block.type) else 0
+            left -= part
+            blocks.append(replace(one, size=one.size - part))
+        state = state.with_container(uid, earlier.name, tuple(blocks))
+    return state
