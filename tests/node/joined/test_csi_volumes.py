@@ -89,15 +89,21 @@ def test_a_driver_is_told_to_the_cluster(site: Joined, driver: FakeDriver) -> No
 @pytest.mark.parametrize(
     ("more", "text"),
     [
-        ({"kind": "OtherPlugin"}, "no handler registered for plugin type: OtherPlugin at socket"),
-        ({"versions": ("0.3.0",)}, "validation failed for CSI Driver other.csi.test"),
+        (
+            {"kind": "OtherPlugin"},
+            "no handler registered for plugin type: OtherPlugin at socket",
+        ),
+        (
+            {"versions": ("0.3.0",)},
+            "plugin validation failed with err: validation failed for CSI Driver other.csi.test",
+        ),
     ],
 )
 def test_what_is_no_driver_of_this_version_is_told_so(site: Joined, more: dict[str, Any], text: str) -> None:
     with FakeDriver(f"{site.node.home}/root", name="other.csi.test", **more).running() as other:
         within(SECONDS, lambda: bool(other.said), "word of its registration")
         assert not other.said[0][0]
-        assert other.said[0][1].startswith(text)
+        assert other.said[0][1].startswith(f"RegisterPlugin error -- {text}")
 
 
 def test_a_volume_is_attached_staged_once_published_to_each_pod_and_undone(site: Joined, driver: FakeDriver) -> None:
