@@ -167,3 +167,13 @@ def test_a_memory_state_of_another_policy_forbids_the_start_and_says_what_to_do(
         'from state checkpoint policy "None", please drain this node and delete the memory manager checkpoint file '
         f'"{path}" before restarting Kubelet'
     )
+
+
+def test_a_damaged_file_of_resource_claims_forbids_the_start_and_names_a_way_out(tmp_path):
+    path = tmp_path / "dra_manager_state"
+    agent = Agent(root_dir=str(tmp_path))
+    assert list(problems(agent)) == []
+    path.write_text('{"Data":"{}","Checksum":1}')
+    [found] = map(str, problems(agent))
+    assert "checkpoint is corrupted" in found
+    assert f'delete the file "{path}" before restarting' in found
