@@ -93,7 +93,7 @@ def _overdue(family: Family, now: float, rng: Rng) -> tuple[Family, list[Order]]
     return family, orders
 
 
-# -- what an event means ----------------------------------------------------------------------------------------------
+# -- rules ------------------------------------------------------------------------------------------------------------
 def _in_service(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
     return family.replace(_change(child, phase=Phase.RUNNING, in_service_since=now)), []
 
@@ -107,12 +107,12 @@ def _kill(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, l
 
 
 def _stopped(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
-    """Not this supervisor's order: the whole tree is being stopped from above, so nothing is started again."""
+    """Not by this supervisor's order: the whole tree is stopped from above, so the child is not started again."""
     return family.replace(_change(child, phase=Phase.GONE)), []
 
 
 def _restarting(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
-    """Not a failure: nothing is counted, its group is left alone, and it is started again at once."""
+    """Not a failure: it is not counted, does not concern the group, and the child is started again at once."""
     if family.ending is not Ending.NO or child.doomed:
         return _failed(family, child, now, rng)
     return family.replace(_change(child, phase=Phase.WAITING, in_service_since=None, not_before=now)), []

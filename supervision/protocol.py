@@ -18,7 +18,7 @@ ROOT = ActorName("root")
 EXIT_EXCEPTION = 70
 """Exit code of an actor whose handler raised."""
 EXIT_ORPHANED = 71
-"""Exit code of an actor that found its fork server gone."""
+"""Exit code of an actor whose fork server has ended."""
 EXIT_ESCALATED = 75
 """Exit code of a supervisor that escalates: its children were restarted too often."""
 
@@ -185,7 +185,7 @@ class Tree(Message, frozen=True, kw_only=True):
     """Of the fork server."""
     uptime: float
     state: Literal["starting", "ready", "degraded", "stopping"]
-    """`ready`: every wanted actor is in service. `starting`: that has never been so yet."""
+    """`ready`: every actor that shall run is in service. `starting`: it has not been ready yet."""
     actors: list[ActorState]
     disposables: int = 0
     """Running disposable processes."""

@@ -1,4 +1,4 @@
-"""What this machine has that a containerd must be told of, looked up once before the tree starts."""
+"""The host's facts for the configuration of containerd, detected once before the tree starts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _VERSION_SECONDS: Final = 20
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts."""
+    """The facts of one host."""
 
     containerd: str
     runc: str
@@ -47,7 +47,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     version: tuple[int, int] = (1, 6)
     """Of containerd."""
     machine: str = "x86_64"
-    """As uname -m says."""
+    """As in uname -m."""
     lowers_oom_score: bool = True
     """CAP_SYS_RESOURCE: may give a process a lower oom_score_adj than its own."""
     apparmor: bool = False
@@ -57,7 +57,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     overlay: bool = True
     """overlayfs can be mounted on the file system of the root directory."""
     mtu: int = 1500
-    """Of the interface with the default route."""
+    """The MTU of the interface with the default route."""
     networks: tuple[str, ...] = ()
     """IPv4 networks that this host has routes to, without the default route."""
 
@@ -68,7 +68,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def look(root: str, search: str = "") -> Host:
-    """This machine, for an instance that keeps its data in `root`. `search`: directories to look in first.
+    """The facts of this host, for an instance with its data in `root`. `search`: directories to search first.
 
     Raises MissingPrograms with all that is missing, ProgramFailed.
     """
@@ -123,7 +123,7 @@ def parse_version(text: str) -> tuple[int, int]:
     """Major and minor in what `containerd --version` says. Raises ProgramFailed."""
     found = re.search(r"\bv?(\d+)\.(\d+)\.\d+", text)
     if not found:
-        raise ProgramFailed(f"containerd --version says {text.strip()[:200]!r}, which holds no version")
+        raise ProgramFailed(f"containerd --version says {text.strip()[:200]!r}, which has no version")
     return int(found[1]), int(found[2])
 
 

@@ -1,4 +1,4 @@
-"""Whether the runtime that was named, or found, is there; and what to do when it is not."""
+"""Whether the container runtime's socket answers, with a hint when it does not."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _HINT = (
 
 
 def warning(endpoint: str) -> str:
-    """What stands against the runtime at `unix:///path` being of use right now, '' when nothing does.
+    """The reason why the runtime at `unix:///path` cannot be used now, '' if it can.
 
-    Only a warning at start: a runtime may well be started after the agent.
+    Only a warning at start, because a runtime may be started after the agent.
     """
     path = endpoint.removeprefix("unix://")
     try:

@@ -113,7 +113,7 @@ class Control:
             actors=[_actor_state(child, question) for child in self._table],
             disposables=self._disposables.running,
             abandoned=self._disposables.abandoned + self._processes.abandoned,
-            troubles=[_trouble(child, told) for child in self._table for told in child.troubles.values()],
+            troubles=[_trouble(child, report) for child in self._table for report in child.troubles.values()],
             log_file=self._application.log_file,
             incident_file=self._application.incident_file,
             policy_file=self._application.policy_file,
@@ -150,8 +150,8 @@ class Control:
         return ""
 
 
-def _trouble(child: Child, told: ServiceState) -> Trouble:
-    return Trouble(told.service, told.text, time.monotonic() - told.since, child.name)
+def _trouble(child: Child, report: ServiceState) -> Trouble:
+    return Trouble(report.service, report.text, time.monotonic() - report.since, child.name)
 
 
 def _actor_state(child: Child, question: GetTree) -> ActorState:

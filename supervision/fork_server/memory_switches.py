@@ -1,4 +1,4 @@
-"""Switches for what is done so that the processes share more memory. Each works without the others.
+"""Switches for the measures by which the processes share more memory. Each works without the others.
 
 The environment variable SUPERVISION_MEMORY_OFF turns some of them off, `heap_fill,fork_hooks` or `all`: for measuring
 what each gains, and for an interpreter or C library that does not support one. What a measure gained when it was last

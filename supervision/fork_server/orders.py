@@ -62,7 +62,7 @@ class Orders:
         elif isinstance(message, Stop):
             self._stop(child, message)
         elif isinstance(message, ServiceState):
-            child.hear(message)
+            child.service_reported(message)
         elif isinstance(message, RunDisposable):
             self._disposables.run(child.name, message, lambda result: _answer_disposable(connection, ask, result))
         elif isinstance(message, Escalated):

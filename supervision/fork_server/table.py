@@ -48,14 +48,14 @@ class Child:
     last_incident_at: float = 0.0
     incident_open: bool = False
     troubles: dict[str, ServiceState] = field(default_factory=dict)
-    """What it has told of outside services that do not answer, by service; its next incarnation takes it back."""
+    """Outside services that it has reported as not answering, by service; its next incarnation withdraws them."""
 
-    def hear(self, told: ServiceState) -> None:
-        """It has told of an outside service."""
-        before = self.troubles.pop(told.service, None)
-        if told.text:
-            since = told.since if before is None else min(before.since, told.since)
-            self.troubles[told.service] = ServiceState(told.service, told.text, since)
+    def service_reported(self, report: ServiceState) -> None:
+        """Apply its report about an outside service."""
+        before = self.troubles.pop(report.service, None)
+        if report.text:
+            since = report.since if before is None else min(before.since, report.since)
+            self.troubles[report.service] = ServiceState(report.service, report.text, since)
 
     @property
     def kind(self) -> Literal["supervisor", "actor", "program"]:

@@ -37,7 +37,7 @@ def test_the_version_is_found_in_what_containerd_says(text: str, version: tuple[
 
 
 def test_a_containerd_that_says_no_version_is_refused() -> None:
-    with pytest.raises(ProgramFailed, match="holds no version"):
+    with pytest.raises(ProgramFailed, match="which has no version"):
         parse_version("Segmentation fault")
 
 

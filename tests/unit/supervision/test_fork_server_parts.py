@@ -125,10 +125,10 @@ def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
 
 def test_a_trouble_is_known_since_it_was_first_told_also_after_a_restart_of_who_told_it() -> None:
     child = present(Table(TREE, {}).get("a"))
-    child.hear(ServiceState("runtime", "does not answer", 10.0))
-    child.hear(ServiceState("runtime", "does not answer", 50.0))
+    child.service_reported(ServiceState("runtime", "does not answer", 10.0))
+    child.service_reported(ServiceState("runtime", "does not answer", 50.0))
     assert child.troubles == {"runtime": ServiceState("runtime", "does not answer", 10.0)}
-    child.hear(ServiceState("runtime"))
+    child.service_reported(ServiceState("runtime"))
     assert child.troubles == {}
 
 
