@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from actors.shared.config.feature_gates import enabled
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
@@ -24,6 +25,8 @@ class Rules(msgspec.Struct, frozen=True):
     cfs_period_us: int = 100_000
     pids: int = -1
     """The largest number of processes of a pod; -1 is no limit."""
+    memory_tiers: bool = False
+    """What pods request of memory is protected (MemoryQoS with TieredReservation)."""
     huge_pages: tuple[str, ...] = ()
     """The node's huge page resources, `hugepages-2Mi`. A pod gets none of a size that it does not request."""
 
@@ -31,7 +34,13 @@ class Rules(msgspec.Struct, frozen=True):
 def rules_of(config: KubeletConfiguration, resources: Iterable[str]) -> Rules:
     """`resources`: the names of the node's resources."""
     period = round(float(config.cpuCFSQuotaPeriod) * 1_000_000)
-    return Rules(config.cpuCFSQuota, period, config.podPidsLimit, tuple(filter(is_huge_pages, resources)))
+    pages = tuple(filter(is_huge_pages, resources))
+    return Rules(config.cpuCFSQuota, period, config.podPidsLimit, protects_memory(config), pages)
+
+
+def protects_memory(config: KubeletConfiguration) -> bool:
+    """Whether the kernel is to keep what pods request of memory (KEP-2570); only cgroup v2 can."""
+    return enabled("MemoryQoS", config.featureGates) and config.memoryReservationPolicy == "TieredReservation"
 
 
 def is_huge_pages(resource: str) -> bool:
@@ -56,6 +65,7 @@ def pod_limits(pod: Pod, rules: Rules) -> Limits:
     if quality == BEST_EFFORT:
         return Limits(cpu_shares=MIN_SHARES, pids=pids, hugetlb=none)
     requests, limits = pod_requests(pod), _limits(pod)
+    protected = requests.get("memory", 0) if rules.memory_tiers else None
     cpu = limits.get("cpu", 0)
     quota = milli_to_quota(cpu, rules.cfs_period_us) if rules.cfs_quota and cpu else None
     return Limits(
@@ -63,6 +73,8 @@ def pod_limits(pod: Pod, rules: Rules) -> Limits:
         cpu_quota_us=quota,
         cpu_period_us=rules.cfs_period_us,
         memory_bytes=limits.get("memory") or None,
+        memory_min=protected if quality == GUARANTEED else None,
+        memory_low=protected if quality == BURSTABLE else None,
         pids=pids,
         hugetlb=none | {size_name(name): value for name, value in limits.items() if is_huge_pages(name) and value >= 0},
     )

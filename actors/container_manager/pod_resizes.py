@@ -42,7 +42,10 @@ class PodResizes:
     ) -> None:
         self._actor, self._agent, self._totals = actor, agent, totals
         self._ledger, self.preemption = ledger, preemption
-        self._rules, self._queue, self._opened = ResizeRules(agent.gate), ResizeQueue(), asyncio.Event()
+        config = agent.config
+        static_cpu, static_memory = config.cpuManagerPolicy == "static", config.memoryManagerPolicy == "Static"
+        self._rules = ResizeRules(agent.gate, static_cpu=static_cpu, static_memory=static_memory)
+        self._queue, self._opened = ResizeQueue(), asyncio.Event()
 
     def begin(self) -> None:
         self._actor.after(OPEN_SECONDS, self._open)

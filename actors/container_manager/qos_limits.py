@@ -15,15 +15,23 @@ from .ledger import Ledger
 from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED, milli_to_shares
 
 
-def tier_limits(ledger: Ledger, memory: int, qos_reserved: Mapping[str, str]) -> dict[str, Limits]:
+def tier_limits(
+    ledger: Ledger, memory: int, qos_reserved: Mapping[str, str], *, protects: bool = False
+) -> dict[str, Limits]:
     """By QoS class. `memory`: bytes that all pods may have, before eviction thresholds. `qos_reserved`: validated,
-    `{"memory": "50%"}`."""
+    `{"memory": "50%"}`. `protects`: the kernel keeps what pods request (MemoryQoS with TieredReservation); what is
+    Guaranteed's is that of kubepods, the parent of Guaranteed pods and of the other tiers."""
     shares = milli_to_shares(ledger.requested_by(BURSTABLE, "cpu"))
     burstable, best_effort = _memory(ledger, memory, qos_reserved.get("memory"))
-    return {
-        BURSTABLE: Limits(cpu_shares=shares, memory_bytes=burstable),
+    requested = ledger.requested_by(BURSTABLE, "memory")
+    found = {
+        BURSTABLE: Limits(cpu_shares=shares, memory_bytes=burstable, memory_low=requested if protects else None),
         BEST_EFFORT: Limits(cpu_shares=MIN_SHARES, memory_bytes=best_effort),
     }
+    if protects:
+        both = ledger.requested_by(GUARANTEED, "memory") + requested
+        found[GUARANTEED] = Limits(memory_min=both, memory_low=requested)  # the kernel gives no tier more than kubepods
+    return found
 
 
 def _memory(ledger: Ledger, memory: int, share: str | None) -> tuple[int, int]:

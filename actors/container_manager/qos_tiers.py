@@ -12,6 +12,7 @@ from supervision.complaints import Complaints
 
 from .ledger import Ledger
 from .pod_cgroups import PodCgroups
+from .pod_limits import GUARANTEED, protects_memory
 from .qos_limits import tier_limits
 from .systemd_slices import SliceError
 
@@ -53,7 +54,13 @@ class QosTiers:
 
     async def apply(self, *, again: bool = False) -> None:
         """Set the limits that have changed; with `again` all. Raises CgroupError, SliceError."""
-        for qos, limits in tier_limits(self._ledger, self._memory, self._config.qosReserved).items():
+        reserved, protects = self._config.qosReserved, protects_memory(self._config) and self._cgroups.version == 2
+        found = tier_limits(self._ledger, self._memory, reserved, protects=protects)
+        if protects:
+            kubepods = found[GUARANTEED]
+            self._actor.metrics.gauge("kubelet_memory_qos_node_memory_min_bytes", kubepods.memory_min or 0)
+            self._actor.metrics.gauge("kubelet_memory_qos_node_memory_low_bytes", kubepods.memory_low or 0)
+        for qos, limits in found.items():
             if again or self._applied.get(qos) != limits:
                 await self._cgroups.set_tier(qos, limits)
                 self._applied[qos] = limits

@@ -11,7 +11,7 @@ from actors.shared.kube.quantity import ceil
 from actors.shared.linux.cgroup_limits import Limits
 from actors.shared.linux.cgroup_names import parse_root, path_of
 
-from .pod_limits import milli_to_shares
+from .pod_limits import milli_to_shares, protects_memory
 
 COMPRESSIBLE: Final = "-compressible"
 """An entry with this suffix limits compressible resources only: CPU shares."""
@@ -29,12 +29,12 @@ def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tupl
         found = fields.get(entry.removesuffix(COMPRESSIBLE))
         if found is not None:
             field, name, amounts = found
-            limits = limits_of(amounts, only_cpu=entry.endswith(COMPRESSIBLE))
+            limits = limits_of(amounts, only_cpu=entry.endswith(COMPRESSIBLE), protects=protects_memory(config))
             yield field, path_of(parse_root(name, driver), driver), limits
 
 
-def limits_of(amounts: Mapping[str, str | int], *, only_cpu: bool) -> Limits:
-    """The limits of a cgroup for a reservation."""
+def limits_of(amounts: Mapping[str, str | int], *, only_cpu: bool, protects: bool = False) -> Limits:
+    """The limits of a cgroup for a reservation. `protects`: the kernel keeps its memory from being reclaimed."""
     given = parse_resource_list(amounts)
     shares = milli_to_shares(ceil(given["cpu"] * 1000)) if "cpu" in given else None
     if only_cpu:
@@ -43,5 +43,6 @@ def limits_of(amounts: Mapping[str, str | int], *, only_cpu: bool) -> Limits:
     return Limits(
         cpu_shares=shares,
         memory_bytes=None if memory is None else ceil(memory),
+        memory_min=ceil(memory) if memory is not None and protects else None,
         pids=None if pids is None else ceil(pids),
     )

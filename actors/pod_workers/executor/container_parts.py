@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from pathlib import Path
 
 from actors.api_clients.messages import EVENT_CLIENT
@@ -13,6 +14,8 @@ from actors.pod_workers.containers.container_config import Parts, linux_resource
 from actors.pod_workers.containers.environment import EnvContext, environment, references
 from actors.pod_workers.containers.host_addresses import host_ips
 from actors.pod_workers.containers.machine import thermal_throttles, this_machine
+from actors.pod_workers.containers.memory_qos import TIERED, MemoryQos
+from actors.pod_workers.containers.memory_qos import unified as unified_memory
 from actors.pod_workers.containers.mounts import (
     Sources,
     expanded_subpath,
@@ -98,7 +101,7 @@ class ContainerParts:
             hardware=combined([claimed, hardware]),
             security=security,
             stop_signals=agent.gate("ContainerStopSignals"),
-            unified={**swap.unified, **self._oom_group()},
+            unified={**swap.unified, **self._oom_group(), **self._memory_qos(pod, container)},
             memory_swap_bytes=swap.memory_swap_bytes,
         )
 
@@ -119,7 +122,25 @@ class ContainerParts:
     def resources(self, pod: Pod, container: Container) -> cri.LinuxContainerResources:
         """The resources for the resize of a running container."""
         swap = self._swap(pod, container)
-        return linux_resources(self._limits(pod, container), swap.unified, swap.memory_swap_bytes)
+        before = {"memory.high": "max"} if self._throttles_memory else {}  # that of before is taken away
+        unified = {**swap.unified, **before, **self._memory_qos(pod, container)}
+        return linux_resources(self._limits(pod, container), unified, swap.memory_swap_bytes)
+
+    @property
+    def _throttles_memory(self) -> bool:
+        return self._machine.cgroup_v2 and self._agent.gate("MemoryQoS")
+
+    def _memory_qos(self, pod: Pod, container: Container) -> dict[str, str]:
+        config = self._agent.config
+        if not self._throttles_memory:
+            return {}
+        qos = MemoryQos(
+            throttling=config.memoryThrottlingFactor or 0.0,
+            tiered=config.memoryReservationPolicy == TIERED,
+            allocatable=self._allocatable.get("memory", 0) or self._machine.memory,
+            page_bytes=resource.getpagesize(),
+        )
+        return unified_memory(pod, container, self._limits(pod, container).memory_bytes, qos)
 
     def _oom_group(self) -> dict[str, str]:
         """Whether the OOM killer kills all processes of a container, or only one (cgroup v2)."""

@@ -23,6 +23,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     cpu_quota_us: int | None = None
     cpu_period_us: int = 100_000
     memory_bytes: int | None = None
+    memory_min: int | None = None
+    """Bytes that the kernel never reclaims (cgroup v2 only)."""
+    memory_low: int | None = None
+    """Bytes that it reclaims last (cgroup v2 only)."""
     pids: int | None = None
     hugetlb: dict[str, int] = {}
     """Bytes by page size as the kernel names it: 2MB, 1GB."""
@@ -62,6 +66,9 @@ def writes_v2(limits: Limits) -> list[Write]:
         found.append(("cpu", "cpu.max", f"{_or_max(limits.cpu_quota_us)} {limits.cpu_period_us}"))
     if limits.memory_bytes is not None:
         found.append(("memory", "memory.max", _or_max(limits.memory_bytes)))
+    for file, value in (("memory.min", limits.memory_min), ("memory.low", limits.memory_low)):
+        if value is not None:
+            found.append(("memory", file, str(value)))
     if limits.pids is not None:
         found.append(("pids", "pids.max", _or_max(limits.pids)))
     found += [("hugetlb", f"hugetlb.{size}.max", _or_max(value)) for size, value in limits.hugetlb.items()]
@@ -79,6 +86,9 @@ def unit_properties(limits: Limits, version: int) -> dict[str, tuple[str, Any]]:
         found["CPUQuotaPerSecUSec"] = ("t", _quota_per_second(limits))
     if limits.memory_bytes is not None:
         found["MemoryLimit" if version == 1 else "MemoryMax"] = ("t", _or_infinity(limits.memory_bytes))
+    for name, value in (("MemoryMin", limits.memory_min), ("MemoryLow", limits.memory_low)):
+        if value is not None and version == 2:
+            found[name] = ("t", value)
     if limits.pids is not None:
         found["TasksMax"] = ("t", _or_infinity(limits.pids))
     return found

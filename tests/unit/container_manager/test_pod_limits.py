@@ -129,3 +129,13 @@ def test_the_sizes_of_huge_pages_are_those_that_the_node_has():
 def test_during_a_resize_a_pod_has_the_larger_limit_and_none_if_one_is_missing(one, other, expected):
     both = larger(Limits(cpu_quota_us=one, memory_bytes=one), Limits(cpu_quota_us=other, memory_bytes=other))
     assert (both.cpu_quota_us, both.memory_bytes) == (expected, expected)
+
+
+def test_memory_that_a_pod_requests_is_protected_by_its_class():
+    rules = Rules(memory_tiers=True)
+    both = {"cpu": "1", "memory": "1Gi"}
+    guaranteed, burstable = pod(container(both, both)), pod(container({"memory": "1Gi"}))
+    assert (pod_limits(guaranteed, rules).memory_min, pod_limits(guaranteed, rules).memory_low) == (1 << 30, None)
+    assert (pod_limits(burstable, rules).memory_min, pod_limits(burstable, rules).memory_low) == (None, 1 << 30)
+    assert pod_limits(pod(container()), rules) == pod_limits(pod(container()), RULES)
+    assert pod_limits(guaranteed, RULES).memory_min is None

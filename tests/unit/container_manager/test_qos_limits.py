@@ -43,3 +43,11 @@ def test_the_burstable_tier_has_the_shares_of_its_pods_and_best_effort_the_least
 def test_a_lower_tier_never_has_more_than_the_one_above(guaranteed, burstable, percent):
     above, below = memory(ledger(guaranteed, burstable), f"{percent}%")
     assert 0 <= below <= above <= 1000
+
+
+def test_what_pods_request_is_protected_by_class():
+    pods = ledger(guaranteed=[150, 50], burstable=[100, 20], best_effort=2)
+    limits = tier_limits(pods, 1000, {}, protects=True)
+    protected = {qos: (one.memory_min, one.memory_low) for qos, one in limits.items()}
+    assert protected == {"Guaranteed": (320, 120), "Burstable": (None, 120), "BestEffort": (None, None)}
+    assert limits["Guaranteed"].memory_bytes is None, "kubepods keeps the limit of all pods"

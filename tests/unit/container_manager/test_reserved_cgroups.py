@@ -41,3 +41,14 @@ def test_with_systemd_the_cgroup_is_a_slice(name, path):
         enforceNodeAllocatable=["system-reserved"], systemReserved={"cpu": "1"}, systemReservedCgroup=name
     )
     assert [where for _, where, _ in reserved_cgroups(config, "systemd")] == [path]
+
+
+def test_with_tiered_reservation_the_kernel_keeps_their_memory():
+    config = KubeletConfiguration(
+        enforceNodeAllocatable=["kube-reserved"],
+        featureGates={"MemoryQoS": True},
+        memoryReservationPolicy="TieredReservation",
+        **RESERVED,
+    )
+    (found,) = reserved_cgroups(config, "cgroupfs")
+    assert found[2] == Limits(memory_bytes=100 << 20, memory_min=100 << 20)

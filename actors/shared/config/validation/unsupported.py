@@ -13,8 +13,6 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 
 MISSING: Final[dict[str, str]] = {
     "volumePluginDir": "FlexVolume",
-    "memoryReservationPolicy": "memory.min and memory.low",
-    "memoryThrottlingFactor": "memory.high",
     "enableContentionProfiling": "profiling of contention",
 }
 """Top-level field to the missing feature."""

@@ -69,3 +69,11 @@ def test_systemd_never_gives_less_than_the_quota():
     properties = unit_properties(Limits(cpu_quota_us=1234), 2)
 
     assert properties["CPUQuotaPerSecUSec"] == ("t", 20_000)
+
+
+def test_memory_is_protected_on_v2_only():
+    limits = Limits(memory_min=4096, memory_low=8192)
+    assert writes_v1(limits) == []
+    assert writes_v2(limits) == [("memory", "memory.min", "4096"), ("memory", "memory.low", "8192")]
+    assert unit_properties(limits, 1) == {}
+    assert unit_properties(limits, 2) == {"MemoryMin": ("t", 4096), "MemoryLow": ("t", 8192)}

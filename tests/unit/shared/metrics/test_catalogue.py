@@ -8,6 +8,9 @@ from actors.shared.metrics import METRICS, catalogue
 
 FACTS = {
     ("counter", ""): """
+        kubelet_container_aligned_compute_resources_count boundary scope
+        kubelet_container_aligned_compute_resources_failure_count boundary scope
+        kubelet_device_plugin_registration_total resource_name
         kubelet_imagemanager_image_mustpull_checks_total result
         kubelet_restarted_pods_total static
         disabled_metrics_total
@@ -67,6 +70,9 @@ FACTS = {
         rest_client_requests_total code host method
     """,
     ("gauge", ""): """
+        kubelet_cpu_manager_allocation_per_numa numa_node
+        kubelet_cpu_manager_exclusive_cpu_allocation_count
+        kubelet_cpu_manager_shared_pool_size_millicores
         kubelet_credential_provider_config_info hash
         kubelet_imagemanager_ondisk_pulledrecords
         kubelet_imagemanager_ondisk_pullintents
@@ -76,6 +82,8 @@ FACTS = {
         kubelet_certificate_manager_client_ttl_seconds
         kubelet_certificate_manager_server_ttl_seconds
         kubelet_cgroup_version
+        kubelet_memory_qos_node_memory_low_bytes
+        kubelet_memory_qos_node_memory_min_bytes
         kubelet_desired_pods static
         kubelet_first_network_pod_start_sli_duration_seconds
         kubelet_graceful_shutdown_end_time_seconds
@@ -110,6 +118,7 @@ FACTS = {
         volume_manager_total_volumes plugin_name state
     """,
     ("histogram", "0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10"): """
+        kubelet_device_plugin_alloc_duration_seconds resource_name
         prober_probe_duration_seconds container namespace pod probe_type
         kubelet_cgroup_manager_duration_seconds operation_type
         kubelet_credential_provider_plugin_duration plugin_name

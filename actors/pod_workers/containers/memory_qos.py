@@ -1,0 +1,51 @@
+"""MemoryQoS (KEP-2570): when the kernel slows a container down, and what it never reclaims from it (cgroup v2). Pure.
+
+The amounts are the reference's for 1.36; the runtime writes them into the container's cgroup.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import msgspec
+
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import container_requests, qos_class
+
+PAGE_BYTES: Final = 4096
+TIERED: Final = "TieredReservation"
+
+
+class MemoryQos(msgspec.Struct, frozen=True):
+    """The node's settings."""
+
+    throttling: float = 0.9
+    """memoryThrottlingFactor."""
+    tiered: bool = False
+    """memoryReservationPolicy is TieredReservation."""
+    allocatable: int = 0
+    """Bytes of the node; stands in for a missing limit."""
+    page_bytes: int = PAGE_BYTES
+
+
+def unified(pod: Pod, container: Container, limit: int, qos: MemoryQos) -> dict[str, str]:
+    """Values by file: memory.high, and memory.min or memory.low. `limit`: bytes, of the container or of its pod; 0: it
+    has none."""
+    request, found = container_requests(container).get("memory", 0), {}
+    if qos.tiered and request:
+        quality = qos_class(pod)
+        if quality != "BestEffort":
+            found["memory.min" if quality == "Guaranteed" else "memory.low"] = str(request)
+    high = memory_high(request, limit, qos)
+    return {**found, "memory.high": str(high)} if high else found
+
+
+def memory_high(request: int, limit: int, qos: MemoryQos) -> int:
+    """Bytes in whole pages, above which the kernel slows the container down; 0 for not at all."""
+    most = limit or qos.allocatable
+    if request == limit or most <= request:
+        return 0
+    pages = math.floor((request + (most - request) * qos.throttling) / qos.page_bytes)
+    return pages * qos.page_bytes
