@@ -58,10 +58,17 @@ def sandbox_config(pod: Pod, attempt: int, context: SandboxContext) -> cri.PodSa
             linux.sysctls[name.replace("/", ".")] = value
     for sysctl in pod.spec.securityContext.sysctls:
         linux.sysctls[sysctl.name.replace("/", ".")] = sysctl.value
-    linux.resources.CopyFrom(_whole(pod, context.cpu_period_us))
-    if overhead := _overhead(pod):
-        linux.overhead.CopyFrom(_resources(overhead, overhead, context.cpu_period_us))
+    overhead, resources = sizes(pod, context.cpu_period_us)
+    linux.resources.CopyFrom(resources)
+    if overhead is not None:
+        linux.overhead.CopyFrom(overhead)
     return config
+
+
+def sizes(pod: Pod, period_us: int) -> tuple[cri.LinuxContainerResources | None, cri.LinuxContainerResources]:
+    """The pod's overhead, and the sum of its containers."""
+    overhead = _overhead(pod)
+    return _resources(overhead, overhead, period_us) if overhead else None, _whole(pod, period_us)
 
 
 def identity(pod: Pod) -> dict[str, str]:

@@ -8,9 +8,11 @@ idempotent.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, PodAdmitted, PodRejected, ResizePod
 from actors.pod_workers.containers import allocation
+from actors.pod_workers.containers.sandbox_config import sizes
 from actors.pod_workers.phases.effects import ActuateResize, AllocateResize
 from actors.pod_workers.phases.termination_plan import plan
 from actors.pod_workers.pod.resize_plan import by_restart, outdated, summary, swaps, unsure, with_limits_of_pod
@@ -23,11 +25,12 @@ from actors.pod_workers.pod.resizes import (
     ResizeFailed,
     ResizePending,
 )
-from actors.shared.cri.errors import CriError
+from actors.shared.cri.errors import CriError, Unimplemented
 from actors.shared.cri.model import Container as Ran
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
+from proto import cri_pb2 as cri
 from supervision.actor import AskError
 from supervision.message import Message
 
@@ -108,6 +111,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         for container, ran, names in unsure(run.state) or with_limits_of_pod(run.state):
             if ran.id not in resized:
                 await _update(run, container, ran, names)
+        await _update_sandbox(run)
     except (CriError, _NoRoom) as error:
         if run.state.resizing.error != str(error):
             run.announce("Warning", "ResizeError", f"Pod resize error: {summary(run.pod, str(error))}")
@@ -121,6 +125,19 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
     run.services.starter.metrics.resized(time.monotonic() - began, success=True)
     run.announce("Normal", "ResizeCompleted", f"Pod resize completed: {summary(run.pod)}")
     await run.look()
+
+
+async def _update_sandbox(run: Execution) -> None:
+    """For a runtime that sizes the sandbox by its containers; older ones do not know the call. Raises CriError."""
+    runtime = run.state.runtime
+    if runtime is None or not runtime.sandboxes:
+        return
+    period = round(float(run.services.agent.config.cpuCFSQuotaPeriod) * 1e6)
+    overhead, resources = sizes(run.pod, period)
+    with suppress(Unimplemented):
+        await run.services.client.update_pod_sandbox_resources(
+            runtime.sandboxes[0].id, overhead or cri.LinuxContainerResources(), resources
+        )
 
 
 async def _restart(run: Execution, found: list[tuple[Container, Ran]]) -> None:

@@ -48,6 +48,19 @@ async def test_only_the_container_that_was_resized_is_changed_and_no_container_r
         assert node.asked(UPDATE) == 1
 
 
+@pytest.mark.parametrize("known", [True, False])
+async def test_the_runtime_learns_the_new_size_of_the_sandbox_where_it_asks_for_it(tmp_path, known):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda asked: PodAdmitted(asked.uid, ""))
+        if not known:
+            node.fake.faults.add("UpdatePodSandboxResources", Fault(error="UNIMPLEMENTED", times=9))
+        await node.want(sized("200m"))
+        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+        (asked,) = node.fake.asked("UpdatePodSandboxResources")
+        assert asked.resources.cpu_shares == 204
+        assert asked.pod_sandbox_id == node.fake.asked("CreateContainer")[0].pod_sandbox_id
+
+
 async def test_a_resize_of_the_pods_limits_reaches_containers_that_have_none_of_their_own(tmp_path):
     def limited(memory: str) -> Pod:
         own = {"limits": {"cpu": "100m", "memory": "32Mi"}}
