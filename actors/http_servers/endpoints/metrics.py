@@ -9,6 +9,7 @@ from actors.http_servers.exposition.scrape import scrape
 from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
+from actors.http_servers.usage import log_metrics
 from actors.http_servers.usage.sample import CACHED_SECONDS, take_sample
 from actors.shared.stats.disk import has_claims
 from supervision.protocol import Sample
@@ -17,6 +18,7 @@ from supervision.protocol import Sample
 async def get(handler: Handler) -> None:
     state = handler.state
     samples = await scrape(state.actor, state.actor_metrics, state.processes)
+    samples += log_metrics.samples(state.agent.pod_logs_dir)
     samples += await _volumes(handler)
     handler.set_header("Content-Type", CONTENT_TYPE)
     await handler.finish(text(samples))

@@ -70,6 +70,7 @@ FACTS = {
         rest_client_requests_total code host method
     """,
     ("gauge", ""): """
+        kubelet_container_log_filesystem_used_bytes container namespace pod uid
         kubelet_cpu_manager_allocation_per_numa numa_node
         kubelet_cpu_manager_exclusive_cpu_allocation_count
         kubelet_cpu_manager_shared_pool_size_millicores
