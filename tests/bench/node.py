@@ -88,6 +88,11 @@ class Node:
         others = ["--hostname-override=bench", "--set-kernel-tunables=false"]
         return [*files, f"--policy={self.home}/policy.yaml", *others]
 
+    @property
+    def _program(self) -> list[str]:
+        """The command `supervise`."""
+        return [sys.executable, "-m", "actors.agent.command"]
+
     # -- its life -------------------------------------------------------------------------------------------------
     def start(self) -> float:
         """Start it; seconds until /healthz answered ok."""
@@ -97,9 +102,7 @@ class Node:
         began = time.perf_counter()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                tied(
-                    [sys.executable, "-m", "actors.agent.command", "start", *flags]
-                ),  # a killed test run leaves no agent
+                tied([*self._program, "start", *flags]),  # a killed test run leaves no agent
                 cwd=ROOT_DIR,
                 env=environment,
                 stdin=subprocess.DEVNULL,

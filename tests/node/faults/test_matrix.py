@@ -1,0 +1,271 @@
+"""The fault matrix: scarcity, wedged programs, two faults at once, clock jumps, and the removal of each file that the
+agent keeps. After each the invariants hold that concern a node with static pods:
+
+- a running container is not ended, its restart count stays, and no container runs twice;
+- another pod starts, and one that is withdrawn leaves no container, no mount and no files;
+- each fault has one incident that names its actor and cause, and there are no others;
+- nothing is left of ended processes, and all of the tree is in service.
+
+Faults of single actors are in test_each_actor, a full disk is in test_full_disk, the API server's in joined/."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from actors.shared.config.paths import run_dir_of
+from actors.shared.linux import mountinfo
+from tests.bench.pods import manifest
+from tests.support import jumping_clock
+from tests.support.faulty_node import FaultyNode, NotInTime
+from tests.support.kept_files import KEPT, Kept, kept_files, rows_of
+from tests.support.managed import managed_runtime
+
+STEADY: Final = ("steady-a", "steady-b")
+YEAR: Final = 365.25 * 86400
+RUN_SIZE: Final = "4m"
+PROBED: Final = """\
+    readinessProbe: {exec: {command: [\"true\"]}, periodSeconds: 1}
+"""
+Expected = list[tuple[str, str]]
+"""Actor and cause of each incident."""
+
+
+class JumpyNode(FaultyNode):
+    """Its wall clock jumps, and its run directory is a small file system."""
+
+    @property
+    def clock(self) -> Path:
+        return self.home / "clock"
+
+    @property
+    def run(self) -> Path:
+        return Path(run_dir_of(f"{self.home}/root"))
+
+    @property
+    def _program(self) -> list[str]:
+        return [sys.executable, "-m", jumping_clock.__name__]
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[JumpyNode]:
+    with managed_runtime() as runtime, pytest.MonkeyPatch.context() as patch:
+        agent = JumpyNode(runtime)
+        patch.setenv(jumping_clock.VARIABLE, str(agent.clock))
+        jumping_clock.create(agent.clock)
+        agent.run.mkdir(mode=0o700)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={RUN_SIZE},mode=700", "tmpfs", str(agent.run)], check=True)
+        try:
+            agent.start()
+            agent.wait_whole()
+            for name in STEADY:
+                agent.write(name, manifest(name) + PROBED)
+            agent.wait_running(*STEADY)
+            yield agent
+        finally:
+            agent.stop()
+            subprocess.run(["umount", str(agent.run)], check=True)
+            agent.remove()
+
+
+class Invariants:
+    """Of one agent, held around each fault."""
+
+    def __init__(self, node: JumpyNode) -> None:
+        self._node, self._numbers = node, itertools.count()
+
+    def hold(self, fault: Callable[[], Expected], *, undo: Callable[[], None] = lambda: None) -> None:
+        """`fault` answers the incidents that it is to have; `undo` is called when a pod has started under it."""
+        node = self._node
+        node.wait_whole()
+        old, new = f"pod-{next(self._numbers)}", f"pod-{next(self._numbers)}"
+        node.add(old)
+        node.wait_running(old)
+        before, known = {name: node.running()[name] for name in STEADY}, len(node.incidents())
+        uid = _uid(node, old)
+        try:
+            expected = fault()
+            node.withdraw(old)
+            node.add(new)
+        finally:
+            undo()
+        node.wait_running(new)
+        node.wait_gone(old)
+        node.wait_whole()
+        assert {name: node.running().get(name) for name in STEADY} == before, "neither ended nor counted"
+        assert node.doubles() == []
+        node.until(lambda: not _left_of(node, uid), "nothing is left of the pod that ended")
+        node.until(lambda: not node.strays(), "no process but those of the tree", 10.0)
+        wanted = sorted(expected)
+        node.until(lambda: len(node.incidents()) - known >= len(wanted), "each fault has its incident")
+        assert sorted((one.actor, one.cause) for one in node.incidents()[known:]) == wanted
+        node.withdraw(new)
+        node.wait_gone(new)
+
+
+def _uid(node: JumpyNode, name: str) -> str:
+    return next(one.pod_uid for one in node.containers() if one.pod_name.startswith(f"{name}-"))
+
+
+def _left_of(node: JumpyNode, uid: str) -> list[str]:
+    mounts = [one.point for one in mountinfo.read() if uid in one.point]
+    return [*mounts, *(str(path) for path in (node.home / "root" / "pods").glob(uid))]
+
+
+@pytest.fixture(scope="module")
+def invariants(node: JumpyNode) -> Invariants:
+    return Invariants(node)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+def found(node: JumpyNode) -> list[tuple[str, Path]]:
+    return [*kept_files(node.home / "root", node.run)]
+
+
+def test_each_file_of_a_real_agent_has_a_row_and_each_usual_row_has_a_file(node: JumpyNode) -> None:
+    with suppress(NotInTime):
+        node.until(lambda: _rowless(node) == [], "those that are there for a moment are gone", 10.0)
+    assert _rowless(node) == [], "add a row to tests/support/kept_files.py"
+    there = {row.pattern for name, _ in found(node) for row in rows_of(name)}
+    missing = {row.pattern for row in KEPT if not row.when} - there
+    assert missing <= {"root/troupelet/incidents.jsonl*"}, "no fault so far, or a row of what is not kept"
+
+
+def _rowless(node: JumpyNode) -> list[str]:
+    return [name for name, _ in found(node) if not rows_of(name)]
+
+
+PATTERNS: Final = list(dict.fromkeys(row.pattern for row in KEPT))
+
+
+@pytest.mark.parametrize("pattern", list(dict.fromkeys(row.pattern for row in KEPT if not row.again)))
+def test_a_file_that_is_removed_under_a_running_agent_costs_no_pod_anything(
+    node: JumpyNode, invariants: Invariants, pattern: str
+) -> None:
+    rows = [row for row in KEPT if row.pattern == pattern]
+
+    def remove() -> Expected:
+        _removed(node, rows)
+        return []
+
+    invariants.hold(remove)
+
+
+@pytest.mark.parametrize("pattern", [one for one in PATTERNS if one.startswith("root/")])
+def test_a_file_that_is_gone_when_the_agent_starts_costs_no_pod_anything(
+    node: JumpyNode, invariants: Invariants, pattern: str
+) -> None:
+    rows = [row for row in KEPT if row.pattern == pattern]
+
+    def remove() -> Expected:
+        node.kill_fork_server()
+        _removed(node, rows)
+        node.start()
+        return []
+
+    invariants.hold(remove)
+
+
+def _removed(node: JumpyNode, rows: list[Kept]) -> None:
+    for name, path in found(node):
+        if any(row in rows for row in rows_of(name)):
+            with suppress(FileNotFoundError):
+                path.unlink()
+
+
+def test_all_files_of_the_root_directory_gone_at_once_cost_no_pod_anything(
+    node: JumpyNode, invariants: Invariants
+) -> None:
+    def remove() -> Expected:
+        node.kill_fork_server()
+        _removed(node, [row for row in KEPT if row.pattern.startswith("root/troupelet")])
+        node.start()
+        return []
+
+    invariants.hold(remove)
+
+
+# -- scarcity ---------------------------------------------------------------------------------------------------------
+def test_a_full_run_directory_costs_no_pod_anything(node: JumpyNode, invariants: Invariants) -> None:
+    filler = node.run / "filler"
+
+    def fill() -> Expected:
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        node.inject("prober", "crash")
+        node.inject("pod_workers/worker/0", "crash")
+        return [("prober", "signal"), ("pod_workers/worker/0", "signal")]
+
+    invariants.hold(fill, undo=filler.unlink)
+
+
+# -- wedged programs, two faults at once ------------------------------------------------------------------------------
+def test_a_wedged_containerd_is_replaced_and_its_containers_go_on(node: JumpyNode, invariants: Invariants) -> None:
+    def wedge() -> Expected:
+        incarnation = node.actors()["container_runtime"].incarnation
+        node.inject("container_runtime", "stop")
+        node.until(lambda: node.actors()["container_runtime"].incarnation > incarnation, "it is replaced", 120.0)
+        return [("container_runtime", "hang")]
+
+    invariants.hold(wedge)
+
+
+PAIRS: Final = (
+    ("container_runtime", "pod_workers/worker/0"),
+    ("root", "container_runtime"),
+    ("pleg", "pod_workers"),
+    ("volume_manager", "container_manager"),
+    ("image_manager", "pod_workers/worker/1"),
+    ("pod_config", "status_manager"),
+)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "+".join(pair))
+def test_two_faults_at_once_cost_no_pod_anything(
+    node: JumpyNode, invariants: Invariants, pair: tuple[str, str]
+) -> None:
+    def kill() -> Expected:
+        actors = node.actors()
+        for name in pair:
+            os.kill(actors[name].pid, 9)
+        return [(name, "signal") for name in pair]
+
+    invariants.hold(kill)
+
+
+# -- the clock --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seconds", [YEAR, 3600.0], ids=["year", "hour"])
+def test_a_clock_that_jumps_costs_no_pod_anything(node: JumpyNode, invariants: Invariants, seconds: float) -> None:
+    def jump() -> Expected:
+        jumping_clock.jump(node.clock, seconds)
+        return []
+
+    invariants.hold(jump)
+    invariants.hold(lambda: jumping_clock.jump(node.clock, 0.0) or [])  # type: ignore[func-returns-value]
+
+
+def test_the_agent_of_the_matrix_sees_the_clock_that_it_was_given(node: JumpyNode) -> None:
+    """Else the rows on the clock prove nothing."""
+    jumping_clock.jump(node.clock, YEAR)
+    try:
+        node.inject("prober", "crash")
+        node.until(lambda: _is_ahead(node), "an incident of next year")
+    finally:
+        jumping_clock.jump(node.clock, 0.0)
+
+
+def _is_ahead(node: JumpyNode) -> bool:
+    latest = max(
+        (datetime.fromisoformat(one.time) for one in node.incidents()), default=datetime.min.replace(tzinfo=UTC)
+    )
+    return latest > datetime.now(UTC) + timedelta(seconds=YEAR / 2)

@@ -1,0 +1,114 @@
+"""Every file that the agent keeps: where it is and who writes it, for the fault matrix, which removes each.
+
+A module that writes one and has no row, and a file that a real agent has and no row matches, fail a test."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+SOURCES: Final = Path(__file__).parents[2]
+WRITERS: Final = frozenset({"write_private", "StateFile", "Journal"})
+"""All private state is written by one of these."""
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """One kind of file."""
+
+    pattern: str
+    """Below the root directory (`root/`) or the run directory (`run/`)."""
+    writer: str
+    """The module."""
+    when: str = ""
+    """What it takes for the file to be there; '' for always, with two pods running."""
+    again: str = ""
+    """What makes it again, where new pods need it and its removal under a running agent is not mended."""
+
+
+KEPT: Final = (
+    Kept("root/troupelet/lock", "supervision/fork_server/lock.py"),
+    Kept("run/lock", "supervision/fork_server/lock.py"),
+    Kept("run/names/*#*", "supervision/names.py"),
+    Kept("run/names/*", "supervision/names.py"),
+    Kept("root/troupelet/incidents.jsonl*", "supervision/incidents.py"),
+    Kept("run/quarantine/*/in_hand", "supervision/quarantine.py"),
+    Kept("run/quarantine/*/in_hand", "actors/shared/input_quarantine.py"),
+    Kept("run/quarantine/*/in_hand", "actors/pod_workers/quarantine.py"),
+    Kept("run/quarantine/*/in_hand", "actors/pod_config/manifest_directory.py"),
+    Kept("run/quarantine/*/crashes", "supervision/quarantine.py", when="a death on an input"),
+    Kept("root/troupelet/places.json", "actors/shared/config/start/places.py"),
+    Kept("root/troupelet/config/*.json", "actors/shared/config/sources/checkpoints.py"),
+    Kept("root/troupelet/config/session", "actors/config_controller/session.py", when="a changed configuration"),
+    Kept("root/troupelet/last_good*", "actors/pod_config/last_good.py", when="a manifest that turns bad"),
+    Kept("root/troupelet/containerd/config.toml", "actors/container_runtime/prepare.py"),
+    Kept("root/troupelet/containerd/net.d/*", "actors/container_runtime/prepare.py", again="a start of the agent"),
+    Kept("root/troupelet/containerd/images.json", "actors/container_runtime/importing.py"),
+    Kept("root/troupelet/containerd/containerd.log", "actors/container_runtime/program.py"),
+    Kept("root/pki/kubelet.key", "actors/cert_manager/self_signed.py"),
+    Kept("root/pki/kubelet.crt", "actors/cert_manager/self_signed.py"),
+    Kept("root/pki/kubelet-*", "actors/cert_manager/certificate_store.py", when="a signed certificate"),
+    Kept("root/pki/*.key.tmp", "actors/cert_manager/signing_keys.py", when="a certificate request"),
+    Kept("root/pod-resources/kubelet.sock", "actors/http_servers/pod_resources_server.py"),
+    Kept("root/pods/*/allocated-resources", "actors/pod_workers/containers/allocation.py"),
+    Kept("root/pods/*/etc-hosts", "actors/pod_workers/containers/files.py"),
+    Kept("root/pods/*/containers/*/*", "actors/pod_workers/containers/files.py"),
+    Kept("root/pods/*/volumes/*/vol_data.json", "actors/volume_manager/csi/records.py", when="a volume of a driver"),
+    Kept(
+        "root/pods/*/plugins/*/persistent_volumes.json",
+        "actors/volume_manager/persistent_volumes/lookup.py",
+        when="a claim",
+    ),
+    Kept("run/evictions", "actors/eviction_manager/pod_evictions.py"),
+    Kept("root/troupelet/status_manager/probes.json", "actors/status_manager/readiness_file.py", when="a probed pod"),
+    Kept("root/graceful_node_shutdown_state", "actors/shutdown_manager/shutdown_state.py", when="a shutdown"),
+    Kept("root/graceful_node_shutdown_state", "actors/shutdown_manager/actor.py", when="a shutdown"),
+    Kept("root/cpu_manager_state", "actors/container_manager/state_store.py"),
+    Kept("root/memory_manager_state", "actors/container_manager/state_store.py", when="the policy Static"),
+    Kept("root/pods/*/userns", "actors/container_manager/user_namespaces.py", when="a pod with a user namespace"),
+    Kept("root/device-plugins/kubelet_internal_checkpoint", "actors/device_manager/checkpoint.py", when="a device"),
+    Kept("run/device-plugins.json", "actors/device_manager/earlier_plugins.py", when="a device plug-in"),
+    Kept("root/dra_manager_state", "actors/device_manager/dra/claim_store.py", when="a resource claim"),
+    Kept("root/dra_health_state", "actors/device_manager/dra/health_watch.py", when="a driver of resource claims"),
+    Kept("root/device-plugins/kubelet.sock", "actors/device_manager/actor.py", when="device plug-ins"),
+    Kept("root/image_manager/*", "actors/image_manager/pull_record_files.py", when="a pulled image"),
+)
+
+
+def rows_of(path: str) -> list[Kept]:
+    """The rows of the first pattern that matches a path, which begins with `root/` or `run/`."""
+    first = next((row.pattern for row in KEPT if fnmatch(path, row.pattern)), None)
+    return [row for row in KEPT if row.pattern == first]
+
+
+def writing_modules() -> set[str]:
+    """Each module of ours that writes private state, as a path below the sources."""
+    found = set()
+    for package in ("actors", "supervision"):
+        for path in (SOURCES / package).rglob("*.py"):
+            if path.name != "state_file.py" and _writes(path):
+                found.add(str(path.relative_to(SOURCES)))
+    return found
+
+
+def _writes(path: Path) -> bool:
+    text = path.read_text()
+    if not any(name in text for name in WRITERS):
+        return False
+    calls = (node.func for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+    return any(isinstance(one, ast.Name) and one.id in WRITERS for one in calls)
+
+
+def kept_files(root: Path, run: Path) -> Iterator[tuple[str, Path]]:
+    """Each file of a running agent but those of its containerd and of its pods' volumes, by its path in a row."""
+    for name, top in (("root", root), ("run", run)):
+        for path in sorted(top.rglob("*")):
+            below = path.relative_to(top)
+            if path.is_dir() or below.match("troupelet/containerd/data/**") or "containerd/data" in str(below):
+                continue
+            if not ("volumes" in below.parts and below.name not in ("vol_data.json",)):
+                yield f"{name}/{below}", path
