@@ -78,7 +78,10 @@ def test_a_new_node_is_registered_and_becomes_ready_as_soon_as_its_runtime_is(pl
                 "DiskPressure",
                 "PIDPressure",
             ]
-            assert status["declaredFeatures"] == ["RestartAllContainersOnContainerExits"]
+            assert status["declaredFeatures"] == [
+                "InPlacePodLevelResourcesVerticalScaling",
+                "RestartAllContainersOnContainerExits",
+            ]
             assert node.node["metadata"]["labels"]["role"] == "db"
             assert node.events() == [
                 "Starting",

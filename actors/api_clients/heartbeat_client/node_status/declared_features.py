@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-OFFERED: Final = ("RestartAllContainersOnContainerExits",)
+OFFERED: Final = ("InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits")
 """Of the features that are to be declared those that this agent has; named as their gates."""
 
 
