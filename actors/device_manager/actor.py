@@ -74,6 +74,7 @@ class DeviceManager(Actor):
             self._devices.publish()
         if name == STATUS_MANAGER:
             self._claims.tell_all_health()
+            self._devices.tell_health(everything=True)
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:

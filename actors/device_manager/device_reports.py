@@ -6,6 +6,9 @@ from .holdings import NO_NODE, Holdings
 from .inventory import Inventory
 from .messages import Devices, ListedDevices
 
+Health = dict[str, dict[str, dict[str, dict[str, str]]]]
+"""Healthy, Unhealthy or Unknown by pod UID, container, resource and device."""
+
 
 def listed(inventory: Inventory, holdings: Holdings) -> Devices:
     """One entry for each device and NUMA node, as the kubelet lists them."""
@@ -31,10 +34,9 @@ def _healthy(inventory: Inventory, name: str) -> list[ListedDevices]:
     ]
 
 
-def health(inventory: Inventory, holdings: Holdings) -> dict[str, dict[str, dict[str, dict[str, str]]]]:
-    """Healthy, Unhealthy or Unknown by pod UID, container, resource and device."""
+def health(inventory: Inventory, holdings: Holdings) -> Health:
     texts = {True: "Healthy", False: "Unhealthy", None: "Unknown"}
-    found: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
+    found: Health = {}
     for key, share in holdings.items():
         states = inventory.health(key.resource, share.ids)
         there = found.setdefault(key.uid, {}).setdefault(key.container, {})

@@ -14,8 +14,9 @@ from supervision.complaints import Complaints
 from .allocations import Allocations
 from .allocator import Allocator
 from .choice import Unavailable
-from .device_reports import listed
+from .device_reports import health, listed
 from .earlier_plugins import EarlierPlugins
+from .health_reports import HealthReports
 from .hints import hints
 from .holders import Holders
 from .holdings import Holdings
@@ -50,6 +51,7 @@ class DeviceService:
         self._earlier = EarlierPlugins(actor, agent.run_dir, self._plugins, self._publish)
         self._complaints = Complaints(actor.log)
         self._expiry: Timer | None = None
+        self._reports = HealthReports(actor, enabled=agent.gate("ResourceHealthStatus"))
 
     # -- life ---------------------------------------------------------------------------------------------------------
     async def start(self) -> None:
@@ -74,6 +76,11 @@ class DeviceService:
             report = DeviceResources(self._inventory.capacity(), self._inventory.allocatable())
             self._actor.tell(HEARTBEAT_CLIENT, report, deadline=60.0)
 
+    def tell_health(self, *, everything: bool = False) -> None:
+        """Tell the health of the devices that pods have, where it has changed, or all of it."""
+        if self._earlier.found.is_set():
+            self._reports.tell(health(self._inventory, self._holdings), everything=everything)
+
     def _publish(self) -> None:
         """Write it down first."""
         if not self._earlier.found.is_set():
@@ -86,6 +93,7 @@ class DeviceService:
         else:
             self._complaints.well("save")
         self.publish()
+        self.tell_health()
         self._await_expiry()
 
     def _await_expiry(self) -> None:
@@ -133,6 +141,7 @@ class DeviceService:
             allocation = await self._allocations.run(request.uid, work)
         except Unavailable as error:
             return DevicesRefused(str(error))
+        self.tell_health()
         served = any(name in self._inventory for name in request.amounts) or allocation != NOTHING
         return DevicesAllocated(allocation, served)
 

@@ -30,6 +30,7 @@ from .messages import (
     ActivePods,
     ClaimedDevice,
     ClaimedDevices,
+    DeviceHealth,
     GetActivePods,
     GetLivePods,
     GetPods,
@@ -73,6 +74,8 @@ class StatusManager(Actor):
         """None: standalone."""
         self._claims: dict[str, dict[str, list[ClaimedDevice]]] = {}
         """The devices of resource claims, by UID of the pod and the claim's name."""
+        self._devices: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
+        """The health of plugins' devices, by UID of the pod, container, resource and device."""
         self._save_due = False
         self._worker_pods: dict[str, list[str]] = {}
         """By worker: the UIDs of the pods that it has listed."""
@@ -144,6 +147,11 @@ class StatusManager(Actor):
         self._claims[message.uid] = message.claims
         self._refresh(message.uid)
 
+    @on(DeviceHealth)
+    def on_device_health(self, message: DeviceHealth, sender: Address) -> None:
+        self._devices[message.uid] = message.containers
+        self._refresh(message.uid)
+
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         """A pod that its own worker does not list is gone: a worker that was killed could not say so. The list is newer
@@ -155,14 +163,16 @@ class StatusManager(Actor):
         for uid in self.table.uids():
             if uid not in listed and worker_of(uid, message.workers) == message.worker:
                 self._forget(uid)
-        for uid in [*self._claims]:
+        for uid in {*self._claims, *self._devices}:
             if uid not in listed and worker_of(uid, message.workers) == message.worker:
-                del self._claims[uid]
+                self._claims.pop(uid, None)
+                self._devices.pop(uid, None)
 
     def _forget(self, uid: str) -> None:
         gone = self.table.forget(uid)
         self._readiness.forget(uid)
         self._claims.pop(uid, None)
+        self._devices.pop(uid, None)
         self._save_soon()
         if probe_address(gone):
             self.tell(PROBER, PodAddress(uid, ""))
@@ -204,7 +214,10 @@ class StatusManager(Actor):
         rebased = with_base(before, api_pod) if self.table.api.synced else before
         pod = rebased.pod if api_pod is None else msgspec.structs.replace(rebased.pod, status=api_pod.status)
         claims = self._claims.get(before.uid)
-        observation = Observation(rebased.observed, pod, self._readiness.of(rebased), self._clocks.wall_ns(), claims)
+        observation = Observation(
+            rebased.observed, pod, self._readiness.of(rebased), self._clocks.wall_ns(), claims,
+            self._devices.get(before.uid),
+        )  # fmt: skip
         status = compute(observation, self._node, last_status(rebased, api_pod))
         after = msgspec.structs.replace(rebased, status=status)
         if self._readiness.file.changed:

@@ -1,8 +1,9 @@
-"""The health of the devices that a container has by resource claims, for its status (KEP-4680). Pure."""
+"""The health of the devices that a container has by resource claims and by plugins, for its status (KEP-4680). Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.container import Container
@@ -13,6 +14,9 @@ from .messages import ClaimedDevice
 
 Claims = Mapping[str, Sequence[ClaimedDevice]]
 """Devices by the name of their claim."""
+Devices = Mapping[str, Mapping[str, str]]
+"""Health by resource and device of a plugin."""
+_CLAIM: Final = "claim:"
 
 
 def resource_statuses(pod: Pod, container: Container, claims: Claims) -> list[ResourceStatus]:
@@ -26,7 +30,7 @@ def resource_statuses(pod: Pod, container: Container, claims: Claims) -> list[Re
 
 
 def _name(use: ClaimUse) -> str:
-    return f"claim:{use.pod_claim}" + (f"/{use.request}" if use.request else "")
+    return f"{_CLAIM}{use.pod_claim}" + (f"/{use.request}" if use.request else "")
 
 
 def _resources(use: ClaimUse, devices: Sequence[ClaimedDevice]) -> list[ResourceHealth]:
@@ -42,3 +46,18 @@ def _resources(use: ClaimUse, devices: Sequence[ClaimedDevice]) -> list[Resource
 
 def _serves(device: ClaimedDevice, request: str) -> bool:
     return not request or not device.requests or base_request(request) in map(base_request, device.requests)
+
+
+def is_claim(status: ResourceStatus) -> bool:
+    """Whether it is about a claim, not about a plugin's devices."""
+    return status.name.startswith(_CLAIM)
+
+
+def device_statuses(devices: Devices) -> list[ResourceStatus]:
+    """One for each resource of plugins."""
+    return [
+        ResourceStatus(
+            name=resource, resources=[ResourceHealth(resourceID=one, health=health) for one, health in states.items()]
+        )
+        for resource, states in sorted(devices.items())
+    ]

@@ -29,7 +29,7 @@ from actors.shared.kube.pod import (
 from actors.shared.kube.pods import is_sidecar
 from actors.shared.kube.restart_policy import RESTARTING_ALL, may_restart
 
-from .claim_health import Claims, resource_statuses
+from .claim_health import Claims, Devices, device_statuses, is_claim, resource_statuses
 from .container_resources import container_resources
 from .lost_containers import lost_end
 from .messages import Waiting
@@ -69,6 +69,8 @@ class View(msgspec.Struct, frozen=True):
     """As PodObserved.actual_resources."""
     claims: Claims | None = None
     """The devices of the pod's resource claims; None: not known."""
+    devices: Mapping[str, Devices] | None = None
+    """The devices of plugins by container; None: not known."""
 
     @property
     def deleting(self) -> bool:
@@ -123,10 +125,16 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
 
 
 def _devices(view: View, container: Container, before: ContainerStatus | None) -> list[ResourceStatus]:
-    """While nothing is known of the claims, what was known: a part of the agent was restarted, or the pod has ended."""
-    if view.claims is None:
-        return before.allocatedResourcesStatus if before is not None else []
-    return resource_statuses(view.pod, container, view.claims)
+    """While nothing is known of the claims, or of the plugins' devices, what was known: a part of the agent was
+    restarted, or the pod has ended."""
+    known = before.allocatedResourcesStatus if before is not None else []
+    of_claims = [one for one in known if is_claim(one)]
+    if view.claims is not None:
+        of_claims = resource_statuses(view.pod, container, view.claims)
+    of_plugins = [one for one in known if not is_claim(one)]
+    if view.devices is not None:
+        of_plugins = device_statuses(view.devices.get(container.name, {}))
+    return [*of_plugins, *of_claims]
 
 
 def _id(view: View, ran: Runtime) -> str:

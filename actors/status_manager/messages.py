@@ -101,6 +101,16 @@ class ClaimedDevices(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
+class DeviceHealth(Message, frozen=True):
+    """From device_manager, on change and on Hello: the devices of plugins that the containers of a pod have (gate
+    ResourceHealthStatus)."""
+
+    uid: str
+    containers: dict[str, dict[str, dict[str, str]]]
+    """Healthy, Unhealthy or Unknown, by container, resource and device."""
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
 class GetPods(Question["Pods"], frozen=True):
     """From node_server. Answered with Pods."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -17,7 +17,7 @@ from actors.shared.kube.pods import is_sidecar, is_static, qos_class
 from actors.shared.kube.restart_policy import RESTART_ALL, RESTARTING_ALL, can_restart_all, may_restart, rule_for
 from actors.shared.kube.times import start_time
 
-from .claim_health import Claims
+from .claim_health import Claims, Devices
 from .conditions import Facts
 from .container_status import Readiness, View, statuses
 from .lost_containers import failed, with_lost_ends
@@ -49,6 +49,8 @@ class Observation(msgspec.Struct, frozen=True):
     """Nanoseconds since 1970."""
     claims: Claims | None = None
     """The devices of its resource claims; None: not known."""
+    devices: Mapping[str, Devices] | None = None
+    """The devices of plugins by container; None: not known."""
 
 
 def compute(observation: Observation, node: Node, before: PodStatus | None) -> PodStatus:
@@ -107,7 +109,7 @@ def _containers(
     pod, seen, known = observation.pod, observation.seen, _by_name(old)
     view = View(
         pod, seen.runtime, seen.waiting, seen.worker_phase in ENDED, initialized, node.runtime_name,
-        observation.readiness, seen.actual_resources, observation.claims,
+        observation.readiness, seen.actual_resources, observation.claims, observation.devices,
     )  # fmt: skip
     init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
     regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)

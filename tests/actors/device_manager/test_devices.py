@@ -33,7 +33,9 @@ from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.hardware.allocation import NOTHING, AllocatedDevice, AllocatedMount
 from actors.shared.hardware.hints import TopologyHint
+from actors.status_manager.messages import STATUS_MANAGER, DeviceHealth
 from supervision.harness import Harness
+from supervision.protocol import Hello
 from tests.support.device_plugin import HEALTHY, UNHEALTHY, FakeDevicePlugin
 
 THING = "vendor.test/thing"
@@ -339,6 +341,26 @@ async def test_a_running_pod_whose_devices_are_not_known_is_given_none(node: Nod
             await node.join(plugin)
             assert await node.allocate(running=True) == DevicesAllocated(NOTHING, served=True)
             assert plugin.allocated() == []
+        await node.harness.stop()
+
+
+async def test_the_status_manager_is_told_of_the_health_of_devices_that_pods_have(node: Node) -> None:
+    def told() -> list[dict[str, Any]]:
+        return [one.containers for one in node.harness.sent(DeviceHealth)]
+
+    async with node.harness:
+        with node.plugin().running() as plugin:
+            await node.join(plugin)
+            assert told() == []
+            await node.allocate("u")
+            assert told() == [{"c": {THING: {"d0": "Healthy"}}}]
+            plugin.set({"d0": UNHEALTHY, "d1": HEALTHY})
+            await node.harness.wait(lambda: len(told()) == 2, timeout=30)
+            assert told()[-1] == {"c": {THING: {"d0": "Unhealthy"}}}
+            await node.harness.deliver(Hello(STATUS_MANAGER, 2))
+            assert told()[2:] == told()[1:2]
+            await node.harness.deliver(ReleaseDevices("u"))
+            assert told()[-1] == {}
         await node.harness.stop()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod, ResourceHealth, ResourceStatus
-from actors.status_manager.claim_health import resource_statuses
+from actors.status_manager.claim_health import device_statuses, is_claim, resource_statuses
 from actors.status_manager.messages import ClaimedDevice
 
 DEVICES = [
@@ -38,6 +38,14 @@ def test_a_request_of_a_claim_is_shown_with_its_devices() -> None:
     healthy = ResourceHealth(resourceID="example.com/gpu=0", health="Healthy")
     [one] = shown(pod({"name": "gpu", "request": "big"}))
     assert one == ResourceStatus(name="claim:gpu/big", resources=[healthy])
+
+
+def test_devices_of_plugins_are_shown_by_their_resource() -> None:
+    [one] = device_statuses({"v.test/x": {"a": "Healthy", "b": "Unhealthy"}})
+    health = [ResourceHealth(resourceID="a", health="Healthy"), ResourceHealth(resourceID="b", health="Unhealthy")]
+    assert one == ResourceStatus(name="v.test/x", resources=health)
+    assert not is_claim(one)
+    assert is_claim(shown(pod({"name": "gpu"}))[0])
 
 
 def test_a_claim_without_devices_is_not_shown() -> None:

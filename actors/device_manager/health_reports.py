@@ -1,0 +1,23 @@
+"""What the status manager is told of the health of the devices that pods have."""
+
+from __future__ import annotations
+
+from actors.status_manager.messages import STATUS_MANAGER, DeviceHealth
+from supervision.actor import Actor
+
+from .device_reports import Health
+
+
+class HealthReports:
+    """Nothing is told where the gate ResourceHealthStatus is off."""
+
+    def __init__(self, actor: Actor, *, enabled: bool) -> None:
+        self._actor, self._enabled = actor, enabled
+        self._told: Health = {}
+
+    def tell(self, now: Health, *, everything: bool) -> None:
+        """What has changed, or all of it."""
+        before, self._told = self._told, now
+        for uid in sorted({*before, *now}):
+            if self._enabled and (everything or before.get(uid) != now.get(uid)):
+                self._actor.tell(STATUS_MANAGER, DeviceHealth(uid, now.get(uid, {})), deadline=60.0)
