@@ -125,6 +125,12 @@ wheel: $(VENV)/.installed  ## dist/troupelet-*.whl
 man: $(VENV)/.installed  ## the manual pages, in dist/man
 	@exec $(BIN)supervise man dist/man
 
+.PHONY: deb
+deb: $(VENV)/.installed  ## dist/troupelet_*.deb, for this distribution's python3; needs dpkg-deb only
+	@stage=$$(mktemp -d); trap 'rm -rf "$$stage"' EXIT
+	$(MAKE) install DESTDIR="$$stage" PREFIX=/opt/troupelet >/dev/null
+	etc/debian/build.sh "$$stage" "$(abspath $(BIN))/supervise" dist
+
 .PHONY: install
 install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `supervise` in its bin
 	@$(PYTHON3) -m venv "$(DESTDIR)$(PREFIX)"

@@ -1,0 +1,91 @@
+"""`make deb`: the package has what an operator needs, and the agent runs from what it unpacks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent_command import HARMLESS, SOURCES, AgentCommand
+from tests.support.tcp_ports import free_port
+
+pytestmark = [
+    pytest.mark.tree,
+    pytest.mark.slow,
+    pytest.mark.timeout(1800),
+    pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="NOT TESTED: there is no dpkg-deb"),
+]
+BUILT = "TROUPELET_TEST_DEB"
+"""Environment variable: a package that was built before, to be tested instead of a new one."""
+
+
+@pytest.fixture(scope="module")
+def package() -> Path:
+    if given := os.environ.get(BUILT, ""):
+        return Path(given)
+    done = subprocess.run(["make", "deb"], cwd=SOURCES, capture_output=True, text=True, timeout=1700, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return SOURCES / done.stdout.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def unpacked(package: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="deb-") as directory:
+        subprocess.run(["dpkg-deb", "-R", package, directory], check=True, timeout=120)
+        yield Path(directory)
+
+
+def field(package: Path, name: str) -> str:
+    shown = subprocess.run(["dpkg-deb", "-f", package, name], capture_output=True, text=True, timeout=60, check=True)
+    return shown.stdout.strip()
+
+
+def test_it_says_what_it_is_and_needs(package: Path) -> None:
+    assert field(package, "Package") == "troupelet"
+    assert field(package, "Conflicts") == "kubelet"
+    assert field(package, "Depends").startswith("python3 (>= 3.")
+    assert "@" not in field(package, "Version") + field(package, "Depends") + field(package, "Installed-Size")
+
+
+def test_unit_configuration_commands_and_manual_pages_are_where_debian_has_them(unpacked: Path) -> None:
+    assert unpacked.joinpath("DEBIAN/conffiles").read_text() == "/etc/troupelet/config.yaml\n"
+    assert unpacked.joinpath("etc/troupelet/config.yaml").is_file()
+    unit = unpacked.joinpath("lib/systemd/system/troupelet.service").read_text()
+    assert "ExecStart=/opt/troupelet/bin/supervise start --config=/etc/troupelet/config.yaml" in unit
+    for name in ("supervise", "kubelet"):
+        link = os.readlink(unpacked / "usr/bin" / name)
+        assert link == f"/opt/troupelet/bin/{name}"
+        assert os.access(f"{unpacked}{link}", os.X_OK)
+    pages = {path.name for path in unpacked.joinpath("usr/share/man/man8").iterdir()}
+    assert {"supervise.8.gz", "supervise-start.8.gz", "supervise-reset.8.gz"} <= pages
+
+
+def test_its_scripts_are_valid_and_its_checksums_right(unpacked: Path) -> None:
+    for name in ("postinst", "prerm", "postrm"):
+        script = unpacked / "DEBIAN" / name
+        assert os.access(script, os.X_OK)
+        subprocess.run(["sh", "-n", script], check=True, timeout=30)
+    command = ["md5sum", "--check", "--quiet", "DEBIAN/md5sums"]
+    done = subprocess.run(command, cwd=unpacked, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == ""
+
+
+def test_the_agent_runs_from_what_is_unpacked(unpacked: Path) -> None:
+    python = unpacked / "opt/troupelet/bin/python"
+    with tempfile.TemporaryDirectory(prefix="agent-") as directory:
+        root = Path(directory, "root")
+        flags = [
+            *HARMLESS, f"--root-dir={root}", f"--healthz-port={free_port()}", f"--port={free_port()}",
+            f"--container-runtime-endpoint=unix://{directory}/none.sock",
+        ]  # fmt: skip
+        environment = dict.fromkeys(("PYTHONPATH", "VIRTUAL_ENV"), "")
+        command = [str(python), "-m", "actors.agent.command", "start", *flags]
+        with AgentCommand(command, root, environment, cwd=Path("/")) as agent:
+            agent.wait_ready()
+            assert str(SOURCES) not in Path(f"/proc/{agent.process.pid}/maps").read_text()
+            assert agent.stop() == 0
