@@ -75,10 +75,9 @@ def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfi
     if parts.stop_signals and container.lifecycle is not None and container.lifecycle.stopSignal:
         config.stop_signal = stop_signal(container.lifecycle.stopSignal)
     config.linux.security_context.CopyFrom(parts.security)
-    config.linux.resources.CopyFrom(linux_resources(parts.limits, parts.unified, parts.memory_swap_bytes))
-    config.linux.resources.cpuset_cpus, config.linux.resources.cpuset_mems = hardware.cpuset_cpus, hardware.cpuset_mems
-    if hardware.exclusive_cpus:
-        config.linux.resources.cpu_quota = NO_QUOTA
+    resources = linux_resources(parts.limits, parts.unified, parts.memory_swap_bytes, hardware)
+    resources.cpuset_cpus, resources.cpuset_mems = hardware.cpuset_cpus, hardware.cpuset_mems
+    config.linux.resources.CopyFrom(resources)
     return config
 
 
@@ -90,11 +89,13 @@ def device_mounts(hardware: ContainerAllocation) -> list[cri.Mount]:
     ]
 
 
-def linux_resources(limits: Limits, unified: dict[str, str], memory_swap_bytes: int) -> cri.LinuxContainerResources:
-    """LinuxContainerResources, to create a container or to resize one."""
+def linux_resources(
+    limits: Limits, unified: dict[str, str], memory_swap_bytes: int, hardware: ContainerAllocation
+) -> cri.LinuxContainerResources:
+    """LinuxContainerResources, to create a container or to resize one. CPUs of its own have no quota."""
     return cri.LinuxContainerResources(
         cpu_shares=limits.cpu_shares,
-        cpu_quota=limits.cpu_quota,
+        cpu_quota=NO_QUOTA if hardware.exclusive_cpus else limits.cpu_quota,
         cpu_period=limits.cpu_period,
         memory_limit_in_bytes=limits.memory_bytes,
         memory_swap_limit_in_bytes=memory_swap_bytes,

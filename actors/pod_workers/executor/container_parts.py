@@ -34,7 +34,7 @@ from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.pod.state import Held
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.hardware.allocation import combined
+from actors.shared.hardware.allocation import ContainerAllocation, combined
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container
 from actors.shared.kube.node_addresses import pod_ips_of_sandbox
@@ -119,12 +119,12 @@ class ContainerParts:
         swap = self._swap(pod, container).unified if container is not None else {}
         return any(value != "0" for value in swap.values())
 
-    def resources(self, pod: Pod, container: Container) -> cri.LinuxContainerResources:
+    def resources(self, pod: Pod, container: Container, hardware: ContainerAllocation) -> cri.LinuxContainerResources:
         """The resources for the resize of a running container."""
         swap = self._swap(pod, container)
         before = {"memory.high": "max"} if self._throttles_memory else {}  # that of before is taken away
         unified = {**swap.unified, **before, **self._memory_qos(pod, container)}
-        return linux_resources(self._limits(pod, container), unified, swap.memory_swap_bytes)
+        return linux_resources(self._limits(pod, container), unified, swap.memory_swap_bytes, hardware)
 
     @property
     def _throttles_memory(self) -> bool:

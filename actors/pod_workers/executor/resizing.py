@@ -27,6 +27,7 @@ from actors.pod_workers.pod.resizes import (
 )
 from actors.shared.cri.errors import CriError, Unimplemented
 from actors.shared.cri.model import Container as Ran
+from actors.shared.hardware.allocation import NOTHING
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
@@ -152,7 +153,8 @@ async def _restart(run: Execution, found: list[tuple[Container, Ran]]) -> None:
 
 async def _update(run: Execution, container: Container, ran: Ran, names: list[str]) -> None:
     """In place. Raises CriError, _NoRoom."""
-    client, resources = run.services.client, run.services.starter.parts.resources(run.pod, container)
+    client, hardware = run.services.client, run.state.held.containers.get(container.name, NOTHING)
+    resources = run.services.starter.parts.resources(run.pod, container, hardware)
     limit = resources.memory_limit_in_bytes
     if "memory" in names and limit:
         memory = (await client.container_stats(ran.id)).memory

@@ -8,6 +8,7 @@ from actors.container_manager.messages import (
     PodAdmitted,
     PreparationFailed,
     PrepareContainer,
+    ResizePod,
 )
 from actors.shared.hardware.allocation import AllocatedDevice, AllocatedMount, ContainerAllocation
 from proto import cri_pb2 as cri
@@ -100,3 +101,28 @@ async def test_a_container_that_cannot_be_prepared_waits_with_the_reason_and_is_
         )
         await node.pass_time(20)
         await node.until(lambda: node.running("a"))
+
+
+async def test_a_resize_leaves_cpus_of_its_own_without_a_quota_also_from_a_new_worker(tmp_path):
+    def sized(cpu: str):
+        return pod(containers=[container(name, resources={"limits": {"cpu": cpu}}) for name in ("a", "b")])
+
+    def quotas(node: Driven) -> dict[str, int]:
+        names = {one.id: one.config.metadata.name for one in node.containers("a") + node.containers("b")}
+        return {names[one.container_id]: one.linux.cpu_quota for one in node.fake.asked("UpdateContainerResources")}
+
+    async with Driven(tmp_path) as first:
+        first.answer(AdmitPod, admitted(a=GIVEN))
+        first.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        await first.want(sized("2"))
+        await first.until(lambda: first.running("a") and first.running("b"))
+        await first.settled()
+        await first.want(sized("3"))
+        await first.until(lambda: quotas(first) == {"a": -1, "b": 300_000})
+        await first.settled()
+    async with Driven(tmp_path, first.fake, first.clock) as second:
+        second.answer(AdmitPod, admitted(a=GIVEN))
+        second.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        await second.first_look()
+        await second.sources(sized("1"))
+        await second.until(lambda: quotas(second) == {"a": -1, "b": 100_000})
