@@ -148,7 +148,7 @@ class PodAdmission:
             refused = await self._refusal(candidate, message, admission, new=new)
         except AllocationError as error:
             refused = error.refusal()
-        except AskError as error:
+        except (AskError, OSError) as error:
             return AdmissionFailed(uid, f"its hardware is not allocated: {error}")
         except StillEnding:
             return AdmissionFailed(uid, PREEMPTS)
@@ -160,7 +160,8 @@ class PodAdmission:
         return answer
 
     async def _allocate(self, pod: Pod, *, running: bool) -> dict[str, ContainerAllocation]:
-        """A pod that runs already is not ended for what it lacks. Raises AllocationError, AskError."""
+        """A pod that runs already is not ended for what it lacks. Raises AllocationError, AskError,
+        OSError."""
         try:
             return await self._hardware.allocate(pod, running=running)
         except AllocationError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -12,15 +13,23 @@ T = TypeVar("T")
 
 
 class StateStore(Generic[T]):
-    """The file is replaced before the value is used: what was given to a container is never given again."""
+    """The file is replaced before more is given: what was given to a container is never given again."""
 
     def __init__(self, path: Path, value: T, encode: Callable[[T], bytes]) -> None:
-        """Writes the file. Raises OSError."""
+        """Writes the file, unless it has this value: a full disk does not matter then. Raises OSError."""
         self._path, self._encode = path, encode
         self.value = value
-        self.keep(value)
+        if not path.exists() or path.read_bytes() != encode(value):
+            self.keep(value)
 
     def keep(self, value: T) -> None:
-        """Raises OSError."""
+        """Raises OSError, and the value stays as it was."""
         write_private(self._path, self._encode(value), sync=False)
         self.value = value
+
+    def free(self, value: T) -> None:
+        """A value in which less is given. The file may stay as it was: all that is given later must be in it, and the
+        next process releases what nobody has."""
+        self.value = value
+        with suppress(OSError):
+            write_private(self._path, self._encode(value), sync=False)

@@ -59,7 +59,8 @@ class ExclusiveCpus:
                 self._metrics.count(NOT_ALIGNED, scope="container", boundary="physical_cpu")
             raise
         if after is not before:
-            self._keep(after)
+            self._store.keep(after)
+            self._count()
             if self._policy.options.by_cache and self._in_whole_caches(after.of(pod.metadata.uid)[container.name]):
                 self._metrics.count(ALIGNED, scope="container", boundary="uncore_cache")
         if full_cores:
@@ -78,7 +79,8 @@ class ExclusiveCpus:
 
     def release(self, uid: str) -> None:
         if uid in self.state.entries:
-            self._keep(self.state.without(uid))
+            self._store.free(self.state.without(uid))
+            self._count()
 
     # -- what containers run on -------------------------------------------------------------------------------------
     def cpus_of(self, uid: str, container: str) -> str:
@@ -94,10 +96,6 @@ class ExclusiveCpus:
         return ContainerAllocation(cpuset_cpus=self.cpus_of(uid, container), exclusive_cpus=own)
 
     # -- the state --------------------------------------------------------------------------------------------------
-    def _keep(self, state: CpuState) -> None:
-        self._store.keep(state)
-        self._count()
-
     def _in_whole_caches(self, cpus: frozenset[int]) -> bool:
         """Whether no two of these CPUs are below different caches, unless it is as many as there must be."""
         machine = self._policy.machine

@@ -55,7 +55,7 @@ class PinnedMemory:
 
     def release(self, uid: str) -> None:
         if uid in self._store.value.entries:
-            self._store.keep(self._store.value.without(uid))
+            self._store.free(self._store.value.without(uid))
 
     def _of(self, uid: str, container: str) -> ContainerAllocation:
         blocks = self._store.value.of(uid).get(container, ())

@@ -63,8 +63,8 @@ class PodHardware:
 
     # -- admission --------------------------------------------------------------------------------------------------
     async def allocate(self, pod: Pod, *, running: bool) -> dict[str, ContainerAllocation]:
-        """What each container of the pod gets, by name. Raises AllocationError, AskError: some containers may have got
-        something by then, so the caller releases the pod, or asks again."""
+        """What each container of the pod gets, by name. Raises AllocationError, AskError, OSError: some containers may
+        have got something by then, so the caller releases the pod, or asks again."""
         if not self._providers:
             return {}
         with self._measured():

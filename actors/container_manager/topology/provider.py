@@ -52,7 +52,8 @@ class HintProvider(Protocol):
         self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
     ) -> ContainerAllocation:
         """Take the container's share, from the nodes of the affinity where it can. `running`: the pod has running
-        containers, so it has its hardware already. Raises AllocationError, and then nothing is taken."""
+        containers, so it has its hardware already. Raises AllocationError, and OSError if what is taken cannot be
+        kept: then nothing is taken."""
 
     def prepares(self, pod: Pod) -> bool:
         """Whether `prepare` is to be asked before each container of this pod is created."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actors.container_manager import state_store
 from actors.container_manager.cpu.state import StateError
 from actors.container_manager.messages import (
     AdmissionFailed,
@@ -162,6 +165,36 @@ async def test_withdrawn_while_it_waits_a_pod_keeps_no_cpus(smt):
         await manager.advance(5)
         assert isinstance(await waiting, AdmissionFailed)
         assert "entries" not in state(smt)
+
+
+# -- a full disk -------------------------------------------------------------------------------------------------------
+def full(path: Path | str, data: bytes, *, sync: bool = True) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+async def test_on_a_full_disk_pods_wait_for_cpus_of_their_own_and_give_them_back(smt, monkeypatch):
+    async with smt.start(**STATIC) as manager:
+        await admit(manager, "other", pod())
+        await admit(manager, "old", encode(pod_of(asking("a", "6"), uid="old")))
+        with monkeypatch.context() as patch:
+            patch.setattr(state_store, "write_private", full)
+            answer = await admit(manager, "u", encode(pod_of(asking("a", "1"))))
+            assert isinstance(answer, AdmissionFailed)
+            assert "No space left on device" in answer.message
+            assert (await prepared(manager, "other", "c")).cpuset_cpus == "0,4"
+            await manager.deliver(StopCounting("old"))
+            assert (await prepared(manager, "other", "c")).cpuset_cpus == "0-7"
+            assert list(state(smt)["entries"]) == ["old"]
+        assert (await admit(manager, "u", two())).containers["a"] == OWN
+        assert list(state(smt)["entries"]) == ["u"]
+
+
+async def test_on_a_full_disk_a_new_container_manager_goes_on_from_the_files(smt, monkeypatch):
+    async with smt.start(**STATIC) as manager:
+        first = await admit(manager, "u", two())
+    monkeypatch.setattr(state_store, "write_private", full)
+    async with smt.start(**STATIC) as manager:
+        assert await admit(manager, "u", two(), running=True) == first
 
 
 # -- reconciliation ----------------------------------------------------------------------------------------------------
