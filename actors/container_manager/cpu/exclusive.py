@@ -82,6 +82,9 @@ class ExclusiveCpus:
             self._store.free(self.state.without(uid))
             self._count()
 
+    def forget(self, uid: str) -> None:
+        self.release(uid)
+
     # -- what containers run on -------------------------------------------------------------------------------------
     def cpus_of(self, uid: str, container: str) -> str:
         """The CPUs that it is to run on, as a list: its own, or the shared ones."""

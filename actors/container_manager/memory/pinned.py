@@ -57,6 +57,9 @@ class PinnedMemory:
         if uid in self._store.value.entries:
             self._store.free(self._store.value.without(uid))
 
+    def forget(self, uid: str) -> None:
+        self.release(uid)
+
     def _of(self, uid: str, container: str) -> ContainerAllocation:
         blocks = self._store.value.of(uid).get(container, ())
         nodes = sorted({node for block in blocks for node in block.numaAffinity})

@@ -35,8 +35,9 @@ class Devices:
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
-        self._requests: dict[str, dict[str, DeviceRequest]] = {}
-        """Of the pods that this process has admitted: by container, where a plugin serves what it asks for."""
+        self._requests: dict[str, dict[str, DeviceRequest | None]] = {}
+        """Of the pods that this process has admitted: by container that asks for devices; None where no plugin is
+        known to serve what it asks for. A pod that asks for none stays until no worker has it."""
 
     async def hints(self, pod: Pod, container: Container) -> Hints:
         request = request_of(pod, container)
@@ -53,9 +54,10 @@ class Devices:
         self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
     ) -> ContainerAllocation:
         request = request_of(pod, container)
-        served = self._requests.setdefault(request.uid, {})
+        requests = self._requests.setdefault(request.uid, {})
         if not request.amounts:
             return NOTHING
+        requests.setdefault(request.container, None)
         question = AllocateDevices(
             request=request,
             mask=affinity.mask if affinity is not None else None,
@@ -65,11 +67,11 @@ class Devices:
         if isinstance(answer, DevicesRefused):
             raise AllocationError(answer.message)
         if answer.served:
-            served[request.container] = request
+            requests[request.container] = request
         return answer.allocation
 
     def prepares(self, pod: Pod) -> bool:
-        return bool(self._requests.get(pod.metadata.uid))
+        return any(self._requests.get(pod.metadata.uid, {}).values())
 
     async def prepare(self, uid: str, container: str) -> ContainerAllocation:
         known = self._requests.get(uid)
@@ -82,13 +84,18 @@ class Devices:
         return answer.allocation
 
     def uids(self) -> Collection[str]:
-        """The device manager knows itself whose devices are nobody's."""
-        return ()
+        return list(self._requests)
 
     def release(self, uid: str) -> None:
-        """The device manager is told of each pod: an earlier process may have allocated to it."""
+        """The device manager is told of each pod, as an earlier process may have allocated to it, unless the pod is
+        known to ask for no device."""
+        if self._requests.get(uid) != {}:
+            self._requests.pop(uid, None)
+            self._actor.tell(DEVICE_MANAGER, ReleaseDevices(uid), deadline=60.0)
+
+    def forget(self, uid: str) -> None:
+        self.release(uid)
         self._requests.pop(uid, None)
-        self._actor.tell(DEVICE_MANAGER, ReleaseDevices(uid), deadline=60.0)
 
 
 def request_of(pod: Pod, container: Container) -> DeviceRequest:

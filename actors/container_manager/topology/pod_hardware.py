@@ -142,7 +142,7 @@ class PodHardware:
         for provider in self._providers:
             for uid in provider.uids():
                 if not known(uid):
-                    provider.release(uid)
+                    provider.forget(uid)
 
 
 def _containers(pod: Pod) -> list[Container]:

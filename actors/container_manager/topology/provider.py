@@ -63,8 +63,10 @@ class HintProvider(Protocol):
         and an ephemeral one. Raises AllocationError, with a text for the container's waiting message."""
 
     def uids(self) -> Collection[str]:
-        """Pods that have something, of which this one here is the only one to know: what belongs to a pod that no
-        worker has is released. An adapter names none if its actor finds out by itself."""
+        """Pods of which something is kept here. One that no worker has is forgotten."""
 
     def release(self, uid: str) -> None:
         """The pod has ended, was refused, or was withdrawn: all that it has is free. Of an unknown pod: nothing."""
+
+    def forget(self, uid: str) -> None:
+        """No worker has the pod any more: all that it has is free, and nothing is kept of it."""

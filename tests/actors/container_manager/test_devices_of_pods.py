@@ -1,0 +1,73 @@
+"""Which pods the device manager hears of: those that ask for devices, and those that are not known not to."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.container_manager.messages import CountRunningPod, PodAdmitted, PodRejected, ReleasePod, StopCounting
+from actors.container_manager.topology.devices import Devices
+from actors.device_manager.messages import AllocateDevices, DevicesAllocated, DevicesRefused, ReleaseDevices
+from actors.pod_workers.messages import KnownPods
+from actors.shared.hardware.allocation import NOTHING
+from actors.shared.kube.codec import encode
+from supervision.actor import AskError
+from tests.support.hardware_pods import asking, pod_of
+from tests.support.managed_host import Host, admit, pod
+
+THING = "example.com/thing"
+WORKER = "pod_workers/worker/0"
+
+
+def thing(uid: str) -> bytes:
+    limits = {"limits": {"cpu": "100m", THING: "1"}}
+    return encode(pod_of(asking("a", "100m"), {"name": "b", "image": "i", "resources": limits}, uid=uid))
+
+
+async def test_the_device_manager_hears_nothing_of_pods_that_ask_for_no_device(host: Host) -> None:
+    async with host.start() as manager:
+        assert isinstance(await admit(manager, "u", pod()), PodAdmitted)
+        await manager.deliver(KnownPods(WORKER, 1, ["u"]))
+        await manager.deliver(StopCounting("u"))
+        await manager.deliver(ReleasePod("u"))
+        await manager.deliver(KnownPods(WORKER, 1, []))
+        refused = await admit(manager, "large", pod(cpu="100k"))
+        assert isinstance(refused, PodRejected)
+        assert manager.sent(ReleaseDevices) == []
+        assert manager.asks == []
+
+
+@pytest.mark.parametrize("answer", [DevicesAllocated(NOTHING, served=True), DevicesRefused("none"), AskError("late")])
+async def test_the_devices_of_a_pod_are_given_back_when_it_ends_or_is_not_admitted(
+    host: Host, answer: DevicesAllocated | DevicesRefused | AskError
+) -> None:
+    async with host.start() as manager:
+        manager.answer(AllocateDevices, answer)
+        await admit(manager, "u", thing("u"))
+        await manager.deliver(StopCounting("u"))
+        assert ReleaseDevices("u") in manager.sent(ReleaseDevices)
+
+
+async def test_a_pod_of_an_earlier_process_may_have_devices(host: Host) -> None:
+    async with host.start() as manager:
+        await manager.deliver(CountRunningPod("u", thing("u")))
+        await manager.deliver(StopCounting("u"))
+        assert manager.sent(ReleaseDevices) == [ReleaseDevices("u")]
+
+
+async def test_nothing_is_kept_of_pods_that_no_worker_has(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Devices] = []
+    begin = Devices.__init__
+
+    def noted(self: Devices, actor: object) -> None:
+        begin(self, actor)  # type: ignore[arg-type]
+        made.append(self)
+
+    monkeypatch.setattr(Devices, "__init__", noted)
+    async with host.start() as manager:
+        await admit(manager, "u", pod())
+        await admit(manager, "v", pod())
+        await manager.deliver(KnownPods(WORKER, 1, ["u", "v"]))
+        await manager.deliver(StopCounting("u"))
+        assert sorted(made[0].uids()) == ["u", "v"]
+        await manager.deliver(KnownPods(WORKER, 1, ["v"]))
+        assert list(made[0].uids()) == ["v"]
