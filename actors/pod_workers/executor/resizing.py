@@ -73,6 +73,8 @@ async def _allocate(run: Execution, desired: Pod) -> None:
             run.announce("Warning", f"Resize{answer.reason}", text)
             if answer.reason == "Infeasible":
                 run.services.starter.metrics.resize_infeasible(answer.detail)
+        if answer.reason == "Infeasible" and run.state.resizing.deferred_at and not run.state.resizing.in_progress:
+            count_allocated(run)  # what it asked for before may wait for room still, or have it
         run.report(ResizePending(answer.reason, answer.message, run.services.clock()))
         return
     if not isinstance(answer, PodAdmitted):

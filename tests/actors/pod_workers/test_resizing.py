@@ -153,6 +153,25 @@ async def test_room_for_a_resize_that_was_taken_back_is_given_back(tmp_path):
         assert len(manager.asked) == 1
 
 
+async def test_room_for_a_deferred_resize_is_given_back_when_an_infeasible_one_takes_its_place(tmp_path):
+    def answer(asked: ResizePod) -> PodRejected:
+        return PodRejected(asked.uid, "Infeasible" if b"300m" in asked.pod else "Deferred", "no")
+
+    def reason(node: Driven) -> str:
+        resize = node.observed().resize
+        return resize.reason if resize is not None else ""
+
+    async with Driven(tmp_path) as node:
+        await up(node, answer)
+        await node.want(sized("200m"))
+        await node.until(lambda: reason(node) == "Deferred")
+        assert node.harness.sent(CountRunningPod) == []
+        await node.want(sized("300m"))
+        await node.until(lambda: reason(node) == "Infeasible")
+        (order,) = node.harness.sent(CountRunningPod)
+        assert b"100m" in order.pod
+
+
 async def test_a_resize_that_waits_behind_another_is_asked_for_when_that_is_done(tmp_path):
     manager = Manager()
     async with Driven(tmp_path) as node:
