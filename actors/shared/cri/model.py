@@ -11,10 +11,10 @@ from enum import StrEnum
 import msgspec
 
 _COUNT = re.compile("[0-9]{1,9}")
+"""The largest attempt of a CRI message. An annotation may hold any number."""
 _GIVEN_UP = re.compile(r"context canceled(: unknown)?$")
 START_ERROR = "StartError"
 """The reason of a container that the runtime could not start."""
-"""The largest attempt of a CRI message. An annotation may hold any number."""
 
 
 class ContainerState(StrEnum):
