@@ -105,13 +105,11 @@ class Allocator:
                 response = await plugin.client.allocate(chosen)
             finally:
                 self._actor.metrics.observe(_SECONDS, time.monotonic() - began, resource_name=key.resource)
+            self._holdings.hold(key, Share(_by_node(chosen, resource), response))
         except PluginError as error:
-            self._holdings.cancel(key)
             raise Unavailable(str(error)) from None
-        except asyncio.CancelledError:
+        finally:
             self._holdings.cancel(key)
-            raise
-        self._holdings.hold(key, Share(_by_node(chosen, resource), response))
 
     async def _choose(
         self, key: Key, needed: int, finished: list[str], mask: int | None

@@ -11,6 +11,7 @@ import grpc.aio
 import msgspec
 
 from actors.shared.hardware.allocation import AllocatedDevice, AllocatedMount, ContainerAllocation
+from actors.shared.kube.go_text import UNREADABLE, rpc_error
 from actors.shared.plugins.model import PluginError
 from actors.shared.plugins.registrar import DIAL_SECONDS, channel_to
 from actors.shared.relay import is_socket
@@ -24,7 +25,7 @@ OPTIONS_SECONDS: Final = 10.0
 PREFERENCE_SECONDS: Final = 30.0
 PRE_START_SECONDS: Final = 30.0
 HEALTHY: Final = "Healthy"
-CLOSED: Final = "rpc error: code = Canceled desc = the connection was closed"
+CLOSED: Final = rpc_error("CANCELLED", "the connection was closed")
 MOST_NODES: Final = 1024
 """The kernel numbers no more NUMA nodes."""
 _Answer = TypeVar("_Answer")
@@ -65,6 +66,8 @@ class PluginClient:
         """All devices by ID, at first and on each change, until the plugin ends the stream. Raises PluginError."""
         try:
             async for message in self._stub.ListAndWatch(api.Empty()):
+                if message is None:
+                    raise PluginError(rpc_error("INTERNAL", UNREADABLE))
                 yield {one.ID: Device(one.health == HEALTHY, _nodes(one)) for one in message.devices}
         except grpc.aio.AioRpcError as error:
             raise PluginError(_text(error)) from None
@@ -123,15 +126,18 @@ def _nodes(device: api.Device) -> tuple[int, ...]:
     return tuple(sorted({node.ID for node in device.topology.nodes if 0 <= node.ID < MOST_NODES}))
 
 
-async def _answer(call: Awaitable[_Answer]) -> _Answer:
+async def _answer(call: Awaitable[_Answer | None]) -> _Answer:
     """Raises PluginError."""
     try:
-        return await call
+        answer = await call
     except grpc.aio.AioRpcError as error:
         raise PluginError(_text(error)) from None
     except asyncio.CancelledError:
         _raise_if_ending()
         raise PluginError(CLOSED) from None
+    if answer is None:
+        raise PluginError(rpc_error("INTERNAL", UNREADABLE))
+    return answer
 
 
 def _raise_if_ending() -> None:
@@ -142,5 +148,4 @@ def _raise_if_ending() -> None:
 
 
 def _text(error: grpc.aio.AioRpcError) -> str:
-    code = error.code().name.title().replace("_", "")
-    return f"rpc error: code = {code} desc = {error.details()}"
+    return rpc_error(error.code().name, error.details() or "")

@@ -58,7 +58,7 @@ class Plugins:
             options = await client.connect()
             if self._latest.get(resource) is not client:
                 raise PluginError("another plugin of this resource has registered meanwhile")
-        except PluginError:
+        except BaseException:  # also when the plugin waits no longer for its registration
             await client.close()
             raise
         before = self._connected.get(resource)

@@ -45,7 +45,9 @@ class FakeDevicePlugin:
     failing: dict[str, str] = field(default_factory=dict)
     """Text by the method that is to fail."""
     hanging: set[str] = field(default_factory=set)
-    """Methods that do not answer until it stops."""
+    """Methods that do not answer until it stops, or until they are taken out."""
+    rubbish: set[str] = field(default_factory=set)
+    """Methods whose answers are no messages."""
     dies: bool = False
     """It ends amid Allocate."""
     empty: bool = False
@@ -72,7 +74,7 @@ class FakeDevicePlugin:
     # -- life -----------------------------------------------------------------------------------------------------
     def serve(self) -> None:
         self.ended.clear()
-        self._server = grpc.server(ThreadPoolExecutor(8))
+        self._server = grpc.server(ThreadPoolExecutor(8), interceptors=[_Rubbish(self)])
         stubs.add_DevicePluginServicer_to_server(_Plugin(self), self._server)
         paths = [self.path]
         if self.by_registry:
@@ -132,15 +134,31 @@ class FakeDevicePlugin:
             self.changed.notify_all()
         if method in self.failing:
             context.abort(grpc.StatusCode.UNKNOWN, self.failing[method])
-        if method in self.hanging:
-            self.ended.wait()
-
-    def wait_asked(self, method: str, seconds: float = 30.0) -> None:
         with self.changed:
-            assert self.changed.wait_for(lambda: any(name == method for name, _ in self.asked), seconds), self.asked
+            while method in self.hanging and not self.ended.is_set():
+                self.changed.wait(0.2)
+
+    def wait_asked(self, method: str, times: int = 1, seconds: float = 30.0) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: [name for name, _ in self.asked].count(method) >= times, seconds), (
+                self.asked
+            )
 
     def allocated(self) -> list[tuple[str, ...]]:
         return [ids for method, ids in self.asked if method == "Allocate"]
+
+
+class _Rubbish(grpc.ServerInterceptor):
+    """Bytes in place of the answers of some methods."""
+
+    def __init__(self, plugin: FakeDevicePlugin) -> None:
+        self._plugin = plugin
+
+    def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
+        handler = continuation(handler_call_details)
+        if handler_call_details.method.rpartition("/")[2] in self._plugin.rubbish:
+            return handler._replace(response_serializer=lambda message: b"\xff\xff")
+        return handler
 
 
 class _Registrar(plugin_registration_pb2_grpc.RegistrationServicer):

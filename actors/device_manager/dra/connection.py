@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import grpc
 import grpc.aio
 
-from actors.shared.kube.go_text import rpc_error
+from actors.shared.kube.go_text import UNREADABLE, code_name, rpc_error
 from actors.shared.kube.resource_claims import ClaimError
 from actors.shared.plugins.registrar import channel_to
 from proto import dra_health_pb2 as health_pb
@@ -75,7 +75,7 @@ class Connection:
             answer: _Answer | None = await call(request, timeout=scaled(CALL_SECONDS))
             if answer is None:  # what gRPC makes of bytes that are no such message
                 code = grpc.StatusCode.INTERNAL
-                raise ClaimError(f"{method}: {rpc_error(code.name, 'the answer cannot be read')}")
+                raise ClaimError(f"{method}: {rpc_error(code.name, UNREADABLE)}")
             return answer
         except grpc.aio.AioRpcError as error:
             code = error.code()
@@ -83,7 +83,7 @@ class Connection:
         finally:
             self._metrics.observe(
                 "dra_grpc_operations_duration_seconds", time.monotonic() - began,
-                driver_name=self._driver, method_name=path, grpc_status_code=code_name(code),
+                driver_name=self._driver, method_name=path, grpc_status_code=code_name(code.name),
             )  # fmt: skip
 
     # -- health ------------------------------------------------------------------------------------------------------
@@ -101,11 +101,6 @@ class Connection:
                 yield [_health(one) for one in answer.devices]
         except grpc.aio.AioRpcError as error:
             raise ClaimError(f"NodeWatchResources: {_text(error)}") from None
-
-
-def code_name(code: grpc.StatusCode) -> str:
-    """As Go writes it: `OK`, `NotFound`."""
-    return "OK" if code is grpc.StatusCode.OK else code.name.title().replace("_", "")
 
 
 def _text(error: grpc.aio.AioRpcError) -> str:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+UNREADABLE: Final = "the answer cannot be read"
+"""Details of an INTERNAL error: the answer's bytes are no such message. Python's gRPC answers None then."""
+
+
+def code_name(code: str) -> str:
+    """`NotFound`. `code`: the name of gRPC, NOT_FOUND."""
+    special = {"OK": "OK", "CANCELLED": "Canceled"}
+    return special.get(code) or "".join(word.capitalize() for word in code.split("_"))
+
 
 def rpc_error(code: str, details: str) -> str:
     """`rpc error: code = NotFound desc = ...`. `code`: the name of gRPC, NOT_FOUND."""
-    name = "Canceled" if code == "CANCELLED" else "".join(word.capitalize() for word in code.split("_"))
-    return f"rpc error: code = {name} desc = {details}"
+    return f"rpc error: code = {code_name(code)} desc = {details}"

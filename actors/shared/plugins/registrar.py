@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import grpc
 import grpc.aio
 
+from actors.shared.kube.go_text import UNREADABLE, rpc_error
 from proto import plugin_registration_pb2 as registration
 from proto import plugin_registration_pb2_grpc
 from supervision.time_scale import scaled
@@ -70,9 +71,12 @@ class Registrar:
             self._stub.NotifyRegistrationStatus(status, timeout=scaled(NOTIFY_SECONDS)),
         )
 
-    async def _call(self, what: str, call: Awaitable[_Answer]) -> _Answer:
+    async def _call(self, what: str, call: Awaitable[_Answer | None]) -> _Answer:
         try:
-            return await call
+            answer = await call
+            if answer is not None:
+                return answer
+            reason = rpc_error("INTERNAL", UNREADABLE)
         except grpc.aio.AioRpcError as error:
-            reason = f"rpc error: code = {error.code().name} desc = {error.details()}"
+            reason = rpc_error(error.code().name, error.details() or "")
         raise PluginError(f"RegisterPlugin error -- failed to {what} at socket {self._path}, err: {reason}")

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import grpc
 import grpc.aio
 
+from actors.shared.kube.go_text import UNREADABLE, code_name, rpc_error
 from actors.shared.plugins.registrar import channel_to
 from proto import csi_pb2 as csi
 from proto import csi_pb2_grpc
@@ -96,23 +97,22 @@ class Connection:
         request = csi.NodeUnstageVolumeRequest(volume_id=handle, staging_target_path=path)
         await self._call("NodeUnstageVolume", self._node.NodeUnstageVolume(request, timeout=scaled(CALL_SECONDS)))
 
-    async def _call(self, method: str, call: Awaitable[_Answer]) -> _Answer:
+    async def _call(self, method: str, call: Awaitable[_Answer | None]) -> _Answer:
         """Raises CsiError."""
         began, code = time.monotonic(), grpc.StatusCode.OK
         try:
-            return await call
+            answer = await call
+            if answer is None:
+                code = grpc.StatusCode.INTERNAL
+                raise CsiError(f"{method}: {rpc_error(code.name, UNREADABLE)}")
+            return answer
         except grpc.aio.AioRpcError as error:
             code = error.code()
-            raise CsiError(f"{method}: rpc error: code = {code.name} desc = {error.details()}") from None
+            raise CsiError(f"{method}: {rpc_error(code.name, error.details() or '')}") from None
         finally:
             if self._driver and self._metrics is not None:
                 self._metrics.observe(
                     "csi_operations_seconds", time.monotonic() - began,
-                    driver_name=self._driver, grpc_status_code=code_name(code), method_name=f"/csi.v1.Node/{method}",
-                    migrated="false",
+                    driver_name=self._driver, grpc_status_code=code_name(code.name),
+                    method_name=f"/csi.v1.Node/{method}", migrated="false",
                 )  # fmt: skip
-
-
-def code_name(code: grpc.StatusCode) -> str:
-    """As Go writes it: `OK`, `NotFound`."""
-    return "OK" if code is grpc.StatusCode.OK else code.name.title().replace("_", "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,96 +13,25 @@ import grpc
 import pytest
 
 from actors.api_clients.messages import DeviceResources
-from actors.device_manager.actor import DeviceManager
 from actors.device_manager.checkpoint import NAME
 from actors.device_manager.inventory import GRACE_SECONDS
 from actors.device_manager.messages import (
     AllocateDevices,
     DeviceHints,
     DeviceRequest,
-    Devices,
     DevicesAllocated,
     DevicesRefused,
     GetDeviceHints,
     GetDevices,
-    PrepareDevices,
     ReleaseDevices,
 )
 from actors.pod_workers.messages import KnownPods
-from actors.shared.config.agent import Agent
 from actors.shared.hardware.allocation import NOTHING, AllocatedDevice, AllocatedMount
 from actors.shared.hardware.hints import TopologyHint
 from actors.status_manager.messages import STATUS_MANAGER, DeviceHealth
-from supervision.harness import Harness
 from supervision.protocol import Hello
+from tests.support.device_node import THING, Node
 from tests.support.device_plugin import HEALTHY, UNHEALTHY, FakeDevicePlugin
-
-THING = "vendor.test/thing"
-
-
-class Node:
-    """A root directory, and the device managers that live in it one after the other."""
-
-    def __init__(self, root: Path) -> None:
-        self.root, self.lives = str(root), 0
-        for name in ("device-plugins", "plugins_registry", "run"):
-            (root / name).mkdir()
-        self.harness: Harness[DeviceManager] = self.life()
-
-    def life(self, incarnation: int = 0) -> Harness[DeviceManager]:
-        self.lives += 1
-        harness: Any = Harness(DeviceManager, name="device_manager", incarnation=incarnation or self.lives,
-                          context=Agent(root_dir=self.root, run_dir=f"{self.root}/run"))  # fmt: skip
-        harness.actor._clock = lambda: harness.clock.now
-        self.harness = harness
-        return self.harness
-
-    async def kill(self) -> None:
-        """What the kernel does when the process ends, which nothing notices here."""
-        await self.harness.actor._devices.stop()
-
-    def plugin(self, **more: Any) -> FakeDevicePlugin:
-        return FakeDevicePlugin(self.root, **more)
-
-    async def join(self, plugin: FakeDevicePlugin) -> None:
-        """The plugin registers, and its devices are known."""
-        if not plugin.by_registry:
-            await asyncio.to_thread(plugin.register)
-        await self.told({plugin.resource: len(plugin.devices)})
-
-    async def told(self, capacity: dict[str, int], allocatable: dict[str, int] | None = None) -> None:
-        def fits(one: DeviceResources) -> bool:
-            return capacity.items() <= one.capacity.items() and (
-                allocatable is None or allocatable.items() <= one.allocatable.items()
-            )
-
-        def last() -> bool:
-            found = self.harness.sent(DeviceResources)
-            return bool(found) and fits(found[-1])
-
-        await self.harness.wait(last, f"{capacity} {allocatable}", timeout=30)
-
-    async def allocate(self, uid: str = "u", container: str = "c", count: int = 1, **more: Any) -> Any:
-        finished, amounts = more.pop("finished", []), more.pop("amounts", {THING: count})
-        request = DeviceRequest(uid=uid, container=container, amounts=amounts, finished=finished)
-        return await self.harness.deliver(AllocateDevices(request=request, **more), timeout=30)
-
-    async def prepare(self, uid: str = "u", container: str = "c", count: int = 1) -> Any:
-        request = DeviceRequest(uid=uid, container=container, amounts={THING: count})
-        return await self.harness.deliver(PrepareDevices(request), timeout=30)
-
-    async def held(self) -> dict[str, set[str]]:
-        """Devices by `pod/container`."""
-        found: Devices = await self.harness.deliver(GetDevices())
-        return {
-            f"{uid}/{name}": {one for listed in devices for one in listed.ids}
-            for uid, containers in found.containers.items()
-            for name, devices in containers.items()
-        }
-
-    def checkpoint(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(Path(self.root, "device-plugins", NAME).read_text())["Data"]
-        return found
 
 
 @pytest.fixture
