@@ -128,17 +128,19 @@ class DeviceService:
         request = question.request
         self._holders.allocated(request.uid)
         await self._earlier.found.wait()
-        return await self._answer(request, self._allocator.allocate(request, question.mask, running=question.running))
+        return await self._answer(
+            request, lambda: self._allocator.allocate(request, question.mask, running=question.running)
+        )
 
     async def prepare(self, question: PrepareDevices) -> DevicesAllocated | DevicesRefused:
         await self._earlier.found.wait()
-        return await self._answer(question.request, self._allocator.prepare(question.request))
+        return await self._answer(question.request, lambda: self._allocator.prepare(question.request))
 
     async def _answer(
-        self, request: DeviceRequest, work: Coroutine[Any, Any, ContainerAllocation]
+        self, request: DeviceRequest, work: Callable[[], Coroutine[Any, Any, ContainerAllocation]]
     ) -> DevicesAllocated | DevicesRefused:
         try:
-            allocation = await self._allocations.run(request.uid, work)
+            allocation = await self._allocations.run(request.uid, request.container, work)
         except Unavailable as error:
             return DevicesRefused(str(error))
         self.tell_health()

@@ -1,4 +1,4 @@
-"""Device plugins that answer with rubbish."""
+"""Device plugins that answer with rubbish, and questions that are asked twice."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 import grpc
 import pytest
 
-from actors.device_manager.messages import DevicesAllocated, DevicesRefused
+from actors.device_manager.messages import AllocateDevices, DeviceRequest, DevicesAllocated, DevicesRefused
 from tests.support.device_node import THING, Node
+from tests.support.device_plugin import HEALTHY
 
 
 @pytest.fixture
@@ -76,4 +77,25 @@ async def test_a_plugin_whose_registration_is_no_message_is_asked_again(
             plugin.rubbish = set()
             await node.harness.advance(1)
             await node.join(plugin)
+        await node.harness.stop()
+
+
+async def test_a_question_that_is_asked_again_meanwhile_gives_the_container_no_other_devices(node: Node) -> None:
+    async with node.harness:
+        with node.plugin(devices=dict.fromkeys("abcd", HEALTHY), hanging={"Allocate"}).running() as plugin:
+            await node.join(plugin)
+            request = DeviceRequest(uid="u", container="c", amounts={THING: 2})
+            first = node.harness.post(AllocateDevices(request=request))
+            await asyncio.to_thread(plugin.wait_asked, "Allocate")
+            second = node.harness.post(AllocateDevices(request=request))
+            other = node.harness.post(
+                AllocateDevices(request=DeviceRequest(uid="v", container="c", amounts={THING: 2}))
+            )
+            await asyncio.to_thread(plugin.wait_asked, "Allocate", 2)
+            plugin.hanging.clear()
+            answers = [await first, await second, await other]
+            assert all(isinstance(one, DevicesAllocated) for one in answers), answers
+            assert answers[0] == answers[1]
+            held = await node.held()
+            assert sorted([*held["u/c"], *held["v/c"]]) == ["a", "b", "c", "d"]
         await node.harness.stop()
