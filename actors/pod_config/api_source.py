@@ -155,13 +155,13 @@ def relevant_fields(pod_fields: _PodFields) -> tuple[bytes, ...]:
     return (*(bytes(field) for field in fields), *_foreign_status(bytes(pod_fields.status)))
 
 
-def _foreign_status(raw: bytes) -> tuple[bytes, ...]:
+def _foreign_status(raw: bytes) -> tuple[bytes, bytes, bytes]:
     """The fields of the status that others write: the phase if it is final, else b''; the resource claims that were
-    made for the pod."""
+    made for the pod. A pod without a status has the same as one whose status has none of them."""
     try:
         status = _status_decoder.decode(raw)
         phase = msgspec.json.decode(bytes(status.phase) or b'""', type=str)
     except UNREADABLE:
-        return ()
+        return b"", b"", b""
     claims = (bytes(status.resourceClaimStatuses), bytes(status.extendedResourceClaimStatus))
     return (phase.encode() if phase in FINAL_PHASES else b"", *claims)
