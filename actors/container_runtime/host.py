@@ -58,8 +58,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     """overlayfs can be mounted on the file system of the root directory."""
     mtu: int = 1500
     """The MTU of the interface with the default route."""
-    networks: tuple[str, ...] = ()
-    """IPv4 networks that this host has routes to, without the default route."""
+    networks: tuple[tuple[str, str], ...] = ()
+    """IPv4 networks that this host has routes to, without the default route, each with its interface."""
 
     @property
     def search_path(self) -> str:
@@ -111,12 +111,12 @@ def can_overlay(mounts: list[mountinfo.Mount], filesystems: str, root: str) -> b
     return "overlay" in filesystems.split() and (below is None or below.kind != "overlay")
 
 
-def routed_networks(routes: str) -> Iterator[str]:
-    """The destinations in the text of /proc/net/route, but not the default one."""
+def routed_networks(routes: str) -> Iterator[tuple[str, str]]:
+    """(interface, destination) for each line of /proc/net/route, but not for the default route."""
     for fields in _routes(routes):
         address, mask = (ipaddress.IPv4Address(_address(fields[at])) for at in (1, 7))
         if int(mask):
-            yield str(ipaddress.IPv4Network(f"{address}/{mask}", strict=False))
+            yield fields[0], str(ipaddress.IPv4Network(f"{address}/{mask}", strict=False))
 
 
 def parse_version(text: str) -> tuple[int, int]:

@@ -75,10 +75,14 @@ def _make_directories(instance: Instance) -> None:
 
 
 def _subnet(instance: Instance, host: Host, pod_cidr: str) -> str:
-    """The one that pods have already, or the configured one, or a new one. Raises RuntimeSetupError, NoFreeNetwork."""
-    kept = "".join(_subnets(instance.network_file)[:1])
+    """The one that pods have already, or the configured one, or a new one. Raises RuntimeSetupError, NoFreeNetwork.
+
+    Pods have that of the configuration made before or, if it was removed, that of the bridge: another is refused there.
+    """
+    routed = {routes_to for interface, routes_to in host.networks if interface == instance.network}
+    kept = next(iter([*_subnets(instance.network_file), *routed]), "")
     if not pod_cidr:
-        return kept or network.choose_subnet(instance, host.networks)
+        return kept or network.choose_subnet(instance, (routes_to for _, routes_to in host.networks))
     if "," in pod_cidr or ":" in pod_cidr:
         raise RuntimeSetupError(f"podCIDR: {pod_cidr}: the managed container runtime takes one IPv4 network")
     if kept and kept != pod_cidr and has_pods(instance):

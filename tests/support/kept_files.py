@@ -74,6 +74,7 @@ KEPT: Final = (
     Kept("run/device-plugins.json", "actors/device_manager/earlier_plugins.py", when="a device plug-in"),
     Kept("root/dra_manager_state", "actors/device_manager/dra/claim_store.py", when="a resource claim"),
     Kept("root/dra_health_state", "actors/device_manager/dra/health_watch.py", when="a driver of resource claims"),
+    Kept("root/device-plugins/DEPRECATION", "actors/device_manager/plugin_directory.py"),
     Kept("root/device-plugins/kubelet.sock", "actors/device_manager/actor.py", when="device plug-ins"),
     Kept("root/image_manager/*", "actors/image_manager/pull_record_files.py", when="a pulled image"),
 )

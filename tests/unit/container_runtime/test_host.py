@@ -42,7 +42,8 @@ def test_a_containerd_that_says_no_version_is_refused() -> None:
 
 
 def test_networks_with_a_route_are_those_of_the_table_without_the_default_route() -> None:
-    assert list(routed_networks(ROUTES)) == ["192.0.2.0/24", "10.64.0.0/22"]
+    assert [network for _, network in routed_networks(ROUTES)] == ["192.0.2.0/24", "10.64.0.0/22"]
+    assert all(interface in ROUTES for interface, _ in routed_networks(ROUTES))
     assert list(routed_networks("")) == []
 
 

@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from actors.container_runtime.errors import NotRoot
 from actors.container_runtime.host import Host
 from actors.container_runtime.instance import Instance
+from actors.container_runtime.network import subnets_of
 from actors.container_runtime.prepare import prepare, put
 from actors.container_runtime.program import child_spec
 
@@ -41,6 +43,20 @@ def test_without_root_the_text_says_what_else_can_be_done(monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(NotRoot, match=r"run this as root, or .*--container-runtime-endpoint"):
         prepare(Instance(root="/a", state="/b"), HOST)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")
+def test_a_removed_network_configuration_comes_back_with_the_network_of_its_bridge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.container_runtime.prepare._set", lambda path, value: None)
+    instance = Instance(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
+    routed = replace(HOST, networks=(("eth0", "10.0.0.0/8"), (instance.network, "10.73.232.0/22")))
+    for damage in (Path.unlink, lambda file: file.write_text("{")):
+        prepare(instance, routed)
+        file = Path(instance.network_file)
+        assert subnets_of(file.read_bytes()) == ["10.73.232.0/22"]
+        damage(file)
 
 
 def test_the_tree_gets_a_program_that_finds_its_shim_and_is_ready_with_its_socket() -> None:
