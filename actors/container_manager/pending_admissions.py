@@ -17,23 +17,23 @@ class PendingAdmissions:
     """All of them, by pod."""
 
     def __init__(self) -> None:
-        self._pending: dict[str, set[PendingAdmission]] = {}
+        self._pending: dict[str, list[PendingAdmission]] = {}
+        """By pod, oldest first."""
 
     @contextmanager
     def begin(self, uid: str) -> Iterator[PendingAdmission]:
         """Pending until the block is left."""
         admission = PendingAdmission(uid)
-        self._pending.setdefault(uid, set()).add(admission)
+        self._pending.setdefault(uid, []).append(admission)
         try:
             yield admission
         finally:
             self._end(admission)
 
     def _end(self, admission: PendingAdmission) -> None:
-        there = self._pending.get(admission.uid, set())
-        there.discard(admission)
-        if not there:
-            self._pending.pop(admission.uid, None)
+        there = [one for one in self._pending.pop(admission.uid, ()) if one is not admission]
+        if there:
+            self._pending[admission.uid] = there
 
     def withdraw(self, uid: str) -> None:
         """Withdraw the pending admissions of this pod, not those that begin later."""
@@ -42,11 +42,16 @@ class PendingAdmissions:
 
     def alone(self, admission: PendingAdmission) -> bool:
         """Whether it is the only admission of its pod that is pending and not withdrawn."""
-        return self._pending.get(admission.uid) == {admission}
+        return self._pending.get(admission.uid) == [admission]
+
+    def newest(self, admission: PendingAdmission) -> bool:
+        """Whether it is pending, and none of its pod began after it: the worker waits for the answer to this one."""
+        there = self._pending.get(admission.uid)
+        return there is not None and there[-1] is admission
 
     def last(self, admission: PendingAdmission) -> bool:
         """Whether no other admission of its pod is pending. It may itself be withdrawn."""
-        return self._pending.get(admission.uid, set()) <= {admission}
+        return self._pending.get(admission.uid, [admission]) == [admission]
 
     def awaits(self, uid: str) -> bool:
         """Whether an admission of this pod is pending."""

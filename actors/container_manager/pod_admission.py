@@ -142,7 +142,7 @@ class PodAdmission:
         """Allocate hardware, run the checks that come after that, and enter the pod."""
         uid = message.uid
         try:
-            containers = await self._allocate(candidate.pod, running=message.running)
+            containers = await self._allocate(candidate.pod, admission, running=message.running)
             if admission.withdrawn:
                 return AdmissionFailed(uid, WITHDRAWN)
             refused = await self._refusal(candidate, message, admission, new=new)
@@ -159,11 +159,13 @@ class PodAdmission:
             return replace(answer, containers=containers, prepare=self._hardware.prepares(candidate.pod))
         return answer
 
-    async def _allocate(self, pod: Pod, *, running: bool) -> dict[str, ContainerAllocation]:
+    async def _allocate(
+        self, pod: Pod, admission: PendingAdmission, *, running: bool
+    ) -> dict[str, ContainerAllocation]:
         """A pod that runs already is not ended for what it lacks. Raises AllocationError, AskError,
         OSError."""
         try:
-            return await self._hardware.allocate(pod, running=running)
+            return await self._hardware.allocate(pod, running=running, awaited=lambda: self._pending.newest(admission))
         except AllocationError as error:
             if not running:
                 raise

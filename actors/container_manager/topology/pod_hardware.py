@@ -14,6 +14,7 @@ from actors.shared.hardware.allocation import NOTHING, ContainerAllocation, comb
 from actors.shared.hardware.hints import Hints, TopologyHint
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
+from supervision.actor import AskError
 from supervision.metrics import Metrics
 
 from .merging import NONE, SINGLE, Numa, verdict
@@ -62,9 +63,12 @@ class PodHardware:
         return any(provider.prepares(pod) for provider in self._providers)
 
     # -- admission --------------------------------------------------------------------------------------------------
-    async def allocate(self, pod: Pod, *, running: bool) -> dict[str, ContainerAllocation]:
-        """What each container of the pod gets, by name. Raises AllocationError, AskError, OSError: some containers may
-        have got something by then, so the caller releases the pod, or asks again."""
+    async def allocate(
+        self, pod: Pod, *, running: bool, awaited: Callable[[], bool] = lambda: True
+    ) -> dict[str, ContainerAllocation]:
+        """What each container of the pod gets, by name. `awaited`: whether anybody still waits for it when its turn has
+        come. Raises AllocationError, AskError, OSError: some containers may have got something by then, so the caller
+        releases the pod, or asks again."""
         if not self._providers:
             return {}
         with self._measured():
@@ -72,6 +76,8 @@ class PodHardware:
                 found = await self._allocate(pod, None, running=running)
             else:
                 async with self._in_hand:
+                    if not awaited():
+                        raise AskError("nobody waits for it any more")
                     found = await self._aligned(pod, running=running)
         return {name: allocation for name, allocation in found.items() if allocation != NOTHING}
 

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from actors.container_manager.messages import CountRunningPod, PodAdmitted, PodRejected, ReleasePod, StopCounting
-from actors.container_manager.topology.devices import Devices
-from actors.device_manager.messages import AllocateDevices, DevicesAllocated, DevicesRefused, ReleaseDevices
+from actors.container_manager.messages import (
+    AdmissionFailed,
+    AdmitPod,
+    CountRunningPod,
+    PodAdmitted,
+    PodRejected,
+    ReleasePod,
+    StopCounting,
+)
+from actors.container_manager.topology.devices import HINT_SECONDS, Devices
+from actors.device_manager.messages import (
+    AllocateDevices,
+    DevicesAllocated,
+    DevicesRefused,
+    GetDeviceHints,
+    ReleaseDevices,
+)
 from actors.pod_workers.messages import KnownPods
 from actors.shared.hardware.allocation import NOTHING
 from actors.shared.kube.codec import encode
 from supervision.actor import AskError
 from tests.support.hardware_pods import asking, pod_of
+from tests.support.machines import machine, write_sysfs
 from tests.support.managed_host import Host, admit, pod
 
 THING = "example.com/thing"
@@ -71,3 +86,17 @@ async def test_nothing_is_kept_of_pods_that_no_worker_has(host: Host, monkeypatc
         assert sorted(made[0].uids()) == ["u", "v"]
         await manager.deliver(KnownPods(WORKER, 1, ["v"]))
         assert list(made[0].uids()) == ["v"]
+
+
+async def test_questions_that_nobody_waits_for_do_not_hold_up_other_pods(host: Host) -> None:
+    write_sysfs(host.root, machine(cores=4))
+    async with host.start(topologyManagerPolicy="best-effort") as manager:
+        manager.answer(GetDeviceHints, lambda asked: None)
+        asked = [manager.post(AdmitPod("u", thing("u"))) for _ in range(5)]
+        gone = manager.post(AdmitPod("gone", thing("gone")))
+        await manager.settle()
+        await manager.deliver(StopCounting("gone"))
+        other = manager.post(AdmitPod("v", pod()))
+        await manager.advance(2 * HINT_SECONDS + 2)
+        assert isinstance(await other, PodAdmitted)
+        assert [type(await one) for one in (*asked, gone)] == [AdmissionFailed] * 6

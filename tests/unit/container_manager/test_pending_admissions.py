@@ -34,3 +34,14 @@ def test_what_is_over_is_not_kept() -> None:
         with admissions.begin("a"):
             pass
     assert admissions._pending == {}
+
+
+def test_the_worker_waits_for_the_newest_only() -> None:
+    pending = PendingAdmissions()
+    with pending.begin("u") as first:
+        assert pending.newest(first)
+        with pending.begin("u") as second, pending.begin("v"):
+            assert (pending.newest(first), pending.newest(second)) == (False, True)
+        assert pending.newest(first)
+        pending.withdraw("u")
+        assert not pending.newest(first)
