@@ -127,20 +127,22 @@ class DeviceService:
     async def allocate(self, question: AllocateDevices) -> DevicesAllocated | DevicesRefused:
         request = question.request
         self._holders.allocated(request.uid)
-        await self._earlier.found.wait()
         return await self._answer(
             request, lambda: self._allocator.allocate(request, question.mask, running=question.running)
         )
 
     async def prepare(self, question: PrepareDevices) -> DevicesAllocated | DevicesRefused:
-        await self._earlier.found.wait()
         return await self._answer(question.request, lambda: self._allocator.prepare(question.request))
 
     async def _answer(
         self, request: DeviceRequest, work: Callable[[], Coroutine[Any, Any, ContainerAllocation]]
     ) -> DevicesAllocated | DevicesRefused:
+        async def when_found() -> ContainerAllocation:
+            await self._earlier.found.wait()
+            return await work()
+
         try:
-            allocation = await self._allocations.run(request.uid, request.container, work)
+            allocation = await self._allocations.run(request.uid, request.container, when_found)
         except Unavailable as error:
             return DevicesRefused(str(error))
         self.tell_health()

@@ -5,12 +5,19 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import grpc
 import pytest
 
-from actors.device_manager.messages import AllocateDevices, DeviceRequest, DevicesAllocated, DevicesRefused
+from actors.device_manager.messages import (
+    AllocateDevices,
+    DeviceRequest,
+    DevicesAllocated,
+    DevicesRefused,
+    ReleaseDevices,
+)
 from tests.support.device_node import THING, Node
 from tests.support.device_plugin import HEALTHY
 
@@ -99,3 +106,20 @@ async def test_a_question_that_is_asked_again_meanwhile_gives_the_container_no_o
             held = await node.held()
             assert sorted([*held["u/c"], *held["v/c"]]) == ["a", "b", "c", "d"]
         await node.harness.stop()
+
+
+async def test_a_pod_that_is_released_while_earlier_plugins_are_awaited_gets_nothing(node: Node) -> None:
+    with ExitStack() as stack:
+        async with node.harness:
+            plugin = stack.enter_context(node.plugin().running())
+            await node.join(plugin)
+        await node.kill()
+        plugin.hanging = {"GetDevicePluginOptions"}
+        async with node.life() as harness:
+            request = DeviceRequest(uid="u", container="c", amounts={THING: 1})
+            waiting = harness.post(AllocateDevices(request=request))
+            await asyncio.to_thread(plugin.wait_asked, "GetDevicePluginOptions", 2)
+            await harness.deliver(ReleaseDevices("u"))
+            assert await asyncio.wait_for(waiting, 30) == refused("the pod was released meanwhile")
+            plugin.hanging = set()
+            await harness.stop()
