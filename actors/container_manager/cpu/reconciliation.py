@@ -43,6 +43,8 @@ class CpuReconciliation:
     def __init__(self, actor: Actor, client: CriClient, complaints: Complaints, cpus_of: CpusOf) -> None:
         self._actor, self._client, self._complaints, self._cpus_of = actor, client, complaints, cpus_of
         self._told: dict[str, str] = {}
+        self._failed: set[str] = set()
+        """Containers that a warning was logged for."""
 
     def begin(self, seconds: float) -> None:
         """`seconds`: cpuManagerReconcilePeriod."""
@@ -59,17 +61,28 @@ class CpuReconciliation:
         self._complaints.well(_LIST)
         there = {one.id for one in containers}
         self._told = {one: cpus for one, cpus in self._told.items() if one in there}
+        for gone in self._failed - there:
+            self._mended(gone)
         for change in changes(containers, self._told, self._cpus_of):
             await self._tell(change)
 
     async def _tell(self, change: Change) -> None:
-        key = f"cpus: {change.container.id}"
         try:
             resources = cri.LinuxContainerResources(cpuset_cpus=change.cpus)
             await self._client.update_container_resources(change.container.id, resources)
         except CriError as error:
             text = f"container {change.container.name} of pod {change.container.pod_uid} is not moved to CPUs"
-            self._complaints.say(key, f"{text} {change.cpus} (tried again): {error}")
+            self._complaints.say(_key(change.container.id), f"{text} {change.cpus} (tried again): {error}")
+            self._failed.add(change.container.id)
             return
-        self._complaints.well(key)
+        self._mended(change.container.id)
         self._told[change.container.id] = change.cpus
+
+    def _mended(self, container_id: str) -> None:
+        """It is moved, or there is nothing to move any more."""
+        self._failed.discard(container_id)
+        self._complaints.well(_key(container_id))
+
+
+def _key(container_id: str) -> str:
+    return f"cpus: {container_id}"

@@ -25,6 +25,7 @@ from actors.container_manager.messages import (
 from actors.pod_workers.messages import KnownPods
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.codec import encode
+from supervision.complaints import Complaints
 from tests.support.cri_configs import TRAP, container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault
 from tests.support.hardware_pods import asking, pod_of
@@ -247,6 +248,23 @@ async def test_a_container_that_the_runtime_does_not_move_is_tried_again(smt):
         fake.faults.clear()
         await manager.advance(12)
         assert cpus(fake, old) == "0-7"
+
+
+async def test_no_warning_is_kept_of_containers_that_are_gone(smt, monkeypatch):
+    kept: set[str] = set()
+    monkeypatch.setattr(Complaints, "say", lambda self, key, text: kept.add(key))
+    monkeypatch.setattr(Complaints, "well", lambda self, key: kept.discard(key))
+    fake = FakeRuntime()
+    smt.runtime = fake.client()
+    async with smt.start(**STATIC) as manager:
+        await admit(manager, "old", pod())
+        old = await run(fake, "old")
+        fake.faults.add("UpdateContainerResources", Fault(error="UNKNOWN"))
+        await manager.advance(12)
+        assert f"cpus: {old}" in kept
+        del fake.world.containers[old]
+        await manager.advance(12)
+        assert f"cpus: {old}" not in kept
 
 
 async def test_without_the_static_policy_the_runtime_is_asked_nothing_and_the_file_says_so(smt):
