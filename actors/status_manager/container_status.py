@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
+from actors.shared.cri.model import START_ERROR, PodRuntime
 from actors.shared.cri.model import Container as Runtime
 from actors.shared.cri.model import ContainerState as RuntimeState
-from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.pod import (
     ContainerState,
@@ -178,8 +178,13 @@ def _state(
 
 
 def _starts_again(pod: Pod, container: Container, ended: Runtime, waiting: Waiting, *, init: bool) -> bool:
-    """Only then it waits. One whose start failed, and that no policy starts again, has ended."""
-    return waiting.reason == RESTARTING_ALL or may_restart(pod, container, ended.exit_code, init=init)
+    """Only then it waits. One whose start failed, and that no policy starts again, has ended; what ran may have been
+    stopped to be restarted, whatever the policy."""
+    return (
+        ended.reason != START_ERROR
+        or waiting.reason == RESTARTING_ALL
+        or may_restart(pod, container, ended.exit_code, init=init)
+    )
 
 
 def _waits(view: View, waiting: Waiting | None) -> ContainerState:
