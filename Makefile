@@ -128,7 +128,7 @@ man: $(VENV)/.installed  ## the manual pages, in dist/man
 .PHONY: deb
 deb: $(VENV)/.installed  ## dist/troupelet_*.deb, for this distribution's python3; needs dpkg-deb only
 	@stage=$$(mktemp -d); trap 'rm -rf "$$stage"' EXIT
-	$(MAKE) install DESTDIR="$$stage" PREFIX=/opt/troupelet >/dev/null
+	make install DESTDIR="$$stage" PREFIX=/opt/troupelet >/dev/null
 	etc/debian/build.sh "$$stage" "$(abspath $(BIN))/supervise" dist
 
 .PHONY: install
