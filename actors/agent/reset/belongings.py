@@ -23,11 +23,19 @@ from .runtime_pods import RuntimePod
 
 KINDS: Final = ("pods", "containers", "processes", "mounts", "cgroups", "networks", "sockets", "files")
 """In the order in which they are shown."""
-_STATE_FILES: Final = ("cpu_manager_state", "memory_manager_state", "dra_manager_state", "graceful_node_shutdown_state")
+_STATE_FILES: Final = (
+    "cpu_manager_state",
+    "memory_manager_state",
+    "dra_manager_state",
+    "dra_health_state",
+    "graceful_node_shutdown_state",
+    "device-plugins/kubelet_internal_checkpoint",
+    "device-plugins/DEPRECATION",
+)
 _SOCKETS: Final = ("pod-resources/kubelet.sock", "device-plugins/kubelet.sock")
-_CHECKPOINTS: Final = ("device-plugins/kubelet_internal_checkpoint",)
 _OWN_PLUGINS: Final = "plugins/kubernetes.io"
 """Where the agent stages volumes; drivers have their sockets beside it."""
+_PULL_RECORDS: Final = "image_manager"
 _EMPTY: Final = ("plugins", "plugins_registry", "device-plugins", "pod-resources", "checkpoints", "pods", "pki")
 """Directories of the root directory that go when nothing is in them any more."""
 
@@ -163,7 +171,7 @@ def files(scope: Scope) -> Iterator[str]:
     yield from logs(scope, uids)
     yield from links(scope, uids)
     yield from (f"{root}/pods/{uid}" for uid in sorted(uids))
-    for name in (_OWN_PLUGINS, *_STATE_FILES, *_CHECKPOINTS):
+    for name in (_OWN_PLUGINS, _PULL_RECORDS, *_STATE_FILES):
         yield f"{root}/{name}"
     if f"{root}/checkpoints" in scope.made:
         yield f"{root}/checkpoints"

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from actors.agent import command
-from actors.agent.reset.belongings import Belongings, Scope, files, links, look
+from actors.agent.reset.belongings import Belongings, Scope, files, links, look, sockets, stays
 from actors.agent.reset.command import _root_of, listed
 from actors.shared.config.paths import run_dir_of
 from actors.shared.config.start import places
 from actors.shared.config.start.places import Places, with_start
+from tests.support.kept_files import KEPT
 
 
 def at(root: Path, **more: object) -> Places:
@@ -57,6 +58,18 @@ def test_certificates_go_only_where_the_agent_made_their_directory(tmp_path: Pat
     made = Scope(places=[at(tmp_path, made=(f"{tmp_path}/pki",))])
     assert f"{tmp_path}/pki" not in [*files(kept)]
     assert f"{tmp_path}/pki" in [*files(made)]
+
+
+@pytest.mark.parametrize("pattern", [row.pattern for row in KEPT if row.pattern.startswith("root/")])
+def test_every_file_that_the_agent_keeps_in_its_root_directory_is_its_own(tmp_path: Path, pattern: str) -> None:
+    file = tmp_path / pattern.replace("*", "x")
+    file.parent.mkdir(parents=True)
+    file.touch()
+    root = tmp_path / "root"
+    scope = Scope(places=[at(root, made=(f"{root}/pki",))])
+    own = {*files(scope), *sockets(scope)}
+    assert any(str(path) in own for path in (file, *file.parents)), own
+    assert stays(scope) == []
 
 
 def test_only_logs_and_links_of_its_pods_are_its_own(tmp_path: Path) -> None:
