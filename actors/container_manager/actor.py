@@ -32,6 +32,8 @@ from .messages import (
     AdmitPod,
     ContainerPrepared,
     CountRunningPod,
+    ExclusiveHardware,
+    GetExclusiveHardware,
     GetNodeResources,
     GiveUserNamespace,
     NodeEvictions,
@@ -188,6 +190,10 @@ class ContainerManager(Actor):
     @on(NodeEvictions)
     def on_node_evictions(self, message: NodeEvictions, sender: Address) -> None:
         self._evictions.update(message)
+
+    @on(GetExclusiveHardware)
+    def on_get_exclusive_hardware(self, message: GetExclusiveHardware, sender: Address) -> ExclusiveHardware:
+        return ExclusiveHardware(self._hardware.exclusive())
 
     @on(GetNodeResources)
     async def on_get_node_resources(self, message: GetNodeResources, sender: Address) -> NodeResources:

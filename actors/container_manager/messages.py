@@ -6,6 +6,7 @@ from typing import ClassVar, Final
 
 from actors.shared.admission.node_object import NodeObject
 from actors.shared.hardware.allocation import ContainerAllocation
+from actors.shared.hardware.exclusive import Exclusive
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
@@ -158,6 +159,16 @@ class NodeEvictions(Message, frozen=True):
     ending: list[str] = []
     """UIDs of pods that it ends, and whose last status the API server does not have yet: they are not started."""
     coalesce: ClassVar[tuple[str, ...]] = ()
+
+
+class GetExclusiveHardware(Question["ExclusiveHardware"], frozen=True):
+    """Answered with ExclusiveHardware."""
+
+
+class ExclusiveHardware(Message, frozen=True):
+    """The CPUs and the memory of chosen NUMA nodes that containers have for themselves."""
+
+    found: Exclusive
 
 
 class GetNodeResources(Question["NodeResources"], frozen=True):

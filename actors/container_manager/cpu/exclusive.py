@@ -9,6 +9,7 @@ from actors.container_manager.state_store import StateStore
 from actors.container_manager.topology.provider import AllocationError
 from actors.shared.config.fields.resources import format_cpu_list
 from actors.shared.hardware.allocation import ContainerAllocation
+from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive
 from actors.shared.hardware.hints import Hints, TopologyHint
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
@@ -84,6 +85,14 @@ class ExclusiveCpus:
 
     def forget(self, uid: str) -> None:
         self.release(uid)
+
+    def exclusive(self) -> Exclusive:
+        pods = {
+            uid: {name: ContainerExclusive(cpus=tuple(sorted(cpus))) for name, cpus in containers.items()}
+            for uid, containers in self.state.entries.items()
+        }
+        machine = self._policy.machine
+        return Exclusive(pods, cpus=tuple(sorted(set(machine.by_id) - self._policy.reserved)))
 
     # -- what containers run on -------------------------------------------------------------------------------------
     def cpus_of(self, uid: str, container: str) -> str:

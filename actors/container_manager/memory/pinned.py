@@ -7,12 +7,13 @@ from collections.abc import Collection
 from actors.container_manager.state_store import StateStore
 from actors.container_manager.topology.provider import AllocationError
 from actors.shared.hardware.allocation import ContainerAllocation
+from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive, MemoryOfNodes
 from actors.shared.hardware.hints import Hints, TopologyHint
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from supervision.metrics import Metrics
 
-from .state import MemoryState
+from .state import Block, MemoryState
 from .static_policy import allocate, hints, pod_hints, wanted
 
 
@@ -60,7 +61,24 @@ class PinnedMemory:
     def forget(self, uid: str) -> None:
         self.release(uid)
 
+    def exclusive(self) -> Exclusive:
+        pods = {
+            uid: {name: ContainerExclusive(memory=tuple(map(_shown, blocks))) for name, blocks in containers.items()}
+            for uid, containers in self._store.value.entries.items()
+        }
+        allocatable = [
+            MemoryOfNodes(kind, table.allocatable, (node,))
+            for node, has in sorted(self._store.value.machine.items())
+            for kind, table in sorted(has.memoryMap.items())
+            if table.allocatable
+        ]
+        return Exclusive(pods, memory=tuple(allocatable))
+
     def _of(self, uid: str, container: str) -> ContainerAllocation:
         blocks = self._store.value.of(uid).get(container, ())
         nodes = sorted({node for block in blocks for node in block.numaAffinity})
         return ContainerAllocation(cpuset_mems=",".join(map(str, nodes)))
+
+
+def _shown(block: Block) -> MemoryOfNodes:
+    return MemoryOfNodes(block.type, block.size, block.numaAffinity)

@@ -15,6 +15,7 @@ from actors.device_manager.messages import (
     ReleaseDevices,
 )
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
+from actors.shared.hardware.exclusive import Exclusive
 from actors.shared.hardware.hints import Hints, TopologyHint
 from actors.shared.kube.container import Container
 from actors.shared.kube.extended_resources import is_extended
@@ -82,6 +83,10 @@ class Devices:
         if isinstance(answer, DevicesRefused):
             raise AllocationError(answer.message)
         return answer.allocation
+
+    def exclusive(self) -> Exclusive:
+        """Nothing: who wants to know the devices asks the device manager."""
+        return Exclusive()
 
     def uids(self) -> Collection[str]:
         return list(self._requests)

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation, combined
+from actors.shared.hardware.exclusive import Exclusive, together
 from actors.shared.hardware.hints import Hints, TopologyHint
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
@@ -137,6 +138,10 @@ class PodHardware:
     async def prepare(self, uid: str, container: str) -> ContainerAllocation:
         """What the container gets that is about to be created. Raises AllocationError, AskError."""
         return combined([await provider.prepare(uid, container) for provider in self._providers])
+
+    def exclusive(self) -> Exclusive:
+        """What containers have for themselves, of all providers."""
+        return together(provider.exclusive() for provider in self._providers)
 
     def release(self, uid: str) -> None:
         """The pod has nothing any more."""

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from actors.shared.admission.request import Refusal
 from actors.shared.hardware.allocation import ContainerAllocation
+from actors.shared.hardware.exclusive import Exclusive
 from actors.shared.hardware.hints import Hints, TopologyHint
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
@@ -61,6 +62,9 @@ class HintProvider(Protocol):
     async def prepare(self, uid: str, container: str) -> ContainerAllocation:
         """The container is about to be created: what it gets, as of now; it may be one that nothing was allocated to,
         and an ephemeral one. Raises AllocationError, with a text for the container's waiting message."""
+
+    def exclusive(self) -> Exclusive:
+        """The CPUs or the memory that containers have for themselves."""
 
     def uids(self) -> Collection[str]:
         """Pods of which something is kept here. One that no worker has is forgotten."""

@@ -1,7 +1,4 @@
-"""The pods of this node as the pod resources API shows them, as plain data. Pure.
-
-Devices are those of the device manager. The lists of exclusive CPUs and memory blocks are empty.
-"""
+"""The pods of this node as the pod resources API shows them, as plain data. Pure."""
 
 from __future__ import annotations
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final, NamedTuple, TypeVar
 
 import grpc
 import grpc.aio
 
+from actors.container_manager.messages import CONTAINER_MANAGER, GetExclusiveHardware
 from actors.device_manager.messages import DEVICE_MANAGER, Devices, GetDevices, ListedDevices
+from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive, MemoryOfNodes
 from actors.shared.token_bucket import TokenBucket
 from actors.status_manager.messages import STATUS_MANAGER, GetPods
 from proto import podresources_pb2 as api
@@ -66,13 +68,17 @@ class PodResources(stubs.PodResourcesListerServicer):
 
     async def _list(self, context: Context) -> api.ListPodResourcesResponse:
         pods = await self._pods(context, active_only=self._active_only)
-        claims, devices = await self._claims(context, pods), await self._devices(context)
-        return api.ListPodResourcesResponse(pod_resources=[_message(pod, claims, devices) for pod in pods])
+        held = await self._held(context, pods)
+        return api.ListPodResourcesResponse(pod_resources=[_message(pod, held) for pod in pods])
 
     async def GetAllocatableResources(self, request: Any, context: Context) -> api.AllocatableResourcesResponse:
         async def answer() -> api.AllocatableResourcesResponse:
-            devices = (await self._devices(context)).allocatable
-            return api.AllocatableResourcesResponse(devices=[_device(one) for one in devices])
+            devices, exclusive = await self._devices(context), await self._exclusive(context)
+            return api.AllocatableResourcesResponse(
+                devices=[_device(one) for one in devices.allocatable],
+                cpu_ids=exclusive.cpus,
+                memory=[_memory(one) for one in exclusive.memory],
+            )
 
         return await self._counted("get_allocatable", context, answer)
 
@@ -82,8 +88,7 @@ class PodResources(stubs.PodResourcesListerServicer):
             pod = find(await self._pods(context, active_only=False), namespace, name)
             if pod is None:
                 await context.abort(grpc.StatusCode.NOT_FOUND, f"pod {name} in namespace {namespace} not found")
-            claims, devices = await self._claims(context, [pod]), await self._devices(context)
-            return api.GetPodResourcesResponse(pod_resources=_message(pod, claims, devices))
+            return api.GetPodResourcesResponse(pod_resources=_message(pod, await self._held(context, [pod])))
 
         return await self._counted("get", context, answer)
 
@@ -113,6 +118,9 @@ class PodResources(stubs.PodResourcesListerServicer):
             await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
         return pods_in_use(pods.data, active_only=active_only)
 
+    async def _held(self, context: Context, pods: list[PodInUse]) -> _Held:
+        return _Held(await self._claims(context, pods), await self._devices(context), await self._exclusive(context))
+
     async def _claims(self, context: Context, pods: list[PodInUse]) -> Claims:
         try:
             return await find_claims(self._actor, pods)
@@ -125,20 +133,46 @@ class PodResources(stubs.PodResourcesListerServicer):
         except AskError as error:
             await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
 
+    async def _exclusive(self, context: Context) -> Exclusive:
+        try:
+            answer = await self._actor.ask(CONTAINER_MANAGER, GetExclusiveHardware(), timeout=ASK_SECONDS)
+        except AskError as error:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
+        return answer.found
 
-def _message(pod: PodInUse, claims: Claims, devices: Devices) -> api.PodResources:
-    held = devices.containers.get(pod.uid, {})
-    containers = [
-        api.ContainerResources(
+
+class _Held(NamedTuple):
+    """What pods have, as their managers say."""
+
+    claims: Claims
+    devices: Devices
+    exclusive: Exclusive
+
+
+def _message(pod: PodInUse, held: _Held) -> api.PodResources:
+    devices, exclusive = held.devices.containers.get(pod.uid, {}), held.exclusive.pods.get(pod.uid, {})
+    containers = []
+    for name in pod.containers:
+        own = exclusive.get(name, ContainerExclusive())
+        message = api.ContainerResources(
             name=name,
-            devices=[_device(one) for one in held.get(name, ())],
-            dynamic_resources=dynamic_resources(pod, name, claims),
+            devices=[_device(one) for one in devices.get(name, ())],
+            cpu_ids=own.cpus,
+            memory=[_memory(one) for one in own.memory],
+            dynamic_resources=dynamic_resources(pod, name, held.claims),
         )
-        for name in pod.containers
-    ]
+        containers.append(message)
     return api.PodResources(name=pod.name, namespace=pod.namespace, containers=containers)
 
 
 def _device(listed: ListedDevices) -> api.ContainerDevices:
-    topology = api.TopologyInfo(nodes=[api.NUMANode(ID=node) for node in listed.nodes]) if listed.nodes else None
+    topology = _topology(listed.nodes) if listed.nodes else None
     return api.ContainerDevices(resource_name=listed.resource, device_ids=listed.ids, topology=topology)
+
+
+def _memory(listed: MemoryOfNodes) -> api.ContainerMemory:
+    return api.ContainerMemory(memory_type=listed.kind, size=listed.size, topology=_topology(listed.nodes))
+
+
+def _topology(nodes: Iterable[int]) -> api.TopologyInfo:
+    return api.TopologyInfo(nodes=[api.NUMANode(ID=node) for node in nodes])

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from actors.container_manager.cpu.state import StateError
-from actors.container_manager.messages import PodAdmitted, StopCounting
+from actors.container_manager.messages import GetExclusiveHardware, PodAdmitted, StopCounting
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.fields.groups import MemoryReservation
+from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive, MemoryOfNodes
 from actors.shared.kube.codec import encode
 from tests.support.hardware_pods import asking, pod_of
 from tests.support.machines import GIB, machine, write_sysfs
@@ -64,6 +65,26 @@ async def test_cpus_and_memory_come_from_the_same_node(two):
         assert refused.reason == "TopologyAffinityError"
         assert list(entries(two)) == ["u"]
         assert isinstance(await admit(manager, "w", asks("1Gi", "1", uid="w")), PodAdmitted)
+
+
+async def test_what_containers_have_for_themselves_is_told_with_what_there_is(two):
+    async with two.start(**STATIC | BOTH) as manager:
+        await admit(manager, "u", asks("1536Mi", "1"))
+        await admit(manager, "shared", asks("64Mi", uid="shared"))
+        found = (await manager.deliver(GetExclusiveHardware())).found
+        own = ContainerExclusive(cpus=(2,), memory=(MemoryOfNodes("memory", 1536 << 20, (1,)),))
+        assert found.pods["u"] == {"a": own}
+        assert found.pods["shared"]["a"].cpus == ()
+        assert found.cpus == (1, 2, 3)
+        assert found.memory == (MemoryOfNodes("memory", 1 * GIB, (0,)), MemoryOfNodes("memory", 2 * GIB, (1,)))
+        await manager.deliver(StopCounting("u"))
+        assert "u" not in (await manager.deliver(GetExclusiveHardware())).found.pods
+
+
+async def test_without_a_static_policy_nothing_is_exclusive(two):
+    async with two.start() as manager:
+        await admit(manager, "u", asks("1Gi", "1"))
+        assert (await manager.deliver(GetExclusiveHardware())).found == Exclusive()
 
 
 async def test_a_pod_whose_memory_cannot_be_had_is_refused_and_keeps_no_cpus(two):

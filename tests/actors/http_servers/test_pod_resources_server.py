@@ -17,6 +17,7 @@ import grpc
 import grpc.aio
 import pytest
 
+from actors.container_manager.messages import ExclusiveHardware, GetExclusiveHardware
 from actors.device_manager.messages import (
     ClaimedDevice,
     Devices,
@@ -29,6 +30,7 @@ from actors.device_manager.messages import (
 from actors.http_servers.pod_resources_server import RETRY_SECONDS, PodResourcesServer
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive, MemoryOfNodes
 from actors.shared.relay import listen
 from actors.status_manager.messages import GetPods, Pods
 from proto import podresources_pb2 as api
@@ -62,6 +64,7 @@ class Node:
         self.harness = Harness(PodResourcesServer, name="http_servers/pod_resources_server", context=agent)
         self.harness.answer(GetPods, pods("p", "q"))
         self.harness.answer(GetDevices, Devices({}, []))
+        self.harness.answer(GetExclusiveHardware, ExclusiveHardware(Exclusive()))
 
     @contextlib.asynccontextmanager
     async def serve(self) -> AsyncIterator[stubs.PodResourcesListerAsyncStub]:
@@ -147,6 +150,28 @@ async def test_devices_are_those_of_the_device_manager_with_their_nodes(tmp_path
         node.harness.answer(GetDevices, AskError("device_manager is silent"))
         with pytest.raises(grpc.aio.AioRpcError) as failed:
             await client.Get(api.GetPodResourcesRequest(pod_name="p", pod_namespace="d"))
+        assert failed.value.code() == grpc.StatusCode.UNAVAILABLE
+
+
+async def test_cpus_and_memory_are_those_of_the_container_manager(tmp_path):
+    node = Node(tmp_path)
+    own = ContainerExclusive(cpus=(2, 5), memory=(MemoryOfNodes("hugepages-2Mi", 4 << 20, (0, 1)),))
+    found = Exclusive({"uid-p": {"c": own}}, cpus=(1, 2, 5), memory=(MemoryOfNodes("memory", 1 << 30, (1,)),))
+    node.harness.answer(GetExclusiveHardware, ExclusiveHardware(found))
+    async with node.serve() as client:
+        p, q = (await client.List(api.ListPodResourcesRequest())).pod_resources
+        (container,) = p.containers
+        assert list(container.cpu_ids) == [2, 5]
+        (memory,) = container.memory
+        assert (memory.memory_type, memory.size) == ("hugepages-2Mi", 4 << 20)
+        assert [at.ID for at in memory.topology.nodes] == [0, 1]
+        assert not q.containers[0].cpu_ids
+        allocatable = await client.GetAllocatableResources(api.AllocatableResourcesRequest())
+        assert list(allocatable.cpu_ids) == [1, 2, 5]
+        assert [(one.memory_type, one.size) for one in allocatable.memory] == [("memory", 1 << 30)]
+        node.harness.answer(GetExclusiveHardware, AskError("container_manager is silent"))
+        with pytest.raises(grpc.aio.AioRpcError) as failed:
+            await client.List(api.ListPodResourcesRequest())
         assert failed.value.code() == grpc.StatusCode.UNAVAILABLE
 
 

@@ -1,0 +1,51 @@
+"""CPUs and memory that are a container's alone, as the pod resources API lists them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+
+class MemoryOfNodes(msgspec.Struct, frozen=True):
+    """An amount of one type of memory."""
+
+    kind: str
+    """`memory`, or `hugepages-` and the size of a page."""
+    size: int
+    """Bytes."""
+    nodes: tuple[int, ...]
+    """The NUMA nodes that it comes from."""
+
+
+class ContainerExclusive(msgspec.Struct, frozen=True):
+    """What one container has."""
+
+    cpus: tuple[int, ...] = ()
+    memory: tuple[MemoryOfNodes, ...] = ()
+
+
+class Exclusive(msgspec.Struct, frozen=True):
+    """What containers have, and what there is for them. All is empty without a static policy."""
+
+    pods: dict[str, dict[str, ContainerExclusive]] = {}
+    """By the pod's UID, then by the container's name; those that have nothing are missing."""
+    cpus: tuple[int, ...] = ()
+    """CPUs that a container could have: those that are not reserved."""
+    memory: tuple[MemoryOfNodes, ...] = ()
+    """Memory that pods could have, by node and type."""
+
+
+def together(parts: Iterable[Exclusive]) -> Exclusive:
+    """The parts of several managers as one."""
+    pods: dict[str, dict[str, ContainerExclusive]] = {}
+    cpus: tuple[int, ...] = ()
+    memory: tuple[MemoryOfNodes, ...] = ()
+    for part in parts:
+        cpus, memory = cpus + part.cpus, memory + part.memory
+        for uid, containers in part.pods.items():
+            known = pods.setdefault(uid, {})
+            for name, more in containers.items():
+                has = known.get(name, ContainerExclusive())
+                known[name] = ContainerExclusive(has.cpus + more.cpus, has.memory + more.memory)
+    return Exclusive(pods, cpus, memory)
