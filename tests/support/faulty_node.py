@@ -51,9 +51,9 @@ class FaultyNode(Node):
         )
         super().__init__(runtime, name)
         policy = Path(self.home, "policy.yaml")
-        text, usual = policy.read_text(), f"heartbeat_seconds: {DEFAULT_HEARTBEAT}\n"
+        text, usual = policy.read_text(), f"  heartbeat_seconds: {DEFAULT_HEARTBEAT}\n"
         assert usual in text
-        policy.write_text(text.replace(usual, f"heartbeat_seconds: {heartbeat_seconds}\n"))
+        policy.write_text(text.replace(usual, f"  heartbeat_seconds: {heartbeat_seconds}\n"))
 
     def _configuration(self) -> dict[str, object]:
         return {**super()._configuration(), **self._boxes}
