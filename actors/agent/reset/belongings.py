@@ -13,6 +13,7 @@ import msgspec
 from actors.container_manager.pod_cgroups import PODS, TIERS
 from actors.container_runtime import cleanup, processes
 from actors.container_runtime.instance import Instance
+from actors.image_manager.pull_record_files import PULLED
 from actors.shared.config.agent import CONTAINER_LOGS_DIR
 from actors.shared.config.paths import state_dir_of
 from actors.shared.config.start.places import Places
@@ -35,7 +36,7 @@ _STATE_FILES: Final = (
 _SOCKETS: Final = ("pod-resources/kubelet.sock", "device-plugins/kubelet.sock")
 _OWN_PLUGINS: Final = "plugins/kubernetes.io"
 """Where the agent stages volumes; drivers have their sockets beside it."""
-_PULL_RECORDS: Final = "image_manager"
+_PULL_RECORDS: Final = os.path.dirname(PULLED)
 _EMPTY: Final = ("plugins", "plugins_registry", "device-plugins", "pod-resources", "checkpoints", "pods", "pki")
 """Directories of the root directory that go when nothing is in them any more."""
 
