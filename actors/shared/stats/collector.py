@@ -10,7 +10,7 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
@@ -32,11 +32,24 @@ KEPT_SECONDS: Final = 10.0
 RATE_SECONDS: Final = 600.0
 """A rate is not computed from a value older than this."""
 FIRST_RATE_SECONDS: Final = 0.2
-"""The time between the two samples of the first rate."""
+"""The time between the two looks at a cgroup that has no rate yet."""
 DISK_SECONDS: Final = 30.0
 FIRST_DISK_SECONDS: Final = 3.0
-"""How long the first answer waits for the disks."""
+"""How long an answer waits for the disks when there are no recent figures of them."""
+DISK_PERIOD_SECONDS: Final = 60.0
 _AT_ONCE: Final = 16
+
+
+class _Groups(NamedTuple):
+    """The cgroups above those of pods, and beside them."""
+
+    root: Measured
+    tiers: list[Measured]
+    system: dict[str, Measured]
+
+    def all(self) -> list[Measured]:
+        return [self.root, *self.tiers, *self.system.values()]
+
 
 Disposable = Callable[[str, dict[str, Any], float], Awaitable[Any]]
 
@@ -72,22 +85,38 @@ class Collector:
         sandboxes, containers, stats = await asyncio.gather(
             self._runtime.list_pod_sandboxes(), self._runtime.list_containers(), self._container_stats()
         )
-        if not self._before:
-            await self._pods(sandboxes, containers, stats)
-            self._measured("/", self._read("/"))
+        self._places = pod_cgroups.find(self.tree, self._agent.config.cgroupRoot)
+        inside: dict[str, list[Container]] = {}
+        for container in containers:
+            if container.state is ContainerState.RUNNING:
+                inside.setdefault(container.sandbox_id, []).append(container)
+        running = [(box, inside.get(box.id, [])) for box in newest(sandboxes)]
+        groups, found = self._groups(), await self._pods(running, stats)
+        again = [one for one, pod in zip(running, found, strict=True) if not all(map(_rated, _parts(pod)))]
+        if again or not all(map(_rated, groups.all())):
+            # seen for the first time: a reader that asks once is told a rate, too
             await asyncio.sleep(FIRST_RATE_SECONDS)
-        found = await self._pods(sandboxes, containers, stats)
+            groups = self._groups()
+            newer = {pod.sandbox.id: pod for pod in await self._pods(again, stats)}
+            found = [newer.get(pod.sandbox.id, pod) for pod in found]
         now = time.time()
         self._kept = Sample(
             at=now,
             host=host.read(now),
-            root=self._measured("/", self._read("/")),
-            tiers=[self._measured(path, self._read(path)) for path in self._places.tiers],
-            system=self._system(),
+            root=groups.root,
+            tiers=groups.tiers,
+            system=groups.system,
             pods=found,
         )
         self._forget(now)
         return self._kept
+
+    def _groups(self) -> _Groups:
+        return _Groups(
+            self._measured("/", self._read("/")),
+            [self._measured(path, self._read(path)) for path in self._places.tiers],
+            self._system(),
+        )
 
     async def _container_stats(self) -> dict[str, ContainerStats]:
         try:
@@ -96,18 +125,13 @@ class Collector:
             return {}  # then only the sizes of writable layers are unknown
 
     async def _pods(
-        self, sandboxes: list[Sandbox], containers: list[Container], stats: dict[str, ContainerStats]
+        self, running: list[tuple[Sandbox, list[Container]]], stats: dict[str, ContainerStats]
     ) -> list[PodSample]:
-        self._places = pod_cgroups.find(self.tree, self._agent.config.cgroupRoot)
-        inside: dict[str, list[Container]] = {}
-        for container in containers:
-            if container.state is ContainerState.RUNNING:
-                inside.setdefault(container.sandbox_id, []).append(container)
         found = []
-        for count, sandbox in enumerate(newest(sandboxes)):
+        for count, (sandbox, containers) in enumerate(running):
             if count % _AT_ONCE == _AT_ONCE - 1:
                 await asyncio.sleep(0)
-            found.append(self._pod(sandbox, inside.get(sandbox.id, []), stats))
+            found.append(self._pod(sandbox, containers, stats))
         return found
 
     def _pod(self, sandbox: Sandbox, containers: list[Container], stats: dict[str, ContainerStats]) -> PodSample:
@@ -168,6 +192,8 @@ class Collector:
     def _measured(self, path: str, usage: Usage) -> Measured:
         if usage.cpu_ns is not None:
             before = self._before.get(path)
+            if before is not None and before[0] == usage.at:
+                return Measured(path, usage, self._rates.get(path))
             self._before[path] = (usage.at, usage.cpu_ns)
             if before is not None and 0 < usage.at - before[0] <= RATE_SECONDS and usage.cpu_ns >= before[1]:
                 self._rates[path] = int((usage.cpu_ns - before[1]) / (usage.at - before[0]))
@@ -196,13 +222,13 @@ class Collector:
 
     # -- disks -----------------------------------------------------------------------------------------------------
     async def _measure(self, sample: Sample) -> None:
-        """Measure the disks if due; only the first caller waits."""
-        period = float(self._agent.config.volumeStatsAggPeriod) or 60.0
-        first = not self._disks_at
-        due = first or (period > 0 and not 0 <= time.time() - self._disks_at < period)
-        if due and (self._measuring is None or self._measuring.done()):
-            self._measuring = asyncio.ensure_future(self._measure_now(sample, walk=period > 0))
-        if first and self._measuring is not None:
+        """Measure the disks if due. Who comes first, or long after the last one, waits for it."""
+        period = float(self._agent.config.volumeStatsAggPeriod) or DISK_PERIOD_SECONDS
+        walk = period > 0
+        age, period = time.time() - self._disks_at, period if walk else DISK_PERIOD_SECONDS
+        if not 0 <= age < period and (self._measuring is None or self._measuring.done()):
+            self._measuring = asyncio.ensure_future(self._measure_now(sample, walk=walk))
+        if not 0 <= age < 2 * period and self._measuring is not None:
             await asyncio.wait([self._measuring], timeout=scaled(FIRST_DISK_SECONDS))
 
     async def _measure_now(self, sample: Sample, *, walk: bool) -> None:
@@ -246,6 +272,16 @@ class Collector:
             image_fs=systems.get("images", {}),
             container_fs=systems.get("containers", {}),
         )
+
+
+def _parts(pod: PodSample) -> list[Measured]:
+    own = (pod.measured, pod.sandbox_measured)
+    return [one for one in own if one is not None] + [one.measured for one in pod.containers]
+
+
+def _rated(measured: Measured) -> bool:
+    """Whether it has a rate, or cannot have one."""
+    return measured.nano_cores is not None or measured.usage.cpu_ns is None
 
 
 def _cgroups(sample: Sample) -> Iterator[str]:

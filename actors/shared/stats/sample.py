@@ -21,7 +21,8 @@ class Network(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """A cgroup with its usage. `nano_cores`: recent usage in cores x 10^9; None before the second sample."""
+    """A cgroup with its usage. `nano_cores`: recent usage in cores x 10^9; None if there
+    is one look at it only."""
 
     path: str
     usage: Usage
@@ -69,10 +70,10 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def usage_of(stats: ContainerStats, at: float) -> Usage:
-    """The runtime's figures, if the cgroup is not found."""
+    """The runtime's figures, if the cgroup is not found. `at` is their time if the runtime says none."""
     cpu, memory, swap = stats.cpu, stats.memory, stats.swap
     return Usage(
-        at=at,
+        at=cpu.at_ns / 1e9 if cpu and cpu.at_ns else at,
         cpu_ns=cpu.usage_core_ns if cpu else None,
         memory_bytes=memory.usage_bytes if memory else None,
         working_set_bytes=memory.working_set_bytes if memory else None,

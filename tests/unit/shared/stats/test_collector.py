@@ -1,0 +1,175 @@
+"""What the collector of usage figures remembers from one sample to the next."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from actors.shared.config.agent import Agent
+from actors.shared.config.fields.duration import Duration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.model import Container, ContainerState, Sandbox
+from actors.shared.cri.stats import ContainerStats, Cpu
+from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
+from actors.shared.stats import collector as stats_collector
+from actors.shared.stats.collector import Collector
+
+CONTROLLERS = frozenset({"cpu", "memory", "pids", "io"})
+CPU = "usage_usec 5000\nuser_usec 3000\nsystem_usec 2000"
+
+
+class Runtime:
+    """Lists what the test puts into it; no store of images has a disk."""
+
+    def __init__(self) -> None:
+        self.sandboxes: list[Sandbox] = []
+        self.containers: list[Container] = []
+        self.stats: list[ContainerStats] = []
+
+    def add_pod(self, uid: str) -> None:
+        box, inner = sandbox_id(uid), container_id(uid)
+        self.sandboxes.append(Sandbox(id=box, pod_uid=uid, pod_name=uid, pod_namespace="default", ready=True))
+        running = Container(id=inner, name="main", pod_uid=uid, sandbox_id=box, state=ContainerState.RUNNING)
+        self.containers.append(running)
+
+    async def list_pod_sandboxes(self) -> list[Sandbox]:
+        return list(self.sandboxes)
+
+    async def list_containers(self) -> list[Container]:
+        return list(self.containers)
+
+    async def list_container_stats(self) -> list[ContainerStats]:
+        return list(self.stats)
+
+    async def image_fs_info(self) -> Any:
+        class Nothing:
+            images: list[Any] = []
+            containers: list[Any] = []
+
+        return Nothing()
+
+
+class Disks:
+    """Answers with a larger file system each time."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    async def __call__(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
+        if not function.endswith(":file_systems"):
+            return {}
+        self.looks += 1
+        return {path: {"used_bytes": self.looks} for path in arguments["paths"]}
+
+
+def sandbox_id(uid: str) -> str:
+    return f"5a4db0c5{uid:0>12}"
+
+
+def container_id(uid: str) -> str:
+    return f"c047a14e{uid:0>12}"
+
+
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, period: str = "1m") -> tuple[Collector, Runtime, Disks]:
+    monkeypatch.setattr(stats_collector, "FIRST_RATE_SECONDS", 0.001)
+    runtime, disks = Runtime(), Disks()
+    config = KubeletConfiguration(volumeStatsAggPeriod=Duration.parse(period), kubeletCgroups="/kubepods")
+    collector = Collector(Agent(config=config), cast(CriClient, runtime), disks)
+    collector._tree = CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),))
+    (tmp_path / "cpu.stat").write_text(CPU)
+    return collector, runtime, disks
+
+
+def put_cgroups(tmp_path: Path, uid: str) -> None:
+    pod = tmp_path / "kubepods" / f"pod{uid}"
+    for place in (tmp_path / "kubepods", pod, pod / sandbox_id(uid), pod / container_id(uid)):
+        place.mkdir(exist_ok=True)
+        (place / "cpu.stat").write_text(CPU)
+
+
+def test_every_sample_has_the_rate_of_the_node_and_of_the_groups_of_pods(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector, _, _ = make(tmp_path, monkeypatch)
+    put_cgroups(tmp_path, "one")
+
+    async def rates() -> list[list[int | None]]:
+        found = []
+        for _ in range(4):
+            sample = await collector.sample(-1, disks=False)
+            found.append([one.nano_cores for one in (sample.root, *sample.tiers, *sample.system.values())])
+        return found
+
+    assert asyncio.run(rates()) == [[0, 0, 0]] * 4
+
+
+def test_a_pod_that_is_seen_for_the_first_time_has_a_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector, runtime, _ = make(tmp_path, monkeypatch)
+
+    async def rates() -> list[int | None]:
+        put_cgroups(tmp_path, "old")
+        runtime.add_pod("old")
+        await collector.sample(-1, disks=False)
+        put_cgroups(tmp_path, "new")
+        runtime.add_pod("new")
+        _, pod = (await collector.sample(-1, disks=False)).pods
+        assert pod.measured is not None
+        return [pod.measured.nano_cores, *(one.measured.nano_cores for one in pod.containers)]
+
+    assert asyncio.run(rates()) == [0, 0]
+
+
+def test_figures_that_the_runtime_has_not_renewed_are_no_rate_of_zero(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector, runtime, _ = make(tmp_path, monkeypatch)
+    runtime.add_pod("vm")
+
+    def tell(at: int, used: int) -> None:
+        cpu = Cpu(at_ns=at * 10**9, usage_core_ns=used * 10**9)
+        runtime.stats = [ContainerStats(id=container_id("vm"), name="main", cpu=cpu)]
+
+    async def rate() -> int | None:
+        ((pod,),) = [(await collector.sample(-1, disks=False)).pods]
+        return pod.containers[0].measured.nano_cores
+
+    async def rates() -> list[int | None]:
+        now = int(time.time())
+        tell(now - 10, 1)
+        first = await rate()
+        tell(now, 6)
+        return [first, await rate(), await rate()]
+
+    assert asyncio.run(rates()) == [None, 500_000_000, 500_000_000]
+
+
+@pytest.mark.parametrize("period", ["1m", "-1s"])
+def test_who_asks_for_the_disks_after_a_long_time_is_not_told_old_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, period: str
+) -> None:
+    collector, _, _ = make(tmp_path, monkeypatch, period)
+
+    async def used() -> list[int]:
+        found = []
+        for _ in range(2):
+            found.append((await collector.sample(-1)).node_fs["used_bytes"])
+            collector._disks_at -= 1000
+        return found
+
+    assert asyncio.run(used()) == [1, 2]
+
+
+def test_who_asks_for_the_disks_soon_again_waits_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector, _, disks = make(tmp_path, monkeypatch)
+
+    async def looks() -> int:
+        for _ in range(3):
+            await collector.sample(-1)
+        return disks.looks
+
+    assert asyncio.run(looks()) == 1
