@@ -25,7 +25,7 @@ from tests.support.tcp_ports import free_port
 pytestmark = pytest.mark.tree
 ROOT = Path(__file__).parents[2]
 SUPERVISE = [sys.executable, "-m", "actors.agent.command"]
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/running.md", "docs/supervision.md", "docs/architecture.md")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
 GO_ON_SECONDS = 4.0
 TUNABLES = "--set-kernel-tunables=false"
 POD = {
