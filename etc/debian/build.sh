@@ -16,9 +16,9 @@ find "$place" -name __pycache__ -type d -prune -exec rm -rf {} +
 ln -sfn /usr/bin/python3 "$place/bin/python3"
 ln -sfn python3 "$place/bin/python"
 sed -i -e 's#^home = .*#home = /usr/bin#' -e '/^executable = /d' -e '/^command = /d' "$place/pyvenv.cfg"
+# no drop-in of kubelet.service.d: it is in force as soon as the unit has the alias kubelet, and a node without kubeadm
+# would not start. kubeadm's package brings it; share/troupelet/etc has one for nodes without that package
 install -D -m 0644 "$here/../../etc/systemd/troupelet.service" "$stage/lib/systemd/system/troupelet.service"
-install -D -m 0644 "$here/../../etc/systemd/kubelet.service.d/10-kubeadm.conf" \
-  "$stage/lib/systemd/system/kubelet.service.d/10-kubeadm.conf"
 install -D -m 0644 "$here/../../etc/kubelet-config.yaml" "$stage/etc/troupelet/config.yaml"
 mkdir -p "$stage/usr/bin" "$stage/usr/share/doc/troupelet"
 ln -sfn /opt/troupelet/bin/supervise "$stage/usr/bin/supervise"

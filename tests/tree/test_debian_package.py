@@ -57,6 +57,8 @@ def test_unit_configuration_commands_and_manual_pages_are_where_debian_has_them(
     assert unpacked.joinpath("etc/troupelet/config.yaml").is_file()
     unit = unpacked.joinpath("lib/systemd/system/troupelet.service").read_text()
     assert "ExecStart=/opt/troupelet/bin/supervise start --config=/etc/troupelet/config.yaml" in unit
+    drop_ins = list(unpacked.joinpath("lib").rglob("*.d/*.conf"))
+    assert drop_ins == [], "kubeadm's would be in force on a node without kubeadm, as the unit is called kubelet too"
     for name in ("supervise", "kubelet"):
         link = os.readlink(unpacked / "usr/bin" / name)
         assert link == f"/opt/troupelet/bin/{name}"
