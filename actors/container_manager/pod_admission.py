@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
 
 from actors.shared.admission.checks import first_refusal, refusal
 from actors.shared.admission.request import Candidate, Demand, NodeState, Refusal, demand_of
+from actors.shared.config.feature_gates import enabled
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.declared_features import declared_features
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
+from actors.shared.kube.resource_claims import without_claimed
 from actors.shared.linux.cgroup_limits import UNLIMITED, Limits
 from actors.shared.linux.cgroup_tree import CgroupError
 from actors.shared.pod_inventory import PodInventory
@@ -145,6 +149,8 @@ class PodAdmission:
             containers = await self._allocate(candidate.pod, admission, running=message.running)
             if admission.withdrawn:
                 return AdmissionFailed(uid, WITHDRAWN)
+            served = self._hardware.served(uid)
+            candidate = replace(candidate, demand=replace(candidate.demand, served=served))
             refused = await self._refusal(candidate, message, admission, new=new)
         except AllocationError as error:
             refused = error.refusal()
@@ -165,7 +171,9 @@ class PodAdmission:
         """A pod that runs already is not ended for what it lacks. Raises AllocationError, AskError,
         OSError."""
         try:
-            return await self._hardware.allocate(pod, running=running, awaited=lambda: self._pending.newest(admission))
+            return await self._hardware.allocate(
+                without_claimed(pod), running=running, awaited=lambda: self._pending.newest(admission)
+            )
         except AllocationError as error:
             if not running:
                 raise
@@ -188,6 +196,7 @@ class PodAdmission:
         return refused
 
     def _node(self, message: AdmitPod) -> NodeState:
+        gate = partial(enabled, overrides=self._config.featureGates)
         return NodeState(
             allocatable=self._totals.allocatable,
             usage=self._ledger.usage(),
@@ -199,6 +208,8 @@ class PodAdmission:
             apparmor=message.apparmor,
             claims=message.claims,
             extended_claims=message.extended_claims,
+            pod_level=gate("PodLevelResources"),
+            features=frozenset(declared_features(gate)) if gate("NodeDeclaredFeatures") else None,
         )
 
     async def resize(self, message: ResizePod) -> Answer:

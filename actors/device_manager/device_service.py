@@ -7,7 +7,7 @@ from typing import Any
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT, DeviceResources
 from actors.shared.config.agent import Agent
-from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
+from actors.shared.hardware.allocation import ContainerAllocation
 from supervision.actor import Actor, Timer
 from supervision.complaints import Complaints
 
@@ -146,8 +146,9 @@ class DeviceService:
         except Unavailable as error:
             return DevicesRefused(str(error))
         self.tell_health()
-        served = any(name in self._inventory for name in request.amounts) or allocation != NOTHING
-        return DevicesAllocated(allocation, served)
+        held = self._holdings.of(request.uid, request.container)
+        served = {*held, *(name for name in request.amounts if name in self._inventory)}
+        return DevicesAllocated(allocation, sorted(served))
 
     def known_pods(self, worker: str, workers: int, uids: list[str]) -> None:
         for uid in self._holders.gone(worker, workers, uids, self._holdings.uids):

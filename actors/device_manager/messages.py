@@ -54,8 +54,8 @@ class AllocateDevices(Question["DevicesAllocated | DevicesRefused"], frozen=True
 
 class DevicesAllocated(Message, frozen=True):
     allocation: ContainerAllocation
-    served: bool
-    """Whether a plugin serves, or served, one of the resources: then PrepareDevices is asked, too."""
+    served: list[str] = []
+    """The resources that a plugin serves, or served: if there is any, PrepareDevices is asked, too."""
 
 
 class DevicesRefused(Message, frozen=True):

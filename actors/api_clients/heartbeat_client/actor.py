@@ -31,6 +31,7 @@ from actors.pleg.messages import PLEG, PodNetwork
 from actors.shared.api.errors import ApiError, NotFound
 from actors.shared.config.agent import Agent
 from actors.shared.config.version import git_version
+from actors.shared.kube.declared_features import declared_features
 from actors.shared.kube.node_addresses import Host, specified_ips
 from actors.shared.linux.host_addresses import THIS_HOST
 from supervision.actor import Address, AskError, on
@@ -45,7 +46,6 @@ from .lease import JITTER, renew_seconds
 from .lease_renewal import LeaseRenewal
 from .node_events import NodeEvents, condition_event
 from .node_status.conditions import is_ready
-from .node_status.declared_features import declared_features
 from .node_status.fact_sources import FactSources
 from .node_status.facts import Facts, Json, NodeSettings, Resources, pod_cidr
 from .node_status.machine import read_machine

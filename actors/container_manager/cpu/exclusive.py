@@ -75,6 +75,9 @@ class ExclusiveCpus:
     async def prepare(self, uid: str, container: str) -> ContainerAllocation:
         return self._of(uid, container)
 
+    def served(self, uid: str) -> frozenset[str]:
+        return frozenset()
+
     def uids(self) -> Collection[str]:
         return list(self.state.entries)
 

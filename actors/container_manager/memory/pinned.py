@@ -51,6 +51,9 @@ class PinnedMemory:
     async def prepare(self, uid: str, container: str) -> ContainerAllocation:
         return self._of(uid, container)
 
+    def served(self, uid: str) -> frozenset[str]:
+        return frozenset()
+
     def uids(self) -> Collection[str]:
         return list(self._store.value.entries)
 

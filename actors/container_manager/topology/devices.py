@@ -39,6 +39,8 @@ class Devices:
         self._requests: dict[str, dict[str, DeviceRequest | None]] = {}
         """Of the pods that this process has admitted: by container that asks for devices; None where no plugin is
         known to serve what it asks for. A pod that asks for none stays until no worker has it."""
+        self._served: dict[str, set[str]] = {}
+        """By pod; only of pods with devices."""
 
     async def hints(self, pod: Pod, container: Container) -> Hints:
         request = request_of(pod, container)
@@ -69,6 +71,7 @@ class Devices:
             raise AllocationError(answer.message)
         if answer.served:
             requests[request.container] = request
+            self._served.setdefault(request.uid, set()).update(answer.served)
         return answer.allocation
 
     def prepares(self, pod: Pod) -> bool:
@@ -88,12 +91,16 @@ class Devices:
         """Nothing: who wants to know the devices asks the device manager."""
         return Exclusive()
 
+    def served(self, uid: str) -> frozenset[str]:
+        return frozenset(self._served.get(uid, ()))
+
     def uids(self) -> Collection[str]:
         return list(self._requests)
 
     def release(self, uid: str) -> None:
         """The device manager is told of each pod, as an earlier process may have allocated to it, unless the pod is
         known to ask for no device."""
+        self._served.pop(uid, None)
         if self._requests.get(uid) != {}:
             self._requests.pop(uid, None)
             self._actor.tell(DEVICE_MANAGER, ReleaseDevices(uid), deadline=60.0)

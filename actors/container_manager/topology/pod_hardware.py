@@ -143,6 +143,10 @@ class PodHardware:
         """What containers have for themselves, of all providers."""
         return together(provider.exclusive() for provider in self._providers)
 
+    def served(self, uid: str) -> frozenset[str]:
+        """Extended resources of which this pod has got what it asks for."""
+        return frozenset[str]().union(*(provider.served(uid) for provider in self._providers))
+
     def release(self, uid: str) -> None:
         """The pod has nothing any more."""
         for provider in self._providers:

@@ -66,6 +66,9 @@ class HintProvider(Protocol):
     def exclusive(self) -> Exclusive:
         """The CPUs or the memory that containers have for themselves."""
 
+    def served(self, uid: str) -> frozenset[str]:
+        """Extended resources of which this pod has got what it asks for."""
+
     def uids(self) -> Collection[str]:
         """Pods of which something is kept here. One that no worker has is forgotten."""
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from urllib.parse import quote
 
-from actors.api_clients.messages import ObjectRef
+from msgspec.structs import replace
+
+from actors.api_clients.messages import KUBE_CLIENT, ApiCall, ObjectRef
 from actors.container_manager.messages import CONTAINER_MANAGER, AdmissionFailed, AdmitPod, PodAdmitted, PodRejected
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.api_objects import state_of
@@ -12,7 +15,7 @@ from actors.pod_workers.phases.effects import Admit, AskForKillOrder
 from actors.pod_workers.pod.resizes import FirstAllocated
 from actors.pod_workers.pod.results import Admitted, Counted, Postponed, Refused, VolumesPending
 from actors.pod_workers.pod.runtime import alive, created
-from actors.shared.admission.node_affinity import node_matters
+from actors.shared.admission.node_affinity import NODE_AFFINITY, node_matters
 from actors.shared.admission.node_object import NodeObject, read_node
 from actors.shared.admission.platform import wants_strict_groups
 from actors.shared.cri.client import CriClient
@@ -27,6 +30,7 @@ from .execution import Execution
 from .resizing import keep_allocation
 
 ADMIT_SECONDS = 10.0
+NODE_SECONDS = 5.0
 VOLUME_SECONDS = 130.0
 MOUNT_REPORT_SECONDS = 123.0
 """The interval of events about volumes that a pod still waits for."""
@@ -44,6 +48,12 @@ async def admit(run: Execution, effect: Admit) -> None:
     volumes = asyncio.ensure_future(_mount(run, pod))
     try:
         answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
+        if isinstance(answer, PodRejected) and answer.reason == NODE_AFFINITY:
+            # the pod may have come for a label that the watch of the node has not told yet
+            node = await _node_now(run)
+            if node is not None:
+                again = replace(question, node=node)
+                answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, again, ADMIT_SECONDS))
         if isinstance(answer, PodRejected):
             _refuse(run, answer.reason, answer.message)
             return
@@ -107,6 +117,17 @@ async def _node(run: Execution, pod: Pod, runtime: PodRuntime) -> NodeObject | N
         return None
     found = await run.unless_leaving(state_of(run.services.actor, ObjectRef("Node", agent.node_name)))
     return read_node(found.body) if found.body else None
+
+
+async def _node_now(run: Execution) -> NodeObject | None:
+    """As the API server has it; None when it does not answer."""
+    name = quote(run.services.agent.node_name, safe="")
+    call = ApiCall(method="GET", path=f"/api/v1/nodes/{name}", timeout=NODE_SECONDS)
+    try:
+        answer = await run.unless_leaving(run.ask(KUBE_CLIENT, call, NODE_SECONDS + 1.0))
+    except AskError:
+        return None
+    return read_node(answer.body) if answer.ok else None
 
 
 def _refuse(run: Execution, reason: str, message: str) -> None:

@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from .host_ports import occupied_host_port
-from .node_affinity import unmatched_affinity
+from .node_affinity import other_node, unmatched_affinity
 from .node_conditions import node_condition
-from .platform import other_os, unavailable_apparmor, unprepared_claims, unsupported_groups_policy
+from .platform import (
+    other_os,
+    pod_level_resources,
+    unavailable_apparmor,
+    undeclared_features,
+    unprepared_claims,
+    unsupported_groups_policy,
+)
 from .request import Candidate, CheckFunction, NodeState, Refusal
 from .resources import insufficient_resource
 from .sysctls import forbidden_sysctl
@@ -34,10 +41,13 @@ CHECKS: Final = (
     Check(unsupported_groups_policy, of_admitted=True),
     Check(insufficient_resource),
     Check(unmatched_affinity),
+    Check(other_node),
     Check(occupied_host_port),
     Check(untolerated_taint),
     Check(unavailable_apparmor, of_admitted=True),
+    Check(pod_level_resources),
     Check(unprepared_claims),
+    Check(undeclared_features),
     Check(node_shutdown),
 )
 

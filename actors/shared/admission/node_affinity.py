@@ -5,14 +5,19 @@ Source: the kubelet's predicate admit handler and the concept page "Assigning Po
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
+from actors.shared.kube.extended_resources import is_extended
 from actors.shared.kube.node_selector import NodeSelector, selects
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
 from supervision.errors import UNREADABLE
 
 from .request import Candidate, NodeState, Refusal
+
+NODE_AFFINITY: Final = "NodeAffinity"
 
 
 class _NodeAffinity(msgspec.Struct, frozen=True):
@@ -28,7 +33,12 @@ _AFFINITY = msgspec.json.Decoder(_Affinity | None)
 
 def node_matters(pod: Pod) -> bool:
     """Whether any check reads the Node object for this pod."""
-    return not is_static(pod) or bool(pod.spec.nodeSelector or bytes(pod.spec.affinity))
+    return not is_static(pod) or bool(pod.spec.nodeSelector or bytes(pod.spec.affinity)) or _asks_for_extended(pod)
+
+
+def _asks_for_extended(pod: Pod) -> bool:
+    containers = (*pod.spec.initContainers, *pod.spec.containers)
+    return any(is_extended(name) for one in containers for name in (*one.resources.requests, *one.resources.limits))
 
 
 def unmatched_affinity(candidate: Candidate, node: NodeState) -> Refusal | None:
@@ -36,7 +46,15 @@ def unmatched_affinity(candidate: Candidate, node: NodeState) -> Refusal | None:
     known, pod = node.object, candidate.pod
     if known is None or _selected(pod, known.metadata.name, known.metadata.labels or {}):
         return None
-    return Refusal("NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector")
+    return Refusal(NODE_AFFINITY, "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector")
+
+
+def other_node(candidate: Candidate, node: NodeState) -> Refusal | None:
+    """NodeName, for a pod that is bound to another node."""
+    wanted = candidate.pod.spec.nodeName
+    if node.object is None or wanted in ("", node.object.metadata.name):
+        return None
+    return Refusal("NodeName", "Predicate NodeName failed: node(s) didn't match the requested node name")
 
 
 def _selected(pod: Pod, name: str, labels: dict[str, str]) -> bool:

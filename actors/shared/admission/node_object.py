@@ -1,9 +1,12 @@
-"""The part of the Node object that admission reads: name, labels and taints. Pure."""
+"""The part of the Node object that admission reads: name, labels, taints and extended resources. Pure."""
 
 from __future__ import annotations
 
 import msgspec
 
+from actors.shared.kube.extended_resources import is_extended
+from actors.shared.kube.meta import Quantity
+from actors.shared.kube.quantity import QuantityError, whole
 from supervision.errors import UNREADABLE
 
 
@@ -27,14 +30,28 @@ class NodeObject(msgspec.Struct, frozen=True):
 
     metadata: NodeMetadata = NodeMetadata()
     spec: NodeSpec = NodeSpec()
+    extended: dict[str, int] = {}
+    """Allocatable extended resources. What plugins serve, and what anybody else has advertised."""
 
 
-_NODE = msgspec.json.Decoder(NodeObject)
+class _Status(msgspec.Struct):
+    allocatable: dict[str, Quantity] | None = None
+
+
+class _Node(msgspec.Struct):
+    metadata: NodeMetadata = NodeMetadata()
+    spec: NodeSpec = NodeSpec()
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+_NODE = msgspec.json.Decoder(_Node)
 
 
 def read_node(body: bytes) -> NodeObject | None:
     """None for an object that is not a Node."""
     try:
-        return _NODE.decode(body)
-    except UNREADABLE:
+        node = _NODE.decode(body)
+        amounts = {name: whole(value) for name, value in (node.status.allocatable or {}).items() if is_extended(name)}
+    except (*UNREADABLE, QuantityError):
         return None
+    return NodeObject(node.metadata, node.spec, amounts)

@@ -1,10 +1,12 @@
-"""Whether node and runtime support a pod's operating system, supplementalGroupsPolicy and AppArmor profiles. Pure."""
+"""Whether node and runtime support what a pod asks for: operating system, supplementalGroupsPolicy, AppArmor,
+resource claims, and features behind gates. Pure."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from actors.shared.kube.container import SecurityContext
+from actors.shared.kube.declared_features import needed_features
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers, is_static
 from actors.shared.kube.resource_claims import has_claims, is_extended
@@ -30,13 +32,13 @@ def unsupported_groups_policy(candidate: Candidate, node: NodeState) -> Refusal 
     """SupplementalGroupsPolicyNotSupported."""
     if node.strict_groups or not wants_strict_groups(candidate.pod):
         return None
-    text = 'the runtime does not support supplementalGroupsPolicy "Strict"'
+    text = "SupplementalGroupsPolicy=Strict is not supported in this node"
     return Refusal("SupplementalGroupsPolicyNotSupported", text)
 
 
 def unavailable_apparmor(candidate: Candidate, node: NodeState) -> Refusal | None:
-    """AppArmor, if a container's profile cannot be enforced."""
-    if node.apparmor or not wants_apparmor(candidate.pod):
+    """AppArmor, if a container's profile cannot be enforced. A pod that has run here is not asked again."""
+    if node.apparmor or candidate.pod.status.phase not in ("", "Pending") or not wants_apparmor(candidate.pod):
         return None
     return Refusal("AppArmor", "Cannot enforce AppArmor: AppArmor is not enabled on the host")
 
@@ -67,6 +69,23 @@ def unprepared_claims(candidate: Candidate, node: NodeState) -> Refusal | None:
     if not node.extended_claims and is_extended(pod):
         return _unsupported("extended resources by dynamic resource allocation are not supported on this node")
     return None
+
+
+def pod_level_resources(candidate: Candidate, node: NodeState) -> Refusal | None:
+    """PodLevelResourcesNotSupported, where the gate is off."""
+    given = candidate.pod.spec.resources
+    if node.pod_level or given is None or not (given.requests or given.limits):
+        return None
+    return Refusal("PodLevelResourcesNotSupported", "PodLevelResources feature gate is disabled")
+
+
+def undeclared_features(candidate: Candidate, node: NodeState) -> Refusal | None:
+    """PodFeatureUnsupported, for a pod that needs features that this node does not declare (KEP-5328)."""
+    if node.features is None:
+        return None
+    missing = [name for name in needed_features(candidate.pod) if name not in node.features]
+    text = f"Pod requires node features that are not available: {', '.join(missing)}"
+    return Refusal("PodFeatureUnsupported", text) if missing else None
 
 
 def _unsupported(why: str) -> Refusal:

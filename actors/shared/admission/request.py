@@ -8,6 +8,7 @@ import msgspec
 
 from actors.shared.kube.pod import HostPort, Pod
 from actors.shared.kube.pods import is_critical, is_sidecar, pod_requests, qos_class
+from actors.shared.kube.resource_claims import without_claimed
 
 from .node_object import NodeObject
 
@@ -30,6 +31,8 @@ class Demand(msgspec.Struct, frozen=True):
     priority: int | None = None
     critical: bool = False
     """It may have other pods end to get room."""
+    served: frozenset[str] = frozenset()
+    """Extended resources that device plugins have given it as requested."""
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -54,7 +57,8 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     """The node at the moment of admission."""
 
     allocatable: Mapping[str, int]
-    """In the units of Demand; `pods` is the largest number of pods."""
+    """In the units of Demand; `pods` is the largest number of pods. Without extended resources, which the Node object
+    has."""
     usage: Usage = Usage()
     conditions: frozenset[str] = frozenset()
     """Which of MemoryPressure, DiskPressure and PIDPressure hold."""
@@ -71,6 +75,10 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     """Resource claims can be prepared: there is an API server, and the gate is on."""
     extended_claims: bool = False
     """Gate DRAExtendedResource."""
+    pod_level: bool = True
+    """Gate PodLevelResources."""
+    features: frozenset[str] | None = None
+    """Which features the node declares; None: it declares none, and no pod is refused for one that it lacks."""
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -85,8 +93,10 @@ CheckFunction = Callable[[Candidate, NodeState], Refusal | None]
 
 
 def demand_of(uid: str, pod: Pod) -> Demand:
-    """Raises QuantityError."""
-    return Demand(uid, pod_requests(pod), host_ports(pod), qos_class(pod), pod.spec.priority, is_critical(pod))
+    """Extended resources that a resource claim stands for are not requested of the node. Raises QuantityError,
+    ObjectError."""
+    requests = pod_requests(without_claimed(pod))
+    return Demand(uid, requests, host_ports(pod), qos_class(pod), pod.spec.priority, is_critical(pod))
 
 
 def host_ports(pod: Pod) -> frozenset[HostPort]:

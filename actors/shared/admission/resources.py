@@ -44,12 +44,15 @@ def resize_refusal(before: Demand, after: Demand, node: NodeState) -> Refusal | 
 
 
 def _amounts(demand: Demand, node: NodeState) -> Iterator[tuple[str, int, int, int]]:
-    """(resource, requested, used, capacity) in the kubelet's order. Extended resources that the node does not list are
-    not checked."""
-    yield "pods", 1, node.usage.pods, node.allocatable["pods"]
-    others = sorted(name for name in demand.requests if name not in _ALWAYS_CHECKED and name in node.allocatable)
+    """(resource, requested, used, capacity) in the kubelet's order. Extended resources that the Node object does not
+    list are not checked: they may be resources of the whole cluster. Nor are those that a device plugin has given
+    already, as the Node object may be older than the plugin."""
+    extended = node.object.extended if node.object is not None else {}
+    allocatable = {**{name: extended[name] for name in extended.keys() - demand.served}, **node.allocatable}
+    yield "pods", 1, node.usage.pods, allocatable["pods"]
+    others = sorted(name for name in demand.requests if name not in _ALWAYS_CHECKED and name in allocatable)
     for name in (*_ALWAYS_CHECKED, *others):
-        yield name, demand.requests.get(name, 0), node.usage.requests.get(name, 0), node.allocatable.get(name, 0)
+        yield name, demand.requests.get(name, 0), node.usage.requests.get(name, 0), allocatable.get(name, 0)
 
 
 def _insufficient(name: str, requested: int, used: int, capacity: int) -> str:

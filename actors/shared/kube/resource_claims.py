@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from supervision.errors import UNREADABLE
 
 from .codec import ObjectError, without_nulls
 from .container import Container
-from .meta import Api, ObjectMeta
+from .meta import Api, ObjectMeta, Quantity
 from .pod import Pod
 from .quantity import QuantityError, parse
 
@@ -131,6 +132,26 @@ def has_claims(pod: Pod) -> bool:
 def is_extended(pod: Pod) -> bool:
     """Whether a claim stands for extended resources of the pod."""
     return _given(pod.status.extendedResourceClaimStatus)
+
+
+def without_claimed(pod: Pod) -> Pod:
+    """Without the requests and limits of extended resources that a claim stands for: no plugin of devices, and nothing
+    that the node counts, is to be found for them. Raises ObjectError."""
+    special = extended_claim(pod)
+    if special is None:
+        return pod
+    claimed = {(one.containerName, one.resourceName) for one in special.requestMappings}
+
+    def less(container: Container) -> Container:
+        def left(amounts: dict[str, Quantity]) -> dict[str, Quantity]:
+            return {name: value for name, value in amounts.items() if (container.name, name) not in claimed}
+
+        given = container.resources
+        return replace(container, resources=replace(given, requests=left(given.requests), limits=left(given.limits)))
+
+    spec = pod.spec
+    containers, init = [less(one) for one in spec.containers], [less(one) for one in spec.initContainers]
+    return replace(pod, spec=replace(spec, containers=containers, initContainers=init))
 
 
 def _given(raw: msgspec.Raw) -> bool:

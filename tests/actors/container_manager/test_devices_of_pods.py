@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from actors.container_manager.messages import (
@@ -22,6 +23,7 @@ from actors.device_manager.messages import (
     ReleaseDevices,
 )
 from actors.pod_workers.messages import KnownPods
+from actors.shared.admission.node_object import NodeObject
 from actors.shared.hardware.allocation import NOTHING
 from actors.shared.kube.codec import encode
 from supervision.actor import AskError
@@ -51,7 +53,9 @@ async def test_the_device_manager_hears_nothing_of_pods_that_ask_for_no_device(h
         assert manager.asks == []
 
 
-@pytest.mark.parametrize("answer", [DevicesAllocated(NOTHING, served=True), DevicesRefused("none"), AskError("late")])
+@pytest.mark.parametrize(
+    "answer", [DevicesAllocated(NOTHING, served=[THING]), DevicesRefused("none"), AskError("late")]
+)
 async def test_the_devices_of_a_pod_are_given_back_when_it_ends_or_is_not_admitted(
     host: Host, answer: DevicesAllocated | DevicesRefused | AskError
 ) -> None:
@@ -60,6 +64,42 @@ async def test_the_devices_of_a_pod_are_given_back_when_it_ends_or_is_not_admitt
         await admit(manager, "u", thing("u"))
         await manager.deliver(StopCounting("u"))
         assert ReleaseDevices("u") in manager.sent(ReleaseDevices)
+
+
+def listing(amount: int) -> NodeObject:
+    return NodeObject(extended={THING: amount})
+
+
+async def test_what_the_node_lists_of_an_extended_resource_is_all_that_pods_get_of_it(host: Host) -> None:
+    async with host.start() as manager:
+        manager.answer(AllocateDevices, DevicesAllocated(NOTHING))
+        unlisted = AdmitPod("u", thing("u"), node=NodeObject())
+        assert isinstance(await manager.deliver(unlisted), PodAdmitted), "it may be a resource of the whole cluster"
+        assert isinstance(await manager.deliver(AdmitPod("v", thing("v"), node=listing(2))), PodAdmitted)
+        refused = await manager.deliver(AdmitPod("w", thing("w"), node=listing(2)))
+        text = f"Node didn't have enough resource: {THING}, requested: 1, used: 2, capacity: 2"
+        assert refused == PodRejected("w", f"OutOf{THING}", text)
+        assert ReleaseDevices("w") in manager.sent(ReleaseDevices)
+
+
+async def test_what_a_plugin_has_given_a_pod_it_has_whatever_the_node_lists_yet(host: Host) -> None:
+    async with host.start() as manager:
+        manager.answer(AllocateDevices, DevicesAllocated(NOTHING, served=[THING]))
+        assert isinstance(await manager.deliver(AdmitPod("u", thing("u"), node=listing(0))), PodAdmitted)
+        manager.answer(AllocateDevices, DevicesAllocated(NOTHING))
+        refused = await manager.deliver(AdmitPod("v", thing("v"), node=listing(0)))
+        assert isinstance(refused, PodRejected)
+        assert refused.reason == f"OutOf{THING}"
+
+
+async def test_no_plugin_is_asked_for_what_a_resource_claim_stands_for(host: Host) -> None:
+    mapped = {"containerName": "b", "resourceName": THING, "requestName": "r"}
+    status = {"extendedResourceClaimStatus": {"resourceClaimName": "c", "requestMappings": [mapped]}}
+    claimed = msgspec.json.encode({**msgspec.json.decode(thing("u")), "status": status})
+    async with host.start() as manager:
+        asked = AdmitPod("u", claimed, node=listing(0), claims=True, extended_claims=True)
+        assert isinstance(await manager.deliver(asked), PodAdmitted)
+        assert manager.asks == []
 
 
 async def test_a_pod_of_an_earlier_process_may_have_devices(host: Host) -> None:

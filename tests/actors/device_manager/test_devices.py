@@ -121,7 +121,7 @@ async def test_a_container_gets_what_the_plugin_answers(node: Node) -> None:
 
 async def test_a_pod_whose_resources_no_plugin_serves_gets_nothing(node: Node) -> None:
     async with node.harness:
-        assert await node.allocate() == DevicesAllocated(NOTHING, served=False)
+        assert await node.allocate() == DevicesAllocated(NOTHING)
         await node.harness.stop()
 
 
@@ -267,7 +267,7 @@ async def test_a_running_pod_whose_devices_are_not_known_is_given_none(node: Nod
     async with node.harness:
         with node.plugin().running() as plugin:
             await node.join(plugin)
-            assert await node.allocate(running=True) == DevicesAllocated(NOTHING, served=True)
+            assert await node.allocate(running=True) == DevicesAllocated(NOTHING, served=["vendor.test/thing"])
             assert plugin.allocated() == []
         await node.harness.stop()
 

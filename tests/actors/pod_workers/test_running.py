@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from actors.api_clients.messages import RecordEvent
-from actors.container_manager.messages import AdmitPod, PodRejected
+from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
+from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.messages import ProbeVerdict
 from actors.pod_workers.pod.results import Looked
@@ -13,6 +14,7 @@ from actors.shared.cri.looking import look
 from actors.shared.cri.model import ContainerState
 from actors.status_manager.messages import PodObserved
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
+from supervision.actor import AskError
 from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
 
@@ -162,6 +164,21 @@ async def test_a_changed_image_replaces_the_container_only(tmp_path):
 
 
 # -- what is not to be had at once ------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("label", "stage"), [("here", "running"), ("elsewhere", "rejected"), ("", "rejected")])
+async def test_a_node_that_does_not_match_is_read_anew_before_the_pod_is_refused(tmp_path, label, stage):
+    def admitted(asked: AdmitPod) -> PodAdmitted | PodRejected:
+        if asked.node is not None and (asked.node.metadata.labels or {}).get("zone") == "here":
+            return PodAdmitted(asked.uid, "/kubepods/podu")
+        return PodRejected(asked.uid, "NodeAffinity", "no match")
+
+    async with Driven(tmp_path, joined=True) as node:
+        body = msgspec.json.encode({"metadata": {"name": "n", "labels": {"zone": label}}})
+        node.answer(ApiCall, ApiAnswer(status=200, body=body) if label else AskError("late"))
+        node.answer(AdmitPod, admitted)
+        await node.want(pod(nodeSelector={"zone": "here"}))
+        await node.until(lambda: node.stage() == stage)
+
+
 async def test_a_pod_that_may_not_run_here_is_refused_and_leaves_nothing(tmp_path):
     async with Driven(tmp_path) as node:
         node.answer(AdmitPod, lambda asked: PodRejected(asked.uid, "OutOfcpu", "no cpu left"))

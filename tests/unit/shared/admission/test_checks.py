@@ -16,6 +16,7 @@ from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import HostPort
 
 PORT = ("", 80, "TCP")
+RESTARTS = [{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]
 SPEC = {
     "containers": [{"name": "c"}],
     "securityContext": {
@@ -24,9 +25,11 @@ SPEC = {
         "appArmorProfile": {"type": "RuntimeDefault"},
     },
     "nodeSelector": {"zone": "a"},
+    "nodeName": "n",
+    "resources": {"requests": {"cpu": "2m"}},
 }
 POD = Candidate(
-    decode_pod(encode({"metadata": {"name": "p"}, "spec": SPEC})),
+    decode_pod(encode({"metadata": {"name": "p"}, "spec": {**SPEC, "containers": RESTARTS}})),
     Demand("u", {"cpu": 2}, frozenset({PORT}), "BestEffort"),
 )
 HERE, ELSEWHERE = NodeMetadata("n", {"zone": "a"}), NodeMetadata("n", {"zone": "b"})
@@ -44,9 +47,12 @@ IN_ORDER: list[tuple[str, dict[str, Any]]] = [
     ("SupplementalGroupsPolicyNotSupported", {"strict_groups": False}),
     ("OutOfcpu", {"usage": Usage(requests={"cpu": 1}, ports=frozenset({PORT}))}),
     ("NodeAffinity", {"object": NodeObject(ELSEWHERE, TAINTED)}),
+    ("NodeName", {"object": NodeObject(NodeMetadata("m", {"zone": "a"}), TAINTED)}),
     ("NodePorts", {"usage": Usage(ports=frozenset({PORT}))}),
     ("TaintToleration", {"object": NodeObject(HERE, TAINTED)}),
     ("AppArmor", {"apparmor": False}),
+    ("PodLevelResourcesNotSupported", {"pod_level": False}),
+    ("PodFeatureUnsupported", {"features": frozenset()}),
     ("NodeShutdown", {"shutting_down": True}),
 ]
 

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from actors.shared.admission.platform import unavailable_apparmor, unsupported_groups_policy
-from actors.shared.admission.request import Candidate, NodeState, demand_of
+from actors.shared.admission.platform import (
+    pod_level_resources,
+    unavailable_apparmor,
+    undeclared_features,
+    unsupported_groups_policy,
+)
+from actors.shared.admission.request import Candidate, CheckFunction, NodeState, demand_of
+from actors.shared.kube.declared_features import declared_features
+from actors.shared.kube.pod import PodStatus
 from tests.support.driven import container, pod
 
 CONFINED: dict[str, Any] = {"securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}}
@@ -36,3 +44,42 @@ def test_what_node_or_runtime_cannot_do_is_a_reason_to_refuse(spec, reason):
 
     assert reasons(NodeState(allocatable={})) == reason
     assert reasons(NodeState(allocatable={}, apparmor=True, strict_groups=True)) == ""
+
+
+def refused(check: CheckFunction, state: NodeState, status: dict[str, Any] | None = None, **spec: Any) -> str:
+    whole = pod(**spec)
+    if status:
+        whole = msgspec.structs.replace(whole, status=msgspec.convert(status, PodStatus))
+    found = check(Candidate(whole, demand_of("u", whole)), state)
+    return found.message if found is not None else ""
+
+
+def test_a_pod_that_has_run_is_not_asked_for_apparmor_again() -> None:
+    node = NodeState(allocatable={})
+    assert refused(unavailable_apparmor, node, {"phase": "Pending"}, **CONFINED)
+    assert not refused(unavailable_apparmor, node, {"phase": "Running"}, **CONFINED)
+
+
+def test_a_policy_of_groups_that_the_runtime_does_not_know_is_refused_in_the_references_words() -> None:
+    text = refused(unsupported_groups_policy, NodeState(allocatable={}), **STRICT)
+    assert text == "SupplementalGroupsPolicy=Strict is not supported in this node"
+
+
+def test_resources_of_a_whole_pod_need_their_gate() -> None:
+    off, given = NodeState(allocatable={}, pod_level=False), {"resources": {"limits": {"cpu": "1"}}}
+    assert refused(pod_level_resources, off, **given) == "PodLevelResources feature gate is disabled"
+    assert not refused(pod_level_resources, NodeState(allocatable={}), **given)
+    assert not refused(pod_level_resources, off, resources={})
+    assert not refused(pod_level_resources, off)
+
+
+def test_a_feature_that_the_node_does_not_declare_is_refused_by_name() -> None:
+    rules: dict[str, Any] = {"containers": [container("a", restartPolicyRules=[{"action": "RestartAllContainers"}])]}
+    both: dict[str, Any] = {**rules, "hostNetwork": True, "hostUsers": False}
+    names = "RestartAllContainersOnContainerExits, UserNamespacesHostNetworkSupport"
+    none = NodeState(allocatable={}, features=frozenset())
+    assert refused(undeclared_features, none, **both) == f"Pod requires node features that are not available: {names}"
+    some = NodeState(allocatable={}, features=frozenset(declared_features(lambda gate: True)))
+    assert not refused(undeclared_features, some, **rules)
+    assert refused(undeclared_features, some, **both).endswith(": UserNamespacesHostNetworkSupport")
+    assert not refused(undeclared_features, NodeState(allocatable={}), **both), "no feature is declared at all"

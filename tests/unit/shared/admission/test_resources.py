@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from actors.shared.admission.node_object import NodeObject
 from actors.shared.admission.request import Candidate, Demand, NodeState, Refusal, Usage
 from actors.shared.admission.resources import insufficient_resource, resize_refusal
 from actors.shared.kube.pod import Pod
@@ -41,8 +44,18 @@ def test_a_pod_that_requests_nothing_fits_on_an_overcommitted_node() -> None:
     assert reason(check({"cpu": 1}, {"cpu": 5000})) == "OutOfcpu"
 
 
-def test_an_extended_resource_that_the_node_does_not_list_is_not_checked() -> None:
+def test_an_extended_resource_is_checked_where_the_node_lists_it_and_no_plugin_has_given_it() -> None:
+    def found(listed: dict[str, int], **more: Any) -> str:
+        demand = Demand("u", {"example.com/gpu": 2}, frozenset(), "Burstable", **more)
+        usage = Usage(1, {"example.com/gpu": 1})
+        node = NodeState(allocatable=NODE, usage=usage, object=NodeObject(extended=listed))
+        return reason(insufficient_resource(Candidate(Pod(), demand), node))
+
     assert check({"example.com/gpu": 1}, {}) is None
+    assert found({}) == ""
+    assert found({"example.com/gpu": 3}) == ""
+    assert found({"example.com/gpu": 2}) == "OutOfexample.com/gpu"
+    assert found({"example.com/gpu": 0}, served=frozenset({"example.com/gpu"})) == ""
 
 
 def test_a_resize_is_checked_without_what_the_pod_has_itself() -> None:

@@ -1,0 +1,27 @@
+"""Features that a node declares: a scheduler sends pods that need one only where it is declared, the node refuses pods
+that need another one, and the API server refuses updates of pods that need one elsewhere (KEP-5328). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from .pod import Pod
+from .restart_policy import can_restart_all
+
+_RESTART_ALL: Final = "RestartAllContainersOnContainerExits"
+_USERS_AND_NETWORK: Final = "UserNamespacesHostNetworkSupport"
+OFFERED: Final = ("InPlacePodLevelResourcesVerticalScaling", _RESTART_ALL)
+"""Of the features that are to be declared those that this agent has; named as their gates."""
+
+
+def declared_features(gate: Callable[[str], bool]) -> tuple[str, ...]:
+    """Sorted, as the API wants them. `gate`: whether a feature gate is on."""
+    return tuple(sorted(filter(gate, OFFERED))) if gate("NodeDeclaredFeatures") else ()
+
+
+def needed_features(pod: Pod) -> list[str]:
+    """Those without which the pod does not run as its author means it, sorted."""
+    spec = pod.spec
+    needed = {_RESTART_ALL: can_restart_all(pod), _USERS_AND_NETWORK: spec.hostNetwork and spec.hostUsers is False}
+    return [name for name in sorted(needed) if needed[name]]
