@@ -34,7 +34,7 @@ from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.pod.state import Held
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.hardware.allocation import ContainerAllocation, combined
+from actors.shared.hardware.allocation import NOTHING, ContainerAllocation, combined
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container
 from actors.shared.kube.node_addresses import pod_ips_of_sandbox
@@ -44,7 +44,7 @@ from actors.volume_manager.messages import VOLUME_MANAGER, BindSubPaths, SubPath
 from proto import cri_pb2 as cri
 from supervision.actor import Actor
 
-from .hardware import claimed_devices, hardware_of
+from .hardware import claimed_devices
 
 ASK_SECONDS = 30.0
 
@@ -64,11 +64,10 @@ class ContainerParts:
     async def gather(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], held: Held) -> Parts:
         """Raises ConfigError, CriError, OSError, AskError, ValueError."""
         agent, container = self._agent, start.container
-        own_ips, objects, claimed, hardware = await asyncio.gather(
+        own_ips, objects, claimed = await asyncio.gather(
             host_ips(self._actor, agent, pod, container),
             fetch(self._actor, pod, references(container), joined=not agent.standalone),
             claimed_devices(self._actor, pod, container.name),
-            hardware_of(self._actor, pod.metadata.uid, container.name, held),
         )
         pod_ips = own_ips if pod.spec.hostNetwork else pod_ips_of_sandbox(ips, agent.node_ip)
         context = EnvContext(
@@ -98,7 +97,7 @@ class ContainerParts:
             environment=values,
             mounts=await self._mounts(pod, start, values, pod_ips, held),
             limits=self._limits(pod, container),
-            hardware=combined([claimed, hardware]),
+            hardware=combined([claimed, held.containers.get(container.name, NOTHING)]),
             security=security,
             stop_signals=agent.gate("ContainerStopSignals"),
             unified={**swap.unified, **self._oom_group(), **self._memory_qos(pod, container)},

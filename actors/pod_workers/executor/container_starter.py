@@ -41,7 +41,7 @@ from actors.shared.linux.subordinate_ids import IdRange
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError
 
-from . import images
+from . import hardware, images
 from .container_parts import ContainerParts
 from .hooks import HookFailed, PodIp, failure_text, run_hook
 from .permit import Permit
@@ -138,8 +138,15 @@ class ContainerStarter:
         return found
 
     # -- containers -----------------------------------------------------------------------------------------------
+    async def prepared(self, pod: Pod, container: Container, held: Held) -> Held:
+        """With the hardware that the container gets now. Raises StartFailed."""
+        try:
+            return await hardware.prepared(self._actor, pod.metadata.uid, container.name, held)
+        except (ConfigError, AskError) as error:
+            raise StartFailed("CreateContainerConfigError", str(error)) from None
+
     async def container(self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, held: Held) -> str:
-        """Create and start a container; return its id. Raises StartFailed."""
+        """Create and start a container, with the hardware that `held` says; return its id. Raises StartFailed."""
         if not runtime.sandboxes:
             raise StartFailed("CreateContainerError", "its sandbox is gone")
         sandbox = runtime.sandboxes[0]

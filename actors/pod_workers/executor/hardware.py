@@ -7,7 +7,7 @@ from typing import Final
 from actors.container_manager.messages import CONTAINER_MANAGER, ContainerPrepared, PreparationFailed, PrepareContainer
 from actors.device_manager.messages import DEVICE_MANAGER, ClaimDevices, ClaimsFailed, GetClaimDevices
 from actors.pod_workers.errors import ConfigError
-from actors.pod_workers.pod.state import Held
+from actors.pod_workers.pod.state import Held, replace
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
 from actors.shared.kube.codec import encode
 from actors.shared.kube.pod import Pod
@@ -19,16 +19,17 @@ PREPARE_SECONDS: Final = 60.0
 ASK_SECONDS: Final = 30.0
 
 
-async def hardware_of(actor: Actor, uid: str, container: str, held: Held) -> ContainerAllocation:
-    """As the pod was admitted with, or as of now where that may have changed. Raises ConfigError, AskError."""
+async def prepared(actor: Actor, uid: str, container: str, held: Held) -> Held:
+    """With what the container gets as of now, where that may have changed since the admission. A device plug-in may
+    take its time for it. Raises ConfigError, AskError."""
     if not held.prepare:
-        return held.containers.get(container, NOTHING)
+        return held
     answer = await actor.ask(CONTAINER_MANAGER, PrepareContainer(uid, container), timeout=PREPARE_SECONDS)
     if isinstance(answer, PreparationFailed):
         raise ConfigError(answer.message)
     if not isinstance(answer, ContainerPrepared):
         raise AskError(f"container_manager answered {type(answer).__name__}")
-    return answer.allocation
+    return replace(held, containers={**held.containers, container: answer.allocation})
 
 
 async def claimed_devices(actor: Actor, pod: Pod, container: str) -> ContainerAllocation:

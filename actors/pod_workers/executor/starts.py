@@ -79,6 +79,8 @@ async def _start_all(run: Execution, effect: StartContainers, images: dict[str, 
     """Returns whether anything changed in the runtime."""
     permit = run.services.starter.permit()
     try:
+        if effect.create_sandbox and not await _prepare_claims(run):
+            return False
         await run.unless_leaving(permit.acquire())
         if effect.create_sandbox and not await _start_sandbox(run, effect.attempt):
             return False
@@ -91,16 +93,25 @@ async def _start_all(run: Execution, effect: StartContainers, images: dict[str, 
     return effect.create_sandbox or bool(effect.resume) or any(results)
 
 
+async def _prepare_claims(run: Execution) -> bool:
+    """Without a permit: a driver that does not answer holds up no other pod."""
+    try:
+        await claims.prepare(run)
+    except StartFailed as failure:
+        run.announce("Warning", failure.reason, failure.message)
+        run.report(SandboxFailed(failure.message, run.services.clock()))
+        return False
+    return True
+
+
 async def _start_sandbox(run: Execution, attempt: int) -> bool:
     pod, starter = run.pod, run.services.starter
     held = run.state.held
     try:
-        await claims.prepare(run)
         making = starter.sandbox(with_groups(pod, held.groups), attempt, held.cgroup_parent)
         run.report(SandboxStarted(await run.unless_leaving(making)))
     except StartFailed as failure:
-        prepared = failure.reason != claims.FAILED_TO_PREPARE
-        run.announce("Warning", "FailedCreatePodSandBox" if prepared else failure.reason, failure.message)
+        run.announce("Warning", "FailedCreatePodSandBox", failure.message)
         run.report(SandboxFailed(failure.message, run.services.clock()))
         return False
     for reason, text in starter.dns_warnings(pod):
@@ -121,13 +132,15 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
         permit.release()
     try:
         found = await run.unless_leaving(image)
+        held = run.state.held
+        if held.prepare:
+            permit.release()  # a device plug-in may not answer
+            held = await run.unless_leaving(services.starter.prepared(run.pod, start.container, held))
         await run.unless_leaving(permit.acquire())
         runtime = run.state.runtime
         assert runtime is not None  # noqa: S101 - looked at before
         services.starter.metrics.container_begins(run.pod, name)
-        container_id = await services.starter.container(
-            with_groups(run.pod, run.state.held.groups), start, found, runtime, run.state.held
-        )
+        container_id = await services.starter.container(with_groups(run.pod, held.groups), start, found, runtime, held)
     except StartFailed as failure:
         _fail(run, name, failure)
         return failure.reason in TOUCHING

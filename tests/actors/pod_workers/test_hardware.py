@@ -10,6 +10,8 @@ from actors.container_manager.messages import (
     PrepareContainer,
     ResizePod,
 )
+from actors.device_manager.messages import PrepareClaims
+from actors.pod_workers.actor import PODS_AT_ONCE
 from actors.shared.hardware.allocation import AllocatedDevice, AllocatedMount, ContainerAllocation
 from proto import cri_pb2 as cri
 from tests.support.driven import Driven, container, pod
@@ -126,3 +128,23 @@ async def test_a_resize_leaves_cpus_of_its_own_without_a_quota_also_from_a_new_w
         await second.first_look()
         await second.sources(sized("1"))
         await second.until(lambda: quotas(second) == {"a": -1, "b": 100_000})
+
+
+async def test_plugins_and_drivers_that_never_answer_hold_up_no_other_pod(tmp_path):
+    uids = [f"u{number}" for number in range(PODS_AT_ONCE)]
+    async with Driven(tmp_path, joined=True) as node:
+        node.answer(AdmitPod, lambda asked: PodAdmitted(asked.uid, "/x", {}, prepare=asked.uid in uids))
+        node.answer(PrepareContainer, lambda asked: None)
+        node.answer(PrepareClaims, lambda asked: None)
+        claims = [{"name": "gpu", "resourceClaimName": "one"}]
+        uses = container("a", resources={"claims": [{"name": "gpu"}]})
+        waiting = [pod(uid, f"plugin-{uid}") for uid in uids]
+        waiting += [pod(f"c{uid}", f"driver-{uid}", containers=[uses], resourceClaims=claims) for uid in uids]
+        for one in waiting:
+            await node.want(one)
+        await node.until(lambda: len([1 for _, one in node.harness.asks if isinstance(one, PrepareContainer)]) >= 1)
+        await node.want(pod("other", "other", containers=[container("b")]))
+        await node.until(lambda: node.running("b"))
+        asked = [one for _, one in node.harness.asks if isinstance(one, PrepareContainer | PrepareClaims)]
+        assert len(asked) == len(waiting)
+        assert not node.running("a")
