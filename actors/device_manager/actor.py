@@ -32,6 +32,7 @@ from .messages import (
     Devices,
     DevicesAllocated,
     DevicesRefused,
+    DevicesReserved,
     GetClaimDevices,
     GetDeviceHints,
     GetDevices,
@@ -40,6 +41,7 @@ from .messages import (
     PrepareClaims,
     PrepareDevices,
     ReleaseDevices,
+    ReserveDevices,
     UnprepareClaims,
 )
 
@@ -85,6 +87,10 @@ class DeviceManager(Actor):
     @on(GetDeviceHints)
     async def on_get_hints(self, message: GetDeviceHints, sender: Address) -> DeviceHints:
         return await self._devices.hints(message.request)
+
+    @on(ReserveDevices)
+    async def on_reserve(self, message: ReserveDevices, sender: Address) -> DevicesReserved | DevicesRefused:
+        return await self._devices.reserve(message)
 
     @on(AllocateDevices)
     async def on_allocate(self, message: AllocateDevices, sender: Address) -> DevicesAllocated | DevicesRefused:

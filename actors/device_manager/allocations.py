@@ -1,31 +1,44 @@
-"""Allocations under way: one for a container at a time. One that takes long ends when its pod is released."""
+"""What is under way for pods: it ends when its pod is released. One allocation for a container at a time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Final, TypeVar
 
-from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.pod_locks import PodLocks
+from supervision.time_scale import scaled
 
 from .choice import Unavailable
 
+T = TypeVar("T")
 RELEASED = "the pod was released meanwhile"
+NO_TURN = "a plugin has not answered an earlier question about the container"
+TURN_SECONDS: Final = 90.0
+"""Longer than anybody waits for the answer: questions that come again and again do not pile up behind a plugin that
+never answers."""
 
 
 class Allocations:
     """Tasks by pod. A question that is asked again waits for the first, and then finds what that has got."""
 
     def __init__(self) -> None:
-        self._tasks: dict[str, set[asyncio.Task[ContainerAllocation]]] = {}
+        self._tasks: dict[str, set[asyncio.Task[Any]]] = {}
         self._containers = PodLocks()
 
-    async def run(
-        self, uid: str, container: str, work: Callable[[], Coroutine[Any, Any, ContainerAllocation]]
-    ) -> ContainerAllocation:
+    async def in_turn(self, uid: str, container: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """After what was begun for this container. Raises Unavailable, also when the pod is released meanwhile."""
+
+        async def turn() -> T:
+            async with asyncio.timeout(scaled(TURN_SECONDS)) as limit, self._containers.hold(f"{uid}/{container}"):
+                limit.reschedule(None)
+                return await work()
+
+        return await self.at_once(uid, turn)
+
+    async def at_once(self, uid: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Raises Unavailable, also when the pod is released meanwhile."""
-        task = asyncio.ensure_future(self._in_turn(f"{uid}/{container}", work))
+        task = asyncio.ensure_future(work())
         self._tasks.setdefault(uid, set()).add(task)
         try:
             await asyncio.wait({task})
@@ -36,13 +49,9 @@ class Allocations:
                 del self._tasks[uid]
         if task.cancelled():
             raise Unavailable(RELEASED)
+        if isinstance(task.exception(), TimeoutError):
+            raise Unavailable(NO_TURN)
         return task.result()
-
-    async def _in_turn(
-        self, container: str, work: Callable[[], Coroutine[Any, Any, ContainerAllocation]]
-    ) -> ContainerAllocation:
-        async with self._containers.hold(container):
-            return await work()
 
     def cancel(self, uid: str) -> None:
         for task in self._tasks.get(uid, ()):

@@ -1,7 +1,7 @@
 """Allocates devices to a container: chooses them, has the plugin allocate them, and records them before it answers.
 
 The order makes a loss at any moment harmless: devices are reserved before the plugin is asked, and the container
-learns of them only after they are in the checkpoint.
+learns of them only after they are in the checkpoint. A reservation is in memory only: what is lost with it, nobody has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from actors.shared.hardware.allocation import NOTHING, ContainerAllocation, comb
 from actors.shared.plugins.model import PluginError
 from supervision.actor import Actor
 
-from .choice import Unavailable, already_has, begin, finish
+from .choice import Choice, Unavailable, already_has, begin, finish
 from .holdings import NO_NODE, Holdings, Key, Share
 from .inventory import Inventory, Resource
 from .messages import DeviceRequest
@@ -36,9 +36,26 @@ class Allocator:
         self._choosing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """By resource: a preference is asked for devices that nobody else takes meanwhile."""
 
+    def reserve(self, request: DeviceRequest, mask: int | None) -> bool:
+        """Set devices aside, so that nobody else gets them until the container's are allocated; no plugin is asked.
+        Whether a plugin serves, or served, one of the resources. Raises Unavailable; what was reserved by then stays
+        until the pod is released, or asks again."""
+        served = False
+        for name, needed in sorted(request.amounts.items()):
+            resource, key = self._inventory.get(name), Key(request.uid, request.container, name)
+            share = self._holdings.get(key)
+            if resource is None and share is None:
+                continue
+            served, firm = True, self._holdings.is_firm(key)
+            held = share.ids if share is not None else self._holdings.reserved(key) if firm else None
+            if not already_has(request.uid, request.container, name, needed, resource, held):
+                choice = self._begin(key, needed, request.finished, mask)
+                self._holdings.reserve(key, finish(choice, ()))
+        return served
+
     async def allocate(self, request: DeviceRequest, mask: int | None, *, running: bool) -> ContainerAllocation:
-        """What the container has then. Raises Unavailable; what it got of other resources by then stays until the pod
-        is released."""
+        """What the container has then: what is reserved for it, or what its plugin prefers to that. Raises
+        Unavailable; what it got of other resources by then stays until the pod is released."""
         new = False
         for name, needed in sorted(request.amounts.items()):
             resource, key = self._inventory.get(name), Key(request.uid, request.container, name)
@@ -96,10 +113,11 @@ class Allocator:
     # -- one resource -------------------------------------------------------------------------------------------------
     async def _take(self, key: Key, needed: int, finished: list[str], mask: int | None) -> None:
         """Raises Unavailable."""
+        reserved = self._holdings.reserved(key)
         try:
             async with self._choosing[key.resource]:
                 plugin, resource, chosen = await self._choose(key, needed, finished, mask)
-                self._holdings.reserve(key, chosen)
+                reserved = self._holdings.reserve(key, chosen, firm=True)
             began = time.monotonic()
             try:
                 response = await plugin.client.allocate(chosen)
@@ -109,22 +127,28 @@ class Allocator:
         except PluginError as error:
             raise Unavailable(str(error)) from None
         finally:
-            self._holdings.cancel(key)
+            self._holdings.cancel(key, reserved)
 
     async def _choose(
         self, key: Key, needed: int, finished: list[str], mask: int | None
     ) -> tuple[Connected, Resource, frozenset[str]]:
         """Raises Unavailable, PluginError."""
-        name, plugin = key.resource, self._plugins.get(key.resource)
-        resource = self._inventory.get(name) or Resource()
+        plugin = self._plugins.get(key.resource)
         if plugin is None:
-            raise Unavailable(f"unknown Device Plugin {name}")
-        reusable = self._holdings.reusable(key.uid, name, finished)
-        choice = begin(name, needed, resource, self._holdings.taken(name), reusable, mask)
+            raise Unavailable(f"unknown Device Plugin {key.resource}")
+        choice = self._begin(key, needed, finished, mask)
         preferred: list[str] = []
         if choice.missing and plugin.options.preference:
             preferred = await plugin.client.preferred(choice.askable, choice.taken, needed)
-        return plugin, resource, finish(choice, preferred)
+            choice = self._begin(key, needed, finished, mask)  # others may have reserved some meanwhile
+        return plugin, self._inventory.get(key.resource) or Resource(), finish(choice, preferred)
+
+    def _begin(self, key: Key, needed: int, finished: list[str], mask: int | None) -> Choice:
+        """Raises Unavailable."""
+        name, holdings = key.resource, self._holdings
+        taken = holdings.taken(name, key.uid, key.container)
+        reusable = holdings.reusable(key.uid, key.container, name, finished)
+        return begin(name, needed, self._inventory.get(name) or Resource(), taken, reusable, mask)
 
     def _record(self, request: DeviceRequest) -> None:
         """Raises Unavailable; then the container has nothing."""

@@ -28,7 +28,9 @@ from .messages import (
     Devices,
     DevicesAllocated,
     DevicesRefused,
+    DevicesReserved,
     PrepareDevices,
+    ReserveDevices,
 )
 from .plugins import Plugins
 from .record import Record
@@ -119,10 +121,23 @@ class DeviceService:
             if held:
                 found[name] = hints(resource.devices, held, (), needed) if len(held) == needed else []
                 continue
-            reusable = self._holdings.reusable(request.uid, name, request.finished)
-            free = resource.healthy - self._holdings.taken(name)
+            reusable = self._holdings.reusable(request.uid, request.container, name, request.finished)
+            free = resource.healthy - self._holdings.taken(name, request.uid, request.container)
             found[name] = hints(resource.devices, free, reusable, needed)
         return DeviceHints(found)
+
+    async def reserve(self, question: ReserveDevices) -> DevicesReserved | DevicesRefused:
+        request = question.request
+
+        async def when_found() -> bool:
+            await self._earlier.found.wait()
+            return self._allocator.reserve(request, question.mask)
+
+        self._holders.allocated(request.uid)
+        try:
+            return DevicesReserved(await self._allocations.at_once(request.uid, when_found))
+        except Unavailable as error:
+            return DevicesRefused(str(error))
 
     async def allocate(self, question: AllocateDevices) -> DevicesAllocated | DevicesRefused:
         request = question.request
@@ -142,7 +157,7 @@ class DeviceService:
             return await work()
 
         try:
-            allocation = await self._allocations.run(request.uid, request.container, when_found)
+            allocation = await self._allocations.in_turn(request.uid, request.container, when_found)
         except Unavailable as error:
             return DevicesRefused(str(error))
         self.tell_health()

@@ -1,7 +1,8 @@
 """Which container has which devices. Pure.
 
 A device is taken from the moment that it is chosen, before its plugin is asked to allocate it (`reserve`), so it is
-never chosen twice; it is held once the plugin has answered (`hold`).
+never chosen twice; it is held once the plugin has answered (`hold`). Until the plugin is asked, what is reserved for a
+container may be exchanged, and counts as free for that container itself; from then on the reservation is `firm`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Holdings:
     def __init__(self) -> None:
         self._shares: dict[Key, Share] = {}
         self._reserved: dict[Key, frozenset[str]] = {}
+        self._firm: set[Key] = set()
 
     def items(self) -> list[tuple[Key, Share]]:
         """Sorted."""
@@ -56,39 +58,57 @@ class Holdings:
         return {key.resource: share for key, share in self.items() if (key.uid, key.container) == (uid, container)}
 
     def held_by(self, uid: str, container: str, resource: str) -> frozenset[str]:
-        """The devices of this container; '': of the pod."""
+        """The devices that this container has, or is given at this moment; '': the pod."""
         found = [
-            share.ids
-            for key, share in self._shares.items()
-            if (key.uid, key.resource) == (uid, resource) and container in ("", key.container)
+            devices
+            for key, devices in self._taken(resource)
+            if key.uid == uid and container in ("", key.container) and (key in self._shares or key in self._firm)
         ]
         return frozenset().union(*found)
 
-    def taken(self, resource: str) -> frozenset[str]:
-        """The devices that are held or reserved."""
-        return frozenset(one for _, devices in self._taken(resource) for one in devices)
+    def reserved(self, key: Key) -> frozenset[str] | None:
+        return self._reserved.get(key)
 
-    def _taken(self, resource: str) -> Iterator[tuple[Key, frozenset[str]]]:
+    def is_firm(self, key: Key) -> bool:
+        return key in self._firm
+
+    def taken(self, resource: str, uid: str = "", container: str = "") -> frozenset[str]:
+        """The devices that are held or reserved, but not those that this container may exchange; container '': that
+        this pod may."""
+        return frozenset(one for _, devices in self._taken(resource, uid, container) for one in devices)
+
+    def _taken(self, resource: str, uid: str = "", container: str = "") -> Iterator[tuple[Key, frozenset[str]]]:
         yield from ((key, share.ids) for key, share in self._shares.items() if key.resource == resource)
-        yield from ((key, devices) for key, devices in self._reserved.items() if key.resource == resource)
+        for key, devices in self._reserved.items():
+            own = key.uid == uid and container in ("", key.container) and key not in self._firm
+            if key.resource == resource and not own:
+                yield key, devices
 
-    def reusable(self, uid: str, resource: str, finished: Collection[str]) -> frozenset[str]:
-        """The devices that the pod's init containers `finished` have by the time that another container of the pod
-        runs, and that no other container of the pod has."""
-        own = [(key.container in finished, devices) for key, devices in self._taken(resource) if key.uid == uid]
+    def reusable(self, uid: str, container: str, resource: str, finished: Collection[str]) -> frozenset[str]:
+        """The devices that the pod's init containers `finished` have by the time that this container of the pod runs,
+        and that no other container of the pod has."""
+        taken = self._taken(resource, uid, container)
+        own = [(key.container in finished, devices) for key, devices in taken if key.uid == uid]
         free = {one for ends, devices in own if ends for one in devices}
         return frozenset(free.difference(*(devices for ends, devices in own if not ends)))
 
     # -- changes ------------------------------------------------------------------------------------------------------
-    def reserve(self, key: Key, devices: Collection[str]) -> None:
-        self._reserved[key] = frozenset(devices)
+    def reserve(self, key: Key, devices: Collection[str], *, firm: bool = False) -> frozenset[str]:
+        """In place of the container's reservation. Returns the new one."""
+        self._reserved[key] = devices = frozenset(devices)
+        if firm:
+            self._firm.add(key)
+        return devices
 
-    def cancel(self, key: Key) -> None:
-        """Nothing came of the reservation."""
-        self._reserved.pop(key, None)
+    def cancel(self, key: Key, reservation: frozenset[str] | None) -> None:
+        """Nothing came of this reservation. A later one stays."""
+        if reservation is not None and self._reserved.get(key) is reservation:
+            del self._reserved[key]
+            self._firm.discard(key)
 
     def hold(self, key: Key, share: Share) -> None:
         self._reserved.pop(key, None)
+        self._firm.discard(key)
         self._shares[key] = share
 
     def forget(self, key: Key) -> None:
@@ -100,4 +120,6 @@ class Holdings:
         gone = [key for key in self._shares if key.uid == uid]
         for key in gone:
             del self._shares[key]
+        self._reserved = {key: devices for key, devices in self._reserved.items() if key.uid != uid}
+        self._firm = {key for key in self._firm if key.uid != uid}
         return bool(gone)

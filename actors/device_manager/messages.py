@@ -42,6 +42,20 @@ class DeviceHints(Message, frozen=True):
     """By resource; None: no opinion, []: nothing satisfies the request."""
 
 
+class ReserveDevices(Question["DevicesReserved | DevicesRefused"], frozen=True, kw_only=True):
+    """Set devices aside for AllocateDevices, which may take as long as a plugin does: this asks no plugin. They are
+    reserved until then, or until the pod is released. Idempotent."""
+
+    request: DeviceRequest
+    mask: int | None = None
+    """NUMA nodes to prefer, as bits; None: any."""
+
+
+class DevicesReserved(Message, frozen=True):
+    served: bool
+    """Whether a plugin serves, or served, one of the resources: if not, there is nothing to allocate."""
+
+
 class AllocateDevices(Question["DevicesAllocated | DevicesRefused"], frozen=True, kw_only=True):
     """Idempotent: a container that has its devices keeps them."""
 

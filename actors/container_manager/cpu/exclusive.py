@@ -44,6 +44,11 @@ class ExclusiveCpus:
     async def pod_hints(self, pod: Pod) -> Hints:
         return pod_hints(self._policy, self.state, pod)
 
+    async def reserve(
+        self, pod: Pod, container: Container, affinity: TopologyHint, *, running: bool
+    ) -> ContainerAllocation:
+        return await self.allocate(pod, container, affinity, running=running)
+
     async def allocate(
         self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
     ) -> ContainerAllocation:

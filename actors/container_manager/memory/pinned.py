@@ -29,6 +29,11 @@ class PinnedMemory:
     async def pod_hints(self, pod: Pod) -> Hints:
         return pod_hints(self._store.value, pod)
 
+    async def reserve(
+        self, pod: Pod, container: Container, affinity: TopologyHint, *, running: bool
+    ) -> ContainerAllocation:
+        return await self.allocate(pod, container, affinity, running=running)
+
     async def allocate(
         self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
     ) -> ContainerAllocation:

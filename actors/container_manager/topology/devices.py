@@ -13,6 +13,7 @@ from actors.device_manager.messages import (
     GetDeviceHints,
     PrepareDevices,
     ReleaseDevices,
+    ReserveDevices,
 )
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
 from actors.shared.hardware.exclusive import Exclusive
@@ -26,6 +27,7 @@ from supervision.actor import Actor
 from .provider import AllocationError
 
 HINT_SECONDS: Final = 15.0
+"""Until hints and reservations are answered: no plugin is asked for them."""
 ALLOCATE_SECONDS: Final = 60.0
 PREPARE_SECONDS: Final = 45.0
 """A plugin has 30 s to prepare a device."""
@@ -52,6 +54,19 @@ class Devices:
 
     async def _hints(self, request: DeviceRequest) -> Hints:
         return (await self._actor.ask(DEVICE_MANAGER, GetDeviceHints(request), timeout=HINT_SECONDS)).hints
+
+    async def reserve(
+        self, pod: Pod, container: Container, affinity: TopologyHint, *, running: bool
+    ) -> ContainerAllocation | None:
+        request = request_of(pod, container)
+        if running or not request.amounts:
+            return None
+        self._requests.setdefault(request.uid, {}).setdefault(request.container, None)
+        question = ReserveDevices(request=request, mask=affinity.mask)
+        answer = await self._actor.ask(DEVICE_MANAGER, question, timeout=HINT_SECONDS)
+        if isinstance(answer, DevicesRefused):
+            raise AllocationError(answer.message)
+        return None if answer.served else NOTHING
 
     async def allocate(
         self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -41,10 +41,20 @@ class TopologySettings(msgspec.Struct, frozen=True):
     numa: Numa = Numa(())
 
 
+class _Reservation(NamedTuple):
+    """The share of one container; None where the provider has only set it aside."""
+
+    container: Container
+    affinity: TopologyHint
+    shares: list[ContainerAllocation | None]
+
+
 class PodHardware:
     """Asks all providers, merges what they say, and has them allocate.
 
-    With a policy, one pod is in hand at a time: between its hints and its allocation nobody takes what they name.
+    With a policy, one pod is in hand at a time: between its hints and its reservations nobody takes what they name. No
+    plugin of devices is waited for meanwhile: what they allocate is only reserved by then, so one that does not answer
+    holds up no pod but those that ask it.
     """
 
     def __init__(
@@ -74,12 +84,14 @@ class PodHardware:
             return {}
         with self._measured():
             if self._settings.policy == NONE:
-                found = await self._allocate(pod, None, running=running)
+                found = await self._allocate(pod, running=running)
             else:
                 async with self._in_hand:
                     if not awaited():
                         raise AskError("nobody waits for it any more")
-                    found = await self._aligned(pod, running=running)
+                    reservations = await self._aligned(pod, running=running)
+                found = {one.container.name: await self._completed(pod, one, running=running) for one in reservations}
+                self._count_aligned(ALIGNED, 1 if self._settings.scope == POD else len(reservations))
         return {name: allocation for name, allocation in found.items() if allocation != NOTHING}
 
     @contextmanager
@@ -95,19 +107,29 @@ class PodHardware:
             milliseconds = (time.monotonic() - began) * 1000
             self._metrics.observe("kubelet_topology_manager_admission_duration_ms", milliseconds)
 
-    async def _aligned(self, pod: Pod, *, running: bool) -> dict[str, ContainerAllocation]:
-        """Raises AllocationError, AskError."""
+    async def _aligned(self, pod: Pod, *, running: bool) -> list[_Reservation]:
+        """Of all containers. Raises AllocationError, AskError, OSError."""
+        whole = None
         if self._settings.scope == POD:
-            affinity = self._affinity([await provider.pod_hints(pod) for provider in self._providers])
-            found = await self._allocate(pod, affinity, running=running)
-            self._count_aligned(ALIGNED)
-            return found
-        found = {}
+            whole = self._affinity([await provider.pod_hints(pod) for provider in self._providers])
+        found = []
         for container in _containers(pod):
-            affinity = self._affinity([await provider.hints(pod, container) for provider in self._providers])
-            found[container.name] = await self._allocate_one(pod, container, affinity, running=running)
-            self._count_aligned(ALIGNED)
+            affinity = whole
+            if affinity is None:
+                affinity = self._affinity([await provider.hints(pod, container) for provider in self._providers])
+            shares = [await provider.reserve(pod, container, affinity, running=running) for provider in self._providers]
+            found.append(_Reservation(container, affinity, shares))
         return found
+
+    async def _completed(self, pod: Pod, reservation: _Reservation, *, running: bool) -> ContainerAllocation:
+        """Raises AllocationError, AskError, OSError."""
+        container, affinity, shares = reservation
+        return combined(
+            [
+                share if share is not None else await provider.allocate(pod, container, affinity, running=running)
+                for provider, share in zip(self._providers, shares, strict=True)
+            ]
+        )
 
     def _affinity(self, hints: Sequence[Hints]) -> TopologyHint:
         """Raises TopologyAffinityError."""
@@ -117,22 +139,19 @@ class PodHardware:
             raise TopologyAffinityError
         return found.affinity
 
-    def _count_aligned(self, metric: str) -> None:
+    def _count_aligned(self, metric: str, times: int = 1) -> None:
         """Only this policy guarantees alignment."""
         if self._settings.policy == SINGLE:
-            self._metrics.count(metric, scope=self._settings.scope, boundary="numa_node")
+            self._metrics.count(metric, times, scope=self._settings.scope, boundary="numa_node")
 
-    async def _allocate(
-        self, pod: Pod, affinity: TopologyHint | None, *, running: bool
-    ) -> dict[str, ContainerAllocation]:
-        return {one.name: await self._allocate_one(pod, one, affinity, running=running) for one in _containers(pod)}
-
-    async def _allocate_one(
-        self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
-    ) -> ContainerAllocation:
-        return combined(
-            [await provider.allocate(pod, container, affinity, running=running) for provider in self._providers]
-        )
+    async def _allocate(self, pod: Pod, *, running: bool) -> dict[str, ContainerAllocation]:
+        """Without regard to affinity. Raises AllocationError, AskError, OSError."""
+        return {
+            one.name: combined(
+                [await provider.allocate(pod, one, None, running=running) for provider in self._providers]
+            )
+            for one in _containers(pod)
+        }
 
     # -- afterwards -------------------------------------------------------------------------------------------------
     async def prepare(self, uid: str, container: str) -> ContainerAllocation:

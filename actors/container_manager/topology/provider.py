@@ -36,8 +36,10 @@ class HintProvider(Protocol):
     actor: then a method that gets no answer raises AskError, and the pod's worker asks again.
 
     A pod's admission is: for each container, init containers first, `hints` of all providers, merged into one affinity;
-    `allocate` of all providers with it. With scope pod it is `pod_hints` once, and `allocate` with the same affinity
-    for each container. With policy none `allocate` alone is called, with no affinity.
+    `reserve` of all providers with it. With scope pod it is `pod_hints` once, and `reserve` with the same affinity
+    for each container. So far no other pod comes between, and nothing waits for a program that is not ours. Then
+    `allocate` for each container of those providers that have only set its share aside. With policy none `allocate`
+    alone is called, with no affinity.
 
     All is idempotent: `allocate` of a container that has its share already answers the same share, also after a
     restart of the provider, and `hints` offers no other nodes.
@@ -48,6 +50,12 @@ class HintProvider(Protocol):
 
     async def pod_hints(self, pod: Pod) -> Hints:
         """What the whole pod could get."""
+
+    async def reserve(
+        self, pod: Pod, container: Container, affinity: TopologyHint, *, running: bool
+    ) -> ContainerAllocation | None:
+        """Take the container's share, or, where that takes long, set it aside, so that nobody else gets it before
+        `allocate`: None. Raises like `allocate`."""
 
     async def allocate(
         self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool

@@ -14,17 +14,21 @@ from actors.container_manager.messages import (
     ReleasePod,
     StopCounting,
 )
-from actors.container_manager.topology.devices import HINT_SECONDS, Devices
+from actors.container_manager.topology.devices import ALLOCATE_SECONDS, HINT_SECONDS, Devices
 from actors.device_manager.messages import (
     AllocateDevices,
+    DeviceHints,
     DevicesAllocated,
     DevicesRefused,
+    DevicesReserved,
     GetDeviceHints,
     ReleaseDevices,
+    ReserveDevices,
 )
 from actors.pod_workers.messages import KnownPods
 from actors.shared.admission.node_object import NodeObject
 from actors.shared.hardware.allocation import NOTHING
+from actors.shared.hardware.hints import TopologyHint
 from actors.shared.kube.codec import encode
 from supervision.actor import AskError
 from tests.support.hardware_pods import asking, pod_of
@@ -140,3 +144,29 @@ async def test_questions_that_nobody_waits_for_do_not_hold_up_other_pods(host: H
         await manager.advance(2 * HINT_SECONDS + 2)
         assert isinstance(await other, PodAdmitted)
         assert [type(await one) for one in (*asked, gone)] == [AdmissionFailed] * 6
+
+
+@pytest.mark.parametrize("scope", ["container", "pod"])
+async def test_a_plugin_that_never_answers_holds_up_no_pod_of_others_and_keeps_the_cpus_of_its_own(
+    host: Host, scope: str
+) -> None:
+    write_sysfs(host.root, machine(cores=4))
+    static = {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}, "topologyManagerScope": scope}
+    async with host.start(topologyManagerPolicy="restricted", **static) as manager:
+        manager.answer(GetDeviceHints, DeviceHints({THING: [TopologyHint(1, True)]}))
+        manager.answer(ReserveDevices, DevicesReserved(served=True))
+        manager.answer(AllocateDevices, lambda asked: None)
+        limits = {"limits": {"cpu": "2", "memory": "1Mi", THING: "1"}}
+        hung = manager.post(AdmitPod("u", encode(pod_of({"name": "a", "image": "i", "resources": limits}, uid="u"))))
+        await manager.settle()
+        assert isinstance(manager.asks[-1][1], AllocateDevices)
+        refused = await admit(manager, "v", encode(pod_of(asking("a", "2"), uid="v")))
+        assert (refused.reason, refused.message) == (
+            "TopologyAffinityError",
+            "Resources cannot be allocated with Topology locality",
+        )
+        assert isinstance(await admit(manager, "w", encode(pod_of(asking("a", "1"), uid="w"))), PodAdmitted)
+        await manager.advance(ALLOCATE_SECONDS + 1)
+        assert isinstance(await hung, AdmissionFailed)
+        assert ReleaseDevices("u") in manager.sent(ReleaseDevices)
+        assert isinstance(await admit(manager, "v", encode(pod_of(asking("a", "2"), uid="v"))), PodAdmitted)

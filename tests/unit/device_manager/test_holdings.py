@@ -27,8 +27,26 @@ def test_a_device_is_taken_from_its_reservation_on() -> None:
 
 def test_a_reservation_that_came_to_nothing_is_free() -> None:
     holdings, key = Holdings(), Key("u", "c", "v/x")
+    first = holdings.reserve(key, {"a"})
+    second = holdings.reserve(key, {"b"})
+    holdings.cancel(key, first)
+    assert holdings.taken("v/x") == {"b"}
+    holdings.cancel(key, second)
+    assert not holdings.taken("v/x")
+    holdings.cancel(key, holdings.reserved(key))
+
+
+def test_what_is_reserved_may_be_exchanged_by_its_container_until_a_plugin_is_asked_for_it() -> None:
+    holdings, key = Holdings(), Key("u", "c", "v/x")
     holdings.reserve(key, {"a"})
-    holdings.cancel(key)
+    assert holdings.taken("v/x", "u", "c") == holdings.taken("v/x", "u") == frozenset()
+    assert holdings.taken("v/x", "u", "other") == holdings.taken("v/x", "w") == {"a"}
+    assert holdings.held_by("u", "c", "v/x") == frozenset()
+    holdings.reserve(key, {"b"}, firm=True)
+    assert holdings.taken("v/x", "u", "c") == holdings.held_by("u", "c", "v/x") == {"b"}
+    assert holdings.is_firm(key)
+    assert not holdings.drop("u")
+    assert not holdings.is_firm(key)
     assert not holdings.taken("v/x")
 
 
@@ -37,8 +55,8 @@ def test_devices_of_an_init_container_are_reusable_unless_another_container_has_
     holdings.hold(Key("u", "init", "v/x"), share("a", "b"))
     holdings.hold(Key("u", "sidecar", "v/x"), share("b", "c"))
     holdings.hold(Key("other", "init", "v/x"), share("d"))
-    assert holdings.reusable("u", "v/x", ["init"]) == {"a"}
-    assert holdings.reusable("u", "v/y", ["init"]) == frozenset()
+    assert holdings.reusable("u", "c", "v/x", ["init"]) == {"a"}
+    assert holdings.reusable("u", "c", "v/y", ["init"]) == frozenset()
 
 
 def test_a_device_of_two_nodes_is_one_device() -> None:
@@ -54,13 +72,13 @@ def test_free_devices_are_never_given_to_two_pods(steps) -> None:
         if step == "drop":
             holdings.drop(uid)
         elif step == "cancel":
-            holdings.cancel(key)
+            holdings.cancel(key, holdings.reserved(key))
         elif holdings.get(key) is None and (free := everything - holdings.taken("v/x")):
             chosen = sorted(free)[0]
             if step == "reserve":
                 holdings.reserve(key, {chosen})
             else:
-                holdings.cancel(key)
+                holdings.cancel(key, holdings.reserved(key))
                 holdings.hold(key, share(chosen))
         owners = [(key, one) for key, found in holdings._taken("v/x") for one in found]
         assert len({one for _, one in owners}) == len(owners)

@@ -235,6 +235,22 @@ async def test_a_driver_that_is_not_there_costs_only_its_own_claims(node: Node, 
     assert driver.prepared == {}
 
 
+async def test_a_driver_that_never_answers_holds_up_no_pod_of_another(
+    node: Node, driver: SampleDriver, home: Path
+) -> None:
+    with SampleDriver(home, "nic.example.com").running() as other:
+        node.claim("stuck", "u", "w")
+        node.claim("free", "v", drivers=("nic.example.com",))
+        driver.behave(hang=60)
+        async with node.manager() as manager:
+            await registered(manager, driver, other)
+            waiting = [manager.post(PrepareClaims(uid, pod(uid, "stuck"))) for uid in ("u", "w")]
+            await manager.wait(lambda: bool(driver.calls), timeout=30)
+            assert await prepare(manager, "v", "free") == ""
+            assert await unprepare(manager, "v") == ""
+            assert not any(one.done() for one in waiting)
+
+
 async def test_nothing_is_kept_of_a_pod_whose_claims_are_not_to_be_used(node: Node, driver: SampleDriver) -> None:
     node.claim("one", "another-pod")
     node.claim("two", "pod-1", drivers=("nic.example.com",))
