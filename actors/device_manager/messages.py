@@ -16,6 +16,8 @@ from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
 DEVICE_MANAGER: Final = ActorName("device_manager")
+REGISTRATION: Final = "device plugin registration"
+"""What the device manager reports as not answering while no plugin can register (ServiceState)."""
 
 
 # -- devices of containers ---------------------------------------------------------------------------------------------

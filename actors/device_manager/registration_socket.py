@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final
 
 from actors.shared.config.agent import Agent
 from actors.shared.relay import Relay, kept_socket
 from supervision.actor import Actor
 from supervision.complaints import Complaints
+from supervision.protocol import FORK_SERVER, ServiceState
 
+from .messages import REGISTRATION
 from .plugin_directory import SOCKET, prepare
 from .registration import Registration
 
@@ -27,6 +30,7 @@ class RegistrationSocket:
         self._relay = Relay(self._serve)
         self._server: grpc.aio.Server | None = None
         self._complaints = Complaints(actor.log)
+        self._told = ""
 
     async def open(self) -> None:
         """An agent that starts removes all sockets of the directory; a new incarnation of this actor does not."""
@@ -45,10 +49,19 @@ class RegistrationSocket:
         try:
             await self._relay.open(kept_socket(self._actor, f"{self._agent.device_plugins_dir}/{SOCKET}"))
         except OSError as error:
-            self._complaints.say("listen", f"no device plugin can register: {error}")
+            text = f"no device plugin can register: {error}"
+            self._complaints.say("listen", text)
+            self._tell(text)
             self._actor.after(RETRY_SECONDS, self._listen)
             return
         self._complaints.well("listen")
+        self._tell("")
+
+    def _tell(self, text: str) -> None:
+        """For `supervise status` and the health check `device-plugin`; '' when plugins can register."""
+        if text != self._told:
+            self._told = text
+            self._actor.tell(FORK_SERVER, ServiceState(REGISTRATION, text, time.monotonic()))
 
     async def close(self) -> None:
         self._relay.close()

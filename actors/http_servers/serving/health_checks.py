@@ -1,17 +1,28 @@
-"""The named health checks of the node server: ping, log, syncloop; and their report as text. Pure."""
+"""The named health checks of the node server: ping, log, syncloop, device-plugin; and their report as text. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
+from actors.device_manager.messages import REGISTRATION
 from supervision.protocol import Tree
 
 from .sync_loop import SyncLoop
 
+DEAF_SECONDS: Final = 30.0
+"""As long as the socket of device plugins is tried again, its check passes; the kubelet tries some times, too."""
+
 
 def results(tree: Tree | None, sync_loop: SyncLoop) -> dict[str, str]:
     """The failure of each check by its name, '' when it passes."""
-    return {"ping": "", "log": "", "syncloop": sync_loop.failure(tree)}
+    return {"ping": "", "log": "", "syncloop": sync_loop.failure(tree), "device-plugin": _registration_failure(tree)}
+
+
+def _registration_failure(tree: Tree | None) -> str:
+    troubles = tree.troubles if tree is not None else []
+    deaf = any(one.service == REGISTRATION and one.seconds >= DEAF_SECONDS for one in troubles)
+    return "device plugin registration gRPC server failed and no device plugins can register" if deaf else ""
 
 
 def report(found: Mapping[str, str], excluded: Iterable[str], *, verbose: bool) -> tuple[bool, str]:

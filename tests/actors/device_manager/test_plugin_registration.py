@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from actors.device_manager.actor import DeviceManager
+from actors.device_manager.messages import REGISTRATION
 from actors.shared.config.agent import Agent
 from supervision.harness import Harness
+from supervision.protocol import ServiceState
 from tests.support.csi_driver import FakeDriver
 
 
@@ -31,3 +33,20 @@ async def test_a_plugin_of_an_unknown_type_is_told_that_nobody_serves_it(root: P
     path = f"{root}/plugins_registry/{driver.name}-reg.sock"
     text = f"RegisterPlugin error -- no handler registered for plugin type: NoPlugin at socket {path}"
     assert driver.said == [(False, text)]
+
+
+async def test_that_no_plugin_can_register_is_reported_until_one_can(root: Path) -> None:
+    directory = root / "device-plugins"
+    directory.write_text("not a directory")
+    agent = Agent(root_dir=str(root), run_dir=str(root))
+    async with Harness(DeviceManager, name="device_manager", context=agent) as harness:
+        told = await harness.wait_sent(ServiceState)
+        assert (told.service, told.text.partition(":")[0]) == (REGISTRATION, "no device plugin can register")
+        harness.clear()
+        directory.unlink()
+        directory.mkdir()
+        await harness.advance(5.0)
+        told = await harness.wait_sent(ServiceState)
+        assert (told.service, told.text) == (REGISTRATION, "")
+        assert (directory / "kubelet.sock").is_socket()
+        await harness.stop()

@@ -1,0 +1,34 @@
+"""The named health checks of the node server."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.device_manager.messages import REGISTRATION
+from actors.http_servers.serving.health_checks import DEAF_SECONDS, report, results
+from actors.http_servers.serving.sync_loop import SyncLoop
+from supervision.protocol import ActorState, Tree, Trouble
+
+
+def tree(*troubles: Trouble) -> Tree:
+    worker = ActorState(name="pod_workers/worker/0", parent="pod_workers", kind="actor", state="running")
+    return Tree(pid=1, uptime=1, state="ready", actors=[worker], troubles=list(troubles))
+
+
+def test_the_checks_are_those_of_the_kubelet_in_its_order():
+    assert list(results(tree(), SyncLoop())) == ["ping", "log", "syncloop", "device-plugin"]
+    assert set(results(tree(), SyncLoop()).values()) == {""}
+
+
+@pytest.mark.parametrize(("seconds", "fails"), [(DEAF_SECONDS - 1, False), (DEAF_SECONDS, True)])
+def test_a_socket_on_which_no_plugin_can_register_fails_its_check_once_that_lasts(seconds, fails):
+    found = results(tree(Trouble(REGISTRATION, "no device plugin can register: x", seconds, "d")), SyncLoop())
+    well, text = report(found, (), verbose=False)
+    assert well is not fails
+    line = "[-]device-plugin failed: device plugin registration gRPC server failed and no device plugins can register"
+    assert (line in text) is fails
+
+
+def test_troubles_of_others_fail_no_check():
+    found = results(tree(Trouble("image service", "silent", 10 * DEAF_SECONDS, "image_manager")), SyncLoop())
+    assert set(found.values()) == {""}
