@@ -7,6 +7,7 @@ waits for nobody; when cert_manager tells of others, or a file that it names cha
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from actors.shared.api.access import Access, loaded_at_start
@@ -77,6 +78,8 @@ class ApiActor(Actor):
 
     async def _follow(self) -> None:
         """Load again when a file of the credentials has changed or appeared."""
+        if self.client is not None:
+            self.client.plugin_metrics.tell_rest(time.time())
         files = self.client.access.files if self.client is not None else (self.agent.kubeconfig,)
         if stamp_of(files) != self._stamp:
             await self._load()
@@ -103,10 +106,17 @@ class ApiActor(Actor):
 
     async def _use(self, access: Access) -> None:
         from actors.shared.api.client import ApiClient
+        from actors.shared.api.plugin_metrics import PluginMetrics
 
         if self.client is None:
-            tracer = begin(self, self.agent.config.tracing, self.agent.node_name)
-            self.client = ApiClient(access, observe=self._observe, warned=self._warned, tracer=tracer, **self.limits())
+            self.client = ApiClient(
+                access,
+                observe=self._observe,
+                warned=self._warned,
+                tracer=begin(self, self.agent.config.tracing, self.agent.node_name),
+                plugin_metrics=PluginMetrics(self.metrics),
+                **self.limits(),
+            )
             self.log.info("API server %s, by %s", access.server, access.source)
             await self.on_joining()
         else:

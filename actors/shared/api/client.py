@@ -43,6 +43,7 @@ from .exchange import (
     warnings_of,
 )
 from .lines import Lines, LineTooLong
+from .plugin_metrics import PluginMetrics
 
 USER_AGENT: Final = "kubelet/v1.36.2 (linux) troupelet"
 QUIET_SECONDS: Final = 150.0
@@ -74,6 +75,7 @@ class ApiClient:
         observe: Observer = lambda observation: None,
         warned: Callable[[str], None] = lambda text: None,
         tracer: Tracer = OFF,
+        plugin_metrics: PluginMetrics | None = None,
     ) -> None:
         """`observe` is called after each request, `warned` with each warning in an answer."""
         self._timeout, self._agent = scaled(timeout), user_agent
@@ -81,10 +83,11 @@ class ApiClient:
         self._connections: Connections | None = None
         self._connecting = asyncio.Lock()
         self._observe, self._warned, self._tracer = observe, warned, tracer
+        self.plugin_metrics = plugin_metrics or PluginMetrics()
         self._use(access)
 
     def _use(self, access: Access) -> None:
-        self.access, self._credentials = access, Credentials(access)
+        self.access, self._credentials = access, Credentials(access, plugin_metrics=self.plugin_metrics)
         self._base = urlsplit(access.server)
 
     @property

@@ -16,6 +16,7 @@ from .access import MINUTE, Access
 from .errors import NoCredentials
 from .exec_plugin import Issued
 from .kubeconfig import read_bounded
+from .plugin_metrics import PluginMetrics
 
 Headers = list[tuple[str, str]]
 RETRY_SECONDS: Final = 5.0
@@ -34,8 +35,10 @@ class Certificate(msgspec.Struct, frozen=True):
 class Credentials:
     """The credentials of one Access. `clock` returns seconds since 1970."""
 
-    def __init__(self, access: Access, clock: Callable[[], float] = time.time) -> None:
-        self._access, self._clock = access, clock
+    def __init__(
+        self, access: Access, clock: Callable[[], float] = time.time, plugin_metrics: PluginMetrics | None = None
+    ) -> None:
+        self._access, self._clock, self._plugin_metrics = access, clock, plugin_metrics or PluginMetrics()
         self._token, self._token_read = "", float("-inf")
         self._issued: Issued | None = None
         self._failed: tuple[float, NoCredentials] | None = None
@@ -93,10 +96,11 @@ class Credentials:
             if self._failed is not None and 0 <= now - self._failed[0] < RETRY_SECONDS:
                 raise self._failed[1]
             try:
-                self._issued, self._failed = await exec_plugin.run(self._access), None
+                self._issued, self._failed = await exec_plugin.run(self._access, self._plugin_metrics.ran), None
             except NoCredentials as error:
                 self._failed = (self._clock(), error)
                 raise
+            self._plugin_metrics.issued(self._issued.valid, self._clock())
             return self._issued
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import base64
 import os
+import re
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,6 +23,21 @@ from .errors import NoCredentials
 
 MAX_COMPLAINT: Final = 400
 """The characters of the plugin's stderr in an error."""
+_EXIT: Final = re.compile(r"exec: process returned (-?\d+)")
+_KILLED: Final = -1
+"""The exit code that Go's os/exec reports of a process that was killed."""
+
+
+class PluginRun(msgspec.Struct, frozen=True):
+    """One run of a plugin, as client-go counts it."""
+
+    status: str
+    """no_error, plugin_execution_error, plugin_not_found_error or client_internal_error."""
+    code: int
+    """0 only if the plugin ended well."""
+
+
+Observer = Callable[[PluginRun], None]
 
 
 class Issued(msgspec.Struct, frozen=True):
@@ -31,6 +48,8 @@ class Issued(msgspec.Struct, frozen=True):
     key: bytes = b""
     expires: float = 0.0
     """Seconds since 1970; 0: when the server answers 401."""
+    valid: tuple[float, float] | None = None
+    """Begin and end of the client certificate, seconds since 1970; None: there is none, or it cannot be read."""
 
 
 class _Status(msgspec.Struct):
@@ -38,10 +57,12 @@ class _Status(msgspec.Struct):
     clientCertificateData: str | None = None
     clientKeyData: str | None = None
     expirationTimestamp: datetime | None = None
+    certificateValid: tuple[float, float] | None = None
+    """Not of the plugin: what `kubeconfig_process` read in the certificate."""
 
 
-async def run(access: Access) -> Issued:
-    """Run the plugin of `access`. Raises NoCredentials."""
+async def run(access: Access, observe: Observer = lambda run: None) -> Issued:
+    """Run the plugin of `access`; `observe` is told how it ended. Raises NoCredentials."""
     plugin = access.exec
     assert plugin is not None  # noqa: S101 - asked for those that have one only
     request = {
@@ -59,8 +80,26 @@ async def run(access: Access) -> Issued:
     try:
         status = await disposable_loader.answer_later(request, plugin.timeout)
     except (LoaderError, OSError) as error:
+        observe(outcome(error))
         raise _failed(plugin, _reason(plugin, error)) from None
+    observe(PluginRun("no_error", 0))
     return issued(status, plugin)
+
+
+def outcome(error: LoaderError | OSError) -> PluginRun:
+    """How a run that failed is counted. Output that is no ExecCredential comes of a plugin that ended well."""
+    if isinstance(error, OSError):
+        return PluginRun("client_internal_error", 1)
+    if error.kind in ("FileNotFoundError", "PermissionError", "OSError"):
+        return PluginRun("plugin_not_found_error", 1)
+    if error.kind == "Timeout":
+        return PluginRun("plugin_execution_error", _KILLED)
+    ended = _EXIT.match(error.text)
+    if ended is not None:
+        return PluginRun("plugin_execution_error", int(ended[1]))
+    if error.text.startswith("exec: "):
+        return PluginRun("no_error", 0)
+    return PluginRun("client_internal_error", 1)
 
 
 def _cluster(plugin: Exec, access: Access) -> dict[str, Any]:
@@ -99,7 +138,7 @@ def issued(status: dict[str, Any], plugin: Exec) -> Issued:
     if not found.token and not cert:
         raise _failed(plugin, "printed neither a token nor a client certificate")
     expires = found.expirationTimestamp.timestamp() if found.expirationTimestamp else 0.0
-    return Issued(found.token or "", cert, key, expires)
+    return Issued(found.token or "", cert, key, expires, found.certificateValid)
 
 
 def _failed(plugin: Exec, text: str) -> NoCredentials:

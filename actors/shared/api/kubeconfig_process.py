@@ -86,7 +86,20 @@ def run_plugin(plugin: dict[str, Any], cluster: dict[str, Any] | None, directory
     status: Any = ExecProvider(ConfigNode("exec", plugin), directory, cluster_node).run()
     if not isinstance(status, dict):
         raise TypeError("status is not a mapping")
-    return status
+    return status | {"certificateValid": _valid(status.get("clientCertificateData"))}
+
+
+def _valid(pem: Any) -> tuple[float, float] | None:
+    """Begin and end of a certificate, seconds since 1970."""
+    if not isinstance(pem, str):
+        return None
+    from cryptography import x509
+
+    try:
+        found = x509.load_pem_x509_certificate(pem.encode())
+    except ValueError:
+        return None  # who connects with it says what is wrong
+    return found.not_valid_before_utc.timestamp(), found.not_valid_after_utc.timestamp()
 
 
 def _limit_memory(most: int = -1) -> None:

@@ -95,6 +95,13 @@ _API_SERVER: Final = (
     ),
     histogram("rest_client_request_size_bytes", "size of a request", "host", "verb", buckets=_API_BYTES),
     histogram("rest_client_response_size_bytes", "size of an answer", "host", "verb", buckets=_API_BYTES),
+    counter("rest_client_exec_plugin_call_total", "runs of a credential plugin", "call_status", "code"),
+    histogram(
+        "rest_client_exec_plugin_certificate_rotation_age",
+        "age of a credential plugin's certificate when it was replaced, in seconds",
+        buckets=(600, 1800, 3600, 14400, 86400, 604800, 2592000, 7776000, 15552000, 31104000, 124416000),
+    ),
+    gauge("rest_client_exec_plugin_ttl_seconds", "time until a credential plugin's certificate expires"),
     counter("rest_client_request_retries_total", "requests that were made again", "code", "host", "verb"),
     counter("troupelet_events_total", "events that actors have reported", "type", "reason"),
     counter("troupelet_events_dropped_total", "events that were not sent", "why"),

@@ -13,10 +13,15 @@ import pytest
 from actors.shared.api.access import Access, Exec
 from actors.shared.api.credentials import RETRY_SECONDS, Credentials
 from actors.shared.api.errors import NoCredentials
-from actors.shared.api.exec_plugin import issued, run
+from actors.shared.api.exec_plugin import PluginRun, issued, run
+from actors.shared.api.plugin_metrics import AGE, CALLS, TTL, PluginMetrics
+from actors.shared.metrics import catalogue
+from supervision.metrics import Metrics
+from tests.support.certificates import Authority
 from tests.support.fork_server_process import exists
 
 V1 = "client.authentication.k8s.io/v1"
+OK = ("no_error", 0)
 
 
 def plugin(folder: Path, script: str, **more: Any) -> Access:
@@ -50,26 +55,33 @@ async def test_it_is_run_with_arguments_environment_and_what_it_is_to_know(tmp_p
 
 async def test_a_plugin_that_is_not_there_says_how_to_get_it() -> None:
     access = Access(server="https://s", exec=Exec(api_version=V1, command="no-such-plugin", install_hint="apt it"))
+    runs: list[PluginRun] = []
     with pytest.raises(NoCredentials, match=r"no-such-plugin: cannot be run: No such file.*\(apt it\)"):
-        await run(access)
+        await run(access, runs.append)
+    assert runs == [PluginRun("plugin_not_found_error", 1)]
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "said", "counted"),
     [
-        ("echo boom >&2; exit 3", "process returned 3. boom"),
-        ("echo nonsense", "failed to decode process output"),
-        (f"echo '{credential()}'", "neither a token nor a client certificate"),
-        (f"echo '{credential(clientCertificateData='x')}'", "one of clientCertificateData and clientKeyData"),
-        ('echo \'{"kind":"Pod"}\'', "missing key 'apiVersion'"),
-        ("head -c 2000000000 /dev/zero", "printed too much"),
-        (f"echo '{credential(token=7)}'", "an invalid ExecCredential status"),
+        ("echo boom >&2; exit 3", "process returned 3. boom", ("plugin_execution_error", 3)),
+        ("kill -9 $$", "process returned -9", ("plugin_execution_error", -9)),
+        ("echo nonsense", "failed to decode process output", OK),
+        (f"echo '{credential()}'", "neither a token nor a client certificate", OK),
+        (f"echo '{credential(clientCertificateData='x')}'", "one of clientCertificateData and clientKeyData", OK),
+        ('echo \'{"kind":"Pod"}\'', "missing key 'apiVersion'", OK),
+        ("head -c 2000000000 /dev/zero", "printed too much", ("client_internal_error", 1)),
+        (f"echo '{credential(token=7)}'", "an invalid ExecCredential status", OK),
     ],
 )
-async def test_what_goes_wrong_is_said_without_what_it_printed(tmp_path: Path, script: str, said: str) -> None:
+async def test_what_goes_wrong_is_said_without_what_it_printed_and_counted(
+    tmp_path: Path, script: str, said: str, counted: tuple[str, int]
+) -> None:
+    runs: list[PluginRun] = []
     with pytest.raises(NoCredentials) as caught:
-        await run(plugin(tmp_path, script))
+        await run(plugin(tmp_path, script), runs.append)
     assert said in str(caught.value)
+    assert runs == [PluginRun(*counted)]
 
 
 async def test_a_plugin_may_have_as_much_address_space_as_the_agent(tmp_path: Path) -> None:
@@ -88,8 +100,10 @@ async def test_a_flood_of_complaints_is_cut_in_the_process_that_reads_it(tmp_pat
 async def test_one_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
     access = plugin(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child; wait", timeout=1.5)
     began = time.monotonic()
+    runs: list[PluginRun] = []
     with pytest.raises(NoCredentials, match=r"no answer within 1\.5 s"):
-        await run(access)
+        await run(access, runs.append)
+    assert runs == [PluginRun("plugin_execution_error", -1)]
     assert time.monotonic() - began < 5
     child = int((tmp_path / "child").read_text())
     end = time.monotonic() + 5
@@ -151,3 +165,27 @@ async def test_a_token_file_is_read_each_minute_and_outlives_a_moment_without_it
     path.unlink()
     now[0] = 120.0
     assert await credentials.headers() == [("Authorization", "Bearer two")]
+
+
+async def test_its_runs_and_the_age_and_rest_of_its_certificates_are_counted(tmp_path: Path) -> None:
+    authority, metrics, now = Authority(tmp_path / "ca"), Metrics(catalogue(strict=True)), time.time() + 100
+    counts = PluginMetrics(metrics)
+    counts.tell_rest(now)
+    assert value(metrics, TTL) == float("inf")
+    credentials = Credentials(plugin(tmp_path, f"cat {tmp_path}/said"), lambda: now, counts)
+    for name, seconds in (("one", 3600), ("two", 7200)):
+        cert, key = authority.client(name, seconds=seconds)
+        pair = {"clientCertificateData": Path(cert).read_text(), "clientKeyData": Path(key).read_text()}
+        (tmp_path / "said").write_text(credential(**pair))
+        await credentials.certificate()
+        credentials.refused()
+    assert value(metrics, CALLS) == 2
+    (age,) = [one for one in metrics.snapshot("x", 1).samples if one.name == AGE]
+    assert sum(age.counts) == 1
+    assert age.value >= 100
+    counts.tell_rest(now)
+    assert 0 < value(metrics, TTL) < float("inf")
+
+
+def value(metrics: Metrics, name: str) -> float:
+    return next(one.value for one in metrics.snapshot("x", 1).samples if one.name == name)
