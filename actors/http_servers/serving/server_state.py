@@ -61,4 +61,5 @@ class ServerState:
             self.agent,
             self.runtime,
             lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline),
+            self.actor.metrics,
         )

@@ -5,35 +5,19 @@ Rows are cgroups: the root, kubepods and its tiers, each pod, its sandbox (conta
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-import msgspec
-
-from actors.http_servers.exposition.text_format import Row, simple
-from actors.shared.metrics.usage import CADVISOR
-from actors.shared.stats.cgroup_usage import DiskIo, Usage
+from actors.http_servers.exposition.text_format import Row
+from actors.shared.stats.cgroup_usage import Usage
 from actors.shared.stats.host import Interface, Machine
 from actors.shared.stats.processes import Processes
-from actors.shared.stats.sample import Disk, Measured, Network, Sample
-from supervision.metrics import Catalogue
+from actors.shared.stats.sample import Sample
 
-Labels = dict[str, str]
+from . import disk_metrics as disks
+from .places import Labels, Place, metric, places
+
 Value = Callable[[Usage], float | None]
-SANDBOX: Final = "POD"
-_DECLARED: Final = Catalogue(CADVISOR)
-
-
-class Place(msgspec.Struct, frozen=True):
-    """One cgroup with whose it is. `started`: seconds since 1970."""
-
-    labels: Labels
-    measured: Measured
-    started: float
-    network: Network | None = None
-    written: int | None = None
-    """Bytes that the container wrote into its own file system."""
 
 
 def chunks(sample: Sample, machine: Machine, processes: Mapping[str, Processes]) -> Iterator[str]:
@@ -43,54 +27,19 @@ def chunks(sample: Sample, machine: Machine, processes: Mapping[str, Processes])
     usages = [(place.labels, place.measured.usage) for place in found]
     for name, value in _FIGURES:
         rows = [(labels, number) for labels, usage in usages if (number := value(usage)) is not None]
-        yield _metric(name, rows, sample.at)
+        yield metric(name, rows, sample.at)
     yield from _by_kind(usages, sample.at)
-    yield _metric("container_start_time_seconds", [(place.labels, place.started) for place in found], sample.at)
+    yield metric("container_start_time_seconds", [(place.labels, place.started) for place in found], sample.at)
     seen: list[Row] = [(place.labels, int(place.measured.usage.at)) for place in found]
-    yield _metric("container_last_seen", seen, sample.at)
+    yield metric("container_last_seen", seen, sample.at)
     yield from _processes([(place.labels, processes.get(place.measured.path)) for place in found], sample.at)
     yield from _networks(found, sample.at)
-    yield from _file_systems(sample)
-    yield from _disks(usages, machine, sample.at)
+    yield from disks.chunks(sample, machine.disks, found)
 
 
 def errors(*, failed: bool) -> str:
     """The end of the page. `failed`: there are no figures."""
-    return _metric("container_scrape_error", [({}, int(failed))]) + _metric("machine_scrape_error", [({}, 0)])
-
-
-def _metric(name: str, rows: Sequence[Row], at: float | None = None) -> str:
-    return simple(_DECLARED[name], rows, at)
-
-
-def places(sample: Sample) -> list[Place]:
-    """All cgroups of the sample."""
-    host, boot = sample.host, sample.host.boot
-    found = [Place(_labels("/"), sample.root, boot, Network(host.interfaces, host.default_interface))]
-    found += [Place(_labels(one.path), one, boot) for one in (*sample.tiers, *sample.system.values())]
-    for pod in sample.pods:
-        whose = {"namespace": pod.sandbox.pod_namespace, "pod": pod.sandbox.pod_name}
-        started = pod.sandbox.created_ns / 1e9
-        if pod.measured is not None:
-            found.append(Place(_labels(pod.measured.path, **whose), pod.measured, started))
-        if pod.sandbox_measured is not None:
-            one = pod.sandbox_measured
-            labels = _labels(one.path, name=pod.sandbox.id, container=SANDBOX, **whose)
-            found.append(Place(labels, one, started, pod.network))
-        for inner in pod.containers:
-            container = inner.container
-            image = container.image or container.image_ref
-            labels = _labels(inner.measured.path, name=container.id, image=image, container=container.name, **whose)
-            started = (container.started_ns or container.created_ns) / 1e9
-            written = inner.layer.used_bytes if inner.layer is not None else None
-            found.append(Place(labels, inner.measured, started, written=written))
-    return found
-
-
-def _labels(
-    path: str, *, name: str = "", image: str = "", namespace: str = "", pod: str = "", container: str = ""
-) -> Labels:
-    return {"container": container, "id": path, "image": image, "name": name, "namespace": namespace, "pod": pod}
+    return metric("container_scrape_error", [({}, int(failed))]) + metric("machine_scrape_error", [({}, 0)])
 
 
 def _seconds(nanoseconds: int | None) -> float | None:
@@ -151,45 +100,21 @@ def _by_kind(usages: Iterable[tuple[Labels, Usage]], at: float) -> Iterator[str]
         for kind, value in (("pgfault", usage.page_faults), ("pgmajfault", usage.major_page_faults)):
             if value is not None:
                 faults.append(({**labels, "failure_type": kind, "scope": "hierarchy"}, value))
-    yield _metric("container_cpu_usage_seconds_total", cpu, at)
-    yield _metric("container_memory_failures_total", faults, at)
+    yield metric("container_cpu_usage_seconds_total", cpu, at)
+    yield metric("container_memory_failures_total", faults, at)
 
 
 def _processes(found: Sequence[tuple[Labels, Processes | None]], at: float) -> Iterator[str]:
     known = [(labels, one) for labels, one in found if one is not None]
-    yield _metric("container_processes", [(labels, one.count) for labels, one in known], at)
-    yield _metric("container_file_descriptors", [(labels, one.descriptors) for labels, one in known], at)
-    yield _metric("container_sockets", [(labels, one.sockets) for labels, one in known], at)
+    yield metric("container_processes", [(labels, one.count) for labels, one in known], at)
+    yield metric("container_file_descriptors", [(labels, one.descriptors) for labels, one in known], at)
+    yield metric("container_sockets", [(labels, one.sockets) for labels, one in known], at)
     limits: list[Row] = [
         ({**labels, "ulimit": "max_open_files"}, one.open_files_limit if one.open_files_limit is not None else -1)
         for labels, one in known
         if one.count
     ]
-    yield _metric("container_ulimits_soft", limits, at)
-
-
-_IO: Final[tuple[tuple[str, Callable[[DiskIo], int]], ...]] = (
-    ("container_fs_reads_bytes_total", lambda io: io.read_bytes),
-    ("container_fs_writes_bytes_total", lambda io: io.write_bytes),
-    ("container_fs_reads_total", lambda io: io.reads),
-    ("container_fs_writes_total", lambda io: io.writes),
-)
-
-
-def _disks(usages: Iterable[tuple[Labels, Usage]], machine: Machine, at: float) -> Iterator[str]:
-    found = [
-        ({**labels, "device": machine.disks.get(disk, disk)}, disk, io)
-        for labels, usage in usages
-        for disk, io in usage.io.items()
-    ]
-    for name, value in _IO:
-        yield _metric(name, [(labels, value(io)) for labels, _, io in found], at)
-    moved: list[Row] = []
-    for labels, disk, io in found:
-        major, _, minor = disk.partition(":")
-        for operation, size in (("Read", io.read_bytes), ("Write", io.write_bytes)):
-            moved.append(({**labels, "major": major, "minor": minor, "operation": operation}, size))
-    yield _metric("container_blkio_device_usage_total", moved, at)
+    yield metric("container_ulimits_soft", limits, at)
 
 
 _NETWORK: tuple[tuple[str, Callable[[Interface], int]], ...] = (
@@ -213,33 +138,13 @@ def _networks(found: list[Place], at: float) -> Iterator[str]:
     ]
     for name, value in _NETWORK:
         rows = [(labels, value(one)) for labels, one in pairs]
-        yield _metric(f"container_network_{name}_total", rows, at)
-
-
-def _file_systems(sample: Sample) -> Iterator[str]:
-    """The node's file systems, and the writes of each container on that of the containers."""
-    node = {**_labels("/"), "device": _device(sample.node_fs)}
-    used: list[Row] = [(node, sample.node_fs["used_bytes"])] if sample.node_fs else []
-    device = _device(sample.container_fs)
-    used += [
-        ({**place.labels, "device": device}, place.written) for place in places(sample) if place.written is not None
-    ]
-    yield _metric("container_fs_usage_bytes", used, sample.at)
-    for name, key in (("limit_bytes", "capacity_bytes"), ("inodes_free", "inodes_free"), ("inodes_total", "inodes")):
-        rows: list[Row] = [(node, sample.node_fs[key])] if sample.node_fs else []
-        yield _metric(f"container_fs_{name}", rows, sample.at)
-
-
-def _device(disk: Disk) -> str:
-    """`major:minor` of a file system."""
-    device = disk.get("device", 0)
-    return f"{os.major(device)}:{os.minor(device)}"
+        yield metric(f"container_network_{name}_total", rows, at)
 
 
 def _machine(sample: Sample, machine: Machine) -> Iterator[str]:
     about = {"cadvisorRevision": "", "cadvisorVersion": "", "dockerVersion": ""}
     versions = {**about, "kernelVersion": machine.kernel, "osVersion": machine.os_image}
-    yield _metric("cadvisor_version_info", [(versions, 1)])
+    yield metric("cadvisor_version_info", [(versions, 1)])
     labels = {"boot_id": machine.boot_id, "machine_id": machine.machine_id, "system_uuid": machine.system_uuid}
     for name, value in (
         ("cpu_cores", machine.cores),
@@ -248,4 +153,4 @@ def _machine(sample: Sample, machine: Machine) -> Iterator[str]:
         ("memory_bytes", sample.host.memory.get("MemTotal", 0)),
         ("swap_bytes", sample.host.memory.get("SwapTotal", 0)),
     ):
-        yield _metric(f"machine_{name}", [(labels, value)])
+        yield metric(f"machine_{name}", [(labels, value)])

@@ -28,6 +28,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     gauge("kubelet_orphan_pod_cleaned_volumes_errors", "volumes of orphans that the last sweep could not remove"),
     counter("volume_renewals_failed_total", "volumes whose files could not be renewed"),
     counter("volume_operations_hung_total", "system calls on a volume that did not return in time"),
+    histogram("kubelet_volume_metric_collection_duration_seconds", "time to measure a volume", "metric_source"),
     gauge("kubelet_volume_stats_capacity_bytes", "size of the volume", *_CLAIM),
     gauge("kubelet_volume_stats_available_bytes", "free bytes of the volume", *_CLAIM),
     gauge("kubelet_volume_stats_used_bytes", "used bytes of the volume", *_CLAIM),

@@ -13,6 +13,8 @@ import msgspec
 
 from actors.shared.linux.cgroup_tree import CgroupTree
 
+from .disk_io import DiskIo, blkio_of, io_of
+
 _NO_LIMIT: Final = 1 << 62
 """v1 writes the largest multiple of a page for no limit."""
 _USER_HZ_NS: Final = 10_000_000
@@ -34,15 +36,6 @@ class Pressure(msgspec.Struct, frozen=True):
 class Psi(msgspec.Struct, frozen=True):
     some: Pressure = Pressure()
     full: Pressure = Pressure()
-
-
-class DiskIo(msgspec.Struct, frozen=True):
-    """One disk: bytes and operations since the cgroup was created."""
-
-    read_bytes: int = 0
-    write_bytes: int = 0
-    reads: int = 0
-    writes: int = 0
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,38 +200,13 @@ def _read_v1(file: Read, now: float) -> Usage:
         swap_limit_bytes=None if limit is None or with_swap is None else max(0, with_swap - limit),
         processes=_number(file, "pids", "pids.current"),
         tasks_limit=_number(file, "pids", "pids.max"),
-        io=blkio_of(
-            _text(file, "blkio", "blkio.throttle.io_service_bytes"), _text(file, "blkio", "blkio.throttle.io_serviced")
-        ),
+        io=blkio_of(_throttled(file, "io_service_bytes"), _throttled(file, "io_serviced")),
     )
 
 
-def io_of(text: str) -> dict[str, DiskIo]:
-    """io.stat of v2: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`. Lines of another form are left out."""
-    found = {}
-    for line in text.splitlines():
-        disk, *pairs = line.split() or [""]
-        values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
-        try:
-            figures = [int(values[name]) for name in ("rbytes", "wbytes", "rios", "wios")]
-        except (KeyError, ValueError):
-            continue
-        found[disk] = DiskIo(*figures)
-    return found
-
-
-def blkio_of(sizes: str, counts: str) -> dict[str, DiskIo]:
-    """The two files of v1: lines `8:0 Read 1`."""
-    tables = [_blkio(sizes), _blkio(counts)]
-    return {
-        disk: DiskIo(*(table.get((disk, operation), 0) for table in tables for operation in ("Read", "Write")))
-        for disk in dict.fromkeys(disk for table in tables for disk, _ in table)
-    }
-
-
-def _blkio(text: str) -> dict[tuple[str, str], int]:
-    words = [line.split() for line in text.splitlines()]
-    return {(one[0], one[1]): int(one[2]) for one in words if len(one) == 3 and one[2].isascii() and one[2].isdigit()}
+def _throttled(file: Read, name: str) -> str:
+    """With the cgroups below, whose containers do the work of a pod; kernels before 4.18 count each by itself only."""
+    return _text(file, "blkio", f"blkio.throttle.{name}_recursive") or _text(file, "blkio", f"blkio.throttle.{name}")
 
 
 def _text(file: Read, controller: str, name: str) -> str:

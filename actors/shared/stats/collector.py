@@ -1,7 +1,6 @@
 """Takes samples of usage figures on demand, and caches each for a while.
 
-Cgroups and /proc are read here, a few at a time, because these reads never block; disks may block and are read in a
-disposable process.
+Cgroups and /proc are read here, a few at a time, because these reads never block; disks may block (`disk_usage`).
 """
 
 from __future__ import annotations
@@ -9,34 +8,30 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import Container, ContainerState, Sandbox
-from actors.shared.cri.stats import ContainerStats, FileSystem
+from actors.shared.cri.stats import ContainerStats
 from actors.shared.linux.cgroup_names import plain_path
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.linux.cgroup_tree import find as find_cgroups
-from supervision.actor import DisposableError, DisposableTimeout
-from supervision.time_scale import scaled
+from supervision.metrics import Metrics
 
 from . import host, pod_cgroups
 from .cgroup_usage import Usage, read
+from .disk_usage import DiskUsage, Disposable
 from .processes import Processes, count_of, processes_of
-from .sample import ContainerSample, Disk, Measured, Network, PodSample, Sample, usage_of
+from .sample import ContainerSample, Measured, Network, PodSample, Sample, usage_of
 
 KEPT_SECONDS: Final = 10.0
 RATE_SECONDS: Final = 600.0
 """A rate is not computed from a value older than this."""
 FIRST_RATE_SECONDS: Final = 0.2
 """The time between the two looks at a cgroup that has no rate yet."""
-DISK_SECONDS: Final = 30.0
-FIRST_DISK_SECONDS: Final = 3.0
-"""How long an answer waits for the disks when there are no recent figures of them."""
-DISK_PERIOD_SECONDS: Final = 60.0
 _AT_ONCE: Final = 16
 
 
@@ -51,34 +46,36 @@ class _Groups(NamedTuple):
         return [self.root, *self.tiers, *self.system.values()]
 
 
-Disposable = Callable[[str, dict[str, Any], float], Awaitable[Any]]
-
-
 class Collector:
-    """`runtime`: a client of the runtime, for the list of pods."""
+    """`runtime`: a client of the runtime, for the list of pods. `clock`: seconds, monotonic, of ages."""
 
-    def __init__(self, agent: Agent, runtime: CriClient, disposable: Disposable) -> None:
-        self._agent, self._runtime, self._disposable = agent, runtime, disposable
+    def __init__(
+        self,
+        agent: Agent,
+        runtime: CriClient,
+        disposable: Disposable,
+        metrics: Metrics,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._agent, self._runtime, self._clock = agent, runtime, clock
         self._tree: CgroupTree | None = None
-        self._kept: Sample | None = None
+        self._kept: tuple[float, Sample] | None = None
         self._looking: asyncio.Task[Sample] | None = None
         self._before: dict[str, tuple[float, int]] = {}
         self._rates: dict[str, int] = {}
-        self._disks: dict[str, Disk] = {}
-        self._disks_at = 0.0
-        self._file_systems: dict[str, Disk] = {}
-        self._measuring: asyncio.Task[None] | None = None
+        self._disks = DiskUsage(agent, runtime, disposable, metrics, clock)
 
     async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> Sample:
         """A sample that is at most `most_seconds` old; without `disks` it does not wait for them. Raises CriError."""
-        kept = self._kept
-        if kept is None or not 0 <= time.time() - kept.at <= most_seconds:  # the clock may have been set back
+        if self._kept is None or self._clock() - self._kept[0] > most_seconds:
             if self._looking is None or self._looking.done():
                 self._looking = asyncio.ensure_future(self._look())
             kept = await asyncio.shield(self._looking)
+        else:
+            kept = self._kept[1]
         if disks:
-            await self._measure(kept)
-        return self._with_disks(kept)
+            await self._disks.measure(kept)
+        return self._disks.with_disks(kept)
 
     # -- cgroups, processes, the runtime ---------------------------------------------------------------------------
     async def _look(self) -> Sample:
@@ -100,7 +97,7 @@ class Collector:
             newer = {pod.sandbox.id: pod for pod in await self._pods(again, stats)}
             found = [newer.get(pod.sandbox.id, pod) for pod in found]
         now = time.time()
-        self._kept = Sample(
+        sample = Sample(
             at=now,
             host=host.read(now),
             root=groups.root,
@@ -108,8 +105,9 @@ class Collector:
             system=groups.system,
             pods=found,
         )
+        self._kept = (self._clock(), sample)
         self._forget(now)
-        return self._kept
+        return sample
 
     def _groups(self) -> _Groups:
         return _Groups(
@@ -220,59 +218,6 @@ class Collector:
         """The current number of processes of each pod, by UID: those of its containers and its sandbox."""
         return {pod.sandbox.pod_uid: sum(count_of(self.tree, path) for path in _cgroups_of(pod)) for pod in sample.pods}
 
-    # -- disks -----------------------------------------------------------------------------------------------------
-    async def _measure(self, sample: Sample) -> None:
-        """Measure the disks if due. Who comes first, or long after the last one, waits for it."""
-        period = float(self._agent.config.volumeStatsAggPeriod) or DISK_PERIOD_SECONDS
-        walk = period > 0
-        age, period = time.time() - self._disks_at, period if walk else DISK_PERIOD_SECONDS
-        if not 0 <= age < period and (self._measuring is None or self._measuring.done()):
-            self._measuring = asyncio.ensure_future(self._measure_now(sample, walk=walk))
-        if not 0 <= age < 2 * period and self._measuring is not None:
-            await asyncio.wait([self._measuring], timeout=scaled(FIRST_DISK_SECONDS))
-
-    async def _measure_now(self, sample: Sample, *, walk: bool) -> None:
-        logs = self._agent.pod_logs_dir
-        pods = []
-        for pod in sample.pods:
-            box = pod.sandbox
-            directory = f"{logs}/{box.pod_namespace}_{box.pod_name}_{box.pod_uid}"
-            pods.append([box.pod_uid, self._agent.pod_dir(box.pod_uid), directory])
-        images, containers = await self._stores()
-        wanted = [self._agent.root_dir, *(one.mountpoint for one in (*images, *containers))]
-        disk = "actors.shared.stats.disk"
-        try:
-            whole = await self._disposable(f"{disk}:file_systems", {"paths": wanted}, DISK_SECONDS)
-            found = await self._disposable(f"{disk}:measure_pods", {"pods": pods}, DISK_SECONDS) if walk else {}
-        except (DisposableError, DisposableTimeout):
-            self._disks_at = time.time()  # keep the old figures; retry after a period
-            return
-        self._disks, self._disks_at = found, time.time()
-        node = whole.get(self._agent.root_dir, {})
-        self._file_systems = {"node": node, "images": _store(images, whole), "containers": _store(containers, whole)}
-        if not containers:
-            self._file_systems["containers"] = self._file_systems["images"]
-
-    async def _stores(self) -> tuple[list[FileSystem], list[FileSystem]]:
-        try:
-            info = await self._runtime.image_fs_info()
-        except CriError:
-            return [], []
-        return info.images, info.containers
-
-    def _with_disks(self, sample: Sample) -> Sample:
-        import msgspec
-
-        systems = self._file_systems
-        return msgspec.structs.replace(
-            sample,
-            disks=self._disks,
-            disks_at=self._disks_at,
-            node_fs=systems.get("node", {}),
-            image_fs=systems.get("images", {}),
-            container_fs=systems.get("containers", {}),
-        )
-
 
 def _parts(pod: PodSample) -> list[Measured]:
     own = (pod.measured, pod.sandbox_measured)
@@ -313,14 +258,3 @@ def own_cgroup() -> str:
         return ""
     by_controller = {name: path for _, names, path in lines for name in names.split(",")}
     return by_controller.get("memory") or by_controller.get("", "")
-
-
-def _store(stores: list[FileSystem], whole: dict[str, Disk]) -> Disk:
-    if not stores or stores[0].mountpoint not in whole:
-        return {}
-    found = dict(whole[stores[0].mountpoint])
-    if stores[0].used_bytes is not None:
-        found["used_bytes"] = stores[0].used_bytes
-    if stores[0].inodes_used is not None:
-        found["inodes_used"] = stores[0].inodes_used
-    return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import Any
 
 _BLOCK = 512
@@ -15,8 +16,8 @@ _NFS, _CSI = "kubernetes.io~nfs", "kubernetes.io~csi"
 
 def measure_pods(pods: list[list[str]]) -> dict[str, dict[str, Any]]:
     """Each pod as [uid, its directory, directory of its logs]; by uid: `volumes` and `logs` by name, and `own` (what
-    the agent wrote for it), each with `used_bytes` and `inodes_used`, and for volumes the figures of `file_system` and
-    the name of the `claim`, if there is one."""
+    the agent wrote for it), each with `used_bytes` and `inodes_used`, and for volumes the figures of `file_system`,
+    the name of the `claim`, if there is one, and how it was measured (`metric_source`) and for how many `seconds`."""
     return {uid: _measure_pod(directory, logs) for uid, directory, logs in pods}
 
 
@@ -25,25 +26,30 @@ def _measure_pod(directory: str, logs: str) -> dict[str, Any]:
     for plugin in _names(f"{directory}/volumes"):
         for name in _names(f"{directory}/volumes/{plugin}"):
             path = f"{directory}/volumes/{plugin}/{name}"
+            if not os.path.isdir(path):
+                continue  # a note of the volume manager
+            began = time.monotonic()
             try:
                 measured = _measure_volume(plugin, path)
             except OSError:
                 continue  # unmounted meanwhile
-            called, claim = _called(path, name) if plugin == _CSI else (name, "")
+            measured["seconds"] = time.monotonic() - began
+            called, claim, driver = _called(path, name) if plugin == _CSI else (name, "", "")
+            measured["metric_source"] = driver or ("statfs" if plugin == _NFS else "du")
             volumes[called] = {**measured, "claim": claim} if claim else measured
     found: dict[str, Any] = {"volumes": volumes, "logs": {name: _of(f"{logs}/{name}") for name in _names(logs)}}
     found["own"] = _of(f"{directory}/etc-hosts")
     return found
 
 
-def _called(path: str, name: str) -> tuple[str, str]:
-    """What the pod calls a driver's volume, and its claim, as the volume manager has written it there."""
+def _called(path: str, name: str) -> tuple[str, str, str]:
+    """What the pod calls a driver's volume, its claim and its driver, as the volume manager has written it there."""
     try:
         with open(f"{path}/vol_data.json", "rb") as file:
             found = json.load(file)
     except (OSError, ValueError):
-        return name, ""
-    return found.get("volume") or name, found.get("claim") or ""
+        return name, "", _CSI
+    return found.get("volume") or name, found.get("claim") or "", found.get("driverName") or _CSI
 
 
 def _measure_volume(plugin: str, path: str) -> dict[str, Any]:
@@ -72,14 +78,33 @@ def has_claims(pods_dir: str) -> bool:
     return any(os.path.exists(f"{pods_dir}/{uid}/volumes/{_CSI}") for uid in _names(pods_dir))
 
 
-def file_systems(paths: list[str]) -> dict[str, dict[str, int]]:
-    """By path, those that are not there left out: what is used is all that is used there."""
-    found: dict[str, dict[str, int]] = {}
+def file_systems(paths: list[str]) -> dict[str, dict[str, Any]]:
+    """By path, those that are not there left out: what is used is all that is used there. `source`: what is mounted,
+    as the mount table has it."""
+    found: dict[str, dict[str, Any]] = {}
+    sources = _sources()
     for path in paths:
         try:
-            found[path] = file_system(path, whole=True)
+            one = file_system(path, whole=True)
         except OSError:
             continue
+        number = f"{os.major(one['device'])}:{os.minor(one['device'])}"
+        found[path] = one | {"source": sources.get(number, number)}
+    return found
+
+
+def _sources() -> dict[str, str]:
+    """What is mounted from each device, by `major:minor`: a disk's path, or the name of what has no disk (proc(5))."""
+    found: dict[str, str] = {}
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                words = line.split()
+                end = words.index("-") if "-" in words else len(words)
+                if end + 2 < len(words):
+                    found.setdefault(words[2], words[end + 2])
+    except OSError:
+        return {}
     return found
 
 

@@ -14,6 +14,7 @@ import psutil
 from actors.shared.linux.memory import parse_meminfo
 
 from .cgroup_usage import Psi, psi_of
+from .disk_io import DeviceIo, devices_of
 
 _RECEIVED_BYTES, _RECEIVED_PACKETS, _RECEIVE_ERRORS, _RECEIVE_DROPS = 0, 1, 2, 3
 _SENT_BYTES, _SENT_PACKETS, _SEND_ERRORS, _SEND_DROPS = 8, 9, 10, 11
@@ -46,6 +47,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     max_pid: int | None
     processes: int | None
     psi: dict[str, Psi]
+    devices: dict[str, DeviceIo] = {}
+    """Disks and partitions by `major:minor`."""
 
 
 def read(at: float, proc: str = "/proc") -> Host:
@@ -63,6 +66,7 @@ def read(at: float, proc: str = "/proc") -> Host:
             for name in ("cpu", "memory", "io")
             if (psi := psi_of(_text(f"{proc}/pressure/{name}"))) is not None
         },
+        devices=devices_of(_text(f"{proc}/diskstats")),
     )
 
 

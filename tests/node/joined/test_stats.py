@@ -14,7 +14,9 @@ from tests.support.joined import NODE, Joined, container, pod
 from tests.support.waiting import wait_for
 
 SPINS = (
-    "trap 'exit 0' TERM; dd if=/dev/zero of=/data/file bs=1M count=3 2>/dev/null; echo some log; while :; do :; done"
+    "trap 'exit 0' TERM; dd if=/dev/zero of=/data/file bs=1M count=3 oflag=direct 2>/dev/null || "
+    "dd if=/dev/zero of=/data/file bs=1M count=3 conv=fsync 2>/dev/null; "
+    "dd if=/dev/zero of=/own bs=1M count=2 conv=fsync 2>/dev/null; echo some log; while :; do :; done"
 )
 
 
@@ -53,6 +55,7 @@ def test_the_summary_has_what_the_node_and_its_pods_use(node: Joined) -> None:
     assert whole["nodeName"] == NODE
     assert whole["cpu"]["usageCoreNanoSeconds"] > 0
     assert whole["cpu"]["usageNanoCores"] > 0
+    assert all("usageNanoCores" in system["cpu"] for system in whole["systemContainers"] if "cpu" in system)
     assert 0 < whole["memory"]["workingSetBytes"] < whole["memory"]["usageBytes"] + 1
     assert 0 < whole["fs"]["usedBytes"] < whole["fs"]["capacityBytes"]
     assert whole["runtime"]["imageFs"]["capacityBytes"] > 0
@@ -66,7 +69,7 @@ def test_the_summary_has_what_the_node_and_its_pods_use(node: Joined) -> None:
     assert main["memory"]["workingSetBytes"] > 0
     assert one["memory"]["usageBytes"] >= main["memory"]["usageBytes"]
     assert main["logs"]["usedBytes"] > 0
-    assert main["rootfs"]["capacityBytes"] > 0
+    assert 0 < main["rootfs"]["usedBytes"] < main["rootfs"]["capacityBytes"]
     (data,) = [volume for volume in one["volume"] if volume["name"] == "data"]
     assert 3 << 20 <= data["usedBytes"] < 4 << 20
     assert data["inodesUsed"] == 2
@@ -111,6 +114,32 @@ def test_cadvisor_metrics_have_the_labels_that_dashboards_use(node: Joined) -> N
     assert "\ncontainer_scrape_error 0\n" in text
     names = re.findall(r"^# TYPE (\S+)", text, re.M)
     assert len(names) == len(set(names))
+
+
+def test_disks_have_what_a_container_wrote_and_what_it_keeps(node: Joined) -> None:
+    """What is written is the kernel's figure, of the container and of its pod."""
+
+    def rows(name: str, text: str) -> list[tuple[str, float]]:
+        return [(labels, float(value)) for labels, value in re.findall(rf"^{name}\{{(.*)\}} (\S+) \d+$", text, re.M)]
+
+    def used() -> float:
+        text = page(node, "/metrics/cadvisor")
+        return max(
+            (size for labels, size in rows("container_fs_usage_bytes", text) if 'pod="busy"' in labels), default=0
+        )
+
+    wait_for(lambda: used() >= 2 << 20, 60)  # the runtime looks at what is written each ten seconds
+    text = page(node, "/metrics/cadvisor")
+    written = [row for row in rows("container_fs_writes_bytes_total", text) if 'pod="busy"' in row[0]]
+    of_main = [size for labels, size in written if 'container="main"' in labels]
+    of_pod = [size for labels, size in written if 'container=""' in labels]
+    assert sum(of_main) >= 3 << 20
+    assert sum(of_pod) >= sum(of_main)
+    (limit,) = [size for labels, size in rows("container_fs_limit_bytes", text) if 'container="main"' in labels]
+    assert used() < limit
+    of_node = dict(rows("container_fs_io_time_seconds_total", text))
+    assert of_node, "the disk of the node"
+    assert all('id="/"' in labels and re.search(r'device="[^"]*[a-z]', labels) for labels in of_node)
 
 
 def test_running_pods_are_what_the_runtime_runs(node: Joined) -> None:

@@ -10,7 +10,8 @@ from actors.http_servers.usage.summary import summary
 from actors.shared.cri.model import Container, ContainerState, Sandbox
 from actors.shared.cri.stats import FileSystem
 from actors.shared.metrics.usage import CADVISOR, RESOURCE
-from actors.shared.stats.cgroup_usage import DiskIo, Psi, Usage
+from actors.shared.stats.cgroup_usage import Psi, Usage
+from actors.shared.stats.disk_io import DeviceIo, DiskIo, IoCost
 from actors.shared.stats.host import Host, Interface, Machine
 from actors.shared.stats.processes import Processes
 from actors.shared.stats.sample import ContainerSample, Measured, Network, PodSample, Sample
@@ -25,7 +26,8 @@ USAGE = Usage(
     working_set_bytes=90, rss_bytes=80, cache_bytes=10, mapped_bytes=5, active_file_bytes=4, inactive_file_bytes=6,
     max_bytes=120, swap_bytes=7, kernel_bytes=11, reserved_bytes=12, failures=1, page_faults=20, major_page_faults=2,
     oom_kills=1, memory_limit_bytes=200, swap_limit_bytes=50, processes=3, tasks_limit=100,
-    io={"8:0": DiskIo(1000, 2000, 10, 20)}, psi={name: Psi() for name in ("cpu", "memory", "io")},
+    io={"8:0": DiskIo(1000, 2000, 10, 20, IoCost(10**6, 0, 0, 0))},
+    psi={name: Psi() for name in ("cpu", "memory", "io")},
 )  # fmt: skip
 CONTAINER = Container(
     id="c1", name="main", pod_uid="u", state=ContainerState.RUNNING, image="busybox", started_ns=int(NOW * 1e9)
@@ -35,6 +37,7 @@ SAMPLE = Sample(
     host=Host(
         at=NOW, boot=NOW - 1000, memory={"MemTotal": 1000, "MemFree": 400, "SwapTotal": 100, "SwapFree": 60},
         interfaces=[ETH], default_interface="eth0", max_pid=1, processes=1, psi={},
+        devices={"8:1": DeviceIo(10, 1, 80, 500, 20, 2, 160, 6, 1, 9, 11), "8:2": DeviceIo(*range(11))},
     ),
     root=Measured("/", USAGE),
     tiers=[Measured("/kubepods", USAGE)],
@@ -54,11 +57,12 @@ SAMPLE = Sample(
         )
     ],
     node_fs={"capacity_bytes": 9, "used_bytes": 8, "available_bytes": 1, "inodes": 5, "inodes_free": 4, "device": 2049},
-    container_fs={"device": 2049},
+    container_fs={"capacity_bytes": 9, "used_bytes": 8, "inodes": 5, "inodes_free": 4, "device": 2049},
+    image_fs={"capacity_bytes": 90, "used_bytes": 80, "inodes": 50, "inodes_free": 40, "device": 50, "source": "tmpfs"},
 )  # fmt: skip
 MACHINE = Machine(
     machine_id="m", system_uuid="s", boot_id="b", kernel="6", os_image="os", cores=2, physical_cores=1, sockets=1,
-    disks={"8:0": "/dev/sda"},
+    disks={"8:0": "/dev/sda", "8:1": "/dev/sda1", "8:2": "/dev/sda2"},
 )  # fmt: skip
 OF_MAIN = {"namespace": "n", "pod": "p", "container": "main"}
 
@@ -106,7 +110,10 @@ def value(name: str, **labels: str) -> float:
         ("container_fs_reads_bytes_total", {"device": "/dev/sda"}, 1000),
         ("container_fs_writes_total", {"device": "/dev/sda"}, 20),
         ("container_blkio_device_usage_total", {"operation": "Write", "major": "8", "minor": "0"}, 2000),
-        ("container_fs_usage_bytes", {"device": "8:1"}, 77),
+        ("container_fs_usage_bytes", {"device": "/dev/sda1"}, 77),
+        ("container_fs_limit_bytes", {"device": "/dev/sda1"}, 9),
+        ("container_fs_inodes_free", {"device": "/dev/sda1"}, 4),
+        ("container_fs_io_cost_usage_seconds_total", {"device": "/dev/sda"}, 1),
         ("container_processes", {}, 3),
         ("container_file_descriptors", {}, 12),
         ("container_sockets", {}, 4),
@@ -117,6 +124,33 @@ def value(name: str, **labels: str) -> float:
 )
 def test_a_container_has_its_figures(name, labels, expected):
     assert value(name, **OF_MAIN, **labels) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "device", "expected"),
+    [
+        ("container_fs_usage_bytes", "/dev/sda1", 8),
+        ("container_fs_usage_bytes", "tmpfs", 80),
+        ("container_fs_limit_bytes", "tmpfs", 90),
+        ("container_fs_reads_bytes_total", "/dev/sda1", 80 * 512),
+        ("container_fs_writes_total", "/dev/sda1", 20),
+        ("container_fs_reads_merged_total", "/dev/sda1", 1),
+        ("container_fs_read_seconds_total", "/dev/sda1", 0.5),
+        ("container_fs_io_current", "/dev/sda1", 1),
+        ("container_fs_io_time_weighted_seconds_total", "/dev/sda1", 0.011),
+    ],
+)
+def test_the_node_has_the_figures_of_its_disks(name, device, expected):
+    assert value(name, id="/", device=device) == pytest.approx(expected)
+
+
+def test_disks_on_which_nothing_of_the_node_is_are_left_out():
+    assert 'device="/dev/sda2"' not in cadvisor()
+
+
+def test_no_series_is_there_twice():
+    rows = [line.rpartition("}")[0] for line in cadvisor().splitlines() if "{" in line]
+    assert len(rows) == len(set(rows))
 
 
 def test_the_summary_has_io_and_swap_of_system_containers():

@@ -66,6 +66,7 @@ FACTS = {
         prober_probe_total container namespace pod pod_uid probe_type result
         reconstruct_volume_operations_errors_total
         reconstruct_volume_operations_total
+        rest_client_exec_plugin_call_total call_status code
         rest_client_request_retries_total code host verb
         rest_client_requests_total code host method
     """,
@@ -116,7 +117,11 @@ FACTS = {
         kubernetes_healthcheck name type
         process_start_time_seconds
         version_info binary component emulation min_compat
+        rest_client_exec_plugin_ttl_seconds
         volume_manager_total_volumes plugin_name state
+    """,
+    ("histogram", "600 1800 3600 14400 86400 604800 2592000 7776000 15552000 31104000 124416000"): """
+        rest_client_exec_plugin_certificate_rotation_age
     """,
     ("histogram", "0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10"): """
         kubelet_device_plugin_alloc_duration_seconds resource_name
@@ -132,6 +137,7 @@ FACTS = {
         kubelet_pod_worker_duration_seconds operation_type
         kubelet_pod_worker_start_duration_seconds
         kubelet_run_podsandbox_duration_seconds runtime_handler
+        kubelet_volume_metric_collection_duration_seconds metric_source
     """,
     (
         "histogram",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from actors.shared.cri.stats import ContainerStats, Cpu
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 from actors.shared.stats import collector as stats_collector
 from actors.shared.stats.collector import Collector
+from supervision.metrics import Metrics
 
 CONTROLLERS = frozenset({"cpu", "memory", "pids", "io"})
 CPU = "usage_usec 5000\nuser_usec 3000\nsystem_usec 2000"
@@ -75,11 +77,20 @@ def container_id(uid: str) -> str:
     return f"c047a14e{uid:0>12}"
 
 
-def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, period: str = "1m") -> tuple[Collector, Runtime, Disks]:
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def make(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, period: str = "1m", clock: Callable[[], float] = time.monotonic
+) -> tuple[Collector, Runtime, Disks]:
     monkeypatch.setattr(stats_collector, "FIRST_RATE_SECONDS", 0.001)
     runtime, disks = Runtime(), Disks()
     config = KubeletConfiguration(volumeStatsAggPeriod=Duration.parse(period), kubeletCgroups="/kubepods")
-    collector = Collector(Agent(config=config), cast(CriClient, runtime), disks)
+    collector = Collector(Agent(config=config), cast(CriClient, runtime), disks, Metrics(), clock)
     collector._tree = CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),))
     (tmp_path / "cpu.stat").write_text(CPU)
     return collector, runtime, disks
@@ -152,13 +163,14 @@ def test_figures_that_the_runtime_has_not_renewed_are_no_rate_of_zero(
 def test_who_asks_for_the_disks_after_a_long_time_is_not_told_old_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, period: str
 ) -> None:
-    collector, _, _ = make(tmp_path, monkeypatch, period)
+    clock = Clock()
+    collector, _, _ = make(tmp_path, monkeypatch, period, clock)
 
     async def used() -> list[int]:
         found = []
         for _ in range(2):
             found.append((await collector.sample(-1)).node_fs["used_bytes"])
-            collector._disks_at -= 1000
+            clock.now += 1000.0
         return found
 
     assert asyncio.run(used()) == [1, 2]

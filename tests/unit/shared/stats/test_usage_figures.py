@@ -16,7 +16,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 from actors.shared.stats import disk, host, pod_cgroups
-from actors.shared.stats.cgroup_usage import DiskIo, Pressure, blkio_of, io_of, psi_of, read
+from actors.shared.stats.cgroup_usage import Pressure, psi_of, read
 from actors.shared.stats.collector import Collector
 from actors.shared.stats.processes import count_of, processes_of
 
@@ -195,7 +195,7 @@ def test_of_a_volume_on_a_server_its_file_system_is_asked_and_no_file_is_looked_
     ("given", "found"), [("/c/", {"runtime"}), ("c", {"runtime"}), ("/nowhere", set()), ("", set())]
 )
 def test_the_cgroup_of_the_runtime_is_looked_at_where_it_is_named(tmp_path, given, found):
-    collector = Collector(Agent(flags={"runtime-cgroups": given}), UNUSED, UNUSED)
+    collector = Collector(Agent(flags={"runtime-cgroups": given}), UNUSED, UNUSED, UNUSED)
     collector._tree = tree(tmp_path, V2, unified=True)
 
     system = collector._system()
@@ -205,23 +205,12 @@ def test_the_cgroup_of_the_runtime_is_looked_at_where_it_is_named(tmp_path, give
 
 
 def test_the_cgroup_that_gathers_the_rest_is_looked_at_as_misc(tmp_path):
-    collector = Collector(Agent(config=KubeletConfiguration(systemCgroups="/c", kubeletCgroups="/c")), UNUSED, UNUSED)
+    collector = Collector(
+        Agent(config=KubeletConfiguration(systemCgroups="/c", kubeletCgroups="/c")), UNUSED, UNUSED, UNUSED
+    )
     collector._tree = tree(tmp_path, V2, unified=True)
 
     assert set(collector._system()) == {"kubelet", "misc"}
-
-
-def test_disk_io_is_read_in_both_formats():
-    assert io_of("8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0\n8:16\nodd\n") == {"8:0": DiskIo(1, 2, 3, 4)}
-    sizes = "8:0 Read 1\n8:0 Write 2\n8:0 Total 3\nTotal 3\n"
-    counts = "8:0 Read 3\n8:0 Write 4\n8:16 Read 5\nTotal 12\n"
-    assert blkio_of(sizes, counts) == {"8:0": DiskIo(1, 2, 3, 4), "8:16": DiskIo(0, 0, 5, 0)}
-
-
-@given(st.text())
-def test_any_text_is_read_as_disk_io_without_an_error(text):
-    io_of(text)
-    blkio_of(text, text)
 
 
 def test_the_processes_of_a_container_are_counted_with_what_they_have_open(tmp_path):

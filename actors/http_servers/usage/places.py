@@ -1,0 +1,64 @@
+"""The rows of /metrics/cadvisor: whose each cgroup is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from actors.http_servers.exposition.text_format import Row, simple
+from actors.shared.cri.stats import FileSystem
+from actors.shared.metrics.usage import CADVISOR
+from actors.shared.stats.sample import Measured, Network, Sample
+from supervision.metrics import Catalogue
+
+Labels = dict[str, str]
+SANDBOX: Final = "POD"
+_DECLARED: Final = Catalogue(CADVISOR)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """One cgroup with whose it is. `started`: seconds since 1970."""
+
+    labels: Labels
+    measured: Measured
+    started: float
+    network: Network | None = None
+    layer: FileSystem | None = None
+    """What the container wrote into its own file system."""
+
+
+def places(sample: Sample) -> list[Place]:
+    """All cgroups of the sample, that of the node first."""
+    host, boot = sample.host, sample.host.boot
+    found = [Place(labels("/"), sample.root, boot, Network(host.interfaces, host.default_interface))]
+    found += [Place(labels(one.path), one, boot) for one in (*sample.tiers, *sample.system.values())]
+    for pod in sample.pods:
+        whose = {"namespace": pod.sandbox.pod_namespace, "pod": pod.sandbox.pod_name}
+        started = pod.sandbox.created_ns / 1e9
+        if pod.measured is not None:
+            found.append(Place(labels(pod.measured.path, **whose), pod.measured, started))
+        if pod.sandbox_measured is not None:
+            one = pod.sandbox_measured
+            own = labels(one.path, name=pod.sandbox.id, container=SANDBOX, **whose)
+            found.append(Place(own, one, started, pod.network))
+        for inner in pod.containers:
+            container = inner.container
+            image = container.image or container.image_ref
+            own = labels(inner.measured.path, name=container.id, image=image, container=container.name, **whose)
+            started = (container.started_ns or container.created_ns) / 1e9
+            found.append(Place(own, inner.measured, started, layer=inner.layer))
+    return found
+
+
+def labels(
+    path: str, *, name: str = "", image: str = "", namespace: str = "", pod: str = "", container: str = ""
+) -> Labels:
+    """The labels of a cgroup's series."""
+    return {"container": container, "id": path, "image": image, "name": name, "namespace": namespace, "pod": pod}
+
+
+def metric(name: str, rows: Sequence[Row], at: float | None = None) -> str:
+    """One metric of the page; without a row, nothing."""
+    return simple(_DECLARED[name], rows, at)

@@ -1,0 +1,118 @@
+"""The disks of a sample: measured in a disposable process, because a disk may hang, and kept for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.stats import FileSystem
+from supervision.actor import DisposableError, DisposableTimeout
+from supervision.metrics import Metrics
+from supervision.time_scale import scaled
+
+from .sample import Disk, Sample
+
+DISK_SECONDS: Final = 30.0
+FIRST_DISK_SECONDS: Final = 3.0
+"""How long an answer waits for the disks when there are no recent figures of them."""
+PERIOD_SECONDS: Final = 60.0
+_MODULE: Final = "actors.shared.stats.disk"
+
+Disposable = Callable[[str, dict[str, Any], float], Awaitable[Any]]
+
+
+class DiskUsage:
+    """`clock`: seconds, monotonic."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        runtime: CriClient,
+        disposable: Disposable,
+        metrics: Metrics,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._agent, self._runtime, self._disposable = agent, runtime, disposable
+        self._metrics, self._clock = metrics, clock
+        self._pods: dict[str, Disk] = {}
+        self._systems: dict[str, Disk] = {}
+        self._at = 0.0
+        self._measured = float("-inf")
+        self._measuring: asyncio.Task[None] | None = None
+
+    async def measure(self, sample: Sample) -> None:
+        """Measure if it is due. Who comes first, or long after the last one, waits for it."""
+        given = float(self._agent.config.volumeStatsAggPeriod)
+        period = given if given > 0 else PERIOD_SECONDS
+        age = self._clock() - self._measured
+        if age >= period and (self._measuring is None or self._measuring.done()):
+            self._measuring = asyncio.ensure_future(self._measure(sample, walk=given >= 0))
+        if age >= 2 * period and self._measuring is not None:
+            await asyncio.wait([self._measuring], timeout=scaled(FIRST_DISK_SECONDS))
+
+    def with_disks(self, sample: Sample) -> Sample:
+        """The sample with the figures of the last measurement."""
+        return msgspec.structs.replace(
+            sample,
+            disks=self._pods,
+            disks_at=self._at,
+            node_fs=self._systems.get("node", {}),
+            image_fs=self._systems.get("images", {}),
+            container_fs=self._systems.get("containers", {}),
+        )
+
+    async def _measure(self, sample: Sample, *, walk: bool) -> None:
+        logs = self._agent.pod_logs_dir
+        pods = []
+        for pod in sample.pods:
+            box = pod.sandbox
+            directory = f"{logs}/{box.pod_namespace}_{box.pod_name}_{box.pod_uid}"
+            pods.append([box.pod_uid, self._agent.pod_dir(box.pod_uid), directory])
+        images, containers = await self._stores()
+        wanted = [self._agent.root_dir, *(one.mountpoint for one in (*images, *containers))]
+        try:
+            whole = await self._disposable(f"{_MODULE}:file_systems", {"paths": wanted}, DISK_SECONDS)
+            found = await self._disposable(f"{_MODULE}:measure_pods", {"pods": pods}, DISK_SECONDS) if walk else {}
+        except (DisposableError, DisposableTimeout):
+            self._at, self._measured = time.time(), self._clock()  # keep the old figures; retry after a period
+            return
+        self._pods, self._at, self._measured = found, time.time(), self._clock()
+        self._count()
+        node = whole.get(self._agent.root_dir, {})
+        self._systems = {"node": node, "images": _store(images, whole), "containers": _store(containers, whole)}
+        if not containers:
+            self._systems["containers"] = self._systems["images"]
+
+    def _count(self) -> None:
+        for pod in self._pods.values():
+            for volume in pod["volumes"].values():
+                self._metrics.observe(
+                    "kubelet_volume_metric_collection_duration_seconds",
+                    volume["seconds"],
+                    metric_source=volume["metric_source"],
+                )
+
+    async def _stores(self) -> tuple[list[FileSystem], list[FileSystem]]:
+        try:
+            info = await self._runtime.image_fs_info()
+        except CriError:
+            return [], []
+        return info.images, info.containers
+
+
+def _store(stores: list[FileSystem], whole: dict[str, Disk]) -> Disk:
+    if not stores or stores[0].mountpoint not in whole:
+        return {}
+    found = dict(whole[stores[0].mountpoint])
+    if stores[0].used_bytes is not None:
+        found["used_bytes"] = stores[0].used_bytes
+    if stores[0].inodes_used is not None:
+        found["inodes_used"] = stores[0].inodes_used
+    return found
