@@ -4,12 +4,16 @@ containerd that starts while its disk is full does not load its containers, and 
 container would be made beside each, and a pod that is to end would be taken for ended. So nothing is started in a pod
 as long as that is so, and its end waits for a while. They are back once containerd is started again with room on the
 disk.
+
+A start that is cancelled, as its caller was killed, can leave a process of runc in the container's cgroup that waits
+for an order to become the program (measured on containerd 2.1). Once the container is removed nobody can give that
+order: such a process has run nothing and is killed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -26,7 +30,8 @@ _ID: Final = re.compile(r"(?:^|-)([0-9a-f]{64})(?:\.scope)?$")
 """A container's cgroup is called by its id with cgroupfs, and `cri-containerd-<id>.scope` with systemd."""
 _PAUSE: Final = "pause"
 """The program of a sandbox. One that is left over holds nothing of the pod's."""
-
+_WAITING: Final = "runc:[2:INIT]"
+"""The name of the process that becomes the container's program when `runc start` orders it to."""
 
 UNLISTED_TRIES: Final = 4
 """So often the runtime is waited for, some seven seconds, before a pod ends without it: the pod may be what fills the
@@ -67,10 +72,16 @@ async def _unlisted(run: Execution) -> list[str]:
     """Ids of what runs in the pod's cgroup and is not listed; the PLEG is told of it. Raises CriError."""
     cgroup = path(run.state.held.cgroup_parent)
     found = running_in(_tree(), cgroup) if cgroup else set()
-    if not found or not found - _known(run):
+    waiting = waiting_in(_tree(), cgroup) if cgroup else {}
+    if (found | waiting.keys()) <= _known(run):
         return []
     await run.look()
-    missing = sorted(found - _known(run))
+    known = _known(run)
+    for container_id in sorted(waiting.keys() - known):
+        _tree().kill(waiting[container_id])
+        text = "pod %s: killed what a cancelled start has left of container %s, which the runtime does not list"
+        run.services.actor.log.warning(text, run.state.label, container_id)
+    missing = sorted(found - known)
     if missing:
         run.services.actor.tell(PLEG, ContainersUnlisted(run.state.uid, missing))
     return missing
@@ -91,17 +102,21 @@ def path(cgroup_parent: str) -> str:
 
 
 def running_in(tree: CgroupTree, cgroup: str) -> set[str]:
-    """Ids of the containers with a process in the pod's cgroup, sandboxes left out."""
-    found = set()
+    """Ids of the containers in the pod's cgroup whose program runs, sandboxes left out."""
+    return {name for name, _, programs in _containers(tree, cgroup) if programs - {_PAUSE, _WAITING}}
+
+
+def waiting_in(tree: CgroupTree, cgroup: str) -> dict[str, str]:
+    """The containers in the pod's cgroup whose program has not begun, with their own cgroups."""
+    return {name: inner for name, inner, programs in _containers(tree, cgroup) if programs == {_WAITING}}
+
+
+def _containers(tree: CgroupTree, cgroup: str) -> Iterator[tuple[str, str, set[str]]]:
+    """Id, cgroup and the names of the processes."""
     for name in tree.children(cgroup):
-        match = _ID.search(name)
-        if match and not _idle(tree.processes(f"{cgroup}/{name}")):
-            found.add(match[1])
-    return found
-
-
-def _idle(pids: Collection[int]) -> bool:
-    return all(_program(pid) in ("", _PAUSE) for pid in pids)
+        if match := _ID.search(name):
+            inner = f"{cgroup}/{name}"
+            yield match[1], inner, {_program(pid) for pid in tree.processes(inner)} - {""}
 
 
 def _program(pid: int) -> str:

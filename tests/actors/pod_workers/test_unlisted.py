@@ -29,6 +29,54 @@ async def test_no_container_is_started_beside_them_until_the_runtime_lists_them(
         await node.until(lambda: node.running("a"), "the pod runs")
 
 
+class Cgroups:
+    """The cgroup of one pod with a container whose program has not begun."""
+
+    def __init__(self) -> None:
+        self.there = {LOST: f"/kubepods/podu/{LOST}"}
+        self.killed: list[str] = []
+
+    def waiting_in(self, _tree: object, cgroup: str) -> dict[str, str]:
+        return self.there if cgroup == "/kubepods/podu" else {}
+
+    def kill(self, cgroup: str) -> int:
+        self.killed.append(cgroup)
+        self.there = {}
+        return 1
+
+
+async def test_what_a_cancelled_start_has_left_is_killed_and_in_nobodys_way(tmp_path: Path, monkeypatch) -> None:
+    cgroups = Cgroups()
+    monkeypatch.setattr(unlisted, "running_in", lambda *_: set())
+    monkeypatch.setattr(unlisted, "waiting_in", cgroups.waiting_in)
+    monkeypatch.setattr(unlisted, "_tree", lambda: cgroups)
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await node.want(pod())
+        await node.until(lambda: node.running("a"), "the pod runs")
+    assert cgroups.killed == [f"/kubepods/podu/{LOST}"]
+    assert node.harness.sent(ContainersUnlisted) == []
+
+
+async def test_a_container_that_the_runtime_is_starting_is_not_killed(tmp_path: Path, monkeypatch) -> None:
+    cgroups = Cgroups()
+    monkeypatch.setattr(unlisted, "running_in", lambda *_: set())
+    monkeypatch.setattr(unlisted, "waiting_in", cgroups.waiting_in)
+    monkeypatch.setattr(unlisted, "_tree", lambda: cgroups)
+    cgroups.there = {}
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await node.want(pod())
+        await node.until(lambda: node.running("a"), "the pod runs")
+        cgroups.there = {one.id: f"/kubepods/podu/{one.id}" for one in node.containers("a")}
+        await node.end("a", 1)
+        await node.pass_time(30)
+        await node.until(lambda: node.attempts("a") == [0, 1], "its container is started again")
+    assert cgroups.killed == []
+
+
 async def test_what_the_runtime_lists_is_in_nobodys_way(tmp_path: Path, monkeypatch) -> None:
     async with Driven(tmp_path) as node:
         await node.sources()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.pod_workers.executor import unlisted
-from actors.pod_workers.executor.unlisted import path, running_in
+from actors.pod_workers.executor.unlisted import path, running_in, waiting_in
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 
 ID, OTHER = "0a" * 32, "1b" * 32
@@ -49,6 +49,26 @@ def test_a_sandbox_that_is_left_over_is_no_container(
     place(tmp_path, ID, os.getpid())
     monkeypatch.setattr(unlisted, "_program", lambda _: "pause")
     assert running_in(tree, "/kubepods/pod1") == set()
+
+
+def test_a_container_whose_program_has_not_begun_waits_and_does_not_run(
+    tree: CgroupTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place(tmp_path, ID, 1)
+    place(tmp_path, OTHER, 2)
+    monkeypatch.setattr(unlisted, "_program", {1: "runc:[2:INIT]", 2: "sleep"}.__getitem__)
+    assert waiting_in(tree, "/kubepods/pod1") == {ID: f"/kubepods/pod1/{ID}"}
+    assert running_in(tree, "/kubepods/pod1") == {OTHER}
+
+
+def test_a_container_that_is_entered_while_it_runs_does_not_wait(
+    tree: CgroupTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place(tmp_path, ID, 1)
+    (tmp_path / "kubepods/pod1" / ID / "cgroup.procs").write_text("1\n2\n")
+    monkeypatch.setattr(unlisted, "_program", {1: "sleep", 2: "runc:[2:INIT]"}.__getitem__)
+    assert waiting_in(tree, "/kubepods/pod1") == {}
+    assert running_in(tree, "/kubepods/pod1") == {ID}
 
 
 def test_a_slice_stands_for_its_path() -> None:
