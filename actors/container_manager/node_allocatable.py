@@ -36,7 +36,9 @@ class NodeAllocatable:
     ) -> None:
         self._actor, self._agent, self._tree, self._cgroups, self._tiers = actor, agent, tree, cgroups, tiers
         pids = {} if totals.pids is None else {PIDS: totals.pids}
-        self._limits = kubepods_limits(enforced({**totals.capacity, **pids}, agent.config))
+        # systemd takes away what it is not told of; the static policy keeps the CPUs of containers itself
+        cpus = totals.cpus if agent.config.cpuManagerPolicy == "none" else None
+        self._limits = kubepods_limits(enforced({**totals.capacity, **pids}, agent.config), cpus)
         self._complaints = complaints
         self._reported = set[str]()
         """What the node's events say already."""
@@ -82,12 +84,13 @@ class NodeAllocatable:
             self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
 
 
-def kubepods_limits(amounts: dict[str, int]) -> Limits:
+def kubepods_limits(amounts: dict[str, int], cpus: frozenset[int] | None = None) -> Limits:
     """The limits of the cgroup of all pods, from amounts in the units of `node_resources.capacity`, process IDs
-    included. Pure."""
+    included. `cpus`: None leaves them as they are. Pure."""
     return Limits(
         cpu_shares=milli_to_shares(amounts["cpu"]),
         memory_bytes=amounts["memory"] if amounts["memory"] > 0 else UNLIMITED,
         pids=amounts.get(PIDS) or None,
+        cpus=cpus,
         hugetlb={size_name(name): value for name, value in amounts.items() if name.startswith("hugepages-")},
     )

@@ -32,13 +32,16 @@ class NodeResourceTotals(msgspec.Struct, frozen=True):
     allocatable: dict[str, int]
     pids: int | None = None
     """Process IDs, of which the node gives none to be requested; None: not known."""
+    cpus: frozenset[int] | None = None
+    """The online ones; None: the kernel does not list them."""
 
 
 def measure(agent: Agent, root: str = "") -> NodeResourceTotals:
     """The totals of this machine, or of the one whose root directory is `root`. Raises OSError."""
     total = capacity(agent.config, agent.root_dir, root)
     ignored = bool(agent.flags.get("experimental-allocatable-ignore-eviction"))
-    return NodeResourceTotals(total, allocatable(total, agent.config, with_thresholds=not ignored), most_pids(root))
+    given = allocatable(total, agent.config, with_thresholds=not ignored)
+    return NodeResourceTotals(total, given, most_pids(root), listed_cpus(root))
 
 
 def pods_memory(total: dict[str, int], config: KubeletConfiguration) -> int:
@@ -49,7 +52,7 @@ def pods_memory(total: dict[str, int], config: KubeletConfiguration) -> int:
 def capacity(config: KubeletConfiguration, root_dir: str, root: str = "") -> dict[str, int]:
     """Of this machine. `root` is where its /proc and /sys are found. Without localStorageCapacityIsolation the node has
     no ephemeral storage to give. Raises OSError."""
-    cores = online_cpus(root)
+    cores = len(online_cpus(root))
     return {
         "cpu": cores * 1000,
         "memory": total_memory(f"{root}/proc"),
@@ -59,13 +62,18 @@ def capacity(config: KubeletConfiguration, root_dir: str, root: str = "") -> dic
     }
 
 
-def online_cpus(root: str = "") -> int:
+def online_cpus(root: str = "") -> frozenset[int]:
     """All that are online, also where the agent's own process may not use each of them. Where the kernel does not list
     them: those that it may use."""
+    return listed_cpus(root) or frozenset(os.sched_getaffinity(0))
+
+
+def listed_cpus(root: str = "") -> frozenset[int] | None:
+    """The online CPUs as the kernel lists them; None when it does not."""
     try:
-        return len(parse_cpu_list(Path(f"{root}/sys/devices/system/cpu/online").read_text("ascii")))
+        return frozenset(parse_cpu_list(Path(f"{root}/sys/devices/system/cpu/online").read_text("ascii")))
     except (OSError, ValueError):
-        return len(os.sched_getaffinity(0))
+        return None
 
 
 def most_pids(root: str = "") -> int | None:

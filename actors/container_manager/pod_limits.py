@@ -65,7 +65,8 @@ def pod_limits(pod: Pod, rules: Rules) -> Limits:
     if quality == BEST_EFFORT:
         return Limits(cpu_shares=MIN_SHARES, pids=pids, hugetlb=none)
     requests, limits = pod_requests(pod), _limits(pod)
-    protected = requests.get("memory", 0) if rules.memory_tiers else None
+    # without the tiers it is reset: the agent may have run with them before
+    protected = requests.get("memory", 0) if rules.memory_tiers else 0
     cpu = limits.get("cpu", 0)
     quota = milli_to_quota(cpu, rules.cfs_period_us) if rules.cfs_quota and cpu else None
     return Limits(

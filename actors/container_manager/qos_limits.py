@@ -16,20 +16,22 @@ from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED, milli_to_shares
 
 
 def tier_limits(
-    ledger: Ledger, memory: int, qos_reserved: Mapping[str, str], *, protects: bool = False
+    ledger: Ledger, memory: int, qos_reserved: Mapping[str, str], *, protects: bool | None = None
 ) -> dict[str, Limits]:
     """By QoS class. `memory`: bytes that all pods may have, before eviction thresholds. `qos_reserved`: validated,
-    `{"memory": "50%"}`. `protects`: the kernel keeps what pods request (MemoryQoS with TieredReservation); what is
-    Guaranteed's is that of kubepods, the parent of Guaranteed pods and of the other tiers."""
+    `{"memory": "50%"}`. `protects`: the kernel keeps what pods request (MemoryQoS with TieredReservation); False: no
+    longer; None: it cannot. What is Guaranteed's is that of kubepods, the parent of Guaranteed pods and of
+    the other tiers."""
     shares = milli_to_shares(ledger.requested_by(BURSTABLE, "cpu"))
     burstable, best_effort = _memory(ledger, memory, qos_reserved.get("memory"))
-    requested = ledger.requested_by(BURSTABLE, "memory")
+    requested = ledger.requested_by(BURSTABLE, "memory") if protects else 0
+    low = None if protects is None else requested
     found = {
-        BURSTABLE: Limits(cpu_shares=shares, memory_bytes=burstable, memory_low=requested if protects else None),
+        BURSTABLE: Limits(cpu_shares=shares, memory_bytes=burstable, memory_low=low),
         BEST_EFFORT: Limits(cpu_shares=MIN_SHARES, memory_bytes=best_effort),
     }
-    if protects:
-        both = ledger.requested_by(GUARANTEED, "memory") + requested
+    if protects is not None:
+        both = ledger.requested_by(GUARANTEED, "memory") + requested if protects else 0
         found[GUARANTEED] = Limits(memory_min=both, memory_low=requested)  # the kernel gives no tier more than kubepods
     return found
 

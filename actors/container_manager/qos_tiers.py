@@ -54,7 +54,8 @@ class QosTiers:
 
     async def apply(self, *, again: bool = False) -> None:
         """Set the limits that have changed; with `again` all. Raises CgroupError, SliceError."""
-        reserved, protects = self._config.qosReserved, protects_memory(self._config) and self._cgroups.version == 2
+        reserved = self._config.qosReserved
+        protects = protects_memory(self._config) if self._cgroups.version == 2 else None
         found = tier_limits(self._ledger, self._memory, reserved, protects=protects)
         if protects:
             kubepods = found[GUARANTEED]

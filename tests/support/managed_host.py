@@ -22,6 +22,7 @@ FILES = {
     "memory": ("memory.limit_in_bytes",),
     "pids": ("pids.max",),
 }
+V2_FILES = ("cgroup.subtree_control", "cpuset.cpus", "memory.low", "memory.max", "memory.min", "pids.max")
 CORES = len(os.sched_getaffinity(0))
 
 
@@ -43,6 +44,20 @@ class Host:
             (root / point.lstrip("/")).mkdir(parents=True)
             lines.append(f"{number + 30} 1 0:{number} / {point} rw - cgroup cgroup rw,{options}\n")
         (root / "proc/self/mountinfo").write_text("".join(lines))
+
+    def unify(self, *cgroups):
+        """Become a v2 machine, with the files of the kernel in these cgroups."""
+        text = "30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"
+        (self.root / "proc/self/mountinfo").write_text(text)
+        for cgroup in ("", *cgroups):
+            directory = self.root / "sys/fs/cgroup" / cgroup.lstrip("/")
+            directory.mkdir(parents=True, exist_ok=True)
+            for name in V2_FILES:
+                (directory / name).touch()
+            (directory / "cgroup.controllers").write_text("cpu cpuset memory pids")
+
+    def read_unified(self, cgroup, name):
+        return (self.root / "sys/fs/cgroup" / cgroup.lstrip("/") / name).read_text()
 
     def start(self, driver="", answer="", standalone=True, managed=False, **config):
         config = {"evictionHard": {}, "makeIPTablesUtilChains": False, **config}

@@ -28,6 +28,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     memory_low: int | None = None
     """Bytes that it reclaims last (cgroup v2 only)."""
     pids: int | None = None
+    cpus: frozenset[int] | None = None
+    """The CPUs that it may use (cgroup v2 only)."""
     hugetlb: dict[str, int] = {}
     """Bytes by page size as the kernel names it: 2MB, 1GB."""
 
@@ -71,6 +73,8 @@ def writes_v2(limits: Limits) -> list[Write]:
             found.append(("memory", file, str(value)))
     if limits.pids is not None:
         found.append(("pids", "pids.max", _or_max(limits.pids)))
+    if limits.cpus is not None:
+        found.append(("cpuset", "cpuset.cpus", ",".join(map(str, sorted(limits.cpus)))))
     found += [("hugetlb", f"hugetlb.{size}.max", _or_max(value)) for size, value in limits.hugetlb.items()]
     return found
 
@@ -91,7 +95,15 @@ def unit_properties(limits: Limits, version: int) -> dict[str, tuple[str, Any]]:
             found[name] = ("t", value)
     if limits.pids is not None:
         found["TasksMax"] = ("t", _or_infinity(limits.pids))
+    if limits.cpus is not None and version == 2:
+        found["AllowedCPUs"] = ("ay", _bits(limits.cpus))
     return found
+
+
+def _bits(cpus: frozenset[int]) -> bytes:
+    """A bit for each CPU; CPU 0 is the lowest bit of the first byte."""
+    whole = sum(1 << cpu for cpu in cpus)
+    return whole.to_bytes((whole.bit_length() + 7) // 8, "little")
 
 
 def _quota_per_second(limits: Limits) -> int:

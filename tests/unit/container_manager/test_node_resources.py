@@ -83,7 +83,7 @@ def test_all_cpus_that_are_online_count_also_those_that_the_agent_may_not_use(tm
     (tmp_path / "sys/devices/system/cpu").mkdir(parents=True)
     (tmp_path / "sys/devices/system/cpu/online").write_text("0-5,64-127\n")
 
-    assert online_cpus(str(tmp_path)) == 70
+    assert len(online_cpus(str(tmp_path))) == 70
 
 
 def test_there_are_as_many_process_ids_as_the_lower_of_the_kernels_limits(tmp_path):

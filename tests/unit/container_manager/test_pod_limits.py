@@ -34,21 +34,22 @@ def test_best_effort_gets_the_least_cpu_and_no_limit():
 
 
 def test_burstable_without_limits_gets_shares_only():
-    assert pod_limits(pod(container({"cpu": "500m", "memory": "1Mi"})), RULES) == Limits(cpu_shares=512)
+    assert pod_limits(pod(container({"cpu": "500m", "memory": "1Mi"})), RULES) == Limits(cpu_shares=512, memory_low=0)
 
 
 def test_a_limit_counts_only_when_every_container_has_one():
     both = container({"cpu": "100m"}, {"cpu": "200m", "memory": "1Mi"})
     neither = container({"cpu": "100m"})
 
-    assert pod_limits(pod(both, both), RULES) == Limits(cpu_shares=204, cpu_quota_us=40000, memory_bytes=2 << 20)
-    assert pod_limits(pod(both, neither), RULES) == Limits(cpu_shares=204)
+    limited, unlimited = pod_limits(pod(both, both), RULES), pod_limits(pod(both, neither), RULES)
+    assert limited == Limits(cpu_shares=204, cpu_quota_us=40000, memory_bytes=2 << 20, memory_low=0)
+    assert unlimited == Limits(cpu_shares=204, memory_low=0)
 
 
 def test_guaranteed_is_held_to_what_it_asked_for():
     found = pod_limits(pod(container(limits={"cpu": "1", "memory": "1Gi"})), RULES)
 
-    assert found == Limits(cpu_shares=1024, cpu_quota_us=100000, memory_bytes=1 << 30)
+    assert found == Limits(cpu_shares=1024, cpu_quota_us=100000, memory_bytes=1 << 30, memory_min=0)
 
 
 def test_an_init_container_raises_the_limit_and_a_sidecar_adds_to_it():
@@ -131,11 +132,11 @@ def test_during_a_resize_a_pod_has_the_larger_limit_and_none_if_one_is_missing(o
     assert (both.cpu_quota_us, both.memory_bytes) == (expected, expected)
 
 
-def test_memory_that_a_pod_requests_is_protected_by_its_class():
+def test_memory_that_a_pod_requests_is_protected_by_its_class_and_no_longer_without_the_policy():
     rules = Rules(memory_tiers=True)
     both = {"cpu": "1", "memory": "1Gi"}
     guaranteed, burstable = pod(container(both, both)), pod(container({"memory": "1Gi"}))
     assert (pod_limits(guaranteed, rules).memory_min, pod_limits(guaranteed, rules).memory_low) == (1 << 30, None)
     assert (pod_limits(burstable, rules).memory_min, pod_limits(burstable, rules).memory_low) == (None, 1 << 30)
     assert pod_limits(pod(container()), rules) == pod_limits(pod(container()), RULES)
-    assert pod_limits(guaranteed, RULES).memory_min is None
+    assert (pod_limits(guaranteed, RULES).memory_min, pod_limits(burstable, RULES).memory_low) == (0, 0)

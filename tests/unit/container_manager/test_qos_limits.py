@@ -51,3 +51,13 @@ def test_what_pods_request_is_protected_by_class():
     protected = {qos: (one.memory_min, one.memory_low) for qos, one in limits.items()}
     assert protected == {"Guaranteed": (320, 120), "Burstable": (None, 120), "BestEffort": (None, None)}
     assert limits["Guaranteed"].memory_bytes is None, "kubepods keeps the limit of all pods"
+
+
+def test_what_was_protected_is_so_no_longer_when_the_policy_goes():
+    pods = ledger(guaranteed=[150], burstable=[100])
+    limits = tier_limits(pods, 1000, {}, protects=False)
+    assert (limits["Guaranteed"].memory_min, limits["Guaranteed"].memory_low) == (0, 0)
+    assert limits["Burstable"].memory_low == 0
+    cannot = tier_limits(pods, 1000, {})
+    assert cannot.keys() == {"Burstable", "BestEffort"}
+    assert cannot["Burstable"].memory_low is None

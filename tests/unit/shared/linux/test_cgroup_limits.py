@@ -77,3 +77,11 @@ def test_memory_is_protected_on_v2_only():
     assert writes_v2(limits) == [("memory", "memory.min", "4096"), ("memory", "memory.low", "8192")]
     assert unit_properties(limits, 1) == {}
     assert unit_properties(limits, 2) == {"MemoryMin": ("t", 4096), "MemoryLow": ("t", 8192)}
+
+
+def test_cpus_are_told_to_systemd_as_bits_on_v2_only():
+    limits = Limits(cpus=frozenset({0, 1, 9}))
+    assert writes_v1(limits) == []
+    assert writes_v2(limits) == [("cpuset", "cpuset.cpus", "0,1,9")]
+    assert unit_properties(limits, 1) == {}
+    assert unit_properties(limits, 2) == {"AllowedCPUs": ("ay", bytes([0b11, 0b10]))}
