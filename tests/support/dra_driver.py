@@ -258,12 +258,14 @@ def _lines(path: Path) -> list[str]:
 
 
 def main(root_dir: str, name: str, *versions: str) -> None:
-    """Until it is told to end."""
-    ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    with SampleDriver(root_dir, name, versions or BOTH).running():
+    """Until it is told to end. Says when it listens, and when the agent has taken it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with SampleDriver(root_dir, name, versions or BOTH).running() as driver:
         print("started", flush=True)
-        ended.wait()
+        driver.wait_registered(seconds=threading.TIMEOUT_MAX)
+        print("registered", flush=True)
+        while True:
+            signal.pause()
 
 
 if __name__ == "__main__":

@@ -35,8 +35,16 @@ class DriverProcess:
     def start(self) -> None:
         command = [sys.executable, "-m", "tests.support.dra_driver", str(self._root_dir), NAME, *VERSIONS]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self._expect("started")
+
+    def wait_registered(self) -> None:
+        """Until the agent has taken it."""
+        self._expect("registered")
+
+    def _expect(self, word: str) -> None:
+        assert self._process is not None
         assert self._process.stdout is not None
-        assert self._process.stdout.readline() == "started\n"
+        assert self._process.stdout.readline() == f"{word}\n"
 
     def kill(self) -> None:
         process, self._process = self._process, None
@@ -152,6 +160,7 @@ def test_the_slices_of_a_driver_that_stays_away_are_deleted(own: Joined, driver:
     spec = {"driver": NAME, "nodeName": NODE, "pool": {"name": "pool", "generation": 1, "resourceSliceCount": 1}}
     for name, node in (("mine", NODE), ("elsewhere", "another")):
         own.api.call("POST", SLICES, {"metadata": {"name": name}, "spec": {**spec, "nodeName": node}})
+    driver.wait_registered()  # one that was never there is not missed
     driver.kill()
     within(SECONDS + 30.0, lambda: own.api.find(f"{SLICES}/mine") is None, "end of the slice")
     assert own.api.find(f"{SLICES}/elsewhere") is not None
