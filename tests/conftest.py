@@ -11,6 +11,7 @@ import pytest
 
 from actors.shared.metrics import catalogue
 from supervision.metrics import install
+from tests.support.tcp_ports import ports_given_back
 
 install(catalogue(strict=True))
 MARKED_FOLDERS = ("tree", "node")
@@ -40,8 +41,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
         if folder in MARKED_FOLDERS:
             item.add_marker(getattr(pytest.mark, folder))
+        elif any(item.get_closest_marker(name) for name in (*MARKED_FOLDERS, "alone")):
+            raise pytest.UsageError(f"{item.nodeid}: tests/run.py looks for these only in {MARKED_FOLDERS}")
         if os.geteuid() != 0 and item.get_closest_marker("node"):
             item.add_marker(NEEDS_ROOT)
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)  # begun last, they would be what all others wait for
 
 
 def _descriptors() -> list[str]:
@@ -52,9 +57,8 @@ def _descriptors() -> list[str]:
 def _files_are_closed(request: pytest.FixtureRequest) -> Iterator[None]:
     """A file of tests that leaves descriptors open fails here, and not another one that runs out of them later."""
     before = len(_descriptors())
-    yield
-    if request.path.relative_to(Path(__file__).parent).parts[0] in MARKED_FOLDERS:
-        return  # what is started keeps its pipes until pytest ends; no limit of this process is tested beside it
+    with ports_given_back():
+        yield
     if len(_descriptors()) - before > MOST_DESCRIPTORS_KEPT:
         gc.collect()
     kept = len(_descriptors()) - before

@@ -9,10 +9,12 @@ import asyncio
 import base64
 import contextlib
 import json
+import os
 import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,13 +107,7 @@ class Page:
 @contextlib.asynccontextmanager
 async def page(directory: Path) -> AsyncIterator[Page]:
     """A new browser with a profile in `directory`, and its first tab."""
-    process = subprocess.Popen(
-        [PROGRAM, *_FLAGS, f"--user-data-dir={directory}", "about:blank"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
+    with _browser(directory) as process:
         port = await _port(directory / "DevToolsActivePort", process)
         answer = await AsyncHTTPClient().fetch(f"http://127.0.0.1:{port}/json/list")
         tab = next(each for each in json.loads(answer.body) if each["type"] == "page")
@@ -120,13 +116,29 @@ async def page(directory: Path) -> AsyncIterator[Page]:
             yield Page(connection)
         finally:
             connection.close()
-    finally:
-        process.terminate()
+
+
+@contextlib.contextmanager
+def _browser(directory: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """With a directory for temporary files that goes with it: it leaves the one of its lock there, and the path of the
+    socket in that is at most 107 bytes long."""
+    with tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True) as files:
+        process = subprocess.Popen(
+            [PROGRAM, *_FLAGS, f"--user-data-dir={directory}", "about:blank"],
+            env={**os.environ, "TMPDIR": files},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 async def _port(file: Path, process: subprocess.Popen[bytes]) -> int:

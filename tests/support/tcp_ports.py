@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+from collections.abc import Iterator
 
 _HELD: list[socket.socket] = []
 
@@ -17,6 +19,16 @@ def held_port(address: str = "127.0.0.1", port: int = 0) -> socket.socket:
 
 
 def free_port() -> int:
-    """One that is held as long as this process lives."""
+    """One that is held until the file of tests that takes it is done."""
     _HELD.append(held_port())
     return int(_HELD[-1].getsockname()[1])
+
+
+@contextlib.contextmanager
+def ports_given_back() -> Iterator[None]:
+    """What is taken in between is free afterwards."""
+    before = len(_HELD)
+    yield
+    for sock in _HELD[before:]:
+        sock.close()
+    del _HELD[before:]
