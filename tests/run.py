@@ -1,39 +1,53 @@
 """All tests in phases, each as parallel as it may be: `make test`. The closing line of pytest ends each phase.
 
-Tests without processes share the cores. Those that measure real processes, and those with real containers, would fail
-each other's deadlines that way, so they come after, and alone.
+One file of tests runs in one process, as many files at once as there are cores: no file shares a port, a cgroup, a
+runtime or a directory with another. Tests marked `alone` change or measure what the whole host has; they come last, one
+after the other.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from actors.shared.linux import mountinfo
+from tests.support.left_behind import left_behind
+
 DEADLINE_SECONDS = 2400
 """For all phases together."""
+LEAVING_SECONDS = 15.0
+"""For processes to end that were told to when a phase was done."""
 NOTHING_COLLECTED = 5
 OPTIONS = ("--durations=5", "-rs")
 """Name what is slow, and what was skipped and why."""
+SIDE_BY_SIDE = ("--dist", "loadfile", "--no-loadscope-reorder")
+"""Of pytest-xdist; the order stays that of tests/conftest.py, long files first."""
 
 
 class Phase(NamedTuple):
     name: str
     markers: str
     parallel: bool
+    folders: tuple[str, ...] = ("tests/tree", "tests/node")
+    """Where its tests are; to read all the others, too, takes each process half a minute."""
 
 
 PHASES = (
-    Phase("unit and one actor", "not tree and not node", parallel=True),
-    Phase("real processes", "tree and not node", parallel=False),
-    Phase("real containers", "node", parallel=False),
+    Phase("unit and one actor", "not tree and not node and not alone", parallel=True, folders=("tests",)),
+    Phase("real processes", "tree and not node and not alone", parallel=True),
+    Phase("real containers", "node and not alone", parallel=False),
+    Phase("alone", "alone", parallel=False),
 )
 
 
@@ -57,12 +71,14 @@ def counts(report: Path) -> Counts:
     return found
 
 
-def run_phase(phase: Phase, report: Path, cores: int, seconds: float, more: list[str]) -> int:
-    """Pytest's exit code; 124 when the time was up."""
+def run_phase(phase: Phase, report: Path, files: Path, cores: int, seconds: float, more: list[str]) -> int:
+    """Pytest's exit code; 124 when the time was up. `files`: where the tests have their temporary files."""
     command = [sys.executable, "-m", "pytest", "-m", phase.markers, *OPTIONS, f"--junitxml={report}", *more]
-    command += ["-n", str(cores), "--dist", "loadfile"] if phase.parallel and cores > 1 else []
+    command += (
+        ["-n", str(cores), "--dist", "loadfile", "--no-loadscope-reorder"] if phase.parallel and cores > 1 else []
+    )
     print(f"== {phase.name}", flush=True)
-    process = subprocess.Popen(command, start_new_session=True)
+    process = subprocess.Popen(command, start_new_session=True, env={**os.environ, "TMPDIR": str(files)})
     try:
         code = process.wait(seconds)
     except (subprocess.TimeoutExpired, KeyboardInterrupt) as error:
@@ -78,6 +94,18 @@ def run_phase(phase: Phase, report: Path, cores: int, seconds: float, more: list
     return 0 if code == NOTHING_COLLECTED else code
 
 
+@contextlib.contextmanager
+def temporary_files() -> Iterator[Path]:
+    """A directory for all that the tests put into TMPDIR. It goes, but stays where something is mounted in it."""
+    directory = Path(tempfile.gettempdir(), f"t{os.getpid()}")  # short: below it are sockets, with 107 bytes at most
+    directory.mkdir(mode=0o700)
+    try:
+        yield directory
+    finally:
+        if not mountinfo.below(mountinfo.read(), str(directory)):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make test", description=__doc__)
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 2)
@@ -86,14 +114,16 @@ def main() -> int:
     start, failed, total = time.monotonic(), [], Counts()
     if os.geteuid() != 0:
         print("== NOT ROOT: the tests with real containers are SKIPPED; run `sudo make test` for all", flush=True)
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as reports, temporary_files() as files:
+        report = Path(reports, "report.xml")
         for phase in PHASES:
-            report = Path(directory, "report.xml")
             left = max(1.0, DEADLINE_SECONDS - (time.monotonic() - start))
-            code = run_phase(phase, report, arguments.cores, left, more)
+            code = run_phase(phase, report, files, arguments.cores, left, more)
             total = Counts(*(a + b for a, b in zip(total, counts(report), strict=True)))
             report.unlink(missing_ok=True)
             failed += [f"{phase.name} (exit code {code})"] if code else []
+            for line in left_behind(files, LEAVING_SECONDS):
+                print(f"== LEFT BEHIND by {phase.name}: {line}", flush=True)
     good = total.tests - total.bad - total.skipped
     seconds = time.monotonic() - start
     print(f"== in all: {good} passed, {total.bad} failed, {total.skipped} skipped in {seconds:.0f} s", flush=True)

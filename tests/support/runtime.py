@@ -39,6 +39,8 @@ REMOVE_SECONDS = 30.0
 """Deadline of one call."""
 POLL_SECONDS = 0.02
 PREFIX = "troupelet-test-"
+RUNS = "t[0-9]*"
+"""Pattern of the directories of tests/run.py."""
 SEARCH = "TROUPELET_TEST_PATH"
 """Environment variable: directories to look for containerd in first, to test with another version."""
 
@@ -139,7 +141,10 @@ class RealRuntime:
 
 def sweep() -> None:
     """Take away what test processes left that are no more."""
-    for base in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    own = Path(tempfile.gettempdir())
+    # `make test` has a directory of its own for temporary files in the usual one, and so had those before it
+    places = [own, *own.glob(RUNS), *own.parent.glob(RUNS)]
+    for base in {base for place in places for base in place.glob(f"{PREFIX}*")}:
         found = re.fullmatch(rf"{PREFIX}(\d+)-\w+", base.name)
         if found and not os.path.exists(f"/proc/{found[1]}"):
             _purge(base, Instance(root=f"{base}/root", state=f"{base}/run"), f"/{base.name}")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent_command import HARMLESS, SOURCES, AgentCommand
+from tests.support.built import make
 from tests.support.tcp_ports import free_port
 
 pytestmark = [
@@ -28,9 +29,7 @@ BUILT = "TROUPELET_TEST_DEB"
 def package() -> Path:
     if given := os.environ.get(BUILT, ""):
         return Path(given)
-    done = subprocess.run(["make", "deb"], cwd=SOURCES, capture_output=True, text=True, timeout=1700, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return SOURCES / done.stdout.splitlines()[-1]
+    return SOURCES / make("deb", seconds=1700).splitlines()[-1]
 
 
 @pytest.fixture(scope="module")

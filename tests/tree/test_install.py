@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent_command import HARMLESS, SOURCES, AgentCommand
+from tests.support.built import make
 from tests.support.tcp_ports import free_port
 
 pytestmark = [pytest.mark.tree, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -22,10 +23,8 @@ def prefix() -> Iterator[Path]:
     """As a package is built: staged below DESTDIR, then moved to where it says that it is."""
     with tempfile.TemporaryDirectory(prefix="inst-") as directory:
         stage, place = Path(directory, "stage"), Path(directory, "opt")
-        command = ["make", "install", f"DESTDIR={stage}", f"PREFIX={place}"]
-        done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, timeout=800, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert f"installed: {stage}{place}/bin/supervise" in done.stdout
+        said = make("install", f"DESTDIR={stage}", f"PREFIX={place}", seconds=800)
+        assert f"installed: {stage}{place}/bin/supervise" in said
         Path(f"{stage}{place}").rename(place)
         yield place
 

@@ -21,7 +21,7 @@ from tests.support.api_process import ApiProcess
 from tests.support.tcp_ports import free_port
 from tests.support.unit_file import command_of
 
-pytestmark = pytest.mark.tree
+pytestmark = [pytest.mark.tree, pytest.mark.slow]
 SAMPLES = SOURCES / "tests/unit/shared/config/samples"
 DROP_IN = SOURCES / "etc/systemd/kubelet.service.d/10-kubeadm.conf"
 OURS = ("/etc/kubernetes", "/etc/default", "/etc/sysconfig", "/var/lib/kubelet", "/usr/bin/kubelet", "/run/containerd")

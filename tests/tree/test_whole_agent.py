@@ -28,7 +28,7 @@ from tests.support.service_manager import ServiceManager
 from tests.support.tcp_ports import free_port, held_port
 from tests.support.waiting import wait_for
 
-pytestmark = pytest.mark.tree
+pytestmark = [pytest.mark.tree, pytest.mark.slow]
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
 

@@ -1,0 +1,20 @@
+"""What `make` builds of these sources, for tests that may run side by side."""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+from pathlib import Path
+
+SOURCES = Path(__file__).parents[2]
+
+
+def make(*words: str, seconds: float) -> str:
+    """The output of `make` in the sources, one at a time: each makes the same wheel in the same directory."""
+    with (SOURCES / "Makefile").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = subprocess.run(
+            ["make", *words], cwd=SOURCES, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

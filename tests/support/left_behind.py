@@ -1,0 +1,48 @@
+"""What a run of tests has left on the host: files and mounts in its directory for temporary files, and processes.
+
+All that the run has started know that directory by their environment.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from actors.shared.linux import mountinfo
+
+KEPT_BY_PYTEST = "pytest-of-"
+"""The directories of tmp_path: pytest keeps them for whoever looks at a test that failed."""
+POLL_SECONDS = 0.1
+
+
+def left_behind(directory: Path, seconds: float) -> list[str]:
+    """One line each. What ends by itself has `seconds` to do so."""
+    end = time.monotonic() + seconds
+    while (found := _now(directory)) and time.monotonic() < end:
+        time.sleep(POLL_SECONDS)
+    return found
+
+
+def _now(directory: Path) -> list[str]:
+    mounts = mountinfo.below(mountinfo.read(), str(directory))
+    return [
+        *(f"process {pid}: {words}" for pid, words in processes(directory)),
+        *(f"mount {mount.point}" for mount in mounts),
+        *(f"file {path}" for path in sorted(directory.iterdir()) if not path.name.startswith(KEPT_BY_PYTEST)),
+    ]
+
+
+def processes(directory: Path) -> list[tuple[int, str]]:
+    """Pid and command line of those that keep their temporary files in the directory or below it."""
+    own, below = f"TMPDIR={directory}".encode(), f"TMPDIR={directory}/".encode()
+    found = []
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            if pid != os.getpid() and any(each == own or each.startswith(below) for each in environment):
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+                found.append((pid, words))
+        except OSError:
+            continue  # it has ended, or is somebody else's
+    return found
