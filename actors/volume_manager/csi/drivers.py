@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
 
 from actors.shared.plugins.model import Plugin, PluginError
 from supervision.actor import Actor
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 
+Version = tuple[int, ...]
+_VERSION: Final = re.compile(r"\s*v?([0-9]+(?:\.[0-9]+)+)", re.ASCII)
+
+
 class Drivers:
     """Serves plugins of the type CSIPlugin (`Handler`). `connect` makes a connection; by default its module is imported
     with the first driver."""
@@ -28,6 +33,8 @@ class Drivers:
         self._names: dict[str, str] = {}
         """Driver by registration socket."""
         self._known: dict[str, tuple[Driver, Connection]] = {}
+        self._versions: dict[str, Version] = {}
+        """The highest one that each driver offers."""
         self._changed = asyncio.Lock()
 
     def get(self, name: str) -> tuple[Driver, Connection]:
@@ -46,10 +53,23 @@ class Drivers:
         name = plugin.name
         if not name or "/" in name or name.startswith("."):
             return f"{name!r} is not the name of a driver"
-        if not any(version.lstrip("v").partition(".")[0] == "1" for version in plugin.versions):
-            return (
-                f"validation failed for CSI Driver {name}: versions {list(plugin.versions)} are not supported, only 1.x"
-            )
+        problem = self._problem(plugin)
+        return f"validation failed for CSI Driver {name} at endpoint {plugin.endpoint}: {problem}" if problem else ""
+
+    def _problem(self, plugin: Plugin) -> str:
+        """With its versions. A second socket of a driver that is registered must offer a higher one."""
+        failed = f'kubernetes.io/csi: ValidatePlugin for CSI driver "{plugin.name}" failed.'
+        if not plugin.versions:
+            return f"{failed} Plugin returned an empty list for supported versions"
+        highest = highest_version(plugin.versions)
+        if highest is None:
+            given = " ".join(f'"{version}"' for version in plugin.versions)
+            return f"{failed} None of the versions specified [{given}] are supported. err=it must be v1.x"
+        others = [socket for socket, name in self._names.items() if name == plugin.name and socket != plugin.socket]
+        there = self._versions.get(plugin.name, ())
+        if others and highest <= there:
+            text = "Another driver with the same name is already registered with a higher supported version"
+            return f'{failed} {text}: "{".".join(map(str, there))}"'
         return ""
 
     async def register(self, plugin: Plugin) -> None:
@@ -58,12 +78,15 @@ class Drivers:
         try:
             driver = await connection.describe(name, plugin.endpoint)
             async with self._changed:
+                if refusal := self.refusal(plugin):  # another socket was faster
+                    raise CsiError(refusal)
                 await self._objects.add(driver)
         except CsiError as error:
             await connection.close()
             raise PluginError(str(error)) from None
         before = self._known.get(name)
         self._known[name], self._names[plugin.socket] = (driver, connection), name
+        self._versions[name] = highest_version(plugin.versions) or ()
         if before is not None:
             self._actor.start_task(before[1].close(), f"close {before[0].endpoint}")
         self._actor.log.info("CSI driver %s is registered, with node ID %s", name, driver.node_id)
@@ -73,6 +96,7 @@ class Drivers:
         if not name or name in self._names.values():
             return  # the driver has another socket
         driver, connection = self._known.pop(name)
+        del self._versions[name]
         self._actor.start_task(connection.close(), f"close {driver.endpoint}")
         self._actor.log.info("CSI driver %s is gone", name)
         try:
@@ -80,6 +104,18 @@ class Drivers:
                 await self._objects.remove(name)
         except CsiError as error:
             self._actor.log.warning("CSI driver %s stays in the CSINode object: %s", name, error)
+
+
+def highest_version(versions: Iterable[str]) -> Version | None:
+    """The highest one of 1.x, which is what this agent speaks; None: there is none. Pure."""
+    found = [_numbers(match[1]) for one in versions if (match := _VERSION.match(one))]
+    return max((one for one in found if one[0] == 1), default=None)
+
+
+def _numbers(text: str) -> Version:
+    """1.2 is 1.2.0."""
+    parts = tuple(map(int, text.split(".")))
+    return parts + (0,) * (3 - len(parts))
 
 
 def _connect(path: str, metrics: Metrics) -> Connection:

@@ -1,0 +1,121 @@
+"""Which driver serves when several sockets name it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from actors.shared.plugins.model import CSI, Plugin, PluginError
+from actors.volume_manager.csi.connection import Connection
+from actors.volume_manager.csi.drivers import Drivers, highest_version
+from actors.volume_manager.csi.errors import CsiError
+from actors.volume_manager.csi.model import Driver
+from actors.volume_manager.csi.node_objects import NodeObjects
+from supervision.actor import Actor
+
+NAME = "d.test"
+HIGHER = "Another driver with the same name is already registered with a higher supported version"
+
+
+class Neighbours:
+    """The actor, the connections to drivers, and the cluster's objects of them."""
+
+    def __init__(self) -> None:
+        self.log = logging.getLogger("drivers")
+        self.objects: list[str] = []
+        self.closed: list[str] = []
+        self.slow = asyncio.Event()
+        self.slow.set()
+
+    def start_task(self, work: Any, name: str) -> Any:
+        return asyncio.ensure_future(work)
+
+    def connect(self, path: str) -> Connection:
+        async def describe(name: str, endpoint: str) -> Driver:
+            await self.slow.wait()
+            return Driver(name=name, endpoint=endpoint, node_id="n", max_volumes=0, topology={}, stages=False)
+
+        async def close() -> None:
+            self.closed.append(path)
+
+        return cast(Connection, SimpleNamespace(describe=describe, close=close))
+
+    async def add(self, driver: Driver) -> None:
+        self.objects.append(driver.endpoint)
+
+    async def remove(self, name: str) -> None:
+        self.objects.append(f"no {name}")
+
+    def drivers(self) -> Drivers:
+        return Drivers(cast(Actor, self), cast(NodeObjects, self), self.connect)
+
+
+def plugin(socket: str, *versions: str) -> Plugin:
+    return Plugin(socket=socket, kind=CSI, name=NAME, endpoint=f"/csi{socket}", versions=versions)
+
+
+async def test_a_second_socket_serves_only_with_a_higher_version() -> None:
+    around = Neighbours()
+    drivers = around.drivers()
+    first = plugin("/one", "1.0.0", "1.2.0")
+    assert drivers.refusal(first) == ""
+    await drivers.register(first)
+    for versions in (("1.1.0",), ("1.2.0",), ("v1.2",)):
+        refused = drivers.refusal(plugin("/two", *versions))
+        assert refused.startswith(f"validation failed for CSI Driver {NAME} at endpoint /csi/two: ")
+        assert refused.endswith(f'{HIGHER}: "1.2.0"')
+    newer = plugin("/two", "1.3.0")
+    assert drivers.refusal(newer) == ""
+    await drivers.register(newer)
+    assert drivers.get(NAME)[0].endpoint == "/csi/two"
+    await drivers.deregister(first)
+    assert drivers.get(NAME)[0].endpoint == "/csi/two", "the first socket's end is not the driver's"
+    await drivers.deregister(newer)
+    with pytest.raises(CsiError):
+        drivers.get(NAME)
+    assert around.objects == ["/csi/one", "/csi/two", f"no {NAME}"]
+
+
+async def test_a_driver_that_comes_back_by_its_own_socket_need_not_be_newer() -> None:
+    around = Neighbours()
+    drivers = around.drivers()
+    await drivers.register(plugin("/one", "1.2.0"))
+    assert drivers.refusal(plugin("/one", "1.0.0")) == ""
+    await drivers.register(plugin("/one", "1.0.0"))
+    assert drivers.refusal(plugin("/two", "1.1.0")) == "", "the version of now counts"
+
+
+async def test_of_two_sockets_that_come_together_one_serves() -> None:
+    around = Neighbours()
+    drivers = around.drivers()
+    around.slow.clear()
+    both = [plugin("/one", "1.0.0"), plugin("/two", "1.0.0")]
+    assert [drivers.refusal(one) for one in both] == ["", ""]
+    tasks = [asyncio.ensure_future(drivers.register(one)) for one in both]
+    await asyncio.sleep(0)
+    around.slow.set()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(one) for one in results if one is not None] == [PluginError]
+    assert len(around.objects) == len(around.closed) == 1
+
+
+@pytest.mark.parametrize(
+    ("versions", "highest"),
+    [((), None), (("0.3.0",), None), (("2.0.0", "1.4.1", "1.10.0"), (1, 10, 0)), (("v1.0-rc1", "one"), (1, 0, 0))],
+)
+def test_of_several_versions_the_highest_of_the_first_major_one_counts(
+    versions: tuple[str, ...], highest: tuple[int, ...] | None
+) -> None:
+    assert highest_version(versions) == highest
+
+
+async def test_without_a_version_that_is_spoken_here_nothing_is_registered() -> None:
+    drivers = Neighbours().drivers()
+    assert "Plugin returned an empty list for supported versions" in drivers.refusal(plugin("/one"))
+    assert 'None of the versions specified ["0.3.0" "2.0.0"] are supported' in drivers.refusal(
+        plugin("/one", "0.3.0", "2.0.0")
+    )
