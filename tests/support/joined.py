@@ -21,6 +21,7 @@ NODE = "bench"
 KUBECONFIG = "TROUPELET_TEST_KUBECONFIG"
 """Environment variable: path of an administrator's kubeconfig of a real cluster to join for the tests."""
 PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 BUSYBOX = "docker.io/library/busybox:latest"
 FOREVER = ["sh", "-c", "trap 'kill $!; exit 0' TERM; echo began; sleep 1000000 & wait"]
 """Until it is told to end, and then at once; idle, so that many are no load."""
@@ -190,6 +191,13 @@ def condition(obj: Obj | None, kind: str) -> Obj:
 
 def is_ready(node: Obj | None) -> bool:
     return condition(node, "Ready").get("status") == "True"
+
+
+def account_token(joined: Joined, name: str) -> str:
+    """A token of a new service account."""
+    joined.api.call("POST", ACCOUNTS, {"metadata": {"name": name}})
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    return str(joined.api.call("POST", f"{ACCOUNTS}/{name}/token", asked)["status"]["token"])
 
 
 @contextmanager

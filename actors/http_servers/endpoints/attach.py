@@ -7,22 +7,22 @@ import msgspec
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.http_servers.streaming.options import streams
-from actors.http_servers.streaming.stream import container_id, find_for_stream, query, serve
+from actors.http_servers.streaming.stream import Target, container_id, find_for_stream, query, serve
 from actors.shared.kube.pods import find_container
 from proto import cri_pb2 as cri
 
 
 async def answer(handler: Handler, namespace: str, pod: str, container: str, uid: str = "") -> None:
-    async def url() -> str:
+    async def target() -> Target:
         found = await find_for_stream(handler, namespace, pod, uid)
         # whether there is a terminal, the container's spec says
         specified = find_container(found.pod, container)
         wanted = streams(query(handler), tty=specified is not None and specified.tty)
         flags = msgspec.structs.asdict(wanted)
         request = cri.AttachRequest(container_id=container_id(found, container), **flags)
-        return await handler.state.runtime.attach_url(request)
+        return Target(await handler.state.runtime.attach_url(request), wanted)
 
-    await serve(handler, url)
+    await serve(handler, target)
 
 
 ENDPOINT = Endpoint(

@@ -7,20 +7,20 @@ import msgspec
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.http_servers.streaming.options import command, streams
-from actors.http_servers.streaming.stream import container_id, find_for_stream, query, serve
+from actors.http_servers.streaming.stream import Target, container_id, find_for_stream, query, serve
 from proto import cri_pb2 as cri
 
 
 async def answer(handler: Handler, namespace: str, pod: str, container: str, uid: str = "") -> None:
-    async def url() -> str:
+    async def target() -> Target:
         found = await find_for_stream(handler, namespace, pod, uid)
         parameters = query(handler)
         wanted, words = streams(parameters), command(parameters)
         flags = msgspec.structs.asdict(wanted)
         request = cri.ExecRequest(container_id=container_id(found, container), cmd=words, **flags)
-        return await handler.state.runtime.exec_url(request)
+        return Target(await handler.state.runtime.exec_url(request), wanted)
 
-    await serve(handler, url)
+    await serve(handler, target)
 
 
 ENDPOINT = Endpoint(

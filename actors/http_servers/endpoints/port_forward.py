@@ -6,23 +6,25 @@ from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.streaming.options import ports
-from actors.http_servers.streaming.stream import find_for_stream, query, serve
+from actors.http_servers.streaming.stream import Target, find_for_stream, query, serve, translated_protocol
 from actors.shared.kube.names import POD_UID_LABEL
 
 
 async def answer(handler: Handler, namespace: str, pod: str, uid: str = "") -> None:
-    async def url() -> str:
+    async def target() -> Target:
         found = await find_for_stream(handler, namespace, pod, uid)
         websocket = handler.request.headers.get("Upgrade", "").lower() == "websocket"
+        websocket = websocket and not translated_protocol(handler)  # a tunnel has its ports in its streams
         wanted = ports(query(handler), websocket=websocket)
         runtime, metadata = handler.state.runtime, found.pod.metadata
         sandboxes = await runtime.list_pod_sandboxes({POD_UID_LABEL: metadata.uid})
         ready = [sandbox for sandbox in sandboxes if sandbox.ready]
         if not ready:
             raise HttpError(404, f'pod not found ("{metadata.name}_{metadata.namespace}")')
-        return await runtime.port_forward_url(max(ready, key=lambda one: one.created_ns).id, wanted)
+        newest = max(ready, key=lambda one: one.created_ns)
+        return Target(await runtime.port_forward_url(newest.id, wanted))
 
-    await serve(handler, url)
+    await serve(handler, target)
 
 
 ENDPOINT = Endpoint(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+import msgspec
 from tornado.iostream import StreamClosedError
 
 from actors.http_servers.serving.handler import Handler
@@ -15,11 +16,14 @@ from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.serving.pods import FoundPod, find_pod, running_container
 from actors.shared.cri.errors import CriError, NotFound
 
+from . import translated
 from .joined_streams import join
-from .options import OptionsError
+from .options import OptionsError, Streams
 from .upstream import UpstreamError, open_upstream
+from .websocket import accepted
 
 MAX_STREAMS: Final = 512
+GATE: Final = "ExtendWebSocketsToKubelet"
 _BAD_REQUEST: Final = 400
 
 
@@ -43,18 +47,25 @@ def query(handler: Handler) -> dict[str, list[str]]:
     return {key: handler.get_query_arguments(key, strip=False) for key in handler.request.query_arguments}
 
 
-async def serve(handler: Handler, find_url: Callable[[], Awaitable[str]]) -> None:
-    """Answer with a stream. `find_url` asks the runtime for the URL of the stream. Raises HttpError."""
+class Target(msgspec.Struct, frozen=True):
+    """Where the runtime serves the stream. `streams`: of a process; None: ports."""
+
+    url: str
+    streams: Streams | None = None
+
+
+async def serve(handler: Handler, find_target: Callable[[], Awaitable[Target]]) -> None:
+    """Answer with a stream. `find_target` asks the runtime for it. Raises HttpError."""
     headers = handler.request.headers
     if "upgrade" not in headers.get("Connection", "").lower() or not headers.get("Upgrade"):
         raise HttpError(_BAD_REQUEST, "you must ask for an upgrade of the connection (SPDY/3.1 or websocket)")
     try:
-        url = await find_url()
+        target = await find_target()
         if handler.state.streams >= MAX_STREAMS:
             raise HttpError(429, f"there are {MAX_STREAMS} streams already")
         handler.state.streams += 1
         try:
-            await _join(handler, url)
+            await _join(handler, target)
         finally:
             handler.state.streams -= 1
     except OptionsError as error:
@@ -63,8 +74,18 @@ async def serve(handler: Handler, find_url: Callable[[], Awaitable[str]]) -> Non
         raise HttpError(404 if isinstance(error, NotFound) else 500, str(error)) from None
 
 
-async def _join(handler: Handler, url: str) -> None:
-    upstream, answer = await open_upstream(url, handler.request.method or "GET", handler.request.headers)
+def translated_protocol(handler: Handler) -> str:
+    """The protocol of a WebSocket that is translated to SPDY, '' for other requests."""
+    return translated.protocol(handler.request.headers) if handler.state.agent.gate(GATE) else ""
+
+
+async def _join(handler: Handler, target: Target) -> None:
+    asked, spoken = handler.request.headers, translated_protocol(handler)
+    if spoken and (spoken == translated.V5) != (target.streams is not None):
+        raise HttpError(_BAD_REQUEST, f"the protocol {spoken} is not for this stream")
+    method = "POST" if spoken else handler.request.method or "GET"
+    headers = translated.upstream_headers(asked, spoken) if spoken else asked
+    upstream, answer = await open_upstream(target.url, method, headers)
     if answer.status != 101:
         raise HttpError(answer.status if answer.status >= _BAD_REQUEST else 500, answer.body or "the runtime refused")
     if handler.disconnected:
@@ -73,12 +94,17 @@ async def _join(handler: Handler, url: str) -> None:
     caller = handler.detach()
     caller.set_nodelay(True)
     handler.set_status(answer.status)  # for the log and the span: the answer itself is the runtime's
-    if handler.request.headers["Upgrade"].lower() == "websocket":
+    if asked["Upgrade"].lower() == "websocket":
         kind = handler.request.path.split("/", 2)[1].lower()
         handler.state.actor.metrics.count("kubelet_websocket_streaming_requests_total", subresource=kind)
     try:
-        await caller.write(answer.head)
+        await caller.write(accepted(asked["Sec-WebSocket-Key"], spoken) if spoken else answer.head)
     except StreamClosedError:
         upstream.close()
         return
-    await join(caller, upstream, handler.state.agent.config.streamingConnectionIdleTimeout)
+    idle = handler.state.agent.config.streamingConnectionIdleTimeout
+    if not spoken:
+        await join(caller, upstream, idle)
+        return
+    between = translated.Tunnel() if target.streams is None else translated.Channels(target.streams)
+    await translated.join_translated(caller, upstream, between, idle)

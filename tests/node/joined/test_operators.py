@@ -12,9 +12,8 @@ import pytest
 
 from tests.support.api_process import ApiProcess
 from tests.support.certificates import Authority
-from tests.support.joined import NODE, NODES, Joined, container, pod, status
+from tests.support.joined import NODE, NODES, Joined, account_token, container, pod, status
 
-ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 LONG_TERM = "trap 'echo told to end; sleep 2; exit 0' TERM; while :; do sleep 0.1; done"
 
 
@@ -39,12 +38,6 @@ def scrape(site: Joined, path: str, token: str, pair: tuple[str, str] | None = N
             return answer.status, answer.headers["Content-Type"], answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.headers.get("Content-Type", ""), error.read().decode()
-
-
-def account_token(site: Joined, name: str) -> str:
-    site.api.call("POST", ACCOUNTS, {"metadata": {"name": name}})
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
-    return str(site.api.call("POST", f"{ACCOUNTS}/{name}/token", asked)["status"]["token"])
 
 
 def test_metrics_are_for_the_tokens_that_may_read_them(site: Joined, server: ApiProcess) -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import socket
+import ssl
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import quote
 
 import pytest
+from websocket import ABNF, WebSocket, WebSocketBadStatusException, create_connection
 
+from actors.http_servers.streaming import spdy
+from actors.http_servers.streaming.translated import TUNNEL, V5
 from tests.chaos.world import ACTORS
-from tests.support.joined import Joined, container, pod
+from tests.support.api_process import ApiProcess
+from tests.support.joined import NODE, Joined, account_token, container, pod, status
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="NOT TESTED: no kubectl here")
 SERVERS = ("root", "http_servers", "http_servers/node_server")
@@ -98,3 +105,61 @@ def test_streams_outlive_the_restart_of_every_other_actor(own: Joined) -> None:
             assert answers.readline() == f"{name}\n", f"the port after {name}"
     numbers = [int(line.split()[1]) for line in log.lines]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def websocket_to(site: Joined, path: str, token: str, *protocols: str) -> WebSocket:
+    """A connection straight to the node server."""
+    told = status(site.nodes.now[f"/{NODE}"])
+    address = next(one["address"] for one in told["addresses"] if one["type"] == "InternalIP")
+    return create_connection(
+        f"wss://{address}:{told['daemonEndpoints']['kubeletEndpoint']['Port']}{path}",
+        timeout=30, subprotocols=list(protocols), header=[f"Authorization: Bearer {token}"],
+        sslopt={"cert_reqs": ssl.CERT_NONE, "check_hostname": False},
+    )  # fmt: skip
+
+
+def all_of(connection: WebSocket) -> dict[int, bytes]:
+    """What comes on each channel until the end."""
+    found: dict[int, bytes] = {}
+    while True:
+        kind, payload = connection.recv_data()
+        if kind == ABNF.OPCODE_CLOSE:
+            return found
+        found[payload[0]] = found.get(payload[0], b"") + payload[1:]
+
+
+def test_a_websocket_straight_to_the_node_is_translated_for_the_runtime(own: Joined) -> None:
+    if not isinstance(own.cluster, ApiProcess):
+        pytest.skip("NOT TESTED: of a real cluster's permissions nothing is known")
+    token = account_token(own, "streamer")
+    subject = "system:serviceaccount:default:streamer"
+    own.create(pod("streams", container("answers", "sh", "-c", ANSWERS), terminationGracePeriodSeconds=1))
+    own.wait_pods_ready("streams", seconds=60)
+    path = "/exec/default/streams/answers?input=1&output=1&error=1&command=sh&command=-c&command="
+    with pytest.raises(WebSocketBadStatusException) as refused:
+        websocket_to(own, f"{path}true", token, V5)
+    assert refused.value.status_code == 403
+    own.cluster.order("POST", "grants", {"subject": subject, "verbs": ["get"], "resources": ["nodes/proxy"]})
+
+    cat = websocket_to(own, f"{path}{quote('cat; echo end >&2; exit 3')}", token, V5, "v4.channel.k8s.io")
+    assert cat.getsubprotocol() == V5
+    cat.send_binary(b"\x00" + b"x" * 100_000)
+    cat.send_binary(b"\xff\x00")  # the end of its input, which v4 cannot say
+    found = all_of(cat)
+    assert (found[1], found[2]) == (b"x" * 100_000, b"end\n")
+    ended = json.loads(found[3])
+    assert (ended["status"], ended["reason"]) == ("Failure", "NonZeroExitCode")
+    assert ended["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
+
+    forward = websocket_to(own, "/portForward/default/streams", token, TUNNEL)
+    assert forward.getsubprotocol() == TUNNEL
+    encoder, decoder, heard = spdy.Encoder(), spdy.Decoder(), b""
+    for number, kind in ((1, "error"), (3, "data")):
+        headers = {"streamType": kind, "port": "8080", "requestID": "0"}
+        forward.send_binary(encoder.open(number, headers))
+    forward.send_binary(spdy.data(1, b"", final=True) + spdy.data(3, b"through the tunnel\n"))
+    while b"\n" not in heard:
+        for one in decoder.feed(forward.recv()):
+            heard += one.payload if isinstance(one, spdy.Data) and one.stream == 3 else b""
+    assert heard == b"through the tunnel\n"
+    forward.close()

@@ -1,0 +1,111 @@
+"""Frames of SPDY/3.1, as a client of a runtime's streaming server needs them. Pure.
+
+Of a peer's headers nothing is needed, so they are not read. Headers are compressed without the protocol's dictionary:
+a zlib stream says by itself that it needs none. There is no flow control: the servers of runtimes have none.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from typing import Final
+
+import msgspec
+
+VERSION: Final = 3
+MOST_BYTES: Final = 16 << 20
+"""Of one frame: the length has 24 bits."""
+_CONTROL: Final = 1 << 15
+_FINAL: Final = 1
+_HEAD: Final = 8
+_ID: Final = (1 << 31) - 1
+
+
+class Kind(IntEnum):
+    SYN_STREAM = 1
+    SYN_REPLY = 2
+    RST_STREAM = 3
+    SETTINGS = 4
+    PING = 6
+    GOAWAY = 7
+    HEADERS = 8
+    WINDOW_UPDATE = 9
+
+
+class SpdyError(Exception):
+    """The peer does not speak SPDY/3.1."""
+
+
+class Data(msgspec.Struct, frozen=True):
+    """Bytes of a stream. `final`: its last ones."""
+
+    stream: int
+    payload: bytes
+    final: bool
+
+
+class Control(msgspec.Struct, frozen=True):
+    """Any other frame. `stream`: 0 where it is about none."""
+
+    kind: int
+    stream: int
+    payload: bytes
+    final: bool
+
+
+class Encoder:
+    """What a client writes: the headers of all its streams are one compressed stream."""
+
+    def __init__(self) -> None:
+        self._compressor = zlib.compressobj()
+
+    def open(self, stream: int, headers: Mapping[str, str]) -> bytes:
+        """Open a stream; those of a client are odd and go up."""
+        block = len(headers).to_bytes(4, "big")
+        for name, value in headers.items():
+            for text in (name.lower().encode(), value.encode()):
+                block += len(text).to_bytes(4, "big") + text
+        packed = self._compressor.compress(block) + self._compressor.flush(zlib.Z_SYNC_FLUSH)
+        return _control(Kind.SYN_STREAM, stream.to_bytes(4, "big") + bytes(6) + packed)
+
+
+def data(stream: int, payload: bytes, *, final: bool = False) -> bytes:
+    return stream.to_bytes(4, "big") + bytes([_FINAL * final]) + len(payload).to_bytes(3, "big") + payload
+
+
+def pong(ping: Control) -> bytes:
+    """The answer to a PING is the same frame."""
+    return _control(Kind.PING, ping.payload)
+
+
+def _control(kind: Kind, payload: bytes) -> bytes:
+    head = (_CONTROL | VERSION).to_bytes(2, "big") + int(kind).to_bytes(2, "big")
+    return head + bytes(1) + len(payload).to_bytes(3, "big") + payload
+
+
+class Decoder:
+    """The frames of a peer."""
+
+    def __init__(self) -> None:
+        self._left = bytearray()
+
+    def feed(self, received: bytes) -> Iterator[Data | Control]:
+        """The frames that are whole with these bytes. Raises SpdyError."""
+        self._left += received
+        left = self._left
+        while len(left) >= _HEAD:
+            first, length = int.from_bytes(left[:4], "big"), int.from_bytes(left[5:8], "big")
+            if len(left) < _HEAD + length:
+                return
+            payload, final = bytes(left[_HEAD : _HEAD + length]), bool(left[4] & _FINAL)
+            del left[: _HEAD + length]
+            if not first >> 31:
+                yield Data(first & _ID, payload, final)
+                continue
+            version, kind = first >> 16 & (_CONTROL - 1), first & 0xFFFF
+            if version != VERSION:
+                raise SpdyError(f"the peer speaks SPDY/{version}")
+            about = kind in (Kind.SYN_STREAM, Kind.SYN_REPLY, Kind.RST_STREAM, Kind.HEADERS, Kind.WINDOW_UPDATE)
+            stream = int.from_bytes(payload[:4], "big") & _ID if about else 0
+            yield Control(kind, stream, payload, final)

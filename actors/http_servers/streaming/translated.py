@@ -1,0 +1,192 @@
+"""A caller with a WebSocket, and a runtime that speaks SPDY, as the kubelet has it (gate ExtendWebSocketsToKubelet).
+
+v5.channel.k8s.io of exec and attach: a message is the number of a channel and bytes; channel 255 closes the channel in
+the next byte, which the earlier versions cannot. SPDY/3.1+portforward.k8s.io: messages are pieces of a SPDY connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import msgspec
+from tornado.httputil import HTTPHeaders
+from tornado.iostream import IOStream, StreamClosedError
+
+from . import spdy, websocket
+from .joined_streams import CHUNK_BYTES, LINGER_SECONDS, Activity, run
+from .options import Streams
+from .spdy import Control, Data, Kind, SpdyError
+from .websocket import Opcode, WebSocketError
+
+V5: Final = "v5.channel.k8s.io"
+TUNNEL: Final = "SPDY/3.1+portforward.k8s.io"
+_STREAMS_BY: Final = {V5: "v4.channel.k8s.io", TUNNEL: "portforward.k8s.io"}
+"""The protocol of the streams that the runtime is asked for."""
+STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
+_TYPES: Final = {ERROR: "error", STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", RESIZE: "resize"}
+
+
+def protocol(headers: HTTPHeaders) -> str:
+    """The protocol of a WebSocket that is to be translated; '' for any other request."""
+    if headers.get("Upgrade", "").lower() != "websocket" or not headers.get("Sec-WebSocket-Key"):
+        return ""
+    offered = {one.strip() for value in headers.get_list("Sec-WebSocket-Protocol") for one in value.split(",")}
+    return next((one for one in (V5, TUNNEL) if one in offered), "")
+
+
+def upstream_headers(headers: HTTPHeaders, spoken: str) -> HTTPHeaders:
+    """The headers of the request to the runtime."""
+    found = HTTPHeaders({"Upgrade": "SPDY/3.1", "X-Stream-Protocol-Version": _STREAMS_BY[spoken]})
+    if "User-Agent" in headers:
+        found["User-Agent"] = headers["User-Agent"]
+    return found
+
+
+class Ends(msgspec.Struct, frozen=True):
+    """What is written to either end, and whether that is the last of it."""
+
+    to_caller: bytes = b""
+    to_runtime: bytes = b""
+    ended: bool = False
+
+    def __add__(self, more: Ends) -> Ends:
+        return Ends(self.to_caller + more.to_caller, self.to_runtime + more.to_runtime, self.ended or more.ended)
+
+
+class Translation(Protocol):
+    """Of the bytes of one direction to those of the other."""
+
+    def begin(self) -> Ends:
+        """What is written first."""
+
+    def from_caller(self, received: bytes) -> Ends:
+        """Raises WebSocketError."""
+
+    def from_runtime(self, received: bytes) -> Ends:
+        """Raises SpdyError."""
+
+
+class Channels:
+    """Channels of a WebSocket as streams of SPDY."""
+
+    def __init__(self, wanted: Streams) -> None:
+        flags = {STDIN: wanted.stdin, STDOUT: wanted.stdout, STDERR: wanted.stderr, RESIZE: wanted.tty, ERROR: True}
+        self._streams = {channel: 2 * place + 1 for place, channel in enumerate(one for one in _TYPES if flags[one])}
+        self._channels = {stream: channel for channel, stream in self._streams.items()}
+        self._inputs = {channel for channel in (STDIN, RESIZE) if channel in self._streams}
+        self._open = {channel for channel in (STDOUT, STDERR, ERROR) if channel in self._streams}
+        self._frames, self._spdy, self._encoder = websocket.Decoder(), spdy.Decoder(), spdy.Encoder()
+
+    def begin(self) -> Ends:
+        streams = [self._encoder.open(stream, {"streamType": _TYPES[one]}) for one, stream in self._streams.items()]
+        # the caller sees by an empty message that the stream is there
+        first = next((one for one in (STDOUT, STDERR, ERROR) if one in self._streams), ERROR)
+        return Ends(to_caller=_message(first, b""), to_runtime=b"".join(streams))
+
+    def from_caller(self, received: bytes) -> Ends:
+        found = Ends()
+        for kind, payload in self._frames.feed(received):
+            if kind in (Opcode.BINARY, Opcode.TEXT) and payload:
+                found += Ends(to_runtime=self._input(payload))
+            else:
+                found += _control_answer(kind, payload)
+        return found
+
+    def _input(self, payload: bytes) -> bytes:
+        channel = payload[0]
+        if channel == CLOSE and len(payload) == 2 and payload[1] in self._inputs:
+            self._inputs.remove(payload[1])
+            return spdy.data(self._streams[payload[1]], b"", final=True)
+        if channel not in self._inputs or len(payload) == 1:
+            return b""  # as there, what goes to no open channel is dropped
+        return spdy.data(self._streams[channel], payload[1:])
+
+    def from_runtime(self, received: bytes) -> Ends:
+        found = Ends()
+        for one in self._spdy.feed(received):
+            if isinstance(one, Data):
+                channel = self._channels.get(one.stream)
+                if channel in self._open and one.payload:
+                    found += Ends(to_caller=_message(channel, one.payload))
+                if one.final:
+                    self._open.discard(channel if channel is not None else -1)
+            elif one.kind == Kind.PING:
+                found += Ends(to_runtime=spdy.pong(one))
+            elif one.kind == Kind.RST_STREAM or (one.kind == Kind.SYN_REPLY and one.final):
+                self._open.discard(self._channels.get(one.stream, -1))
+            if not self._open or _goes(one):
+                return found + Ends(to_caller=websocket.close_frame(), ended=True)
+        return found
+
+
+def _goes(one: Data | Control) -> bool:
+    return isinstance(one, Control) and one.kind == Kind.GOAWAY
+
+
+def _message(channel: int, payload: bytes) -> bytes:
+    return websocket.frame(Opcode.BINARY, bytes([channel]) + payload)
+
+
+class Tunnel:
+    """A SPDY connection in messages."""
+
+    def __init__(self) -> None:
+        self._frames = websocket.Decoder()
+
+    def begin(self) -> Ends:
+        return Ends()
+
+    def from_caller(self, received: bytes) -> Ends:
+        found = Ends()
+        for kind, payload in self._frames.feed(received):
+            binary = kind is Opcode.BINARY
+            found += Ends(to_runtime=payload) if binary else _control_answer(kind, payload)
+        return found
+
+    def from_runtime(self, received: bytes) -> Ends:
+        return Ends(to_caller=websocket.frame(Opcode.BINARY, received))
+
+
+def _control_answer(kind: Opcode, payload: bytes) -> Ends:
+    if kind is Opcode.CLOSE:
+        return Ends(to_caller=websocket.frame(Opcode.CLOSE, payload), ended=True)
+    return Ends(to_caller=websocket.frame(Opcode.PONG, payload)) if kind is Opcode.PING else Ends()
+
+
+async def join_translated(caller: IOStream, runtime: IOStream, translation: Translation, idle_seconds: float) -> None:
+    """As `joined_streams.join`, with a translation in between."""
+
+    async def write(ends: Ends) -> bool:
+        """Returns whether it goes on."""
+        written = [end.write(part) for end, part in ((caller, ends.to_caller), (runtime, ends.to_runtime)) if part]
+        if written:
+            await asyncio.wait([asyncio.ensure_future(one) for one in written])
+        return not ends.ended
+
+    async def read(source: IOStream, translate: Callable[[bytes], Ends], activity: Activity) -> None:
+        try:
+            while await write(translate(await source.read_bytes(CHUNK_BYTES, partial=True))):
+                activity.seen()
+        except StreamClosedError:
+            last = websocket.close_frame() if source is runtime else b""
+        except WebSocketError as error:
+            last = websocket.close_frame(error.code, str(error))
+        except SpdyError as error:
+            last = websocket.close_frame(1011, str(error))
+        else:
+            return
+        if last and not caller.closed():
+            await asyncio.wait([asyncio.ensure_future(caller.write(last))], timeout=LINGER_SECONDS)
+
+    await write(translation.begin())
+    await run(
+        caller,
+        runtime,
+        idle_seconds,
+        lambda activity: [
+            read(caller, translation.from_caller, activity),
+            read(runtime, translation.from_runtime, activity),
+        ],
+    )

@@ -1,0 +1,113 @@
+"""A caller with a WebSocket and a runtime that speaks SPDY, on real connections."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+
+from tornado.iostream import IOStream, StreamClosedError
+from websocket import ABNF
+
+from actors.http_servers.streaming import websocket
+from actors.http_servers.streaming.options import Streams
+from actors.http_servers.streaming.translated import Channels, join_translated
+from tests.support.spdy_runtime import SpdyRuntime
+
+CAT = Streams(stdin=True, stdout=True, stderr=False, tty=False)
+
+
+class Ends:
+    """Caller - translated - runtime."""
+
+    def __init__(self, idle: float) -> None:
+        a, b = socket.socketpair()
+        c, d = socket.socketpair()
+        self.caller, near, far, self.runtime = (IOStream(each) for each in (a, b, c, d))
+        self.task = asyncio.ensure_future(join_translated(near, far, Channels(CAT), idle))
+        self.spdy, self.read = SpdyRuntime(), b""
+
+    async def send(self, payload: bytes, kind: int = ABNF.OPCODE_BINARY) -> None:
+        await self.caller.write(bytes(ABNF(1, 0, 0, 0, kind, 1, payload).format()))
+
+    async def heard(self, kind: str, size: int) -> bytes:
+        while len(self.spdy.heard.get(kind, b"")) < size:
+            self.spdy.feed(await self.runtime.read_bytes(1 << 16, partial=True))
+        return self.spdy.heard[kind]
+
+    async def told(self) -> bytes:
+        """All that the caller is told until its connection ends."""
+        with contextlib.suppress(StreamClosedError):
+            while True:
+                self.read += await self.caller.read_bytes(1 << 16, partial=True)
+        return self.read
+
+
+@contextlib.asynccontextmanager
+async def joined(idle: float = 0.0) -> AsyncIterator[Ends]:
+    ends = Ends(idle)
+    try:
+        yield ends
+    finally:
+        ends.caller.close()
+        ends.runtime.close()
+        await asyncio.wait_for(ends.task, 10)
+
+
+async def test_what_is_typed_comes_back_and_its_end_ends_the_process() -> None:
+    async with joined() as ends:
+        await ends.send(b"\x00hello")
+        assert await ends.heard("stdin", 5) == b"hello"
+        await ends.runtime.write(ends.spdy.says("stdout", b"hello"))
+        await ends.send(b"\xff\x00")
+        while "stdin" not in ends.spdy.ended:
+            ends.spdy.feed(await ends.runtime.read_bytes(1 << 16, partial=True))
+        for kind, payload in (("stdout", b""), ("error", b"{}")):
+            await ends.runtime.write(ends.spdy.says(kind, payload, final=True))
+        told = await asyncio.wait_for(ends.told(), 10)
+        frames = [b"\x01", b"\x01hello", b"\x03{}"]
+        binary = b"".join(websocket.frame(websocket.Opcode.BINARY, one) for one in frames)
+        assert told == binary + websocket.close_frame()
+
+
+async def test_a_caller_that_is_gone_ends_the_connection_to_the_runtime() -> None:
+    async with joined() as ends:
+        await ends.send(b"\x00x")
+        await ends.heard("stdin", 1)
+        ends.caller.close()
+        with contextlib.suppress(StreamClosedError):
+            await asyncio.wait_for(ends.runtime.read_until_close(), 10)
+        await asyncio.wait_for(ends.task, 10)
+
+
+async def test_a_caller_that_sends_nonsense_is_told_why_it_ends() -> None:
+    async with joined() as ends:
+        await ends.caller.write(b"\x82\x01a")
+        told = await asyncio.wait_for(ends.told(), 10)
+        assert told.endswith(websocket.close_frame(1002, "a frame has reserved bits, or no mask"))
+
+
+async def test_a_runtime_that_speaks_no_spdy_ends_the_stream_with_the_reason() -> None:
+    async with joined() as ends:
+        await ends.runtime.write(b"\x80\x02\0\x06\0\0\0\4\0\0\0\1")
+        told = await asyncio.wait_for(ends.told(), 10)
+        assert told.endswith(websocket.close_frame(1011, "the peer speaks SPDY/2"))
+
+
+async def test_a_caller_that_does_not_read_holds_the_runtime_up() -> None:
+    async with joined() as ends:
+        await ends.send(b"\x00x")
+        await ends.heard("stdin", 1)
+        piece = ends.spdy.says("stdout", bytes(1 << 20))
+
+        async def flood() -> None:
+            for _ in range(64):
+                await ends.runtime.write(piece)
+
+        flooding = asyncio.ensure_future(flood())
+        done, _ = await asyncio.wait([flooding], timeout=0.5)
+        assert not done
+        ends.caller.close()
+        with contextlib.suppress(StreamClosedError):
+            await asyncio.wait_for(flooding, 10)
