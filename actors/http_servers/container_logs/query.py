@@ -14,7 +14,6 @@ import msgspec
 from actors.http_servers.serving.http_error import HttpError
 
 _NUMBER = re.compile("-?[0-9]{1,18}")
-_TRUE, _FALSE = {"1", "t", "T", "true", "TRUE", "True"}, {"0", "f", "F", "false", "FALSE", "False", ""}
 
 
 class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,9 +52,9 @@ def parse_query(values: Mapping[str, str], now: float, *, split_streams: bool = 
     PodLogsQuerySplitStreams). Raises QueryError."""
     problems = _Problems()
     query = LogQuery(
-        follow=_flag(values, "follow", problems),
-        previous=_flag(values, "previous", problems),
-        timestamps=_flag(values, "timestamps", problems),
+        follow=_flag(values, "follow"),
+        previous=_flag(values, "previous"),
+        timestamps=_flag(values, "timestamps"),
         tail_lines=_number(values, "tailLines", 0, problems),
         limit_bytes=_number(values, "limitBytes", 1, problems),
         since_ns=_since(values, now, problems),
@@ -75,13 +74,9 @@ def parse_query(values: Mapping[str, str], now: float, *, split_streams: bool = 
     return query
 
 
-def _flag(values: Mapping[str, str], name: str, problems: _Problems) -> bool:
-    if name not in values:
-        return False
-    text = values[name]
-    if text not in _TRUE | _FALSE:
-        problems.unreadable.append(f'{name}: Invalid value: "{text}": must be true or false')
-    return text in _TRUE
+def _flag(values: Mapping[str, str], name: str) -> bool:
+    """As the API reads flags of a query: only `0` and `false` are false, also a flag without a value is true."""
+    return name in values and values[name].lower() not in ("0", "false")
 
 
 def _number(values: Mapping[str, str], name: str, least: int, problems: _Problems) -> int | None:

@@ -14,10 +14,11 @@ from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.serving.pods import FoundPod, find_pod
+from actors.http_servers.streaming.stream import query as query_of
 
 
 async def get(handler: Handler, namespace: str, pod: str, container: str) -> None:
-    values = {key: handler.get_query_argument(key) for key in handler.request.query_arguments}
+    values = {key: found[0] for key, found in query_of(handler).items()}
     if "tail" in values and values["tail"] != "all":
         values.setdefault("tailLines", values["tail"])
     query = parse_query(values, time.time(), split_streams=handler.state.agent.gate("PodLogsQuerySplitStreams"))
@@ -46,7 +47,7 @@ async def _stream(handler: Handler, found: FoundPod, log: LogFile, query: LogQue
             await handler.flush()
         handler.finish()
     except LogUnavailable as error:
-        raise HttpError(404 if query.previous else 400, f"the log of {log.container} cannot be read: {error}") from None
+        raise HttpError(400, f"the log of {log.container} cannot be read: {error}") from None
     except StreamClosedError:
         return
 

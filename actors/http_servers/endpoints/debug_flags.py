@@ -17,7 +17,8 @@ async def put(handler: Handler) -> None:
     """The body is a whole number."""
     text = handler.request.body.decode("utf-8", "replace").strip()
     if not text.isascii() or not text.isdigit() or int(text) > _MOST:
-        raise HttpError(400, f'failed to set logging.verbosity: "{text[:20]}" is no verbosity')
+        reason = f'strconv.ParseInt: parsing "{text[:20]}": invalid syntax'
+        raise HttpError(400, f"failed set klog.logging.verbosity {text[:20]}: {reason}")
     order = msgspec.structs.replace(set_logging(handler.state.agent.config.logging), verbosity=int(text))
     handler.state.actor.tell(FORK_SERVER, order)
     await handler.finish(f"successfully set klog.logging.verbosity to {int(text)}")

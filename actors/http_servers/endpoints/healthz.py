@@ -25,6 +25,7 @@ async def get(handler: Handler, check: str = "") -> None:
 ENDPOINT = Endpoint(
     paths=("/healthz", "/healthz/{check}"),
     answers={"GET": get},
+    heads=True,
     subresources=("healthz", "proxy"),
     on_read_only_server=True,
     open_standalone=True,

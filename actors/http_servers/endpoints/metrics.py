@@ -34,4 +34,6 @@ async def _volumes(handler: Handler) -> Iterable[Sample]:
     return volume_metrics.samples(sample) if sample is not None else ()
 
 
-ENDPOINT = Endpoint(paths=("/metrics",), answers={"GET": get}, subresources=("metrics",), on_read_only_server=True)
+ENDPOINT = Endpoint(
+    paths=("/metrics",), answers={"GET": get}, heads=True, subresources=("metrics",), on_read_only_server=True
+)

@@ -23,5 +23,5 @@ async def get(handler: Handler) -> None:
 
 
 ENDPOINT = Endpoint(
-    paths=("/metrics/cadvisor",), answers={"GET": get}, subresources=("metrics",), on_read_only_server=True
+    paths=("/metrics/cadvisor",), answers={"GET": get}, heads=True, subresources=("metrics",), on_read_only_server=True
 )

@@ -26,5 +26,5 @@ async def get(handler: Handler) -> None:
 
 
 ENDPOINT = Endpoint(
-    paths=("/metrics/probes",), answers={"GET": get}, subresources=("metrics",), on_read_only_server=True
+    paths=("/metrics/probes",), answers={"GET": get}, heads=True, subresources=("metrics",), on_read_only_server=True
 )

@@ -19,5 +19,5 @@ async def get(handler: Handler) -> None:
 
 
 ENDPOINT = Endpoint(
-    paths=("/metrics/resource",), answers={"GET": get}, subresources=("metrics",), on_read_only_server=True
+    paths=("/metrics/resource",), answers={"GET": get}, heads=True, subresources=("metrics",), on_read_only_server=True
 )

@@ -36,6 +36,7 @@ async def delete(handler: Handler) -> None:
 ENDPOINT = Endpoint(
     paths=("/metrics/slis",),
     answers={"GET": get, "DELETE": delete},
+    heads=True,
     subresources=("metrics",),
     on_read_only_server=True,
 )

@@ -24,7 +24,8 @@ async def post(handler: Handler, namespace: str, pod: str, container: str, uid: 
     except CriError as error:
         raise HttpError(500, str(error)) from None
     if ran.exit_code:
-        handler.set_status(500)
+        said = ran.stderr.decode(errors="replace")
+        raise HttpError(500, f"command '{' '.join(words)}' exited with {ran.exit_code}: {said}")
     handler.finish(ran.stdout + ran.stderr)
 
 

@@ -28,6 +28,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """`{name}` stands for one segment, `{name*}` for the rest of the path."""
     answers: Mapping[str, Answer]
     """By HTTP method."""
+    heads: bool = False
+    """HEAD is answered like GET, without the body: load balancers and monitoring ask so."""
     subresources: tuple[str, ...] = PROXY
     """Subresources of the node: a permission for any of them lets a caller in (KEP-2862)."""
     permission_prefix: str = ""

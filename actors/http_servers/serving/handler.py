@@ -103,7 +103,7 @@ class Handler(RequestHandler):
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         self.finish(
-            {404: "404 page not found\n", 405: "405 method not allowed\n"}.get(status_code, self._reason + "\n")
+            {404: "404 page not found\n", 405: "405: Method Not Allowed\n"}.get(status_code, self._reason + "\n")
         )
 
     def log_exception(self, kind: Any, value: Any, trace: Any) -> None:
@@ -128,7 +128,9 @@ class EndpointHandler(Handler):
             await super().prepare()
 
     async def _answer(self, **names: str) -> None:
-        answer = self.endpoint.answers.get(self.request.method or "")
+        method = self.request.method or ""
+        # tornado sends no body in answer to HEAD
+        answer = self.endpoint.answers.get("GET" if method == "HEAD" and self.endpoint.heads else method)
         if answer is None:
             self.send_error(405)
             return
@@ -137,7 +139,7 @@ class EndpointHandler(Handler):
         except HttpError as error:
             self.refuse(error.status, str(error))
 
-    get = post = put = delete = _answer
+    get = head = post = put = delete = patch = options = _answer
 
 
 class DisabledHandler(Handler):

@@ -156,6 +156,37 @@ def test_a_client_of_the_ca_is_answered(tmp_path, path, expected):
     serve(Node(tmp_path), story)
 
 
+METHODS = [
+    ("HEAD", "/healthz", 200),
+    ("HEAD", "/healthz/syncloop", 200),
+    ("HEAD", "/healthz/nothing", 404),
+    ("HEAD", "/metrics/slis", 200),
+    ("HEAD", "/pods", 405),
+    ("POST", "/pods", 405),
+    ("PATCH", "/configz", 405),
+    ("OPTIONS", "/pods", 405),
+    ("GET", "/run/d/p/c", 405),
+    ("GET", "/checkpoint/d/p/c", 405),
+    ("GET", "/debug/flags/v", 405),
+    ("DELETE", "/containerLogs/d/p/c", 405),
+    ("DELETE", "/metrics/slis", 200),
+    ("HEAD", "/nowhere", 404),
+]
+
+
+def test_each_method_is_answered_as_there_or_said_not_to_be_allowed(tmp_path):
+    async def story(node: Node) -> None:
+        for method, path, code in METHODS:
+            found, text = await node.fetch(path, method=method)
+            assert found == code, (method, path)
+            if method == "HEAD":
+                assert text == ""
+            elif code == 405:
+                assert text == "405: Method Not Allowed\n"
+
+    serve(Node(tmp_path), story)
+
+
 @pytest.mark.parametrize("path", ["/pods", "/configz", "/metrics", "/containerLogs/d/p/c", "/nowhere", "/exec/d/p/c"])
 def test_without_a_certificate_everything_but_healthz_is_refused(tmp_path, path):
     async def story(node: Node) -> None:
@@ -351,6 +382,10 @@ def test_a_verbosity_is_an_order_to_the_fork_server(tmp_path):
         assert await node.fetch("/debug/flags/v", method="PUT", body=b"4") == (
             200,
             "successfully set klog.logging.verbosity to 4",
+        )
+        assert await node.fetch("/debug/flags/v", method="PUT", body=b"much") == (
+            400,
+            'failed set klog.logging.verbosity much: strconv.ParseInt: parsing "much": invalid syntax\n',
         )
         assert [order.verbosity for order in node.harness.sent(SetLogging, to=FORK_SERVER)] == [4]
 

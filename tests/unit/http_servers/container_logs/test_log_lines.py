@@ -62,10 +62,20 @@ def test_any_line_is_taken_without_an_error(line):
 
 
 def test_every_wrong_parameter_is_named_at_once():
-    values = {"follow": "maybe", "tailLines": "-1", "limitBytes": "0", "sinceTime": "noon", "stream": "both"}
+    values = {"tailLines": "-1", "limitBytes": "0", "sinceTime": "noon", "stream": "both"}
     with pytest.raises(QueryError) as caught:
         parse_query(values, 1e9)
     assert all(name in str(caught.value) for name in values)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("true", True), ("1", True), ("", True), ("maybe", True), ("0", False), ("False", False)]
+)
+def test_only_0_and_false_are_false(text, found):
+    assert parse_query({"follow": text, "previous": text, "timestamps": text}, 0.0) == LogQuery(
+        follow=found, previous=found, timestamps=found
+    )
+    assert not parse_query({}, 0.0).follow
 
 
 def test_since_seconds_is_counted_from_now():
