@@ -14,6 +14,8 @@ import msgspec
 from tornado.httputil import HTTPHeaders
 from tornado.iostream import IOStream, StreamClosedError
 
+from supervision.time_scale import scaled
+
 from . import spdy, websocket
 from .joined_streams import CHUNK_BYTES, LINGER_SECONDS, Activity, run
 from .options import Streams
@@ -178,7 +180,7 @@ async def join_translated(caller: IOStream, runtime: IOStream, translation: Tran
         else:
             return
         if last and not caller.closed():
-            await asyncio.wait([asyncio.ensure_future(caller.write(last))], timeout=LINGER_SECONDS)
+            await asyncio.wait([asyncio.ensure_future(caller.write(last))], timeout=scaled(LINGER_SECONDS))
 
     await write(translation.begin())
     await run(
