@@ -11,7 +11,7 @@ from typing import Final
 
 from . import cleanup, containerd_config, network
 from .errors import NotRoot, RuntimeSetupError
-from .host import Host
+from .host import Host, look
 from .instance import Instance
 
 _FORWARDING: Final = ("/proc/sys/net/ipv4/ip_forward", "1")
@@ -32,17 +32,38 @@ def prepare(instance: Instance, host: Host, *, cluster: bool = False, pod_cidr: 
         _make_directories(instance)
         put(instance.config_file, containerd_config.render(instance, host, cluster=cluster))
         if cluster:
-            put(instance.network_template, network.template(instance, host))
             _leave_own_network(instance)
-        elif not os.path.exists(instance.cluster_network_file):  # pods keep the network that a cluster gave
-            subnet = _subnet(instance, host, pod_cidr)
-            put(instance.network_file, network.render(instance, host, subnet), via=instance.root)
+        _put_network(instance, host, cluster=cluster, pod_cidr=pod_cidr)
         _rotate(instance.log_file)
         _set(*_FORWARDING)
         if os.path.exists(_BRIDGED[0]):
             _set(*_BRIDGED)
     except (OSError, network.NoFreeNetwork) as error:
         raise RuntimeSetupError(f"the managed container runtime cannot be prepared: {error}") from error
+
+
+def restore_network(root_dir: str, runtime_dir: str, state_dir: str, cluster: bool, pod_cidr: str) -> bool:
+    """Make the pods' network of a running containerd again. Answers whether something of it was gone.
+
+    In a cluster containerd itself fills in the template, when it is told the pods' network again. Raises
+    RuntimeSetupError, OSError.
+    """
+    instance, host = Instance(root=runtime_dir, state=state_dir), look(root_dir)
+    gone = not os.path.isdir(instance.network_dir)
+    _make_directories(instance)
+    try:
+        return _put_network(instance, host, cluster=cluster, pod_cidr=pod_cidr) or gone
+    except network.NoFreeNetwork as error:
+        raise RuntimeSetupError(str(error)) from error
+
+
+def _put_network(instance: Instance, host: Host, *, cluster: bool, pod_cidr: str) -> bool:
+    if cluster:
+        return put(instance.network_template, network.template(instance, host))
+    if os.path.exists(instance.cluster_network_file):
+        return False  # pods keep the network that a cluster gave
+    subnet = _subnet(instance, host, pod_cidr)
+    return put(instance.network_file, network.render(instance, host, subnet), via=instance.root)
 
 
 def put(path: str, text: str, via: str = "") -> bool:

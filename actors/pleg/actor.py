@@ -27,6 +27,7 @@ from supervision.time_scale import scaled
 from . import runtime_health, runtime_view
 from .events import listing
 from .messages import ContainersUnlisted, GetRuntimePods, PodNetwork, RuntimeSnapshot, StartHangs
+from .network_repairs import NetworkRepairs
 from .pod_network import PodNetworkSetting
 from .runtime_health import RuntimeState, same_readiness
 from .runtime_repairs import SHIMS_SECONDS, RuntimeRepairs
@@ -70,6 +71,7 @@ class Pleg(Actor):
         self._pod_network = PodNetworkSetting(self._client, self.log)
         self._silence = Silence(self, RUNTIME, self.agent.runtime_endpoint)
         self._repairs = RuntimeRepairs(self, self.agent)
+        self._network_repairs = NetworkRepairs(self, self.agent, self._repairs.restart)
         self.every(RELIST_SECONDS, self.relist, immediately=True)
         self.every(STATUS_SECONDS, self.check_health, immediately=True)
         self.start_task(self._follow_events(), "runtime events")
@@ -220,6 +222,10 @@ class Pleg(Actor):
         self._set_runtime(runtime_health.answered(self._runtime, status, time.monotonic()))
         self._send_report()
         await self._repairs.look(self._ids)
+        if status.runtime_ready:
+            if not status.network_ready:
+                self._pod_network.again()
+            await self._network_repairs.look(ready=status.network_ready, message=status.network_message)
         if not self._runtime.version and not self.agent.standalone:
             await self._ask_version()
 

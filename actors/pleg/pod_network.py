@@ -13,19 +13,24 @@ class PodNetworkSetting:
 
     def __init__(self, client: CriClient, log: logging.Logger) -> None:
         self._client, self._log = client, log
+        self._accepted = self._said = ""
+
+    def again(self) -> None:
+        """The runtime has lost it: it is told again."""
         self._accepted = ""
 
     async def apply(self, cidr: str) -> None:
         """Tell the runtime, unless it has accepted this already. A failure is logged: the caller comes again."""
         if cidr == self._accepted:
             return
+        said = "the runtime is told the pods' network: %s"
         try:
             await self._client.update_runtime_config(cidr)
         except Unimplemented:
-            self._log.info("the runtime does not take the pods' network %s", cidr)
+            said = "the runtime does not take the pods' network %s"
         except CriError as error:
             self._log.warning("the runtime is not told the pods' network %s: %s", cidr, error)
             return
-        else:
-            self._log.info("the runtime is told the pods' network: %s", cidr)
-        self._accepted = cidr
+        if cidr != self._said:
+            self._log.info(said, cidr)
+        self._accepted = self._said = cidr

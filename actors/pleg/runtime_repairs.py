@@ -60,7 +60,7 @@ class RuntimeRepairs:
             log.warning(text, container_id, seconds, "restart the runtime, the container stays stuck")
             return
         log.error(text, container_id, seconds, "containerd is restarted, the containers go on")
-        await self._restart()
+        await self.restart()
 
     async def unlisted(self, whose: str, container_ids: Collection[str]) -> None:
         """Containers run that the runtime does not list. containerd that came up on a full disk loads them at its next
@@ -110,9 +110,9 @@ class RuntimeRepairs:
             "%d containers run, or did, that the runtime does not list: containerd is restarted, the containers go on"
         )
         self._actor.log.error(text, count)
-        await self._restart()
+        await self.restart()
 
-    async def _restart(self) -> None:
+    async def restart(self) -> None:
         """A managed one. Containers outlive it."""
         try:
             await self._actor.ask(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)), timeout=RESTART_SECONDS)

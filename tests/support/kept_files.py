@@ -26,8 +26,6 @@ class Kept(msgspec.Struct, frozen=True):
     """The module."""
     when: str = ""
     """What it takes for the file to be there; '' for always, with two pods running."""
-    again: str = ""
-    """What makes it again, where new pods need it and its removal under a running agent is not mended."""
 
 
 KEPT: Final = (
@@ -46,7 +44,7 @@ KEPT: Final = (
     Kept("root/troupelet/config/session", "actors/config_controller/session.py", when="a changed configuration"),
     Kept("root/troupelet/last_good*", "actors/pod_config/last_good.py", when="a manifest that turns bad"),
     Kept("root/troupelet/containerd/config.toml", "actors/container_runtime/prepare.py"),
-    Kept("root/troupelet/containerd/net.d/*", "actors/container_runtime/prepare.py", again="a start of the agent"),
+    Kept("root/troupelet/containerd/net.d/*", "actors/container_runtime/prepare.py"),
     Kept("root/troupelet/containerd/images.json", "actors/container_runtime/importing.py"),
     Kept("root/troupelet/containerd/containerd.log", "actors/container_runtime/program.py"),
     Kept("root/pki/kubelet.key", "actors/cert_manager/self_signed.py"),

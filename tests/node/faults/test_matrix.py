@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -146,7 +147,6 @@ def _rowless(node: JumpyNode) -> list[str]:
 
 USUAL: Final = list(dict.fromkeys(row.pattern for row in KEPT if not row.when))
 """Those that are there without more than this test does; the others have tests where they are."""
-AGAIN: Final = {row.pattern for row in KEPT if row.again}
 AT_A_START: Final = {
     "containerd": "root/troupelet/containerd/",
     "state": "root/troupelet/",
@@ -157,7 +157,7 @@ AT_A_START: Final = {
 """Beginnings of paths: what is below is removed before one start."""
 
 
-@pytest.mark.parametrize("pattern", [one for one in USUAL if one not in AGAIN])
+@pytest.mark.parametrize("pattern", USUAL)
 def test_a_file_that_is_removed_under_a_running_agent_costs_no_pod_anything(
     node: JumpyNode, invariants: Invariants, pattern: str
 ) -> None:
@@ -183,6 +183,20 @@ def test_files_that_are_gone_when_the_agent_starts_cost_no_pod_anything(
         return []
 
     invariants.hold(remove)
+
+
+def test_the_directory_of_networks_that_is_removed_under_a_running_agent_comes_back(
+    node: JumpyNode, invariants: Invariants
+) -> None:
+    """The restart of containerd, which then reads no such directory, is the agent's own and no fault."""
+    directory = node.home / "root" / "troupelet" / "containerd" / "net.d"
+
+    def remove() -> Expected:
+        shutil.rmtree(directory)
+        return []
+
+    invariants.hold(remove)
+    assert list(directory.iterdir())
 
 
 def _removed(node: JumpyNode, rows: list[Kept]) -> None:

@@ -131,13 +131,13 @@ def all_of(connection: WebSocket) -> dict[int, bytes]:
 def test_a_websocket_straight_to_the_node_is_translated_for_the_runtime(own: Joined) -> None:
     if not isinstance(own.cluster, ApiProcess):
         pytest.skip("NOT TESTED: of a real cluster's permissions nothing is known")
-    token = account_token(own, "streamer")
+    token, stranger = account_token(own, "streamer"), account_token(own, "stranger")
     subject = "system:serviceaccount:default:streamer"
     own.create(pod("streams", container("answers", "sh", "-c", ANSWERS), terminationGracePeriodSeconds=1))
     own.wait_pods_ready("streams", seconds=60)
     path = "/exec/default/streams/answers?input=1&output=1&error=1&command=sh&command=-c&command="
     with pytest.raises(WebSocketBadStatusException) as refused:
-        websocket_to(own, f"{path}true", token, V5)
+        websocket_to(own, f"{path}true", stranger, V5)
     assert refused.value.status_code == 403
     own.cluster.order("POST", "grants", {"subject": subject, "verbs": ["get"], "resources": ["nodes/proxy"]})
 

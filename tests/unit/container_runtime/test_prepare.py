@@ -12,7 +12,7 @@ from actors.container_runtime.errors import NotRoot
 from actors.container_runtime.host import Host
 from actors.container_runtime.instance import Instance
 from actors.container_runtime.network import subnets_of
-from actors.container_runtime.prepare import prepare, put
+from actors.container_runtime.prepare import prepare, put, restore_network
 from actors.container_runtime.program import child_spec
 
 HOST = Host(containerd="/opt/new/bin/containerd", runc="r", ctr="t", plugin_dir="p")
@@ -66,3 +66,40 @@ def test_the_tree_gets_a_program_that_finds_its_shim_and_is_ready_with_its_socke
     assert spec.environment["PATH"].split(":")[0] == "/opt/new/bin"
     assert spec.ready_socket == "/b/containerd.sock"
     assert spec.log_file == "/a/containerd.log"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")
+@pytest.mark.parametrize("gone", ["file", "directory", "nothing"])
+def test_the_network_of_a_running_containerd_is_made_again_where_it_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
+) -> None:
+    monkeypatch.setattr("actors.container_runtime.prepare._set", lambda path, value: None)
+    monkeypatch.setattr("actors.container_runtime.prepare.look", lambda root: HOST)
+    instance = Instance(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
+    prepare(instance, HOST)
+    file = Path(instance.network_file)
+    before = file.read_bytes()
+    if gone != "nothing":
+        file.unlink()
+    if gone == "directory":
+        file.parent.rmdir()
+    assert restore_network(str(tmp_path), instance.root, instance.state, False, "") is (gone != "nothing")
+    assert file.read_bytes() == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")
+def test_in_a_cluster_the_template_is_made_again_and_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.container_runtime.prepare._set", lambda path, value: None)
+    monkeypatch.setattr("actors.container_runtime.prepare.look", lambda root: HOST)
+    instance = Instance(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
+    prepare(instance, HOST, cluster=True)
+    arguments = (str(tmp_path), instance.root, instance.state, True, "")
+    assert restore_network(*arguments) is False
+    Path(instance.network_template).unlink()
+    assert restore_network(*arguments) is True
+    Path(instance.network_dir).rmdir()
+    assert restore_network(*arguments) is True
+    assert Path(instance.network_dir).is_dir()
+    assert not Path(instance.network_file).exists()

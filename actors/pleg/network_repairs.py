@@ -1,0 +1,86 @@
+"""What the PLEG does while the runtime says that the pod network is not ready.
+
+`supervise status` names it. The configuration of a managed runtime's network is made again where it is gone; when that
+does not help, containerd no longer watches its directory, and is restarted. Containers outlive that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from actors.shared.config.agent import Agent
+from supervision.actor import Actor, DisposableError, DisposableTimeout
+from supervision.complaints import Complaints
+from supervision.protocol import FORK_SERVER, ServiceState
+from supervision.time_scale import scaled
+
+from . import runtime_reloads
+from .runtime_reloads import Reloads
+
+NETWORK: Final = "pod network"
+RESTORE: Final = "actors.container_runtime.prepare:restore_network"
+RESTORE_SECONDS: Final = 30.0
+NOTICE_SECONDS: Final = 10.0
+"""A runtime that watches the directory has read a new file in it by then."""
+
+
+class NetworkRepairs:
+    """`restart`: of a managed runtime. `clock`: seconds, monotonic."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        agent: Agent,
+        restart: Callable[[], Awaitable[None]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._actor, self._agent, self._restart, self._clock = actor, agent, restart, clock
+        self._complaints = Complaints(actor.log)
+        self._reloads = Reloads()
+        self._told = ""
+        self._since = 0.0
+        self._restored_at: float | None = None
+
+    async def look(self, *, ready: bool, message: str) -> None:
+        """The runtime has answered Status. `message`: why the network is not ready."""
+        self._tell("" if ready else message or "is not ready")
+        if ready:
+            self._restored_at = None
+        elif self._agent.managed_runtime:
+            await self._repair()
+
+    def _tell(self, text: str) -> None:
+        if text == self._told:
+            return
+        if not self._told:
+            self._since = self._clock()
+        self._told = text
+        self._actor.tell(FORK_SERVER, ServiceState(NETWORK, text, self._since))
+
+    async def _repair(self) -> None:
+        agent, now = self._agent, self._clock()
+        arguments = {
+            "root_dir": agent.root_dir,
+            "runtime_dir": agent.managed_runtime_dir,
+            "state_dir": agent.managed_state_dir,
+            "cluster": not agent.standalone,
+            "pod_cidr": agent.config.podCIDR,
+        }
+        try:
+            restored = await self._actor.disposable(RESTORE, arguments, deadline=RESTORE_SECONDS)
+        except (DisposableError, DisposableTimeout) as error:
+            self._complaints.say("restore", f"the pod network's configuration is not looked for: {error}")
+            return
+        self._complaints.well("restore")
+        if restored:
+            self._actor.log.warning("the pod network's configuration was gone: it is made again")
+            self._restored_at = now
+        waited = self._restored_at is not None and now - self._restored_at >= scaled(NOTICE_SECONDS)
+        if waited and now >= self._reloads.not_before:
+            self._reloads = runtime_reloads.acted(self._reloads, now, reloads=True)
+            self._actor.log.error(
+                "containerd does not read the pod network's configuration: it is restarted, the containers go on"
+            )
+            await self._restart()
