@@ -29,7 +29,7 @@ APT_INSTALL := apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Tim
 help:  ## list what can be made
 	@awk 'BEGIN { FS = ":[^#]*## " }
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) }
-	  /^[a-z-]+:[^#]*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	  /^[a-z-]+:[^#]*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: deps $(VENV)/.installed  ## a node of its own on this machine, with a sample pod; Ctrl-C removes it (ROOT_DIR=)
@@ -120,6 +120,10 @@ wheel: $(VENV)/.installed  ## dist/troupelet-*.whl
 	@rm -f dist/troupelet-*.whl
 	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
 	ls dist/troupelet-*.whl
+
+.PHONY: screenshots
+screenshots: venv browser  ## docs/images: `supervise observe`, light and dark, by a headless browser
+	@exec $(PYTHON) -m tests.screenshots docs/images
 
 .PHONY: man
 man: $(VENV)/.installed  ## the manual pages, in dist/man

@@ -151,7 +151,7 @@ def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpars
     }
     for name, text in taking.items():
         _with_flags(subcommands.add_parser(name, help=text, add_help=False), name, with_flags)
-    settings = CommandSettings(_where, _tree, _root_dir(), _policy_file(), _status_reasons)
+    settings = CommandSettings(_where, _tree, _root_dir(), _policy_file(), _status_reasons, _advice)
     register(subcommands, settings)
     if not words or words[0] == "logs":
         from actors.agent.pod_logs import extend
@@ -215,6 +215,13 @@ def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
     from actors.agent.status import others
 
     return others(context, tree)
+
+
+def _advice(arguments: argparse.Namespace) -> str:
+    from actors.shared.config.paths import default_root_dir
+
+    place = "" if arguments.root_dir == default_root_dir() else f" --root-dir {shlex.quote(arguments.root_dir)}"
+    return f"what mends it: supervise doctor{place}"
 
 
 def _tree() -> tuple[ChildSpec, tuple[str, ...]]:

@@ -17,11 +17,12 @@ from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, Runtim
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented, is_answer
-from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import Container, ContainerState, PodRuntime, RuntimeStatus, Sandbox
 from actors.shared.cri.silence import RUNTIME, Silence
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
+from supervision.protocol import FORK_SERVER
 from supervision.time_scale import scaled
 
 from . import runtime_health, runtime_view
@@ -51,6 +52,8 @@ class Pleg(Actor):
         self._listed_at = 0.0
         """When the last relist that the runtime answered began, on the monotonic clock."""
         self._health_logged = False
+        self._troubles: dict[str, str] = {}
+        """What `supervise status` was told last, by service."""
         self._ids: frozenset[str] = frozenset()
         """All sandboxes and containers of the last list that the runtime gave."""
 
@@ -220,6 +223,7 @@ class Pleg(Actor):
             self._send_report()
             return
         self._set_runtime(runtime_health.answered(self._runtime, status, time.monotonic()))
+        self._tell_troubles(status)
         self._send_report()
         await self._repairs.look(self._ids)
         if status.runtime_ready:
@@ -248,6 +252,13 @@ class Pleg(Actor):
             self._log_health(now.health)
         for worker in self._workers():
             self.tell(worker, now.health)
+
+    def _tell_troubles(self, status: RuntimeStatus) -> None:
+        """Each change, and once what is so at the start of this incarnation."""
+        for state in runtime_health.troubles(status, time.monotonic()):
+            if self._troubles.get(state.service) != state.text:
+                self._troubles[state.service] = state.text
+                self.tell(FORK_SERVER, state)
 
     def _log_health(self, health: RuntimeHealth) -> None:
         ready = health.ready and health.network_ready

@@ -9,7 +9,10 @@ import msgspec
 from actors.api_clients.messages import RuntimeHandlerReport, RuntimeReport
 from actors.pod_workers.messages import RuntimeHealth
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
+from supervision.protocol import ServiceState
 
+NETWORK: Final = "pod network"
+CONDITION: Final = "runtime condition"
 NOT_ASKED: Final = RuntimeHealth(False, False, "the runtime has not been asked yet")
 
 
@@ -67,6 +70,13 @@ def report(state: RuntimeState, relisted_at: float) -> RuntimeReport:
         handlers=handlers,
         supplemental_groups_policy=status.supplemental_groups_policy,
     )
+
+
+def troubles(status: RuntimeStatus, since: float) -> tuple[ServiceState, ...]:
+    """For `supervise status`: what the runtime says of itself, and of the network without which pods wait."""
+    condition = "" if status.runtime_ready else status.runtime_message or status.message or "it is not ready"
+    network = "" if status.network_ready else status.network_message or status.message or "it is not ready"
+    return ServiceState(CONDITION, condition, since), ServiceState(NETWORK, network and f"not ready: {network}", since)
 
 
 def same_readiness(one: RuntimeHealth, other: RuntimeHealth) -> bool:

@@ -41,6 +41,8 @@ class CommandSettings:
     """The file to check by default."""
     others: Others | None = None
     """What the application adds to the reasons of `status`."""
+    advice: Callable[[argparse.Namespace], str] = lambda arguments: ""
+    """The last line of a `status` that is not ready: where more is said."""
 
 
 def register(subcommands: Any, settings: CommandSettings = CommandSettings()) -> None:
@@ -137,7 +139,7 @@ def _status(subcommands: Any, settings: CommandSettings) -> None:
     def run(context: Context) -> int:
         from . import status
 
-        return status.run(context) if settings.others is None else status.run(context, settings.others)
+        return status.run(context, settings.others or (lambda context, tree: ()), settings.advice(context.arguments))
 
     text = "whether the agent is ready (exit code 0), degraded (1) or down (3), and why"
     command_parser(subcommands, "status", run, text, settings)

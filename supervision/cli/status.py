@@ -16,14 +16,15 @@ Others = Callable[[Context, Tree], Iterable[Reason]]
 _CODES = {"ready": OK, "degraded": NOT_WELL, "down": NOT_RUNNING}
 
 
-def run(context: Context, others: Others = lambda context, tree: ()) -> int:
-    """The exit code agrees with the first word: 0 ready, 1 degraded, 3 down."""
+def run(context: Context, others: Others = lambda context, tree: (), advice: str = "") -> int:
+    """The exit code agrees with the first word: 0 ready, 1 degraded, 3 down. `advice`: the last line, unless ready."""
     try:
         tree = context.tree()
     except CommandError as error:
         state = "down" if error.code in (NOT_RUNNING, NO_ANSWER) else "unknown"
         reason = Reason("agent", str(error), down=True)
-        context.show({"state": state, "reasons": [reason]}, f"{state}: {error}")
+        lines = [f"{state}: {error}", *([advice] if advice and state != "unknown" else [])]
+        context.show({"state": state, "reasons": [reason]}, "\n".join(lines))
         return error.code
     health = decide(tree, stopped_by_signal(tree.actors), others(context, tree))
     ill = [actor for actor in tree.actors if actor.state != "running"]
@@ -36,13 +37,14 @@ def run(context: Context, others: Others = lambda context, tree: ()) -> int:
         "not_running": [{"name": a.name, "state": a.state, "last_incident": a.last_incident} for a in ill],
         "troubles": tree.troubles,
     }
-    context.show(data, text(health, tree))
+    context.show(data, text(health, tree, advice))
     return _CODES[health.state]
 
 
-def text(health: Health, tree: Tree) -> str:
-    """The headline, and each reason in a line of its own."""
-    return "\n".join([f"{health.state}: {figures(tree)}", *(f"  {reason}" for reason in health.reasons)])
+def text(health: Health, tree: Tree, advice: str = "") -> str:
+    """The headline, each reason in a line of its own, and where more is said."""
+    lines = [f"{health.state}: {figures(tree)}", *(f"  {reason}" for reason in health.reasons)]
+    return "\n".join([*lines, advice] if advice and health.reasons else lines)
 
 
 def stopped_by_signal(actors: Iterable[ActorState], proc: Path = Path("/proc")) -> set[int]:

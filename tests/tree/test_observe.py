@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -89,6 +91,59 @@ def test_the_page_shows_the_tree_the_pods_and_a_fault_that_it_has_injected(root_
         with observing(root_dir) as (url, _):
             async with page(tmp_path) as shown:
                 await look(shown, url)
+
+    asyncio.run(run())
+
+
+@needs_browser
+def test_a_wedged_actor_holds_up_neither_the_tree_nor_the_keys_and_a_narrow_window_will_do(
+    root_dir: Path, tmp_path: Path
+) -> None:
+    """pod_config, which health and pods are asked of, is stopped."""
+
+    async def look(shown: Page, url: str) -> None:
+        await shown.open(url)
+        await shown.until("document.querySelector(\"tr[data-actor='pleg']\") !== null")
+        await shown.until("document.querySelector('#state').textContent === 'degraded'")
+        pid = await shown.value(
+            "(await (await fetch('/data/tree')).json()).tree.actors.find(a => a.name === 'pod_config').pid"
+        )
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            await shown.until(
+                "document.querySelector('#reasons').textContent.includes('pod_config: stopped by a signal')"
+            )
+            before = await shown.value("document.querySelector('#figures').textContent")
+            await shown.until(f"document.querySelector('#figures').textContent !== {json.dumps(before)}")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        for key, tab in (("ArrowRight", "incidents"), ("ArrowRight", "pods"), ("ArrowLeft", "incidents")):
+            await shown.call("Input.dispatchKeyEvent", type="keyDown", key=key)
+            await shown.until(f"document.querySelector('button[aria-selected=true]').dataset.tab === '{tab}'")
+        await shown.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowLeft")
+        await shown.screenshot(width=400, height=800)
+        await shown.until("document.querySelector(\"tr[data-actor='pleg']\") !== null")
+        assert await shown.value("document.documentElement.scrollWidth") <= 400
+        assert shown.errors == []
+
+    async def run() -> None:
+        with observing(root_dir) as (url, _):
+            async with page(tmp_path) as shown:
+                await look(shown, url)
+
+    asyncio.run(run())
+
+
+@needs_browser
+def test_what_actors_must_answer_is_asked_every_five_seconds_only(root_dir: Path, tmp_path: Path) -> None:
+    async def run() -> None:
+        with observing(root_dir) as (url, _):
+            async with page(tmp_path) as shown:
+                await shown.open(url)
+                count = "performance.getEntriesByType('resource').filter(each => each.name.endsWith('/data/{}')).length"
+                await shown.until(f"{count.format('tree')} >= 8")
+                assert 1 <= await shown.value(count.format("health")) <= 3
 
     asyncio.run(run())
 

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from actors.agent.inspection.node_pods import full_name
 from actors.agent.inspection.pod_rows import readiness, state
+from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
+from actors.api_clients.messages import RecentEvent
+from actors.pleg.runtime_health import CONDITION, NETWORK
 from actors.pod_config.messages import Sources
+from actors.shared.cri.silence import IMAGE_SERVICE, RUNTIME
+from supervision.cli.health import Reason, of_tree
 from supervision.cli.status import line
 from supervision.protocol import ActorState, Tree
 
 from .finding import Finding, failure, ok, warning
+from .pod_causes import cause
 
-SILENT_SECONDS: Final = 5.0
-"""An actor sends a heartbeat every two seconds."""
+_LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER)
+_PORT: Final = re.compile(r"port (\d+)")
+_CONTINUE: Final = re.compile(r"`(kill -CONT \d+)`")
 RECENT_SECONDS: Final = 600
 _ENDED: Final = ("Completed", "Succeeded", "Terminating")
 
 
-def tree(found: Tree | None, root_dir: str) -> Iterator[Finding]:
-    """None: no agent runs."""
+def tree(found: Tree | None, root_dir: str, stopped: Collection[int] = ()) -> Iterator[Finding]:
+    """None: no agent runs. `stopped`: pids of processes that a signal has stopped."""
     if found is None:
         yield failure("agent", "not running", f"supervise start --root-dir {root_dir}")
         return
@@ -28,18 +36,30 @@ def tree(found: Tree | None, root_dir: str) -> Iterator[Finding]:
     if ill:
         yield failure("agent", f"{found.state}: {'; '.join(ill)}", "supervise incidents --full")
         return
-    concerns = [*_silent(found.actors), *_replaced(found.actors)]
+    concerns = [*_concerns(found, stopped), *_replaced(found.actors)]
     yield from concerns
     if not concerns:
         yield ok("agent", f"{found.state}, {len(found.actors)} actors in service")
 
 
-def _silent(actors: Sequence[ActorState]) -> Iterator[Finding]:
-    """Actors that hang, and are not replaced yet."""
-    for actor in actors:
-        if actor.kind != "program" and actor.heartbeat_age > SILENT_SECONDS:
-            text = f"{actor.name} hangs: no heartbeat for {actor.heartbeat_age:.0f} s; its supervisor replaces it"
-            yield warning("agent", text, f"wait, then: supervise incidents {actor.name} --full")
+def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
+    """What `supervise status` says of the tree, but for what other checks look at themselves."""
+    for reason in of_tree(found, stopped):
+        if reason.subject in _LOOKED_AT:
+            continue
+        if port := _PORT.fullmatch(reason.subject):
+            remedy = f"ss -ltnp 'sport = :{port[1]}': end who listens, or set another port"
+            yield failure("ports", f"{reason.subject}: {reason.text}", remedy)
+        elif pid := _CONTINUE.search(reason.text):
+            yield warning("agent", str(reason), f"{pid[1]}, or wait: its supervisor replaces it")
+        else:
+            yield warning("agent", str(reason), f"supervise incidents --full; supervise logs {_named(reason, found)}")
+
+
+def _named(reason: Reason, found: Tree) -> str:
+    """The actor that the reason is about."""
+    told = [trouble.actor for trouble in found.troubles if trouble.service == reason.subject]
+    return told[0] if told else reason.subject if reason.subject in {one.name for one in found.actors} else "root"
 
 
 def _replaced(actors: Sequence[ActorState]) -> Iterator[Finding]:
@@ -50,16 +70,17 @@ def _replaced(actors: Sequence[ActorState]) -> Iterator[Finding]:
             yield warning("agent", text, f"supervise incidents {actor.name} --full")
 
 
-def pods(found: Sequence[dict[str, Any]]) -> Iterator[Finding]:
-    """Pods, as API objects, that neither run nor have ended well."""
+def pods(found: Sequence[dict[str, Any]], events: Sequence[RecentEvent] = ()) -> Iterator[Finding]:
+    """Pods, as API objects, that neither run nor have ended well. `events`: the recent ones of the node."""
     ill = 0
     for pod in found:
         word, (ready, wanted) = state(pod), readiness(pod)
         if word in _ENDED or (word == "Running" and ready == wanted):
             continue
         ill += 1
+        why = cause(pod, events)
         text = f"{full_name(pod)}: {word}, {ready} of {wanted} containers ready"
-        yield warning("pods", text, f"supervise describe pod {full_name(pod)}")
+        yield warning("pods", f"{text}; {why.text}" if why.text else text, why.remedy)
     if not ill:
         yield ok("pods", f"{len(found)}, all of them well")
 

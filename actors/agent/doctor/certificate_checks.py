@@ -14,6 +14,10 @@ from actors.shared.config.agent import Agent
 from .finding import Finding, failure, ok, unknown, warning
 
 SOON: Final = timedelta(days=7)
+NEW_CERTIFICATE: Final = (
+    "kubeadm token create --print-join-command; its token into the file of --bootstrap-kubeconfig; restart the agent"
+)
+"""How a node comes by a client certificate again."""
 
 
 def certificate(subject: str, path: str, now: datetime, remedy: str) -> Iterator[Finding]:
@@ -54,8 +58,7 @@ def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
         yield certificate("serving certificate", agent.serving_cert_file, now, remedy)
     current = f"{agent.cert_dir}/kubelet-client-current.pem"
     if not agent.standalone and Path(current).exists():
-        remedy = "give --bootstrap-kubeconfig a fresh token (kubeadm token create), and restart the agent"
-        yield certificate("client certificate", current, now, remedy)
+        yield certificate("client certificate", current, now, NEW_CERTIFICATE)
     elif not agent.standalone and running and agent.bootstrap_kubeconfig:
         text = f"{current}: none yet, the agent has asked the cluster for one"
         yield iter([failure("client certificate", text, "kubectl get csr; kubectl certificate approve NAME")])

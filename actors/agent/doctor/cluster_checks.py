@@ -17,11 +17,13 @@ import msgspec
 from actors.shared.api.disposable_loader import scratch
 from actors.shared.config.version import MAJOR, MINOR
 
+from .certificate_checks import NEW_CERTIFICATE, certificate
 from .finding import Finding, Level, failure, ok, unknown, warning
 
 SECONDS: Final = 5.0
 API: Final = "API server"
 IDENTITY: Final = "identity"
+NODES: Final = "system:nodes"
 OLDEST_NODE: Final = 3
 """A node may be so many minor releases older than its API server, and none newer (version skew policy)."""
 CLOCK_SECONDS: Final = 60.0
@@ -74,8 +76,22 @@ def cluster(kubeconfig: str, node: str) -> Iterator[Finding]:
         except (ConfigException, OSError) as error:
             yield failure("kubeconfig", f"{kubeconfig}: {error}", "supervise config check --kubeconfig=FILE")
             return
+        ended = list(_ended_certificate(kubeconfig, settings.cert_file))
+        yield from ended
         with client.ApiClient(settings) as api:
-            yield from _asked(api, settings.host, node)
+            for found in _asked(api, settings.host, node):
+                if not (ended and "401" in found.text):  # it says why
+                    yield found
+
+
+def _ended_certificate(kubeconfig: str, file: str | None) -> Iterator[Finding]:
+    """A client certificate that is not valid now. `file`: where the client has it; None without one."""
+    if not file:
+        return
+    for found in certificate("client certificate", file, datetime.now(UTC), NEW_CERTIFICATE):
+        if found.level is Level.FAILURE:
+            text = found.text.replace(file, f"that of {kubeconfig}")
+            yield failure(found.subject, text, found.remedy)
 
 
 def _asked(api: Any, server: str, node: str) -> Iterator[Finding]:
@@ -109,7 +125,7 @@ def _asked(api: Any, server: str, node: str) -> Iterator[Finding]:
 
 def unreachable(server: str, error: str) -> Finding:
     """What may be behind a connection that fails."""
-    text = error.rpartition("Caused by ")[2].rstrip(")") or error
+    text = " ".join((error.rpartition("Caused by ")[2].rstrip(")") or error).split())
     remedies = {
         "CERTIFICATE_VERIFY_FAILED": "certificate-authority in the kubeconfig must be the cluster's CA",
         "Connection refused": "start the API server, or correct `server` in the kubeconfig",
@@ -122,10 +138,12 @@ def unreachable(server: str, error: str) -> Finding:
 
 
 def refused(what: str, status: int | None, reason: str | None) -> Finding:
-    """An answer that is an error."""
+    """An answer that is an error. The client's own errors, as that of TLS, have no status."""
+    if not status:
+        return unreachable(what, reason or "")
     if status == 401:
         text = f"{what}: the node's credentials are refused (401 {reason})"
-        return failure(API, text, "give --bootstrap-kubeconfig a fresh token (kubeadm token create), and restart")
+        return failure(API, text, NEW_CERTIFICATE)
     if status == 403:
         text = f"{what}: the API server does not let this node read it (403 {reason})"
         return failure(API, text, "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings")
@@ -173,7 +191,10 @@ def identity(api: Any, node: str) -> Iterator[Finding]:
         client.V1SelfSubjectReview(), _request_timeout=SECONDS
     )
     name = review.status.user_info.username
-    if name == f"system:node:{node}":
+    if name.startswith("system:node:") and NODES not in (review.status.user_info.groups or ()):
+        text = f"{name} is not in the group {NODES}: the API server lets it do nothing"
+        yield failure(IDENTITY, text, f"a certificate with O={NODES}: {NEW_CERTIFICATE}")
+    elif name == f"system:node:{node}":
         yield ok(IDENTITY, name)
     elif name.startswith("system:node:"):
         text = f"{name}, but this node is {node}: NodeRestriction refuses what it writes"

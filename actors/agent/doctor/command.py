@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from actors.agent.inspection.commands import node_pods
 from actors.agent.validation import validate
+from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvent, RecentEvents
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
 from actors.shared.config.agent import Agent
@@ -20,6 +21,7 @@ from actors.shared.config.loading import load
 from actors.shared.config.paths import default_root_dir
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, json_text
 from supervision.cli.register import CommandSettings, command_parser
+from supervision.cli.status import stopped_by_signal
 from supervision.protocol import Tree
 
 from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks
@@ -83,7 +85,8 @@ def findings(context: Context) -> Iterator[Finding]:
         remedy = "restart the agent: pods keep running" if error.code == NO_ANSWER else "sudo supervise doctor"
         yield failure("agent", str(error), remedy)
         return
-    yield from agent_checks.tree(tree, context.arguments.root_dir)
+    stopped = stopped_by_signal(tree.actors) if tree is not None else ()
+    yield from agent_checks.tree(tree, context.arguments.root_dir, stopped)
     words = _words(context, tree)
     with _where_it_started(None if context.arguments.flags else tree):
         warnings, problems = validate(words)
@@ -129,7 +132,15 @@ def _pods(context: Context, tree: Tree) -> Iterator[Finding]:
     for problem in found.problems:
         yield unknown("pods", problem)
     if not found.problems:
-        yield from agent_checks.pods(found.pods)
+        yield from agent_checks.pods(found.pods, _events(context))
+
+
+def _events(context: Context) -> Sequence[RecentEvent]:
+    """Without an answer none: pods have a status besides."""
+    try:
+        return context.ask(GetRecentEvents(), RecentEvents, name=EVENT_CLIENT).events
+    except CommandError:
+        return ()
 
 
 def _tree(context: Context) -> Tree | None:

@@ -34,7 +34,7 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
     try:
         version, status = asyncio.run(_asked(endpoint))
     except (CriError, TimeoutError) as error:
-        text = f"{endpoint} does not answer: {error or f'within {SECONDS:g} s'}"
+        text = f"{endpoint} does not answer: {str(error) or f'not within {SECONDS:g} s'}"
         yield failure(RUNTIME, text, "systemctl status containerd; journalctl -u containerd")
         return
     yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
@@ -59,4 +59,5 @@ def of_status(status: RuntimeStatus) -> Iterator[Finding]:
         yield ok("pod network", "ready")
     else:
         text = f"not ready: {status.network_message or status.message}"
-        yield failure("pod network", text, "install the cluster's network plugin, or a file in /etc/cni/net.d")
+        remedy = "install the cluster's network plugin (kubectl apply -f ...); then: ls /etc/cni/net.d /opt/cni/bin"
+        yield failure("pod network", text, remedy)

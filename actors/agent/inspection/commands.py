@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -116,7 +117,7 @@ def _without_age(row: tuple[str, ...]) -> tuple[str, ...]:
 def describe(context: Context) -> int:
     tree = context.tree()
     found = node_pods(context, tree)
-    pod = _find(found.pods, context)
+    pod = _find(found.pods, context, found.refused)
     uid, problems = pod["metadata"]["uid"], list(found.problems)
     if context.arguments.output in ("json", "yaml"):
         _print_objects(context, pod)
@@ -203,11 +204,12 @@ def pod_worker(pod: dict[str, Any], workers: int) -> str:
     return worker_of(pod["metadata"].get("uid", ""), workers) if workers else ""
 
 
-def _find(found: list[dict[str, Any]], context: Context) -> dict[str, Any]:
+def _find(found: list[dict[str, Any]], context: Context, refused: Sequence[str] = ()) -> dict[str, Any]:
     try:
         return find(found, context.arguments.name, context.arguments.namespace)
     except NoSuchPod as error:
-        raise CommandError(REFUSED, str(error)) from None
+        lines = [f"refused: {one}" for one in refused]
+        raise CommandError(REFUSED, "\n".join([str(error), *lines])) from None
 
 
 # -- printing -----------------------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
-// Asks the server each second for what the shown tab needs, and not at all while nobody looks.
+// Asks the server for what the shown tab needs, and not at all while nobody looks: the tree each second, as the fork
+// server answers it; what actors must answer less often, and apart, as one of them may hang.
 
 import { duration, element, size } from "./elements.js";
 import { incidentsView, rowsView, treeView } from "./views.js";
 
 const SECONDS = 1, KEPT = 120;
+const EVERY = { tree: 1, incidents: 1, health: 5, pods: 2, events: 2 };  // seconds
 const TABS = { tree: "Tree", incidents: "Incidents", pods: "Pods", events: "Events" };
 const byId = (id) => document.getElementById(id);
 
@@ -28,7 +30,8 @@ class History {
 }
 
 const history = new History();
-const seen = { tree: null, incidents: [], pods: null, events: null };
+const seen = { tree: null, incidents: [], pods: null, events: null, health: null };
+const asked = {}, failed = {};  // by name: when it was asked last (Infinity: it is being asked), why it did not answer
 let tab = "tree", picked = "", notice = "";
 
 async function get(name) {
@@ -65,19 +68,25 @@ function content() {
 function draw() {
   const view = byId("view");
   const open = new Set([...view.querySelectorAll("details[open]")].map((each) => each.id));
-  const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.actor : null;
+  const active = document.activeElement, focused = active?.dataset?.actor, summary = active?.closest?.("summary")?.parentElement.id;
   view.replaceChildren(element("p", { class: "notice", "aria-live": "polite" }, notice), ...content().filter(Boolean));
   for (const each of view.querySelectorAll("details")) if (open.has(each.id)) each.open = true;
   if (focused) view.querySelector(`[data-actor="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  if (summary) document.getElementById(summary)?.querySelector("summary").focus({ preventScroll: true });
   for (const each of byId("tabs").children) each.setAttribute("aria-selected", String(each.dataset.tab === tab));
 }
 
-function headline(data, health) {
+function headline() {
+  const data = seen.tree, health = seen.health;
+  if (failed.tree) return say("down", [failed.tree]);
+  if (!data) return;
   const actors = data.tree.actors, running = actors.filter((actor) => actor.state === "running").length;
   const memory = actors.reduce((sum, actor) => sum + actor.memory_bytes, 0);
   byId("figures").textContent =
     `${running} of ${actors.length} actors in service, ${size(memory)} in all, fork server pid ${data.tree.pid}, up ${duration(data.tree.uptime)}`;
-  say(health.state, health.reasons);
+  const others = Object.entries(failed).filter(([name, error]) => error && (name === tab || name === "health"));
+  const reasons = [...(health ? health.reasons : []), ...others.map(([, error]) => error)];
+  say(health ? health.state : data.tree.state, reasons);
 }
 
 function say(state, reasons) {
@@ -89,26 +98,61 @@ function say(state, reasons) {
 // Text that is being selected is not to be drawn anew under the pointer.
 const selecting = () => String(document.getSelection()) !== "";
 
-async function refresh() {
+async function ask(name) {
+  asked[name] = Infinity;
   try {
-    const wanted = tab === "tree" ? ["tree", "incidents"] : ["tree", tab];
-    const [health, ...answers] = await Promise.all([get("health"), ...wanted.map(get)]);
-    wanted.forEach((name, index) => { seen[name] = answers[index]; });
-    history.add(seen.tree);
-    headline(seen.tree, health);
-    if (!selecting()) draw();
+    seen[name] = await get(name);
+    failed[name] = "";
+    if (name === "tree") history.add(seen.tree);
   } catch (error) {
-    say("down", [error instanceof TypeError ? "`supervise observe` has ended, or the tunnel to it" : error.message]);
+    failed[name] = error instanceof TypeError ? "`supervise observe` has ended, or the tunnel to it" : error.message;
+  }
+  asked[name] = Date.now();
+  headline();
+  if (!selecting()) draw();
+}
+
+// Ask for all that is due; `all`: for what the tab needs, due or not.
+function refresh(all = false) {
+  const wanted = new Set(["health", "tree", tab === "tree" ? "incidents" : tab]);
+  for (const name of wanted) {
+    const since = Date.now() - (asked[name] ?? 0);
+    if (since >= 0 && (all || since > EVERY[name] * 1000 - 100)) ask(name);
   }
 }
 
-async function run() {
-  if (!document.hidden) await refresh();
+function run() {
+  if (!document.hidden) refresh();
   setTimeout(run, SECONDS * 1000);
 }
 
+// Left and right: the next tab. Up and down: the next actor or incident, as Tab would.
+function move(event) {
+  if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select")) return;
+  const along = { ArrowLeft: -1, ArrowRight: 1 }[event.key], across = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+  if (along) {
+    const names = Object.keys(TABS);
+    show(names[(names.indexOf(tab) + along + names.length) % names.length]);
+    byId("tabs").querySelector(`[data-tab=${tab}]`).focus();
+  } else if (across) {
+    const stops = [...byId("view").querySelectorAll("tr[tabindex], summary")], at = stops.indexOf(document.activeElement);
+    const next = stops[at < 0 ? 0 : at + across];
+    if (!next) return;
+    next.focus();
+  } else return;
+  event.preventDefault();
+}
+
+function show(name) {
+  tab = name;
+  notice = "";
+  draw();
+  refresh(true);
+}
+
+document.addEventListener("keydown", move);
 for (const [name, title] of Object.entries(TABS)) {
   byId("tabs").append(element("button", { type: "button", role: "tab", "data-tab": name,
-    onclick: () => { tab = name; notice = ""; draw(); refresh(); } }, title));
+    onclick: () => show(name) }, title));
 }
 run();

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent.doctor.cluster_checks import clock, cluster, unreachable, version
+from actors.agent.doctor.cluster_checks import clock, cluster, refused, unreachable, version
 from actors.agent.doctor.finding import Finding, Level
 from tests.support.apiserver import ApiServer
 
@@ -56,8 +56,26 @@ def test_somebody_without_rights_is_told_which_are_missing(tmp_path: Path) -> No
 
 
 def test_refused_credentials_are_told_as_such(tmp_path: Path) -> None:
-    found = findings(tmp_path, lambda server: server.node_kubeconfig("n1", seconds=-60))
+    found = findings(tmp_path, lambda server: server.token_kubeconfig("revoked", "abcdef.0000000000000000"))
     assert "the node's credentials are refused (401 Unauthorized)" in found[0].text
+
+
+def test_an_expired_client_certificate_is_named_instead_of_the_refusal(tmp_path: Path) -> None:
+    (found,) = findings(tmp_path, lambda server: server.node_kubeconfig("n1", seconds=-60))
+    assert found.subject == "client certificate"
+    assert "system-node-n1.kubeconfig expired on" in found.text
+
+
+def test_a_node_whose_certificate_lacks_the_group_may_do_nothing(tmp_path: Path) -> None:
+    found = findings(tmp_path, lambda server: server.kubeconfig("system:node:n1", "developers"))
+    assert (found[-1].subject, found[-1].level) == ("identity", Level.FAILURE)
+    assert "is not in the group system:nodes" in found[-1].text
+
+
+def test_an_error_of_tls_is_no_answer_of_the_server() -> None:
+    found = refused("https://h:6443", 0, "SSLError\n[SSL: CERTIFICATE_VERIFY_FAILED] self-signed")
+    assert found.text == "https://h:6443 cannot be reached: SSLError [SSL: CERTIFICATE_VERIFY_FAILED] self-signed"
+    assert found.remedy == "certificate-authority in the kubeconfig must be the cluster's CA"
 
 
 def test_a_server_that_is_away_is_told_with_its_address(tmp_path: Path) -> None:

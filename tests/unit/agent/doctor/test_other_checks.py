@@ -23,7 +23,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED
 from actors.shared.cri.model import RuntimeStatus
 from supervision.cli.command import NO_ANSWER, REFUSED, CommandError, Context
-from supervision.protocol import ActorState, Tree
+from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
 
 DAY = timedelta(days=1)
@@ -131,10 +131,26 @@ def test_an_actor_that_hangs_or_was_just_replaced_is_a_warning() -> None:
     ]
     found = list(agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=actors), "/r"))
     assert [(one.level, one.text.partition(":")[0]) for one in found] == [
-        (Level.WARNING, "pleg hangs"),
+        (Level.WARNING, "pleg"),
         (Level.WARNING, "prober was replaced"),
     ]
+    assert "hangs: no heartbeat for 6.4s" in found[0].text
     assert found[1].remedy == "supervise incidents prober --full"
+
+
+def test_what_status_says_of_the_tree_has_a_remedy_here() -> None:
+    taken = Trouble("port 10250", "cannot listen on 0.0.0.0:10250: Address already in use", 3.0, "node_server")
+    looked_at = Trouble("pod network", "not ready: no CNI", 3.0, "pleg")
+    other = Trouble("systemd-logind", "does not answer", 3.0, "shutdown_manager")
+    found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("pleg")], troubles=[taken, looked_at, other])
+    port, stopped, logind = sorted(agent_checks.tree(found, "/r", {5}), key=lambda one: one.text.partition("port")[1])[
+        ::-1
+    ]
+    assert (port.level, port.remedy.partition(":")[0]) == (Level.FAILURE, "ss -ltnp 'sport = ")
+    assert {stopped.remedy, logind.remedy} == {
+        "kill -CONT 5, or wait: its supervisor replaces it",
+        "supervise incidents --full; supervise logs shutdown_manager",
+    }
 
 
 def pod(name: str, phase: str, *, ready: bool, **state: Any) -> dict[str, Any]:

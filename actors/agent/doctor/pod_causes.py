@@ -1,0 +1,110 @@
+"""Why a pod does not run, from its status and its events, and what mends it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from actors.agent.inspection import event_rows
+from actors.agent.inspection.node_pods import full_name
+from actors.agent.inspection.pod_rows import state
+from actors.api_clients.messages import RecentEvent
+
+Object = dict[str, Any]
+MOST: Final = 300
+"""Characters of a reason that are shown; the end is kept, as runtimes put the cause there."""
+_NO_CAUSE: Final = frozenset({"BackOff", "MissingClusterDNS", "Killing", "FailedSync"})
+"""Reasons of warnings that tell that something goes on, and not why."""
+_CRASHES: Final = frozenset({"CrashLoopBackOff", "Error", "Completed"})
+_NOT_SAID: Final = frozenset({"ContainerCreating", "PodInitializing", ""})
+
+_REMEDIES: Final = tuple(
+    (re.compile(sign, re.IGNORECASE), remedy)
+    for sign, remedy in (
+        ("expected cgroupsPath to be of format", "cgroupDriver: systemd, as the runtime has; then restart the agent"),
+        ("unable to (apply|start).*(systemd|dbus|scope)", "cgroupDriver: cgroupfs, as no systemd runs; then restart"),
+        ("NetworkPluginNotReady|cni plugin not initialized|cni config uninitialized",
+         "install the cluster's network plugin (kubectl apply -f ...); then: ls /etc/cni/net.d /opt/cni/bin"),
+        ("failed to find plugin", "apt-get install containernetworking-plugins; bin_dir of the runtime must name them"),
+        ("no space left on device|disk quota exceeded", "df -h; du -xh / | sort -h | tail"),
+        ("x509: |certificate signed by unknown", "the registry's CA into certs.d/HOST/hosts.toml of the runtime"),
+        ("pull access denied|unauthorized|authentication required|authorization failed|401|403 forbidden",
+         "imagePullSecrets of the pod must name a secret with the registry's password"),
+        ("no such host|i/o timeout|connection refused|network is unreachable|proxyconnect",
+         "the registry is not reached from this node: curl -v https://REGISTRY/v2/"),
+        ("manifest unknown|failed to resolve reference|not found.*\\bimage\\b|\\bimage\\b.*not found",
+         "correct the image in the pod, or push it: {image}"),
+        ("InvalidImageName|invalid reference format", "correct the image in the pod: {image}"),
+        ("ErrImageNeverPull", "put the image on the node, or imagePullPolicy: IfNotPresent: {image}"),
+        ("(secret|configmap) .*not found", "kubectl -n {namespace} get secrets,configmaps: make the one that is named"),
+        ("runAsNonRoot", "set runAsUser in the pod, or take an image with a user of its own"),
+        ("executable file not found|no such file or directory.*exec|exec format error",
+         "correct command in the pod; of another architecture, the image: {image}"),
+        ("OOMKilled|out of memory", "raise resources.limits.memory of the container"),
+        ("OutOf|Insufficient|doesn't fit|didn't have enough", "supervise pods -o wide: end others, or ask for less"),
+    )
+)  # fmt: skip
+"""In the order in which they are tried."""
+
+
+class Cause(msgspec.Struct, frozen=True):
+    text: str
+    """'' if nothing says why."""
+    remedy: str
+
+
+def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
+    """`events`: of the whole node."""
+    metadata = pod["metadata"]
+    own = event_rows.of_object(events, "Pod", metadata.get("namespace", ""), metadata["name"], metadata.get("uid", ""))
+    text, container = next(_told(pod, own), ("", ""))
+    name = full_name(pod)
+    remedy = next((remedy for sign, remedy in _REMEDIES if sign.search(text or state(pod))), "")
+    if not remedy and container:
+        remedy = f"supervise logs {name} -c {container} --previous"
+    image = next((one.get("image", "") for one in _containers(pod) if one.get("image", "") in text), "")
+    made = remedy.format(image=image or _images(pod), namespace=metadata.get("namespace", ""))
+    return Cause(shortened(text), made or f"supervise describe pod {name}")
+
+
+def _told(pod: Object, events: Sequence[RecentEvent]) -> Iterator[tuple[str, str]]:
+    """What says why, the best first, and the container whose log says more."""
+    status = pod.get("status", {})
+    for one in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
+        now, last = one.get("state") or {}, (one.get("lastState") or {}).get("terminated")
+        waiting, ended = now.get("waiting") or {}, now.get("terminated")
+        if waiting.get("reason", "") in _CRASHES and last:
+            yield f"{one['name']} {_ended(last)}", one["name"]
+        elif waiting.get("message") and waiting.get("reason", "") not in _NOT_SAID:
+            yield f"{one['name']}: {waiting['message']}", ""
+        elif ended and ended.get("exitCode"):
+            yield f"{one['name']} {_ended(ended)}", one["name"]
+    if status.get("message"):
+        yield f"{status.get('reason', '')}: {status['message']}".lstrip(": "), ""
+    warnings = [event for event in events if event.type == "Warning" and event.reason not in _NO_CAUSE]
+    if warnings:
+        newest = max(warnings, key=lambda event: event.last)
+        yield f"{newest.reason}: {' '.join(newest.message.split())}", ""
+
+
+def _ended(ended: Object) -> str:
+    said = ": ".join(part for part in (ended.get("reason"), ended.get("message")) if part and part != "Error")
+    return f"ended with exit code {ended.get('exitCode')}{f', {said}' if said else ''}"
+
+
+def _containers(pod: Object) -> list[Object]:
+    spec = pod.get("spec", {})
+    return [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]
+
+
+def _images(pod: Object) -> str:
+    return ", ".join(dict.fromkeys(one.get("image", "") for one in _containers(pod)))
+
+
+def shortened(text: str) -> str:
+    """At most MOST characters: the begin and the end."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= MOST else f"{flat[:80]} ... {flat[-(MOST - 85) :]}"

@@ -1,0 +1,90 @@
+"""The doctor finds in a pod's status and events why it does not run, and says what mends it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actors.agent.doctor.pod_causes import MOST, cause, shortened
+from actors.api_clients.messages import RecentEvent
+
+
+def pod(**status: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "web", "namespace": "shop", "uid": "u1"},
+        "spec": {"containers": [{"name": "main", "image": "nginx:9"}]},
+        "status": status,
+    }
+
+
+def waiting(why: str, message: str = "", **last: Any) -> dict[str, Any]:
+    container: dict[str, Any] = {"name": "main", "state": {"waiting": {"reason": why, "message": message}}}
+    if last:
+        container["lastState"] = {"terminated": last}
+    return pod(phase="Pending", containerStatuses=[container])
+
+
+def event(reason: str, message: str, last: float = 1.0, uid: str = "u1") -> RecentEvent:
+    return RecentEvent(
+        kind="Pod", namespace="shop", name="web", uid=uid, field="", type="Warning",
+        reason=reason, message=message, count=1, first=last, last=last,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "remedy"),
+    [
+        (
+            "ErrImagePull",
+            "docker.io/library/nginx:9: not found: image",
+            "correct the image in the pod, or push it: nginx:9",
+        ),
+        ("ErrImagePull", "pull access denied, repository does not exist", "imagePullSecrets of the pod"),
+        ("ErrImagePull", "dial tcp: lookup r.example: no such host", "curl -v https://REGISTRY/v2/"),
+        ("ErrImagePull", "tls: x509: certificate signed by unknown authority", "the registry's CA"),
+        ("InvalidImageName", "invalid reference format", "correct the image in the pod: nginx:9"),
+        ("ErrImageNeverPull", "ErrImageNeverPull", "imagePullPolicy: IfNotPresent"),
+        ("CreateContainerConfigError", 'secret "db" not found', "kubectl -n shop get secrets,configmaps"),
+        ("RunContainerError", 'exec: "x": executable file not found in $PATH', "correct command in the pod"),
+        ("CreateContainerError", "write /var/lib/x: no space left on device", "df -h"),
+        ("Something", "never heard of", "supervise describe pod shop/web"),
+    ],
+)
+def test_what_a_container_waits_for_has_a_remedy(reason: str, message: str, remedy: str) -> None:
+    found = cause(waiting(reason, message), [])
+    assert message in found.text
+    assert remedy in found.remedy
+
+
+def test_a_container_that_crashes_is_told_by_its_last_end() -> None:
+    found = cause(waiting("CrashLoopBackOff", "back-off 10s restarting", exitCode=3, reason="Error"), [])
+    assert (found.text, found.remedy) == ("main ended with exit code 3", "supervise logs shop/web -c main --previous")
+    killed = cause(waiting("CrashLoopBackOff", "back-off", exitCode=137, reason="OOMKilled"), [])
+    assert killed.remedy == "raise resources.limits.memory of the container"
+
+
+def test_a_pod_whose_containers_say_nothing_is_told_by_its_newest_warning_that_says_why() -> None:
+    events = [
+        event("FailedMount", "no such driver", 1.0),
+        event("FailedCreatePodSandBox", "cni plugin not initialized", 2.0),
+        event("BackOff", "again", 3.0),
+        event("FailedMount", "of another pod of that name", 4.0, uid="u2"),
+    ]
+    found = cause(waiting("ContainerCreating"), events)
+    assert found.text == "FailedCreatePodSandBox: cni plugin not initialized"
+    assert "network plugin" in found.remedy
+    assert cause(waiting("ContainerCreating"), []).text == ""
+
+
+def test_a_pod_that_was_refused_is_told_by_its_message() -> None:
+    found = cause(pod(phase="Failed", reason="OutOfcpu", message="Node didn't have enough resource: cpu"), [])
+    assert found.text == "OutOfcpu: Node didn't have enough resource: cpu"
+    assert "ask for less" in found.remedy
+
+
+def test_a_long_reason_keeps_its_begin_and_its_end() -> None:
+    text = shortened("begin " + "x " * 500 + "the cause")
+    assert len(text) <= MOST
+    assert text.startswith("begin")
+    assert text.endswith("the cause")
