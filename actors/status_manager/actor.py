@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from actors.api_clients.messages import KUBE_CLIENT, GetObject, ObjectRef, ObjectState
+from actors.api_clients.messages import EVENT_CLIENT, KUBE_CLIENT, GetObject, ObjectRef, ObjectState
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods, worker_of
 from actors.prober.messages import PROBER, PodAddress
@@ -23,6 +23,7 @@ from supervision.actor import Actor, Address, AskError, on
 from supervision.addresses import ActorName
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
+from .address_family import family_event
 from .api_pods import ApiPod
 from .api_sync import UPKEEP_SECONDS, ApiSync
 from .live_pods import active_pods, live_pods
@@ -233,6 +234,9 @@ class StatusManager(Actor):
             if old is not None and (old.phase, new.phase) == ("Pending", "Running"):
                 self._latency.first_running(after, self._clocks.wall())
         self._pod_metrics.changed(before, after)
+        event = family_event(before, after)
+        if event is not None and self._api_sync is not None:
+            self.tell(EVENT_CLIENT, event)
 
     # -- the readiness file ---------------------------------------------------------------------------------------
     def _forget_unknown_pods(self) -> None:

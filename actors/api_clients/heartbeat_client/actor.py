@@ -41,7 +41,7 @@ from supervision.errors import UNREADABLE
 from supervision.protocol import FORK_SERVER
 
 from ..messages import EVENT_CLIENT
-from . import managed_network
+from . import managed_network, resolver_limits
 from .lease import JITTER, renew_seconds
 from .lease_renewal import LeaseRenewal
 from .node_events import NodeEvents, condition_event
@@ -53,6 +53,7 @@ from .node_status.runtime_state import RuntimeState
 from .node_status.status import Computed
 from .node_writer import NodeWriter
 from .registration import RETRIES, Plan, new_node, reconciled
+from .resolver_limits import ResolverLimits
 from .server_trouble import ServerTrouble
 from .startup_times import StartupTimes, agent_started, since_boot
 from .status_sync import Clocks, StatusSync
@@ -133,6 +134,8 @@ class HeartbeatClient(ApiActor):
         )
         self.every(renew_seconds(duration), lease.renew, jitter=JITTER, immediately=True)
         self.start_task(self._join(), "registration")
+        resolver = ResolverLimits(self.agent, self._record)
+        self.every(resolver_limits.SECONDS, resolver.check, jitter=JITTER, immediately=True)
 
     async def on_hello(self, name: ActorName) -> None:
         if name == CERT_MANAGER and (self._addresses.ips or self._addresses.names):

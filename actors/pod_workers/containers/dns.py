@@ -1,47 +1,16 @@
-"""resolv.conf and /etc/hosts of pods. Pure: the caller reads the host's file.
-
-Limits of the kubelet: 3 name servers, and 32 search domains with 2048 characters in all.
-"""
+"""resolv.conf and /etc/hosts of pods. Pure: the caller reads the host's file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from actors.shared.kube.pod import HostAlias, Pod
+from actors.shared.linux.resolv_conf import MAX_SEARCH_CHARACTERS, MAX_SEARCHES, MAX_SERVERS, Dns
 
 from .names import label
 
-MAX_SERVERS, MAX_SEARCHES, MAX_SEARCH_CHARACTERS = 3, 32, 2048
-
-
-class Dns(msgspec.Struct, frozen=True, kw_only=True):
-    servers: list[str] = []
-    searches: list[str] = []
-    options: list[str] = []
-
-
 NO_HOST_FILE = Dns(servers=["127.0.0.1"], searches=["."])
 """For policy Default with resolvConf: "" in the configuration."""
-
-
-def parse_resolv_conf(text: str) -> Dns:
-    """Parse a resolv.conf (resolv.conf(5)): the last `search` line counts, `options` lines add up."""
-    servers: list[str] = []
-    searches: list[str] = []
-    options: dict[str, str] = {}
-    for line in text.splitlines():
-        words = line.split("#")[0].split(";")[0].split()
-        if len(words) < 2:
-            continue
-        if words[0] == "nameserver":
-            servers.append(words[1])
-        elif words[0] == "search":
-            searches = [word.rstrip(".") or "." for word in words[1:]]
-        elif words[0] == "options":
-            options |= {word.partition(":")[0]: word for word in words[1:]}
-    return Dns(servers=servers, searches=searches, options=list(options.values()))
 
 
 def pod_dns(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:

@@ -8,10 +8,10 @@ from actors.shared.admission.sysctls import of_host
 from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount, container_limits, pod_requests
+from actors.shared.linux.resolv_conf import Dns
 from actors.shared.linux.subordinate_ids import IdRange
 from proto import cri_pb2 as cri
 
-from .dns import Dns
 from .names import kernel_hostname, pod_log_directory
 from .resources import quota, shares
 from .security import sandbox_context

@@ -37,6 +37,7 @@ from actors.shared.cri.model import START_ERROR, ContainerState, PodRuntime
 from actors.shared.cri.model import Container as Ran
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
+from actors.shared.linux.resolv_conf import Dns, parse_resolv_conf
 from actors.shared.linux.subordinate_ids import IdRange
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError
@@ -81,12 +82,12 @@ class ContainerStarter:
         )
         return sandbox_config(pod, attempt, context)
 
-    def _host_dns(self, pod: Pod) -> dns.Dns:
+    def _host_dns(self, pod: Pod) -> Dns:
         path = self._agent.config.resolvConf
         if path == "":
-            return dns.NO_HOST_FILE if dns.policy_of(pod) == "Default" else dns.Dns()
+            return dns.NO_HOST_FILE if dns.policy_of(pod) == "Default" else Dns()
         try:
-            return dns.parse_resolv_conf(Path(path or "/etc/resolv.conf").read_text(errors="replace")[: 10 * 2**20])
+            return parse_resolv_conf(Path(path or "/etc/resolv.conf").read_text(errors="replace")[: 10 * 2**20])
         except OSError as error:
             raise ConfigError(f"resolvConf: {path}: {error.strerror}") from None
 

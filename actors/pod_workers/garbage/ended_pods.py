@@ -11,6 +11,8 @@ from actors.pod_workers.pod.table import Phase
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import ContainerState
 
+from .failures import report
+
 
 async def remove_containers(services: Services, workers: Iterable[PodWorker]) -> int:
     """How many were removed. One that cannot be is logged, and stays."""
@@ -23,7 +25,7 @@ async def remove_containers(services: Services, workers: Iterable[PodWorker]) ->
             try:
                 await services.client.remove_container(ran.id)
             except CriError as error:
-                services.actor.log.warning("dead container %s stays for now: %s", ran.id, error)
+                report(services, ran.id, error)
                 continue
             files.remove_log(services.agent.container_logs_dir, services.agent.pod_logs_dir, pod, ran)
             removed += 1

@@ -16,6 +16,7 @@ from actors.shared.kube.pod import Pod
 from supervision.actor import AskError
 
 from .container_gc import Policy, dead_containers, surplus
+from .failures import report
 
 SECONDS: Final = 60.0
 """The period of the check."""
@@ -44,6 +45,6 @@ async def enforce(services: Services, pods: Mapping[str, Pod]) -> None:
             try:
                 await services.client.remove_container(ran.id)
             except CriError as error:
-                services.actor.log.warning("dead container %s stays for now: %s", ran.id, error)
+                report(services, ran.id, error)
                 continue
             files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, ran)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from actors.api_clients.messages import (
     NodePressure,
     NodeProblem,
     ObjectState,
+    RecordEvent,
     RuntimeHandlerReport,
     VolumesInUse,
 )
@@ -164,6 +166,28 @@ def test_without_register_node_somebody_else_is_waited_for(play):
             server.create("nodes", {"metadata": {"name": "n1"}})
             await node.until(lambda: node.status("Ready") == "True", "Ready", step=0.5)
             assert not node.asked("create", "nodes")
+
+    play(story)
+
+
+def test_a_resolv_conf_beyond_the_limits_is_an_event_until_it_is_mended(play, tmp_path):
+    path = tmp_path / "resolv.conf"
+
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server, resolvConf=str(path), clusterDomain="cluster.local") as node:
+            await node.ready()
+            assert node.events().count("CheckLimitsForResolvConf") == 1, "there is none"
+            path.write_text("search " + "a " * 30)
+            await node.pass_time(35)
+            said = [one for one in node.harness.sent(RecordEvent) if one.reason == "CheckLimitsForResolvConf"][-1]
+            assert said.type == "Warning"
+            assert said.message == f'Resolv.conf file "{path}" contains search line consisting of more than 29 domains!'
+            await node.pass_time(35)
+            assert node.events().count("CheckLimitsForResolvConf") == 3
+            path.write_text("search a\n")
+            os.utime(path, ns=(1, 1))  # whatever the clock of the file system
+            await node.pass_time(70)
+            assert node.events().count("CheckLimitsForResolvConf") == 3
 
     play(story)
 

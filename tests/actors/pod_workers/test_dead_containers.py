@@ -7,14 +7,16 @@ from typing import Any
 
 import msgspec
 
+from actors.api_clients.messages import RecordEvent
 from actors.pleg.messages import GetRuntimePods, RuntimeSnapshot
 from actors.pod_workers.garbage.node_limit import SECONDS
 from actors.shared.cri.looking import look
 from tests.support.driven import Driven, container, pod
+from tests.support.fake_cri import Fault
 
 
 def start(home: Path, **flags: Any) -> Driven:
-    node = Driven(home)
+    node = Driven(home, joined=True)
     node.harness.port.context = msgspec.structs.replace(
         node.agent, flags={name.replace("_", "-"): value for name, value in flags.items()}
     )
@@ -63,3 +65,20 @@ async def test_the_bound_of_the_node_takes_all_but_the_newest(tmp_path: Path) ->
         await node.pass_time(SECONDS * 1.2)
         assert node.attempts("a") == [2, 3]
         assert node.attempts("b") == [0]
+
+
+async def test_one_that_cannot_be_removed_is_an_event_of_the_node(tmp_path: Path) -> None:
+    flags = {"maximum_dead_containers_per_container": -1, "maximum_dead_containers": 1}
+    async with start(tmp_path, **flags) as node:
+        await node.want(pod())
+        await node.first_look()
+        await node.sources(pod())
+        await node.until(lambda: node.running("a"))
+        await die(node, 3)
+        await tell_all(node)
+        node.fake.faults.add("RemoveContainer", Fault(error="UNKNOWN", details="device or resource busy"))
+        await node.pass_time(SECONDS * 1.2)
+        [event, *_] = [one for one in node.harness.sent(RecordEvent) if one.reason == "ContainerGCFailed"]
+        assert (event.kind, event.type) == ("Node", "Warning")
+        assert "device or resource busy" in event.message
+        assert node.attempts("a") == [0, 1, 2, 3]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from actors.api_clients.messages import RecordEvent
 from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPods
@@ -50,6 +51,24 @@ async def test_a_pods_host_is_where_its_node_object_says(tmp_path):
         await harness.settle()
         found = store.find("p")["status"]
         assert (found["hostIP"], found["hostIPs"]) == ("10.0.0.2", [{"ip": "10.0.0.2"}, {"ip": "fd00::1"}])
+
+
+async def test_a_node_that_gets_an_address_of_another_family_is_told_to_users_of_its_pods(tmp_path):
+    store = ApiNeighbour()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        for address in ("10.0.0.2", "fd00::1"):
+            store.node = {**present(store.node), "status": {"addresses": [{"type": "InternalIP", "address": address}]}}
+            await harness.advance(UPKEEP_SECONDS)
+            await harness.settle()
+        [event] = [one for one in harness.sent(RecordEvent) if one.reason == "HostIPsIPFamilyMismatch"]
+        assert event.name == "p"
+        assert event.message.startswith(
+            "Kubelet detected an IPv4 node IP (10.0.0.2), but the cloud provider selected an IPv6 node IP (fd00::1); "
+        )
 
 
 async def test_the_same_is_never_written_twice(tmp_path):

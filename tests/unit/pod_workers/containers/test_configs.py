@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from actors.pod_workers.containers.container_config import Parts, container_config, stop_signal
-from actors.pod_workers.containers.dns import Dns
 from actors.pod_workers.containers.machine import size_name
 from actors.pod_workers.containers.mounts import (
     Sources,
@@ -26,6 +25,7 @@ from actors.pod_workers.phases.actions import Start
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.shared.kube.pod import Pod
+from actors.shared.linux.resolv_conf import Dns
 from proto import cri_pb2 as cri
 from tests.support.driven import container, pod
 

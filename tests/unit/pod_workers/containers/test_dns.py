@@ -6,19 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod_workers.containers.dns import (
-    MAX_SEARCH_CHARACTERS,
-    MAX_SEARCHES,
-    MAX_SERVERS,
-    Dns,
-    host_network_hosts_file,
-    hosts_file,
-    parse_resolv_conf,
-    pod_dns,
-    warnings,
-)
+from actors.pod_workers.containers.dns import host_network_hosts_file, hosts_file, pod_dns, warnings
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import HostAlias, Pod, PodDNSConfig, PodDNSConfigOption, PodSpec
+from actors.shared.linux.resolv_conf import MAX_SEARCH_CHARACTERS, MAX_SEARCHES, MAX_SERVERS, Dns, parse_resolv_conf
 
 HOST = Dns(servers=["192.0.2.53"], searches=["example.org"], options=["timeout:1"])
 CLUSTER = Dns(

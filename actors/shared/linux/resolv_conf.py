@@ -1,0 +1,50 @@
+"""resolv.conf: how the host, or a pod, asks for names (resolv.conf(5)). Pure.
+
+Limits of the kubelet: 3 name servers, and 32 search domains with 2048 characters in all.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+MAX_SERVERS, MAX_SEARCHES, MAX_SEARCH_CHARACTERS = 3, 32, 2048
+OF_CLUSTER: Final = 3
+"""Search domains that a pod gets before those of the host."""
+
+
+class Dns(msgspec.Struct, frozen=True, kw_only=True):
+    servers: list[str] = []
+    searches: list[str] = []
+    options: list[str] = []
+
+
+def parse_resolv_conf(text: str) -> Dns:
+    """Parse a resolv.conf (resolv.conf(5)): the last `search` line counts, `options` lines add up."""
+    servers: list[str] = []
+    searches: list[str] = []
+    options: dict[str, str] = {}
+    for line in text.splitlines():
+        words = line.split("#")[0].split(";")[0].split()
+        if len(words) < 2:
+            continue
+        if words[0] == "nameserver":
+            servers.append(words[1])
+        elif words[0] == "search":
+            searches = [word.rstrip(".") or "." for word in words[1:]]
+        elif words[0] == "options":
+            options |= {word.partition(":")[0]: word for word in words[1:]}
+    return Dns(servers=servers, searches=searches, options=list(options.values()))
+
+
+def exceeded(path: str, text: str, *, cluster_domain: bool) -> str:
+    """The first limit that the host's file leaves no room for, in the kubelet's words; '' for none. `cluster_domain`:
+    pods get domains of the cluster beside it."""
+    searches, most = parse_resolv_conf(text).searches, MAX_SEARCHES - (OF_CLUSTER if cluster_domain else 0)
+    if len(searches) > most:
+        return f'Resolv.conf file "{path}" contains search line consisting of more than {most} domains!'
+    if len(" ".join(searches)) > MAX_SEARCH_CHARACTERS:
+        text = f"search line which length is more than allowed {MAX_SEARCH_CHARACTERS} chars!"
+        return f'Resolv.conf file "{path}" contains {text}'
+    return ""
