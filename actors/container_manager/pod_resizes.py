@@ -18,7 +18,7 @@ from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
 
 from .ledger import Ledger
-from .node_resources import NodeResourceTotals
+from .node_resources import NodeResourceTotals, allocatable
 from .preemption import Preemption
 from .resize_queue import ResizeQueue, WaitingResize
 from .resize_rules import NO_CAPACITY, RefusedResize, ResizeRules
@@ -45,6 +45,7 @@ class PodResizes:
         config = agent.config
         static_cpu, static_memory = config.cpuManagerPolicy == "static", config.memoryManagerPolicy == "Static"
         self._rules = ResizeRules(agent.gate, static_cpu=static_cpu, static_memory=static_memory)
+        self._size = allocatable(totals.capacity, config, with_thresholds=False)
         self._queue, self._opened = ResizeQueue(), asyncio.Event()
 
     def begin(self) -> None:
@@ -108,7 +109,7 @@ class PodResizes:
         node = NodeState(allocatable=self._totals.allocatable, usage=self._ledger.usage())
         own = self._ledger.get(resize.uid) or resize.before
         for state in (node, self.preemption.afterwards(node, resize.uid)):
-            refused = resize_refusal(own, resize.after, state)
+            refused = resize_refusal(own, resize.after, state, self._size)
             if refused is not None:
                 return refused
         return None

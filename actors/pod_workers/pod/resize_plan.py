@@ -11,7 +11,6 @@ from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import is_sidecar
 from actors.shared.kube.quantity import QuantityError, milli
 
 from .state import PodState
@@ -48,11 +47,11 @@ def with_limits_of_pod(state: PodState) -> list[tuple[Container, Ran, list[str]]
 
 
 def _running(state: PodState) -> Iterator[tuple[Container, Ran]]:
-    """The running sidecars and regular containers."""
+    """The running init containers (KEP-1287, since 1.36 also those that are no sidecars) and regular containers."""
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
         return
-    for container in (*filter(is_sidecar, pod.spec.initContainers), *pod.spec.containers):
+    for container in (*pod.spec.initContainers, *pod.spec.containers):
         ran = runtime.newest(container.name)
         if ran is not None and is_running(ran):
             yield container, ran

@@ -297,3 +297,35 @@ async def test_limits_of_the_pod_that_were_not_given_to_its_containers_are_after
     first.fake.faults.clear()
     async with again(tmp_path, first, limited("96Mi")) as node:
         await node.until(lambda: node.containers("a")[0].resources.memory_limit_in_bytes == 96 << 20)
+
+
+@pytest.mark.parametrize("policy", ["NotRequired", "RestartContainer"])
+async def test_an_init_container_that_runs_is_resized_and_one_that_has_ended_is_left(tmp_path, policy):
+    def with_init(cpu: str) -> Pod:
+        how = [{"resourceName": "cpu", "restartPolicy": policy}]
+        resources: dict[str, Any] = {"resources": {"requests": {"cpu": cpu}}, "resizePolicy": how}
+        first = container("first", ["sh", "-c", "true"], **resources)
+        return pod(initContainers=[first, container("init", **resources)], containers=[container("a")])
+
+    async with Driven(tmp_path) as node:
+        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        await node.want(with_init("100m"))
+        await node.until(lambda: bool(node.containers("first")))
+        await node.end("first", 0)
+        await node.until(lambda: node.running("init"))
+        await node.settled()
+        await node.want(with_init("200m"))
+        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+        await node.until(lambda: node.running("init"))
+        await node.settled()
+        if policy == "NotRequired":
+            (asked,) = node.fake.asked(UPDATE)
+            assert asked.container_id == node.containers("init")[0].id
+            assert asked.linux.cpu_shares == 204
+            assert node.attempts("init") == [0]
+        else:
+            assert node.asked(UPDATE) == 0
+            assert node.attempts("init") == [0, 1]
+            assert node.containers("init")[-1].config.linux.resources.cpu_shares == 204
+        assert node.attempts("first") == [0]
+        assert not node.containers("a")
