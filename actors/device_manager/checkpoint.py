@@ -81,8 +81,8 @@ def read(path: str) -> Checkpoint | None:
     return Checkpoint(shares, sorted(found.Data.RegisteredDevices or ()), warning)
 
 
-def encode(shares: Iterable[tuple[Key, Share]], registered: Mapping[str, Iterable[str]]) -> bytes:
-    """The file. `registered`: healthy devices by resource."""
+def data_of(shares: Iterable[tuple[Key, Share]], registered: Mapping[str, Iterable[str]]) -> Data:
+    """What the file says. `registered`: healthy devices by resource."""
     entries = [
         Entry(
             key.uid,
@@ -93,7 +93,11 @@ def encode(shares: Iterable[tuple[Key, Share]], registered: Mapping[str, Iterabl
         )
         for key, share in shares
     ]
-    data = Data(entries or None, {name: sorted(ids) for name, ids in sorted(registered.items())})
+    return Data(entries or None, {name: sorted(ids) for name, ids in sorted(registered.items())})
+
+
+def encode(data: Data) -> bytes:
+    """The file."""
     return msgspec.json.encode(_File(data, checksum(data)))
 
 

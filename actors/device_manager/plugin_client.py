@@ -26,6 +26,8 @@ PREFERENCE_SECONDS: Final = 30.0
 PRE_START_SECONDS: Final = 30.0
 HEALTHY: Final = "Healthy"
 CLOSED: Final = rpc_error("CANCELLED", "the connection was closed")
+MOST_DEVICES: Final = 32768
+"""Of one resource; all that is kept of them stays a small part of what an actor may take."""
 MOST_NODES: Final = 1024
 """The kernel numbers no more NUMA nodes."""
 _Answer = TypeVar("_Answer")
@@ -68,6 +70,8 @@ class PluginClient:
             async for message in self._stub.ListAndWatch(api.Empty()):
                 if message is None:
                     raise PluginError(rpc_error("INTERNAL", UNREADABLE))
+                if len(message.devices) > MOST_DEVICES:
+                    raise PluginError(f"it lists {len(message.devices)} devices, and {MOST_DEVICES} are the most")
                 yield {one.ID: Device(one.health == HEALTHY, _nodes(one)) for one in message.devices}
         except grpc.aio.AioRpcError as error:
             raise PluginError(_text(error)) from None

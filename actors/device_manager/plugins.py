@@ -12,13 +12,19 @@ from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
 
 from .inventory import Inventory
+from .pace import Pace
 
 if TYPE_CHECKING:
     from .plugin_client import PluginClient, PluginOptions
 
-UPDATES_A_SECOND: Final = 10.0
-BURST: Final = 20
-"""A plugin that tells its devices more often is read so slowly, and so costs no other."""
+REGISTRATIONS_A_SECOND: Final = 1.0
+BURST: Final = 10
+"""A resource that is registered more often waits for its turn."""
+MOST_RESOURCES: Final = 512
+"""The plugins of a node serve no more."""
+
+
+OVERTAKEN: Final = "another plugin of this resource has registered meanwhile"
 
 
 class Connected(NamedTuple):
@@ -40,6 +46,7 @@ class Plugins:
         self._connected: dict[str, Connected] = {}
         self._latest: dict[str, PluginClient] = {}
         """The client that registered last; it may still be connecting."""
+        self._pace: dict[str, TokenBucket] = {}
 
     def get(self, resource: str) -> Connected | None:
         return self._connected.get(resource)
@@ -53,11 +60,21 @@ class Plugins:
         """In place of the plugin that the resource has. Raises PluginError."""
         from .plugin_client import PluginClient  # gRPC, only where there is a plugin
 
-        client = self._latest[resource] = PluginClient(path)
+        if resource not in self._pace and len(self._pace) >= MOST_RESOURCES:
+            self._pace = {name: pace for name, pace in self._pace.items() if name in self._inventory}
+            if len(self._pace) >= MOST_RESOURCES:
+                raise PluginError(f"the node has {MOST_RESOURCES} resources of device plugins, and takes no more")
+        earlier, client = self._latest.get(resource), PluginClient(path)
+        self._latest[resource] = client
         try:
+            if earlier is not None and not self._serves(resource, earlier):
+                await earlier.close()  # it is still connecting
+            await asyncio.sleep(self._pace.setdefault(resource, self._bucket()).reserve(time.monotonic()))
+            if self._latest.get(resource) is not client:
+                raise PluginError(OVERTAKEN)
             options = await client.connect()
             if self._latest.get(resource) is not client:
-                raise PluginError("another plugin of this resource has registered meanwhile")
+                raise PluginError(OVERTAKEN)
         except BaseException:  # also when the plugin waits no longer for its registration
             await client.close()
             raise
@@ -69,6 +86,14 @@ class Plugins:
         self._changed(resource)
         if before is not None:
             await before.client.close()
+
+    @staticmethod
+    def _bucket() -> TokenBucket:
+        return TokenBucket(REGISTRATIONS_A_SECOND, BURST)
+
+    def _serves(self, resource: str, client: PluginClient) -> bool:
+        connected = self._connected.get(resource)
+        return connected is not None and connected.client is client
 
     async def disconnect(self, resource: str, path: str) -> None:
         """The plugin at this path has gone; another one stays."""
@@ -85,15 +110,16 @@ class Plugins:
             await client.close()
 
     async def _follow(self, resource: str, connected: Connected) -> None:
-        pace = TokenBucket(UPDATES_A_SECOND, BURST)
+        pace = Pace()
         reason = "it ended the list of its devices"
         try:
             async for devices in connected.client.devices():
                 if self._connected.get(resource) is not connected:
                     return
+                began = time.monotonic()
                 self._inventory.told(resource, devices)
                 self._changed(resource)
-                await asyncio.sleep(pace.reserve(time.monotonic()))
+                await pace.after(began)
         except PluginError as error:
             reason = str(error)
         await connected.client.close()

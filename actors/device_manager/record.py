@@ -16,7 +16,7 @@ class Record:
     def __init__(self, directory: str, inventory: Inventory, holdings: Holdings) -> None:
         self._path = f"{directory}/{checkpoint.NAME}"
         self._inventory, self._holdings = inventory, holdings
-        self._written = b""
+        self._written: checkpoint.Data | None = None
 
     def restore(self, now: float, log: logging.Logger) -> None:
         try:
@@ -34,7 +34,7 @@ class Record:
 
     def save(self) -> None:
         """Raises OSError."""
-        content = checkpoint.encode(self._holdings.items(), self._inventory.healthy())
-        if content != self._written:
-            checkpoint.write(self._path, content)
-            self._written = content
+        data = checkpoint.data_of(self._holdings.items(), self._inventory.healthy())
+        if data != self._written:
+            checkpoint.write(self._path, checkpoint.encode(data))
+            self._written = data

@@ -14,6 +14,8 @@ from proto import device_plugin_pb2_grpc as stubs
 from .registration import Registration
 
 CALLS_AT_ONCE: Final = 64
+MOST_BYTES: Final = 64 * 1024
+"""Of one question, which is three names."""
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
@@ -31,7 +33,8 @@ class RegistrationService(stubs.RegistrationServicer):
 
 async def serve(registration: Registration, path: str) -> grpc.aio.Server:
     """A server of it on a Unix socket. Raises OSError when it cannot be bound."""
-    server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE)
+    options = [("grpc.max_receive_message_length", MOST_BYTES)]
+    server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE, options=options)
     stubs.add_RegistrationServicer_to_server(RegistrationService(registration), server)
     try:
         server.add_insecure_port(f"unix://{path}")

@@ -39,6 +39,8 @@ class FakeDevicePlugin:
     pre_start: bool = False
     preferred: list[str] | None = None
     """What it prefers, whatever it is asked; None: it has no preference."""
+    socket: str = ""
+    """Name of its socket; '': after its resource."""
     by_registry: bool = False
     """It registers by plugins_registry."""
     versions: tuple[str, ...] = ("v1beta1",)
@@ -54,6 +56,8 @@ class FakeDevicePlugin:
     """Its answers to Allocate are empty."""
     asked: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     """Methods with the devices that they were about."""
+    answered: list[str] = field(default_factory=list)
+    """Methods whose answer has been written, or whose call has been given up."""
     told: list[tuple[bool, str]] = field(default_factory=list)
     """What the agent told of its registration by plugins_registry."""
 
@@ -65,7 +69,7 @@ class FakeDevicePlugin:
 
     @property
     def endpoint(self) -> str:
-        return self.resource.replace("/", "-") + ".sock"
+        return self.socket or self.resource.replace("/", "-") + ".sock"
 
     @property
     def path(self) -> str:
@@ -129,6 +133,7 @@ class FakeDevicePlugin:
             self.changed.notify_all()
 
     def note(self, method: str, ids: tuple[str, ...], context: grpc.ServicerContext) -> None:
+        context.add_callback(lambda: self._end(method))
         with self.changed:
             self.asked.append((method, ids))
             self.changed.notify_all()
@@ -143,6 +148,15 @@ class FakeDevicePlugin:
             assert self.changed.wait_for(lambda: [name for name, _ in self.asked].count(method) >= times, seconds), (
                 self.asked
             )
+
+    def _end(self, method: str) -> None:
+        with self.changed:
+            self.answered.append(method)
+            self.changed.notify_all()
+
+    def wait_answered(self, method: str, seconds: float = 30.0) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: method in self.answered, seconds), self.answered
 
     def allocated(self) -> list[tuple[str, ...]]:
         return [ids for method, ids in self.asked if method == "Allocate"]

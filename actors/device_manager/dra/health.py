@@ -12,6 +12,8 @@ HEALTHY: Final[HealthState] = "Healthy"
 UNHEALTHY: Final[HealthState] = "Unhealthy"
 UNKNOWN: Final[HealthState] = "Unknown"
 DEFAULT_TIMEOUT_SECONDS: Final = 30.0
+MOST_DEVICES: Final = 16384
+"""Of one driver."""
 MESSAGE_BYTES: Final = 1024
 """The longest message that the API takes."""
 
@@ -61,15 +63,20 @@ class Health(msgspec.Struct, frozen=True):
         return known.at(now) if known is not None else DeviceHealth(pool=pool, device=device)
 
     def reported(self, driver: str, devices: Iterable[DeviceHealth], now: float) -> tuple[Health, frozenset[DeviceId]]:
-        """After a report: the devices that it does not name keep what is known of them. Returns the changed ones,
-        too."""
+        """After a report: the devices that it does not name keep what is known of them, but of more than MOST_DEVICES
+        the oldest reports are forgotten. Returns the changed ones, too."""
         known, changed = dict(self.drivers.get(driver, {})), set()
         for one in devices:
             new = msgspec.structs.replace(one, updated=now, message=shortened(one.message))
             before = known.get(one.id)
             if not new.same(before.at(now) if before is not None else None):
                 changed.add(one.id)
+            known.pop(one.id, None)
             known[one.id] = new
+        forgotten = list(known)[: max(0, len(known) - MOST_DEVICES)]
+        for each in forgotten:
+            del known[each]
+            changed.add(each)
         return Health({**self.drivers, driver: known}), frozenset(changed)
 
     def expired(self, now: float) -> tuple[Health, dict[str, frozenset[DeviceId]]]:

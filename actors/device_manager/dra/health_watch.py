@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from actors.device_manager.pace import Pace
 from actors.shared.kube.resource_claims import ClaimError
 from supervision.actor import Actor, Timer
 from supervision.state_file import write_private
@@ -72,8 +73,11 @@ class HealthWatch:
 
     async def _read(self, driver: str, connection: Connection) -> None:
         """Raises ClaimError."""
+        pace = Pace()
         async for devices in connection.watch_health():
+            began = time.monotonic()
             self._set(driver, *self.health.reported(driver, devices, self._clock()))
+            await pace.after(began)
 
     def _set(self, driver: str, health: Health, changed: frozenset[DeviceId]) -> None:
         self.health = health

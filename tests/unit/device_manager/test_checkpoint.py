@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.device_manager.checkpoint import Checkpoint, CheckpointError, Data, checksum, encode, read, write
+from actors.device_manager.checkpoint import Checkpoint, CheckpointError, Data, checksum, data_of, encode, read, write
 from actors.device_manager.holdings import Key, Share
 from tests.support.present import present
 
@@ -40,7 +40,7 @@ def test_a_file_that_a_kubelet_wrote_is_read_and_written_byte_for_byte(tmp_path:
     found = present(read(str(path)))
     assert found.warning == ""
     registered = json.loads(REAL[number])["Data"]["RegisteredDevices"]
-    assert encode(found.shares.items(), registered).decode() == REAL[number]
+    assert encode(data_of(found.shares.items(), registered)).decode() == REAL[number]
 
 
 def test_a_file_whose_checksum_is_wrong_is_used_with_a_warning(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_damaged_file_is_refused_by_its_name(tmp_path: Path, content: str) -> 
 
 
 def test_an_empty_node_is_written_as_go_writes_it() -> None:
-    assert json.loads(encode([], {}))["Data"] == {"PodDeviceEntries": None, "RegisteredDevices": {}}
+    assert json.loads(encode(data_of([], {})))["Data"] == {"PodDeviceEntries": None, "RegisteredDevices": {}}
     assert checksum(Data(None, {})) != checksum(Data([], {}))
 
 
@@ -83,7 +83,7 @@ shares = st.dictionaries(
 @given(shares, st.dictionaries(text, st.lists(text, unique=True)))
 def test_what_is_written_is_read_again(tmp_path_factory, shares, registered) -> None:
     path = str(tmp_path_factory.mktemp("devices") / "file")
-    write(path, encode(sorted(shares.items()), registered))
+    write(path, encode(data_of(sorted(shares.items()), registered)))
     assert read(path) == Checkpoint(shares, sorted(registered))
 
 

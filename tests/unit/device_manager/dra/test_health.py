@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.device_manager.dra.health import HEALTHY, UNHEALTHY, UNKNOWN, DeviceHealth, Health, HealthState, shortened
+from actors.device_manager.dra.health import (
+    HEALTHY,
+    MOST_DEVICES,
+    UNHEALTHY,
+    UNKNOWN,
+    DeviceHealth,
+    Health,
+    HealthState,
+    shortened,
+)
 from actors.device_manager.dra.health_file import decode, encode
 
 DRIVER = "gpu.example.com"
@@ -85,3 +94,13 @@ def test_a_file_of_the_reference_is_read() -> None:
 def test_a_file_that_cannot_be_read_is_an_error(raw: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         decode(raw)
+
+
+def test_a_driver_that_invents_devices_has_the_oldest_reports_forgotten() -> None:
+    def devices(first: int) -> list[DeviceHealth]:
+        return [DeviceHealth(pool="p", device=str(first + number), health="Healthy") for number in range(MOST_DEVICES)]
+
+    health, _ = Health().reported("d", devices(0), 1.0)
+    health, changed = health.reported("d", devices(2), 2.0)
+    assert len(health.drivers["d"]) == MOST_DEVICES
+    assert changed == {("p", name) for name in ("0", "1", str(MOST_DEVICES), str(MOST_DEVICES + 1))}

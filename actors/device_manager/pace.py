@@ -1,0 +1,29 @@
+"""How fast something that others send in a stream is read, so that a flood costs nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final
+
+from actors.shared.token_bucket import TokenBucket
+
+MESSAGES_A_SECOND: Final = 10.0
+BURST: Final = 20
+MOST_SHARE: Final = 0.1
+"""Of the time of this process, that one stream may take once its burst is over."""
+
+
+class Pace:
+    """Of one stream. What is not read waits at its sender."""
+
+    def __init__(self) -> None:
+        self._bucket = TokenBucket(MESSAGES_A_SECOND, BURST)
+
+    async def after(self, began: float) -> None:
+        """Wait until the next message is read. `began`: when work for this one began, by time.monotonic."""
+        await asyncio.sleep(self.pause(began, time.monotonic()))
+
+    def pause(self, began: float, now: float) -> float:
+        """Seconds."""
+        return max(self._bucket.reserve(now), (now - began) * (1 / MOST_SHARE - 1))

@@ -1,0 +1,181 @@
+"""Plugins that flood, send too much, or fight for a resource: they cost nobody else, and memory stays bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import grpc
+import pytest
+
+from actors.device_manager import plugin_client, plugins
+from actors.device_manager.inventory import Device
+from actors.device_manager.messages import DevicesAllocated
+from tests.support.device_node import THING, Node
+from tests.support.device_plugin import HEALTHY, UNHEALTHY, FakeDevicePlugin
+
+OTHER = "vendor.test/other"
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    with tempfile.TemporaryDirectory(prefix="devices-") as directory:  # short: a socket's path has 107 bytes
+        yield Node(Path(directory))
+
+
+async def gets_a_device(node: Node, uid: str) -> None:
+    """A pod of the other plugin, which behaves."""
+    assert isinstance(await node.allocate(uid, amounts={OTHER: 1}), DevicesAllocated)
+
+
+async def test_a_flood_of_lists_costs_no_pod_of_another_plugin_anything(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [f"device-{number}" for number in range(2000)]
+    ended, sent, read = threading.Event(), list[int](), list[int]()
+
+    def flood(plugin: FakeDevicePlugin) -> None:
+        while not ended.wait(0.001):
+            plugin.set(dict.fromkeys(many, UNHEALTHY if len(sent) % 2 else HEALTHY))
+            sent.append(1)
+
+    async with node.harness:
+        devices = dict.fromkeys("abcdefgh", HEALTHY)
+        with node.plugin(devices=dict.fromkeys(many, HEALTHY)).running() as plugin, \
+             node.plugin(resource=OTHER, devices=devices).running() as other:  # fmt: skip
+            await node.join(plugin)
+            await node.join(other)
+            inventory = node.harness.actor._devices._inventory
+            told = inventory.told
+
+            def noted(resource: str, devices: Mapping[str, Device]) -> None:
+                read.append(1)
+                told(resource, devices)
+
+            monkeypatch.setattr(inventory, "told", noted)
+            flooding = asyncio.ensure_future(asyncio.to_thread(flood, plugin))
+            try:
+                await node.harness.wait(lambda: len(read) >= 10, "the flood", timeout=30)
+                for uid in "stuvwxyz":
+                    await gets_a_device(node, uid)
+            finally:
+                ended.set()
+                await flooding
+            plugin.set({"last": HEALTHY})
+            await node.told({THING: 1, OTHER: 8}, {THING: 1})
+        await node.harness.stop()
+
+
+@pytest.mark.parametrize(("count", "name"), [(plugin_client.MOST_DEVICES + 1, ""), (20, "x" * 2**20)])
+async def test_a_list_that_is_too_long_ends_its_plugin_alone(
+    node: Node, count: int, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with node.harness:
+        with node.plugin().running() as plugin, node.plugin(resource=OTHER).running() as other:
+            await node.join(plugin)
+            await node.join(other)
+            plugin.set({f"{number}{name}": HEALTHY for number in range(count)})
+            await node.told({THING: 2, OTHER: 2}, {THING: 0, OTHER: 2})
+            await gets_a_device(node, "u")
+            assert "the device plugin of vendor.test/thing is away: " in caplog.text
+        await node.harness.stop()
+
+
+async def test_of_two_plugins_of_one_resource_the_last_one_serves_and_the_other_is_let_go(node: Node) -> None:
+    async with node.harness:
+        first = node.plugin(devices={"a": HEALTHY})
+        second = node.plugin(devices={"x": HEALTHY, "y": HEALTHY}, socket="second.sock")
+        with first.running(), second.running():
+            await node.join(first)
+            assert isinstance(await node.allocate("u"), DevicesAllocated)
+            await node.join(second)
+            await asyncio.to_thread(first.wait_answered, "ListAndWatch")
+            assert isinstance(await node.allocate("v"), DevicesAllocated)
+            assert await node.held() == {"u/c": {"a"}, "v/c": {"x"}}
+            await node.join(first)
+            await node.told({THING: 1}, {THING: 1})
+            assert isinstance(await node.allocate("u"), DevicesAllocated)
+        await node.harness.stop()
+
+
+async def test_a_plugin_that_registers_again_and_again_keeps_its_devices_and_piles_nothing_up(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "REGISTRATIONS_A_SECOND", 20.0)
+    async with node.harness:
+        with node.plugin().running() as plugin, node.plugin(resource=OTHER).running() as other:
+            await node.join(plugin)
+            await node.join(other)
+            before = len(asyncio.all_tasks())
+            assert isinstance(await node.allocate("u"), DevicesAllocated)
+            for _ in range(30):
+                await asyncio.to_thread(plugin.register)
+            await gets_a_device(node, "v")
+            await node.told({THING: 2, OTHER: 2}, {THING: 2, OTHER: 2})
+            assert await node.held() == {"u/c": {"d0"}, "v/c": {"d0"}}
+            await node.harness.wait(lambda: len(asyncio.all_tasks()) <= before + 2, "tasks have ended", timeout=30)
+        await node.harness.stop()
+
+
+async def test_registrations_that_hang_are_let_go_for_the_next_ones_and_hold_up_no_other_plugin(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugin_client, "OPTIONS_SECONDS", 600.0)
+
+    def try_to_register(plugin: FakeDevicePlugin) -> None:
+        with suppress(grpc.RpcError):
+            plugin.register()
+
+    async with node.harness:
+        with node.plugin(hanging={"GetDevicePluginOptions"}).running() as plugin, \
+             node.plugin(resource=OTHER).running() as other:  # fmt: skip
+            waiting = []
+            for _ in range(5):
+                waiting.append(asyncio.ensure_future(asyncio.to_thread(try_to_register, plugin)))
+                await asyncio.to_thread(plugin.wait_asked, "GetDevicePluginOptions", len(waiting))
+            await asyncio.wait(waiting[:4], timeout=30)
+            assert [one.done() for one in waiting] == [True] * 4 + [False]
+            await node.join(other)
+            await gets_a_device(node, "u")
+            plugin.hanging.clear()
+            await node.told({THING: 2, OTHER: 2})
+            await asyncio.wait(waiting, timeout=30)
+        await node.harness.stop()
+
+
+@pytest.mark.parametrize("resource", [
+    "cpu", "thing", "vendor.test/", "/thing", "kubernetes.io/thing", "x.kubernetes.io/thing", "vendor.test/a/b",
+    "requests.vendor.test/thing", "Vendor.test/thing", "vendor.test/th ing", "vendor.test/" + "x" * 64,
+    "x" * 300 + "/y",
+])  # fmt: skip
+async def test_a_resource_whose_name_is_invalid_is_refused_by_both_ways(node: Node, resource: str) -> None:
+    async with node.harness:
+        refused = pytest.raises(grpc.RpcError, match=r"the ResourceName .* is invalid")
+        with node.plugin().running() as plugin, refused:
+            await asyncio.to_thread(plugin.register, resource_name=resource)
+        with node.plugin(by_registry=True, resource=resource, socket="thing.sock").running() as plugin:
+            await node.harness.wait(lambda: bool(plugin.told), timeout=30)
+            registered, error = plugin.told[0]
+            assert not registered
+            assert f'the ResourceName "{resource}" is invalid' in error
+        await node.harness.stop()
+
+
+async def test_a_question_that_is_far_too_long_is_refused_and_the_node_takes_only_so_many_resources(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "MOST_RESOURCES", 1)
+    async with node.harness:
+        with node.plugin().running() as plugin, node.plugin(resource=OTHER).running() as other:
+            with pytest.raises(grpc.RpcError) as error:
+                await asyncio.to_thread(plugin.register, resource_name="x" * 2**20)
+            assert error.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+            await node.join(plugin)
+            with pytest.raises(grpc.RpcError, match="the node has 1 resources of device plugins, and takes no more"):
+                await asyncio.to_thread(other.register)
+            await node.join(plugin)
+        await node.harness.stop()
