@@ -1,8 +1,8 @@
 """All tests in phases, each as parallel as it may be: `make test`. The closing line of pytest ends each phase.
 
-One file of tests runs in one process, as many files at once as there are cores: no file shares a port, a cgroup, a
-runtime or a directory with another. Tests marked `alone` change or measure what the whole host has; they come last, one
-after the other.
+One file of tests runs in one process, as many files at once as there are cores; those with real containers run one
+after the other. A test with processes that failed beside others runs once more without, and is named at the end.
+Tests marked `alone` change or measure what the whole host has, and come last.
 """
 
 from __future__ import annotations
@@ -16,31 +16,44 @@ import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from actors.shared.linux import mountinfo
-from tests.support.left_behind import left_behind
+from tests.support.junit_report import Counts, counts, failed
+from tests.support.left_behind import KEPT_BY_PYTEST, left_behind
+
+ROOT = Path(__file__).parents[1]
 
 DEADLINE_SECONDS = 2400
 """For all phases together."""
 LEAVING_SECONDS = 15.0
 """For processes to end that were told to when a phase was done."""
-NOTHING_COLLECTED = 5
+NOTHING_COLLECTED, SOME_FAILED = 5, 1
+MOST_AGAIN = 8
+"""Tests with processes of their own that failed beside others run once more, without a neighbour, and then count. When
+more than these fail, that is not it."""
 OPTIONS = ("--durations=5", "-rs")
 """Name what is slow, and what was skipped and why."""
 SIDE_BY_SIDE = ("--dist", "loadfile", "--no-loadscope-reorder")
 """Of pytest-xdist; the order stays that of tests/conftest.py, long files first."""
 
 
+PROCESSES = ("tests/tree", "tests/node")
+
+
 class Phase(NamedTuple):
     name: str
     markers: str
     parallel: bool
-    folders: tuple[str, ...] = ("tests/tree", "tests/node")
+    folders: tuple[str, ...] = PROCESSES
     """Where its tests are; to read all the others, too, takes each process half a minute."""
+
+    @property
+    def again(self) -> Phase:
+        """The same tests, or some of them, without neighbours."""
+        return self._replace(name=f"{self.name}, again and alone", parallel=False)
 
 
 PHASES = (
@@ -51,32 +64,12 @@ PHASES = (
 )
 
 
-class Counts(NamedTuple):
-    tests: int = 0
-    bad: int = 0
-    skipped: int = 0
-
-
-def counts(report: Path) -> Counts:
-    """What a JUnit report says; nothing when it was not written."""
-    try:
-        suites = ET.parse(report).getroot().iter("testsuite")
-    except (OSError, ET.ParseError):
-        return Counts()
-    found = Counts()
-    for suite in suites:
-        tests, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0))
-        bad = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
-        found = Counts(found.tests + tests, found.bad + bad, found.skipped + skipped)
-    return found
-
-
 def run_phase(phase: Phase, report: Path, files: Path, cores: int, seconds: float, more: list[str]) -> int:
     """Pytest's exit code; 124 when the time was up. `files`: where the tests have their temporary files."""
-    command = [sys.executable, "-m", "pytest", "-m", phase.markers, *OPTIONS, f"--junitxml={report}", *more]
-    command += (
-        ["-n", str(cores), "--dist", "loadfile", "--no-loadscope-reorder"] if phase.parallel and cores > 1 else []
-    )
+    command = [sys.executable, "-m", "pytest", "-m", phase.markers, *OPTIONS, f"--junitxml={report}"]
+    command += [f"--basetemp={files}/{KEPT_BY_PYTEST}", *more]  # short: below it are sockets, with 107 bytes at most
+    command += phase.folders if options(more) == more else []
+    command += [*SIDE_BY_SIDE, "-n", str(cores)] if phase.parallel and cores > 1 else []
     print(f"== {phase.name}", flush=True)
     process = subprocess.Popen(command, start_new_session=True, env={**os.environ, "TMPDIR": str(files)})
     try:
@@ -97,7 +90,7 @@ def run_phase(phase: Phase, report: Path, files: Path, cores: int, seconds: floa
 @contextlib.contextmanager
 def temporary_files() -> Iterator[Path]:
     """A directory for all that the tests put into TMPDIR. It goes, but stays where something is mounted in it."""
-    directory = Path(tempfile.gettempdir(), f"t{os.getpid()}")  # short: below it are sockets, with 107 bytes at most
+    directory = Path(tempfile.gettempdir(), f"t{os.getpid()}")
     directory.mkdir(mode=0o700)
     try:
         yield directory
@@ -106,30 +99,47 @@ def temporary_files() -> Iterator[Path]:
             shutil.rmtree(directory, ignore_errors=True)
 
 
+def left(start: float) -> float:
+    """Seconds that the phases still have together."""
+    return max(1.0, DEADLINE_SECONDS - (time.monotonic() - start))
+
+
+def options(more: list[str]) -> list[str]:
+    """Without the files that are named."""
+    return [word for word in more if not os.path.exists(word.partition("::")[0])]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make test", description=__doc__)
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 2)
     arguments, more = parser.parse_known_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background, and tests send it
-    start, failed, total = time.monotonic(), [], Counts()
+    start, wrong, beside, total = time.monotonic(), list[str](), list[str](), Counts()
     if os.geteuid() != 0:
         print("== NOT ROOT: the tests with real containers are SKIPPED; run `sudo make test` for all", flush=True)
     with tempfile.TemporaryDirectory() as reports, temporary_files() as files:
         report = Path(reports, "report.xml")
         for phase in PHASES:
-            left = max(1.0, DEADLINE_SECONDS - (time.monotonic() - start))
-            code = run_phase(phase, report, files, arguments.cores, left, more)
-            total = Counts(*(a + b for a, b in zip(total, counts(report), strict=True)))
+            code = run_phase(phase, report, files, arguments.cores, left(start), more)
+            found, bad = counts(report), failed(report, ROOT)
             report.unlink(missing_ok=True)
-            failed += [f"{phase.name} (exit code {code})"] if code else []
+            if code == SOME_FAILED and phase.parallel and phase.folders == PROCESSES and 0 < len(bad) <= MOST_AGAIN:
+                code = run_phase(phase.again, report, files, 1, left(start), [*options(more), *bad])
+                found = found._replace(bad=counts(report).bad if report.exists() else found.bad)
+                report.unlink(missing_ok=True)
+                beside += bad
+            total = Counts(*(a + b for a, b in zip(total, found, strict=True)))
+            wrong += [f"{phase.name} (exit code {code})"] if code else []
             for line in left_behind(files, LEAVING_SECONDS):
                 print(f"== LEFT BEHIND by {phase.name}: {line}", flush=True)
+    for line in beside:
+        print(f"== failed beside others: {line}", flush=True)
     good = total.tests - total.bad - total.skipped
     seconds = time.monotonic() - start
     print(f"== in all: {good} passed, {total.bad} failed, {total.skipped} skipped in {seconds:.0f} s", flush=True)
-    if failed:
-        print(f"== FAILED: {', '.join(failed)}", flush=True)
-    return 1 if failed else 0
+    if wrong:
+        print(f"== FAILED: {', '.join(wrong)}", flush=True)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

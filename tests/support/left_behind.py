@@ -11,8 +11,8 @@ from pathlib import Path
 
 from actors.shared.linux import mountinfo
 
-KEPT_BY_PYTEST = "pytest-of-"
-"""The directories of tmp_path: pytest keeps them for whoever looks at a test that failed."""
+KEPT_BY_PYTEST = "p"
+"""The directory that has those of tmp_path, which pytest keeps until its next run."""
 POLL_SECONDS = 0.1
 
 
@@ -29,7 +29,7 @@ def _now(directory: Path) -> list[str]:
     return [
         *(f"process {pid}: {words}" for pid, words in processes(directory)),
         *(f"mount {mount.point}" for mount in mounts),
-        *(f"file {path}" for path in sorted(directory.iterdir()) if not path.name.startswith(KEPT_BY_PYTEST)),
+        *(f"file {path}" for path in sorted(directory.iterdir()) if path.name != KEPT_BY_PYTEST),
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.left_behind import left_behind
+from tests.support.left_behind import KEPT_BY_PYTEST, left_behind
 
 pytestmark = pytest.mark.tree
 
@@ -23,8 +23,8 @@ def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def test_a_file_is_told_and_the_directories_of_pytest_are_not(tmp_path: Path) -> None:
-    (tmp_path / "pytest-of-root").mkdir()
+def test_a_file_is_told_and_the_directory_of_pytest_is_not(tmp_path: Path) -> None:
+    (tmp_path / KEPT_BY_PYTEST).mkdir()
     assert left_behind(tmp_path, 0.0) == []
     (tmp_path / "org.chromium.1").mkdir()
     assert left_behind(tmp_path, 0.0) == [f"file {tmp_path}/org.chromium.1"]

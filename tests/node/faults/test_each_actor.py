@@ -23,6 +23,7 @@ from supervision.spec import ChildSpec, walk
 from tests.support.faulty_node import DEFAULT_HEARTBEAT, FaultyNode, HealthWatch
 from tests.support.managed import managed_runtime
 
+pytestmark = pytest.mark.alone  # how soon each is back, and how long /healthz is away, is measured
 WHOLE = tree(
     Agent(config=KubeletConfiguration(readOnlyPort=1, shutdownGracePeriod=Duration(1))),
     ChildSpec(name="container_runtime", program=("containerd",)),

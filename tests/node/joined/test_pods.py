@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
+
 from tests.support.joined import NODE, PODS, Joined, condition, container, pod, status
 from tests.support.waiting import in_time
 
@@ -107,6 +109,7 @@ def test_an_image_that_is_not_there_is_told(site: Joined) -> None:
     site.wait_no_pod("imageless")
 
 
+@pytest.mark.alone
 def test_a_pod_runs_in_little_time_and_ten_in_not_much_more(site: Joined) -> None:
     in_time(lambda: _seconds_to_running(site, 1), ONE_SECONDS, tries=5)
     in_time(lambda: _seconds_to_running(site, 10), TEN_SECONDS, tries=5)
