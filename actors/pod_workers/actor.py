@@ -146,6 +146,7 @@ class Shard(Actor):
         for uid, worker in self.pods.items():
             if worker.state.held.counted:
                 self.tell(CONTAINER_MANAGER, CountRunningPod(uid, worker.state.wanted.data), deadline=30.0)
+        self._quarantine.count()
         for worker in self.pods.values():
             worker.retry_resize(told=False)
 
@@ -225,8 +226,9 @@ class Shard(Actor):
         self._inventory.runtime_listed(message.unread)
         for runtime in message.pods:
             self._see(runtime)
-        for uid in self.pods.keys() - self._inventory.unread - {runtime.uid for runtime in message.pods}:
-            self.pods[uid].see(PodRuntime(uid=uid, at=message.at))
+        gone = (self.pods.keys() | self._quarantine.uids) - self._inventory.unread
+        for uid in gone - {runtime.uid for runtime in message.pods}:
+            self._see(PodRuntime(uid=uid, at=message.at))
         self._tell_known()
 
     @on(PodRuntimeChanged)
@@ -239,7 +241,9 @@ class Shard(Actor):
         worker = self.pods.get(runtime.uid)
         if worker is not None:
             worker.see(runtime)
-        elif not self._inventory.claims(runtime) and runtime.uid not in self._quarantine:
+        elif runtime.uid in self._quarantine:
+            self._quarantine.sees(runtime)
+        elif not self._inventory.claims(runtime):
             where = f"{runtime.namespace}/{runtime.name}"
             self.log.info("no source has pod %s (%s): it is terminated", where, runtime.uid)
             orphan = self._worker(runtime.uid, runtime)

@@ -8,13 +8,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
+from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, StopCounting
 from actors.pod_config.messages import POD_CONFIG, PodQuarantined
+from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.status_manager.messages import STATUS_MANAGER, PodObserved, Waiting
 from supervision.actor import Actor
 from supervision.quarantine import Journal, QuarantinePolicy
 
 from .executor.pod_worker import quarantine_key
+from .pod.runtime import alive
 
 POLICY: Final = QuarantinePolicy()
 
@@ -27,6 +30,8 @@ class QuarantinedPods:
         self._actor = actor
         self.journal = Journal(directory, POLICY, clock)
         self._pods: dict[str, bytes] = {}
+        self._running: set[str] = set()
+        """Those with containers that run, which hold what they were admitted with."""
         self._ending: dict[str, str] = {}
         """Journal key of each pod that is taken out of quarantine to be ended, by UID."""
         if self.journal.died_on:
@@ -48,7 +53,7 @@ class QuarantinedPods:
         if uid in self._ending:
             return False
         if not self.journal.is_quarantined(quarantine_key(uid, data)):
-            self._pods.pop(uid, None)
+            self._forget(uid)
             return False
         if uid not in self._pods:
             text = "pod %s is in quarantine: its last %d handlings ended this shard"
@@ -69,7 +74,8 @@ class QuarantinedPods:
             return None
         self._actor.log.warning("pod %s leaves its quarantine to be ended", uid)
         self._ending[uid] = key
-        return self._pods.pop(uid)
+        self._forget(uid)
+        return data
 
     def key_of_ending(self, uid: str) -> str:
         """The journal key for the end of this pod; '' unless it was in quarantine."""
@@ -81,7 +87,31 @@ class QuarantinedPods:
 
     def removes(self, uid: str) -> bool:
         """No source has the pod any more. Returns whether it was in quarantine."""
+        return self._forget(uid)
+
+    def _forget(self, uid: str) -> bool:
+        self._running.discard(uid)
         return self._pods.pop(uid, None) is not None
+
+    def sees(self, runtime: PodRuntime) -> None:
+        """What the runtime has of a pod in quarantine: it is counted as long as a container of it runs."""
+        uid, runs = runtime.uid, bool(alive(runtime))
+        if runs == (uid in self._running):
+            return
+        if runs:
+            self._running.add(uid)
+            self._count(uid)
+        else:
+            self._running.remove(uid)
+            self._actor.tell(CONTAINER_MANAGER, StopCounting(uid))
+
+    def count(self) -> None:
+        """A new container manager knows no pods: tell it those that run."""
+        for uid in self._running:
+            self._count(uid)
+
+    def _count(self, uid: str) -> None:
+        self._actor.tell(CONTAINER_MANAGER, CountRunningPod(uid, self._pods[uid]), deadline=30.0)
 
     def report(self) -> None:
         """Report all quarantined pods again."""

@@ -149,7 +149,9 @@ async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
     now, due = run.services.clock(), run.state.mount_report_due
     if due is not None and now >= due:
         run.announce("Warning", "FailedMount", overdue(answer.volumes))
-    run.report(VolumesPending(answer.message, now + MOUNT_REPORT_SECONDS if due is None or now >= due else due))
+    if due is None or not now < due <= now + MOUNT_REPORT_SECONDS:
+        due = now + MOUNT_REPORT_SECONDS  # also of one that dates from before the clock was set back
+    run.report(VolumesPending(answer.message, due))
     run.failed(answer.message)
     return None
 

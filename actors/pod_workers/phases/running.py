@@ -6,6 +6,8 @@ Due hooks and garbage collection follow. Then the pod waits for news.
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from actors.pod_workers.containers.names import label
@@ -56,7 +58,7 @@ def next_step(state: PodState, facts: Facts) -> Step:
         return Step(state, (Look(),))
     if state.resizing.desired is not None and Part.ALLOCATION not in state.done:
         state = state.did(Part.ALLOCATION)
-        if state.resizing.not_before <= facts.now:
+        if _is_over(state.resizing.not_before, facts.now):
             return Step(state, (AllocateResize(),))
     if state.resizing.deferred_at:
         state = state.due_by(state.resizing.not_before)
@@ -68,6 +70,11 @@ def next_step(state: PodState, facts: Facts) -> Step:
         return _act(state.did(Part.ACTIONS), pod, runtime, facts)
     due = [ran for ran in runtime.containers if is_running(ran) and _hook_is_due(state, ran.id)]
     return Step(state, (RunPostStart(due),)) if due else collect(state, facts)
+
+
+def _is_over(not_before: float, now: float) -> bool:
+    """Of a wait that may have begun before the clock was set back; one without an end is never over."""
+    return not_before <= now or now + MOST_BACKOFF_SECONDS < not_before < math.inf
 
 
 def _hook_is_due(state: PodState, container_id: str) -> bool:
@@ -105,7 +112,7 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: Facts) -> Step:
 
 def without_backoff(state: PodState, actions: PodActions, now: float) -> tuple[PodState, PodActions]:
     """The actions without those that are in backoff."""
-    over = [name for name, one in state.attempts.items() if not now < one.not_before <= now + MOST_BACKOFF_SECONDS]
+    over = [name for name, one in state.attempts.items() if _is_over(one.not_before, now)]
     state = state.with_attempts(over, not_before=0.0)
     waiting = {name: one.not_before for name, one in state.attempts.items() if one.not_before}
     if not waiting:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, StopCounting
 from actors.pod_config.messages import PodQuarantined
 from actors.pod_workers.executor import pod_worker
 from actors.pod_workers.messages import KillPod, KnownPods
 from actors.pod_workers.phases import effects, pod_actions
 from actors.pod_workers.quarantine import POLICY
+from actors.shared.kube.codec import encode
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.protocol import Hello
+from supervision.quarantine import Journal
 from supervision.virtual_clock import VirtualClock
-from tests.support.driven import BEGAN, Driven, container, pod
+from tests.support.driven import BEGAN, NAME, Driven, container, pod
 from tests.support.fake_cri import FakeRuntime
 
 BAD, GOOD = pod("bad", "bad"), pod("good", "good", containers=[container("g")])
@@ -82,6 +87,42 @@ async def test_a_pod_in_quarantine_stays_in_the_inventory(tmp_path, poison):
         await node.sources(BAD, GOOD)
         await node.first_look()
         assert node.harness.sent(KnownPods)[-1].uids == ["bad", "good"]
+
+
+async def test_a_pod_in_quarantine_is_counted_as_long_as_its_containers_run(tmp_path):
+    """What it holds is taken, also for a container manager that knows no pods."""
+    async with Driven(tmp_path) as node:
+        await node.want(BAD)
+        await node.until(lambda: node.running("a"))
+        fake, clock = node.fake, node.clock
+    blame(tmp_path, clock)
+    async with Driven(tmp_path, fake, clock) as node:
+        await node.sources(BAD)
+        await node.first_look()
+        assert node.observed("bad").reason == "CrashLoop"
+        assert counted(node) == ["bad"]
+        node.harness.clear()
+        await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
+        assert counted(node) == ["bad"]
+        await node.end("a")
+        await node.relist("bad")
+        assert node.harness.sent(StopCounting) == [StopCounting("bad")]
+        node.harness.clear()
+        await node.harness.deliver(Hello(CONTAINER_MANAGER, 3))
+        assert counted(node) == []
+
+
+def counted(node: Driven) -> list[str]:
+    return [message.uid for message in node.harness.sent(CountRunningPod, to=CONTAINER_MANAGER)]
+
+
+def blame(home: Path, clock: VirtualClock) -> None:
+    """The shard died on the pod as often as it takes."""
+    key = pod_worker.quarantine_key("bad", encode(BAD))
+    for _ in range(POLICY.crashes):
+        journal = Journal(home / "run" / "quarantine" / NAME, POLICY, clock)
+        journal.hand_of(lambda: key).take()
+        journal.close()
 
 
 async def test_another_content_is_another_chance(tmp_path, poison):

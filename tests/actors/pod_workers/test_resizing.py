@@ -118,7 +118,7 @@ async def deferred(node: Driven, manager: Manager) -> None:
     await node.settled()
 
 
-@pytest.mark.parametrize("how", ["told", "new manager", "time"])
+@pytest.mark.parametrize("how", ["told", "new manager", "time", "clock set back"])
 async def test_a_deferred_resize_is_asked_for_again_when_there_may_be_room(tmp_path, how):
     manager = Manager()
     async with Driven(tmp_path) as node:
@@ -130,6 +130,9 @@ async def test_a_deferred_resize_is_asked_for_again_when_there_may_be_room(tmp_p
             await node.harness.deliver(ResizeMayFit("u"))
         elif how == "new manager":
             await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
+        elif how == "clock set back":
+            node.clock_offset = -7200.0
+            await node.pass_time(2 * node.shard.services.sync_seconds)
         else:
             await node.pass_time(DEFERRED_SECONDS)
         await node.until(lambda: node.asked(UPDATE) == 1)
