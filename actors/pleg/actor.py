@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final, cast
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT
@@ -33,7 +34,7 @@ from .pod_network import PodNetworkSetting
 from .runtime_health import RuntimeState, same_readiness
 from .runtime_repairs import SHIMS_SECONDS, RuntimeRepairs
 from .runtime_view import Relist, RuntimeView
-from .status_calls import Failure, StatusCalls
+from .status_calls import Failure, ListedPod, StatusCalls, listed_pods
 
 RELIST_SECONDS: Final = 1.0
 STATUS_SECONDS: Final = 5.0
@@ -136,7 +137,7 @@ class Pleg(Actor):
         first = self._view.listing is None
         relist = runtime_view.relisted(self._view, listing(sandboxes, containers))
         self._view = relist.view
-        await self._ask_for_changes(relist, began)
+        await self._ask_for_changes(relist, began, listed_pods(began, relist.changed, sandboxes, containers))
         self._view = runtime_view.completed(self._view, began)
         if not self._runtime.health.ready:
             await self.check_health()  # it is back
@@ -157,9 +158,9 @@ class Pleg(Actor):
         for state in ContainerState:
             self.metrics.gauge("kubelet_running_containers", counts[state], container_state=state.name.lower())
 
-    async def _ask_for_changes(self, relist: Relist, at: float) -> None:
+    async def _ask_for_changes(self, relist: Relist, at: float, listed: Mapping[str, ListedPod]) -> None:
         """Ask for the status of each pod that changed; the first time wait for the answers, not for ever."""
-        tasks = [self._status_calls.ask(uid) for uid in relist.changed]
+        tasks = [self._status_calls.ask(uid, listed[uid]) for uid in relist.changed]
         for uid in relist.gone:
             self._send(PodRuntime(uid=uid, at=at))
         started = [task for task in tasks if task is not None]

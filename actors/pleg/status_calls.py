@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
+
+import msgspec
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.looking import look
-from actors.shared.cri.model import PodRuntime
+from actors.shared.cri.looking import look, look_at
+from actors.shared.cri.model import Container, PodRuntime, Sandbox
 from supervision.actor import Actor
 from supervision.time_scale import scaled
 
@@ -23,6 +25,30 @@ class Failure(Exception):
     """A status call failed; the text says why."""
 
 
+class ListedPod(msgspec.Struct, frozen=True):
+    """What a relist has just shown of one pod."""
+
+    at: float
+    """When the relist began, on the monotonic clock."""
+    sandboxes: list[str] = []
+    containers: dict[str, str] = {}
+    """ID of its sandbox by ID of the container."""
+
+
+def listed_pods(
+    at: float, uids: frozenset[str], sandboxes: Iterable[Sandbox], containers: Iterable[Container]
+) -> dict[str, ListedPod]:
+    """Those of the pods that are in a relist, by UID."""
+    found = {uid: ListedPod(at) for uid in uids}
+    for sandbox in sandboxes:
+        if sandbox.pod_uid in found:
+            found[sandbox.pod_uid].sandboxes.append(sandbox.id)
+    for container in containers:
+        if container.pod_uid in found:
+            found[container.pod_uid].containers[container.id] = container.sandbox_id
+    return found
+
+
 class StatusCalls:
     """Asks for pods on behalf of an actor, which takes each outcome."""
 
@@ -33,16 +59,18 @@ class StatusCalls:
         self._under_way: set[str] = set()
         self._again: set[str] = set()
 
-    def ask(self, uid: str) -> asyncio.Task[None] | None:
-        """Ask for one pod; None if that is under way already: then it is asked for again afterwards."""
+    def ask(self, uid: str, listed: ListedPod | None = None) -> asyncio.Task[None] | None:
+        """Ask for one pod; None if that is under way already: then it is asked for again afterwards.
+
+        `listed`: from the relist that calls for it, so that the pod is not listed once more."""
         if uid in self._under_way:
             self._again.add(uid)
             return None
         self._under_way.add(uid)
-        return self._actor.start_task(self._call(uid), f"status of {uid}")
+        return self._actor.start_task(self._call(uid, listed), f"status of {uid}")
 
-    async def _call(self, uid: str) -> None:
-        outcome = await self._outcome(uid)
+    async def _call(self, uid: str, listed: ListedPod | None) -> None:
+        outcome = await self._outcome(uid, listed)
         self._under_way.discard(uid)
         again = uid in self._again
         self._again.discard(uid)
@@ -50,12 +78,17 @@ class StatusCalls:
         if again and not isinstance(outcome, Failure):  # after a failure the next relist asks anyway
             self.ask(uid)
 
-    async def _outcome(self, uid: str) -> PodRuntime | Failure:
+    async def _outcome(self, uid: str, listed: ListedPod | None) -> PodRuntime | Failure:
         try:
             async with self._room, asyncio.timeout(scaled(DEADLINE_SECONDS)):
                 began = time.monotonic()
-                found = await look(self._client, uid)
+                found = await self._look(uid, listed)
                 self._actor.metrics.observe("kubelet_pleg_pod_relist_duration_seconds", time.monotonic() - began)
                 return found
         except (CriError, TimeoutError) as error:
             return Failure(str(error) or f"no answer in {scaled(DEADLINE_SECONDS):.0f} s")
+
+    async def _look(self, uid: str, listed: ListedPod | None) -> PodRuntime:
+        if listed is None:
+            return await look(self._client, uid)
+        return await look_at(self._client, uid, listed.sandboxes, listed.containers, lambda: listed.at)

@@ -108,6 +108,21 @@ def test_nothing_is_sent_while_nothing_changes(fake):
     tell(story, fake)
 
 
+def test_pods_that_a_relist_shows_are_not_listed_one_by_one(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        for _ in range(3):
+            await pod(fake)
+        before = len(fake.asked("ListPodSandbox"))
+        await harness.advance(RELIST_SECONDS)
+        told = {message.uid: message.runtime for _, message in changed(harness)}
+        assert [(len(one.sandboxes), len(one.containers)) for one in told.values()] == [(1, 1)] * 3
+        assert len(fake.asked("ListPodSandbox")) == before + 1
+        assert not any(request.filter.label_selector for request in fake.asked("ListContainers"))
+
+    tell(story, fake)
+
+
 def test_a_runtime_that_is_away_is_reported_and_no_pod_is_called_gone(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
