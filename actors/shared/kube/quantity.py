@@ -27,14 +27,18 @@ class QuantityError(ValueError):
 
 def parse(quantity: Quantity) -> Fraction:
     """The exact value. Raises QuantityError."""
+    return _parse(_text(quantity))
+
+
+def _text(quantity: Quantity) -> str:
     if isinstance(quantity, bool):
         raise QuantityError(f"not a quantity: {quantity!r}")
-    return _parse(quantity if isinstance(quantity, str) else repr(quantity))
+    return quantity if isinstance(quantity, str) else repr(quantity)
 
 
 @lru_cache(maxsize=256)
 def _parse(text: str) -> Fraction:
-    """Cached: pods use the same few quantities again and again."""
+    """Cached, as `_milli` and `_whole` are: pods use the same few quantities again and again."""
     match = _FORM.match(text) if len(text) <= 64 else None
     if match is None:
         raise QuantityError(f"not a quantity: {text[:64]!r}")
@@ -55,9 +59,19 @@ def ceil(value: Fraction) -> int:
 
 def milli(quantity: Quantity) -> int:
     """Thousandths, rounded up, as Quantity.MilliValue() does. Raises QuantityError."""
-    return ceil(parse(quantity) * 1000)
+    return _milli(_text(quantity))
+
+
+@lru_cache(maxsize=256)
+def _milli(text: str) -> int:
+    return ceil(_parse(text) * 1000)
 
 
 def whole(quantity: Quantity) -> int:
     """Units or bytes, rounded up, as Quantity.Value() does. Raises QuantityError."""
-    return ceil(parse(quantity))
+    return _whole(_text(quantity))
+
+
+@lru_cache(maxsize=256)
+def _whole(text: str) -> int:
+    return ceil(_parse(text))
