@@ -170,7 +170,7 @@ class Shard(Actor):
             self._want(message.uid, message.pod)
         else:
             self._remove(message.uid)
-        self._tell_known()
+        self._tell_known_soon()
 
     @on(KillPod)
     def on_kill(self, message: KillPod, sender: Address) -> None:
@@ -218,7 +218,7 @@ class Shard(Actor):
             self._want(state.uid, state.wanted.again)
         if state.runtime is not None and remains(state.runtime):
             self._see(state.runtime)  # an order that came during its cleanup is handled once
-        self._tell_known()
+        self._tell_known_soon()
 
     # -- pods of the runtime --------------------------------------------------------------------------------------
     @on(RuntimePods)
@@ -235,7 +235,7 @@ class Shard(Actor):
     def on_runtime_changed(self, message: PodRuntimeChanged, sender: Address) -> None:
         self._inventory.read(message.uid)
         self._see(message.runtime)
-        self._tell_known()
+        self._tell_known_soon()
 
     def _see(self, runtime: PodRuntime) -> None:
         worker = self.pods.get(runtime.uid)
@@ -305,8 +305,18 @@ class Shard(Actor):
         known = {uid: worker.state.wanted.pod for uid, worker in self.pods.items()}
         await node_limit.enforce(self.services, {uid: pod for uid, pod in known.items() if pod is not None})
 
+    def _tell_known_soon(self) -> None:
+        """Report the pod inventory once for all that has arrived by now: pods come and go by the dozen."""
+        if not self._inventory.due:
+            self._inventory.due = True
+            self.start_task(self._tell_due(), "pod inventory")
+
+    async def _tell_due(self) -> None:
+        self._tell_known()
+
     def _tell_known(self) -> None:
         """Report the pod inventory once it is complete."""
+        self._inventory.due = False
         active = {uid for uid, worker in self.pods.items() if worker.state.phase is not Phase.FINISHED}
         uids = self._inventory.news(active | self._quarantine.uids)
         if uids is not None:

@@ -15,6 +15,8 @@ class PodInventory:
 
     def __init__(self) -> None:
         self.sources_ready = False
+        self.due = False
+        """Whether a report of it is due, once what has arrived is handled."""
         self._runtime_known = False
         self._unclaimed: dict[str, PodRuntime] = {}
         """The runtime's data of pods without a source yet; decided once all sources have reported."""

@@ -12,11 +12,14 @@ import pytest
 from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
 from actors.pod_workers.executor.termination import MIN_GRACE_SECONDS
-from actors.pod_workers.messages import KillPod, KnownPods, RuntimePods
+from actors.pod_workers.messages import KillPod, KnownPods, PodOperation, RuntimePods
 from actors.pod_workers.pod.orders import PodRemoved
+from actors.shared.kube.codec import encode
 from actors.shared.kube.names import CONFIG_SOURCE
+from actors.tree import RELATIONS
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesUnmounted
 from proto import cri_pb2 as cri
+from supervision.actor import Address
 from supervision.virtual_clock import VirtualClock
 from tests.support.driven import BEGAN, Driven, container, pod
 from tests.support.fake_cri import FakeRuntime, Fault
@@ -220,7 +223,21 @@ async def test_a_pod_that_the_runtime_only_names_is_known_until_it_is_read(tmp_p
         await node.harness.deliver(RuntimePods([], node.clock(), ["slow"]))
         assert node.harness.sent(KnownPods)[-1].uids == ["slow"]
         await node.relist("slow")
-        assert node.harness.sent(KnownPods)[-1].uids == []
+        await node.until(lambda: node.harness.sent(KnownPods)[-1].uids == [], "nobody known")
+
+
+async def test_of_pods_that_arrive_together_the_others_are_told_once(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        before = len(node.harness.sent(KnownPods))
+        for number in range(5):
+            one = pod(metadata={"name": f"p{number}", "namespace": "default", "uid": f"u{number}"})
+            node.shard.on_operation(PodOperation("set", one.metadata.uid, encode(one)), Address("pod_config"))
+        await node.until(lambda: len(node.harness.sent(KnownPods)) > before, "told")
+        told = node.harness.sent(KnownPods)[before:]
+        assert len(told) == len(RELATIONS.inventory)
+        assert {tuple(one.uids) for one in told} == {("u0", "u1", "u2", "u3", "u4")}
 
 
 async def test_an_orphan_whose_source_comes_back_while_it_ends_starts_anew(tmp_path):
