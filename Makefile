@@ -103,6 +103,10 @@ format: venv  ## put the code in its one format, and mend what lint can mend
 bench: deps venv  ## measure against a bare CRI client on the same runtime; writes bench.json
 	@exec $(PYTHON) -m tests.bench $(BENCH_FLAGS)
 
+.PHONY: memory-profile
+memory-profile: deps venv  ## record what the actors run, for actors/agent/memory_profile (after larger changes)
+	@exec $(PYTHON) -m tests.bench.memory_profile
+
 .PHONY: chaos
 chaos: deps venv  ## random faults while pods come and go (DURATION= seconds, SEED=, CHAOS_FLAGS=--joined)
 	@exec $(PYTHON) -m tests.chaos --duration $(DURATION) --seed $(SEED) $(CHAOS_FLAGS)

@@ -52,6 +52,9 @@ class Application:
     prepare: tuple[str, ...] = ()
     """Functions (`module:function`, without arguments) that are called once after the preload. They build what takes
     time and memory and every actor needs. They open nothing and start no thread."""
+    hot_functions: tuple[str, ...] = ()
+    """Functions that actors run (`module qualified_name`), those that most of them run first: their code is placed
+    together, for memory (fork_server/code_layout.py)."""
     metrics: tuple[Metric, ...] = ()
     """Metrics that the actors make, besides the engine's own."""
     context: Any = None

@@ -99,8 +99,11 @@ def _start(words: list[str], program: str) -> int:
 
         if text := early_text(words, program):
             return guarded(lambda: _print(text))
+    from actors.agent import memory_profile
     from supervision.fork_server.fork_hooks import drop_fork_hooks
+    from supervision.fork_server.name_layout import bring_names_together
 
+    bring_names_together(memory_profile.names())
     gc.disable()  # until the first fork, because everything loaded until then stays
     drop_fork_hooks()
     # before anything else, so that what every actor uses lies side by side: 1.5 MiB of memory of the whole tree

@@ -29,7 +29,7 @@ from supervision.fork_server.main import run
 from supervision.incidents import Incidents
 from supervision.spec import ChildSpec, Policy
 
-from . import start_checks
+from . import memory_profile, start_checks
 from .validation import load_with_all, policies
 
 if TYPE_CHECKING:
@@ -170,6 +170,7 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: 
         policies=supervised,
         preload=preload(agent),
         prepare=prepared(agent),
+        hot_functions=memory_profile.functions(),
         metrics=METRICS,
         context=agent,
         refresh=REFRESH,

@@ -20,5 +20,6 @@ without asking any actor, so also while actors are hung. Nothing here blocks.
     names_kept.py    sockets that somebody removes
     janitor.py       removes the files of a killed one  memory.py        what is done before the first fork:
     warmup.py        code that every actor runs         heap_fill.py     no free places on shared pages
+    code_layout.py   code that runs side by side     name_layout.py   names that are used, too
     page_release.py  pages that were needed once        fork_hooks.py    libraries' hooks around each fork
 """

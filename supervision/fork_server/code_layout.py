@@ -1,35 +1,32 @@
-"""Places the code that every actor runs on few memory pages.
+"""Places the code that actors run on few memory pages.
 
-An interpreter writes to the code that it runs (specialised bytecode, inline caches), and a page that is written to is
-no longer shared. The functions that actors run lie among hundreds that they never run. So, before the first fork, the
-code of each function that ran in the warm-up is replaced by a copy; the copies are made in one go, in the order of
-their first call, and lie side by side.
+An interpreter writes to the code that it runs (reference counts, specialised bytecode, inline caches), and a page that
+is written to is no longer shared. The functions that actors run lie among hundreds that they never run. So, before the
+first fork, the code of each function that the application lists as run by its actors, and of each that ran in the
+warm-up, is replaced by a copy; the copies are made in one go, in this order, and lie side by side.
 
-Switch: `code_layout` (memory_switches.py). It saves 2 to 4 MiB of the whole tree's 145 (PSS, 22 actors, 10 pods,
-CPython 3.11).
+Switch: `code_layout` (memory_switches.py). With name_layout.py it saves 13 MiB of the whole tree's 167 (PSS, 23 actors,
+10 pods, CPython 3.11; docs/decisions/memory-profile.md).
 """
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Iterable
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import Any, Final
+
+_WRAPPED: Final = ("__func__", "fget", "__wrapped__", "func")
+"""Where a method, a property or a decorator keeps the function."""
 
 
-def functions() -> list[FunctionType]:
-    """All functions that the garbage collector tracks, without the frozen ones (gc.freeze)."""
-    return [thing for thing in gc.get_objects() if isinstance(thing, FunctionType)]
-
-
-def profiled(run: Callable[[], None]) -> dict[int, CodeType]:
-    """The code objects that run in a call of `run`, by id, in order of first call."""
-    seen: dict[int, CodeType] = {}
+def profiled(run: Callable[[], None]) -> list[str]:
+    """The functions that run in a call of `run`, as `bring_together` takes them, in order of first call."""
+    seen: dict[str, None] = {}
 
     def called(frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
-            seen.setdefault(id(frame.f_code), frame.f_code)
+            seen.setdefault(f"{frame.f_globals.get('__name__')} {frame.f_code.co_qualname}")
 
     before = sys.getprofile()
     sys.setprofile(called)
@@ -37,19 +34,44 @@ def profiled(run: Callable[[], None]) -> dict[int, CodeType]:
         run()
     finally:
         sys.setprofile(before)
-    return seen
+    return list(seen)
 
 
-def bring_together(ran: dict[int, CodeType], known: Iterable[FunctionType]) -> None:
-    """Replace the code of each function that ran by a copy."""
-    order = {key: number for number, key in enumerate(ran)}
-    found = [function for function in known if id(function.__code__) in order]
-    found.sort(key=lambda function: order[id(function.__code__)])
-    for function in found:
-        function.__code__ = _copy(function.__code__)
+def bring_together(names: Iterable[str]) -> None:
+    """Replace the code of each of these functions, `module qualified_name`, by a copy.
+
+    Those that are not there, or that another function makes, are skipped."""
+    found = [function for name in dict.fromkeys(names) if (function := _function(name)) is not None]
+    copies = [_copy(function.__code__) for function in found]  # all of them before the first old one is freed
+    for function, code in zip(found, copies, strict=True):
+        function.__code__ = code
+
+
+def _function(name: str) -> FunctionType | None:
+    module, _, qualified = name.partition(" ")
+    found: Any = sys.modules.get(module)
+    for part in qualified.split("."):
+        found = getattr(found, "__dict__", {}).get(part)
+    while found is not None:
+        if isinstance(found, FunctionType) and found.__code__.co_qualname == qualified:
+            return found
+        found = next((inner for place in _WRAPPED if (inner := getattr(found, place, None)) is not None), None)
+    return None
 
 
 def _copy(code: CodeType) -> CodeType:
-    """Copy the code, nested functions included."""
-    inner = tuple(_copy(value) if isinstance(value, CodeType) else value for value in code.co_consts)
-    return code.replace(co_consts=inner)
+    """Copy the code with its constants, which lie beside it then; nested functions included."""
+    first, *others = code.co_consts or (None,)  # the first is the docstring, if there is one: it is not used
+    copied = (_copy(first) if isinstance(first, CodeType) else first, *map(_copied, others))
+    return code.replace(co_consts=copied)
+
+
+def _copied(constant: object) -> object:
+    """An equal constant at another place. Strings that look like names are interned: they stay where they are."""
+    if isinstance(constant, CodeType):
+        return _copy(constant)
+    if type(constant) is tuple:
+        return tuple([_copied(one) for one in constant])
+    if type(constant) is str:
+        return f"{constant} "[:-1]
+    return constant

@@ -11,8 +11,8 @@ from ..names import Names
 from ..process import load
 from ..protocol import FORK_SERVER
 from ..status_page import StatusPage
-from . import heap_fill, memory_switches
-from .code_layout import functions
+from . import memory_switches
+from .heap_fill import fill_heap
 from .memory_switches import is_on
 from .page_release import PageRelease
 from .warmup import warm_up
@@ -23,18 +23,19 @@ log = logging.getLogger(FORK_SERVER)
 class SharedMemory:
     """The heap that the children inherit."""
 
-    def __init__(self, names: Names, status_page: StatusPage, prepare: Iterable[str]) -> None:
-        """`prepare`: functions (`module:function`) that build what every actor needs."""
+    def __init__(
+        self, names: Names, status_page: StatusPage, prepare: Iterable[str], hot_functions: Iterable[str] = ()
+    ) -> None:
+        """`prepare`: functions (`module:function`) that build what every actor needs. `hot_functions`: those
+        of the application."""
         for word in memory_switches.unknown():
             log.warning("%s: no measure is called %s", memory_switches.VARIABLE, word)
         calls: list[Callable[[], Any]] = [load(name) for name in prepare]
-        loaded = functions() if is_on("code_layout") else []
         gc.freeze()  # a collection of all loaded modules takes longer than its gain is worth
-        warm_up(names, status_page, calls, loaded)
-        del loaded
+        warm_up(names, status_page, calls, hot_functions)
         self._pages = PageRelease() if is_on("page_release") else None
         gc.collect()
-        self._fillers = heap_fill.fill() if is_on("heap_fill") else []
+        fill_heap()
         gc.freeze()
         gc.enable()
         self.release()

@@ -54,7 +54,7 @@ class ForkServer:
         self._table = table = Table(application.tree, self._policies.by_name)
         entries = len(self._policies.by_name) + (_DYNAMIC_ENTRIES if application.dynamic else _SPARE_ENTRIES)
         status_page = StatusPage(entries)
-        memory = SharedMemory(directory.names, status_page, application.prepare)
+        memory = SharedMemory(directory.names, status_page, application.prepare, application.hot_functions)
         directory.start_janitor()
         self._loop = loop = Loop()
         self._sockets = KeptSockets(loop)

@@ -15,7 +15,6 @@ import logging
 import socket
 import sys
 from collections.abc import Callable, Iterable
-from types import FunctionType
 from typing import Any, Final, NoReturn
 
 from .. import wire
@@ -32,7 +31,8 @@ from ..running import Runner
 from ..status_page import StatusEntry, StatusPage
 from ..uplink import Uplink
 from ..wire import Frame
-from .code_layout import bring_together, functions, profiled
+from .code_layout import bring_together, profiled
+from .heap_fill import fill_heap
 from .memory_switches import is_on
 
 log = logging.getLogger("fork_server")
@@ -46,20 +46,20 @@ def warm_up(
     names: Names,
     status_page: StatusPage,
     prepare: Iterable[Callable[[], None]] = (),
-    loaded: Iterable[FunctionType] = (),
+    listed: Iterable[str] = (),
 ) -> None:
     """Run through an actor's life. Leaves no socket open; a failure is logged and costs only memory.
 
-    `prepare`: the application's own preparations. `loaded`: functions that the garbage collector no longer tracks (for
-    code_layout)."""
+    `prepare`: the application's own preparations. `listed`: functions that actors run (code_layout.bring_together)."""
     wire.prepare()
-    _forget_types()
     try:
         for function in prepare:  # not profiled: its code does not run again and would only take space
             function()
+        _forget_types()
         if is_on("warm_up") and is_on("code_layout"):
             ran = profiled(lambda: asyncio.run(_life(names, status_page)))
-            bring_together(ran, [*loaded, *functions()])
+            fill_heap()  # else the copies would lie in free slots, all over the heap
+            bring_together([*listed, *ran])
         for _ in range(_ROUNDS if is_on("warm_up") else 0):
             asyncio.run(_life(names, status_page))
     except (OSError, NamingError, AskError, TimeoutError) as error:
@@ -67,7 +67,7 @@ def warm_up(
 
 
 def _forget_types() -> None:
-    """Empty the attribute cache, which is full of entries from imports: replacing an entry writes to two names."""
+    """Empty the attribute cache, which is full of what does not run again: replacing an entry writes to two names."""
     forget = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
     forget()
 

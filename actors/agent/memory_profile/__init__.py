@@ -1,0 +1,28 @@
+"""The memory profile: what actors run and look up, so that it is placed on few memory pages before the first fork.
+
+`functions.txt` and `names.txt` are recorded on a node at work, by `make memory-profile`, and are in order: what most
+actors use comes first, what the same actors use is together. A line that no longer fits the code costs nothing but the
+memory that it would have saved; record them again after larger changes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def functions() -> tuple[str, ...]:
+    """Functions that actors run: `module qualified_name`."""
+    return _lines("functions.txt")
+
+
+def names() -> tuple[str, ...]:
+    """Names of attributes, globals and keys in these functions."""
+    return _lines("names.txt")
+
+
+def _lines(file: str) -> tuple[str, ...]:
+    """Nothing where the file is missing, or is not text: the agent works without."""
+    try:
+        return tuple(Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines())
+    except (OSError, UnicodeDecodeError):
+        return ()
