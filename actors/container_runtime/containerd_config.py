@@ -56,6 +56,7 @@ def _plugins_2(instance: Instance, host: Host, cluster: bool) -> Table:
         "io.containerd.grpc.v1.cri": {
             **_streaming(),
             **_security(host),
+            **({"enable_cdi": True} if host.version == (1, 7) else {}),  # off there by default, unknown before
             "sandbox_image": SANDBOX_IMAGE,
             "cni": _network(instance, host, cluster),
             "containerd": {**_runtimes(instance, host), "snapshotter": _snapshotter(host)},

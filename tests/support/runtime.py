@@ -178,6 +178,7 @@ def runtime_running() -> Iterator[RealRuntime]:
     sweep()
     # a short path: a socket's has at most 107 bytes
     runtime = RealRuntime(Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")), host)
+    runtime.base.chmod(0o711)  # containers in user namespaces pass through it
     try:
         prepare(runtime.instance, host)
         runtime.start()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.node.joined.test_pod_features import events, within
+from tests.support.cdi import specified
 from tests.support.dra_driver import SampleDriver
 from tests.support.joined import NODE, Joined, container, pod
 
@@ -123,6 +124,24 @@ def test_a_pod_waits_for_its_claim_and_holds_it_until_it_has_ended(own: Joined, 
     own.wait_no_pod("second", seconds=SECONDS)
     assert driver.files.prepared == {}
     assert stored(own) == []
+
+
+def test_what_a_driver_prepares_is_in_the_container(own: Joined, driver: DriverProcess) -> None:
+    status = own.node.ask_runtime(lambda client: client.status())
+    if not status.handlers:
+        pytest.skip("NOT TESTED: this runtime is older than containerd 2, and knows no CDI by itself")
+    make_claim(own, "one")
+    with specified("gpu.test/gpu", "one"):
+        create(own, "web", "one")
+        allocate(own, "one", "web")
+        own.wait_pods_ready("web", seconds=SECONDS)
+        [found] = [one for one in own.node.containers() if one.pod_name == "web"]
+        seen = own.node.ask_runtime(
+            lambda client: client.exec_sync(found.id, ["sh", "-c", "echo $CDI_ONE; ls /dev/cdi-one"], 10)
+        )
+        assert seen.stdout == b"one\n/dev/cdi-one\n"
+        own.delete("web")
+        own.wait_no_pod("web", seconds=SECONDS)
 
 
 FAULTS: dict[str, Callable[[Joined, DriverProcess], None]] = {

@@ -110,3 +110,9 @@ def test_where_overlayfs_cannot_be_used_files_are_copied() -> None:
 def test_streams_are_served_on_the_loopback_only(version: tuple[int, int]) -> None:
     cri = config(version=version)["plugins"][CRI]
     assert (cri["stream_server_address"], cri["stream_server_port"]) == ("127.0.0.1", "0")
+
+
+def test_devices_that_drivers_name_are_known_from_1_7_on() -> None:
+    """Later ones know them by themselves."""
+    asked = {version: runtime_of(config(version=version)).get("enable_cdi") for version in ((1, 6), (1, 7), (2, 1))}
+    assert asked == {(1, 6): None, (1, 7): True, (2, 1): None}
