@@ -36,33 +36,33 @@ from supervision.protocol import ROOT
 from supervision.spec import ChildSpec, Policy
 
 
-class Supervisor(msgspec.Struct, frozen=True):
+class SupervisorNode(msgspec.Struct, frozen=True):
     """A supervisor and what is below it, in start order."""
 
     name: str
-    children: tuple[Declaration | Supervisor, ...]
+    children: tuple[Declaration | SupervisorNode, ...]
     policy: Policy = Policy()
     """Its default supervision policy; what equals `Policy()` is the engine's default for a supervisor."""
 
 
-TREE: Final = Supervisor(
+TREE: Final = SupervisorNode(
     ROOT,
     (
         config_controller.DECLARATION,
         cert_manager.DECLARATION,
-        Supervisor("api_clients", (api_clients.KUBE, api_clients.EVENT, api_clients.HEARTBEAT)),
+        SupervisorNode("api_clients", (api_clients.KUBE, api_clients.EVENT, api_clients.HEARTBEAT)),
         container_manager.DECLARATION,
         device_manager.DECLARATION,
         eviction_manager.DECLARATION,
         volume_manager.DECLARATION,
         image_manager.DECLARATION,
         pod_config.DECLARATION,
-        Supervisor("pod_workers", (pod_workers.DECLARATION,)),
+        SupervisorNode("pod_workers", (pod_workers.DECLARATION,)),
         pleg.DECLARATION,
         prober.DECLARATION,
         status_manager.DECLARATION,
         shutdown_manager.DECLARATION,
-        Supervisor(
+        SupervisorNode(
             "http_servers",
             (http_servers.NODE, http_servers.READ_ONLY, http_servers.HEALTHZ, http_servers.POD_RESOURCES),
         ),
@@ -71,20 +71,20 @@ TREE: Final = Supervisor(
 )
 
 
-def declarations(below: Supervisor = TREE) -> Iterator[Declaration]:
+def declarations(below: SupervisorNode = TREE) -> Iterator[Declaration]:
     """Of every actor, in the order of the tree."""
     for child in below.children:
-        if isinstance(child, Supervisor):
+        if isinstance(child, SupervisorNode):
             yield from declarations(child)
         else:
             yield child
 
 
-def supervisors(below: Supervisor = TREE) -> Iterator[Supervisor]:
+def supervisors(below: SupervisorNode = TREE) -> Iterator[SupervisorNode]:
     """Every supervisor, parents first."""
     yield below
     for child in below.children:
-        if isinstance(child, Supervisor):
+        if isinstance(child, SupervisorNode):
             yield from supervisors(child)
 
 
@@ -114,10 +114,10 @@ def tree(agent: Agent, runtime: ChildSpec | None = None) -> ChildSpec:
     return msgspec.structs.replace(spec, children=(runtime, *spec.children))
 
 
-def _spec(group: Supervisor, agent: Agent, names: list[ActorName]) -> ChildSpec:
+def _spec(group: SupervisorNode, agent: Agent, names: list[ActorName]) -> ChildSpec:
     children: list[ChildSpec] = []
     for child in group.children:
-        if isinstance(child, Supervisor):
+        if isinstance(child, SupervisorNode):
             children.append(_spec(child, agent, names))
             continue
         children += [

@@ -9,7 +9,7 @@ import asyncio
 from typing import Protocol, cast
 
 from .names import check_peer
-from .wire import Ack, Frame, Reader, WireError, Writer
+from .wire import Ack, Frame, FrameReader, FrameWriter, WireError
 
 _HIGH_WATER = 256 * 1024
 WINDOW_BYTES = 1024 * 1024
@@ -68,7 +68,7 @@ class Channel(asyncio.Protocol):
 
     def __init__(self, owner: ChannelOwner, flusher: Flusher) -> None:
         self._owner, self._flusher = owner, flusher
-        self._reader, self._writer = Reader(), Writer()
+        self._reader, self._writer = FrameReader(), FrameWriter()
         self._transport: asyncio.Transport | None = None
         self._dirty = self._paused = False
         self._error: WireError | None = None

@@ -14,7 +14,7 @@ from .protocol import Exited
 from .spec import ChildSpec, Policy, full_name, stop_budget
 
 
-class Phase(enum.Enum):
+class ChildPhase(enum.Enum):
     """The phase of one child."""
 
     WAITING = "waiting"
@@ -27,10 +27,10 @@ class Phase(enum.Enum):
     """Ended for good. Only a restart of its whole group starts it again."""
 
 
-ALIVE = frozenset({Phase.STARTING, Phase.RUNNING, Phase.STOPPING})
+ALIVE = frozenset({ChildPhase.STARTING, ChildPhase.RUNNING, ChildPhase.STOPPING})
 
 
-class Event(enum.Enum):
+class ChildEvent(enum.Enum):
     """What happens to one child."""
 
     STARTED = "started"
@@ -65,7 +65,7 @@ class Child(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
     budget: float
     """Seconds that its stop may take, its own children included."""
-    phase: Phase = Phase.WAITING
+    phase: ChildPhase = ChildPhase.WAITING
     doomed: bool = False
     """It runs, but a member of its group failed: it is stopped and restarted with the group."""
     not_before: float = 0.0
@@ -90,7 +90,7 @@ class Child(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Family(msgspec.Struct, frozen=True, kw_only=True):
+class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
     """A supervisor's children in start order, and its own state."""
 
     policy: Policy
@@ -105,7 +105,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     def child(self, name: str) -> Child | None:
         return next((child for child in self.children if child.name == name), None)
 
-    def replace(self, changed: Child) -> Family:
+    def replace(self, changed: Child) -> SupervisorState:
         children = tuple(changed if child.name == changed.name else child for child in self.children)
         return msgspec.structs.replace(self, children=children)
 
@@ -115,18 +115,18 @@ def ended_orderly(exited: Exited) -> bool:
     return exited.cause == "exit" and os.WIFEXITED(exited.status) and os.WEXITSTATUS(exited.status) == 0
 
 
-def wake_at(family: Family) -> float | None:
+def wake_at(family: SupervisorState) -> float | None:
     """When `decide` wants its next Tick, or None when only an event can change anything."""
-    times = [child.due for child in family.children if child.phase in (Phase.STARTING, Phase.STOPPING)]
+    times = [child.due for child in family.children if child.phase in (ChildPhase.STARTING, ChildPhase.STOPPING)]
     if family.ending is Ending.NO and not any(child.doomed and child.alive for child in family.children):
-        times += [child.not_before for child in family.children if child.phase is Phase.WAITING]
+        times += [child.not_before for child in family.children if child.phase is ChildPhase.WAITING]
     return min(times, default=None)
 
 
-def family_of(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> Family:
+def family_of(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> SupervisorState:
     """The children of the supervisor `name`, before any is started."""
     children = [(full_name(name, child), child) for child in spec.children]
-    return Family(
+    return SupervisorState(
         policy=policies[name],
         children=tuple(
             Child(name=full, policy=policies[full], budget=stop_budget(child, full, policies))
@@ -135,7 +135,9 @@ def family_of(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> Fam
     )
 
 
-def with_policies(family: Family, spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> Family:
+def with_policies(
+    family: SupervisorState, spec: ChildSpec, name: str, policies: Mapping[str, Policy]
+) -> SupervisorState:
     """The same children with new policies. States, restart counts and pauses are kept."""
     changed = {child.name: child for child in family_of(spec, name, policies).children}
     children = (

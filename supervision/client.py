@@ -13,7 +13,7 @@ from .errors import AskError
 from .message import Message
 from .names import Names, NoSuchActor
 from .protocol import FORK_SERVER
-from .wire import Frame, Reader, WireError, Writer, encode
+from .wire import Frame, FrameReader, FrameWriter, WireError, encode
 
 R = TypeVar("R", bound=Message)
 
@@ -48,7 +48,7 @@ class Client:
 
 
 def _exchange(sock: socket.socket, body: bytes, end: float) -> Message | None:
-    reader, writer = Reader(), Writer()
+    reader, writer = FrameReader(), FrameWriter()
     writer.add(body)
     unsent = b""
     while (left := end - time.monotonic()) > 0:

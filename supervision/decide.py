@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from .backoff import Rng
-from .children import Child, Ending, Event, Family, Phase, ended_orderly
+from .children import Child, ChildEvent, ChildPhase, Ending, SupervisorState, ended_orderly
 from .protocol import EXIT_ESCALATED, Cause, Exited, Started, Stop
 from .strategy import group
 
@@ -24,7 +24,7 @@ class Tick(msgspec.Struct, frozen=True):
     """Time has passed."""
 
 
-class End(msgspec.Struct, frozen=True):
+class StopRequested(msgspec.Struct, frozen=True):
     """The supervisor is asked to stop."""
 
 
@@ -42,16 +42,16 @@ class Finish(msgspec.Struct, frozen=True):
 
 
 Order = Create | Stop | Finish
-Rule = Callable[[Family, Child, float, Rng], tuple[Family, list[Order]]]
+Rule = Callable[[SupervisorState, Child, float, Rng], tuple[SupervisorState, list[Order]]]
 _change = msgspec.structs.replace
 
 
 def decide(
-    family: Family, event: Started | Exited | Tick | End, now: float, rng: Rng
-) -> tuple[Family, tuple[Order, ...]]:
+    family: SupervisorState, event: Started | Exited | Tick | StopRequested, now: float, rng: Rng
+) -> tuple[SupervisorState, tuple[Order, ...]]:
     """The children after the event, and the orders it leads to, in order."""
     orders: list[Order] = []
-    if isinstance(event, End) and family.ending is Ending.NO:
+    if isinstance(event, StopRequested) and family.ending is Ending.NO:
         family = _change(family, ending=Ending.STOPPED)
     elif isinstance(event, Started | Exited):
         child = family.child(event.name)
@@ -66,67 +66,71 @@ def decide(
 
 def _is_news(child: Child, event: Started | Exited) -> bool:
     # incarnation 0: the fork server has no process of that name
-    return event.incarnation > child.ended or (event.incarnation == 0 and child.phase is Phase.STOPPING)
+    return event.incarnation > child.ended or (event.incarnation == 0 and child.phase is ChildPhase.STOPPING)
 
 
-def _kind(event: Started | Exited) -> Event:
+def _kind(event: Started | Exited) -> ChildEvent:
     if isinstance(event, Started):
-        return Event.STARTED
+        return ChildEvent.STARTED
     if event.cause in ("stopped", "fork_server"):
-        return Event.STOPPED
+        return ChildEvent.STOPPED
     if event.cause == "restarting":
-        return Event.RESTARTING
-    return Event.ENDED if ended_orderly(event) else Event.FAILED
+        return ChildEvent.RESTARTING
+    return ChildEvent.ENDED if ended_orderly(event) else ChildEvent.FAILED
 
 
-def _apply(family: Family, child: Child, event: Event, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+def _apply(
+    family: SupervisorState, child: Child, event: ChildEvent, now: float, rng: Rng
+) -> tuple[SupervisorState, list[Order]]:
     rule = TRANSITIONS[child.phase].get(event)
     return (family, []) if rule is None else rule(family, child, now, rng)
 
 
-def _overdue(family: Family, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+def _overdue(family: SupervisorState, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     orders: list[Order] = []
     for child in family.children:
-        if child.phase in (Phase.STARTING, Phase.STOPPING) and child.due <= now:
-            family, more = _apply(family, child, Event.DUE, now, rng)
+        if child.phase in (ChildPhase.STARTING, ChildPhase.STOPPING) and child.due <= now:
+            family, more = _apply(family, child, ChildEvent.DUE, now, rng)
             orders += more
     return family, orders
 
 
 # -- rules ------------------------------------------------------------------------------------------------------------
-def _in_service(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
-    return family.replace(_change(child, phase=Phase.RUNNING, in_service_since=now)), []
+def _in_service(family: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
+    return family.replace(_change(child, phase=ChildPhase.RUNNING, in_service_since=now)), []
 
 
-def _start_timed_out(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+def _start_timed_out(
+    family: SupervisorState, child: Child, now: float, rng: Rng
+) -> tuple[SupervisorState, list[Order]]:
     return _stop(family, child, now, 0.0, "start_timeout")
 
 
-def _kill(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+def _kill(family: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     return _stop(family, child, now, 0.0, "stopped")
 
 
-def _stopped(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+def _stopped(family: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     """Not by this supervisor's order: the whole tree is stopped from above, so the child is not started again."""
-    return family.replace(_change(child, phase=Phase.GONE)), []
+    return family.replace(_change(child, phase=ChildPhase.GONE)), []
 
 
-def _restarting(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+def _restarting(family: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     """Not a failure: it is not counted, does not concern the group, and the child is started again at once."""
     if family.ending is not Ending.NO or child.doomed:
         return _failed(family, child, now, rng)
-    return family.replace(_change(child, phase=Phase.WAITING, in_service_since=None, not_before=now)), []
+    return family.replace(_change(child, phase=ChildPhase.WAITING, in_service_since=None, not_before=now)), []
 
 
-def _ended(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+def _ended(family: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     if family.ending is not Ending.NO or child.doomed or child.policy.restart == "permanent":
         return _failed(family, child, now, rng)
     return _gone(family, child), []
 
 
-def _failed(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+def _failed(family: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     if family.ending is not Ending.NO:
-        return family.replace(_change(child, phase=Phase.GONE)), []
+        return family.replace(_change(child, phase=ChildPhase.GONE)), []
     if child.doomed:
         return family.replace(_rest(child)), []
     if child.policy.restart == "temporary":
@@ -134,24 +138,24 @@ def _failed(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family,
     return _restart(family, child, now, rng), []
 
 
-def _gone(family: Family, child: Child) -> Family:
+def _gone(family: SupervisorState, child: Child) -> SupervisorState:
     """A child that is not restarted has ended; if it is significant, the supervisor may end (auto_shutdown)."""
-    family = family.replace(_change(child, phase=Phase.GONE))
+    family = family.replace(_change(child, phase=ChildPhase.GONE))
     if not child.policy.significant or family.policy.auto_shutdown == "none":
         return family
     significant = [other for other in family.children if other.policy.significant]
-    if family.policy.auto_shutdown == "any_significant" or all(o.phase is Phase.GONE for o in significant):
+    if family.policy.auto_shutdown == "any_significant" or all(o.phase is ChildPhase.GONE for o in significant):
         return _change(family, ending=Ending.DONE)
     return family
 
 
 def _rest(child: Child) -> Child:
     """A child that was stopped with its group has ended. A temporary child is never restarted."""
-    phase = Phase.GONE if child.policy.restart == "temporary" else Phase.WAITING
+    phase = ChildPhase.GONE if child.policy.restart == "temporary" else ChildPhase.WAITING
     return _change(child, phase=phase, doomed=False, in_service_since=None)
 
 
-def _restart(family: Family, child: Child, now: float, rng: Rng) -> Family:
+def _restart(family: SupervisorState, child: Child, now: float, rng: Rng) -> SupervisorState:
     """Count the failure; then give up, or stop the child's group and restart it after the pause."""
     policy, since = child.policy, child.in_service_since
     backoff = child.backoff.failed(child.backoff_policy, 0.0 if since is None else now - since)
@@ -167,7 +171,7 @@ def _restart(family: Family, child: Child, now: float, rng: Rng) -> Family:
     return _change(family, children=tuple(_take(o, not_before) if o.name in names else o for o in family.children))
 
 
-def _count_total(family: Family, now: float) -> tuple[Family, bool]:
+def _count_total(family: SupervisorState, now: float) -> tuple[SupervisorState, bool]:
     policy = family.policy
     if policy.total_restarts == 0:
         return family, True
@@ -175,7 +179,7 @@ def _count_total(family: Family, now: float) -> tuple[Family, bool]:
     return _change(family, restarts=restarts), within
 
 
-def _escalate(family: Family, who: str, most: int, period: float) -> Family:
+def _escalate(family: SupervisorState, who: str, most: int, period: float) -> SupervisorState:
     times = "once" if most == 0 else f"{most + 1} times in {period:g} s"
     reason = f"{who} failed {times}, more than the {most} restarts allowed"
     return _change(family, ending=Ending.ESCALATED, reason=reason)
@@ -189,53 +193,55 @@ def _take(child: Child, not_before: float) -> Child:
 
 
 # -- the orders that are due ------------------------------------------------------------------------------------------
-def _settle(family: Family, now: float) -> tuple[Family, list[Order]]:
+def _settle(family: SupervisorState, now: float) -> tuple[SupervisorState, list[Order]]:
     ending = family.ending is not Ending.NO
     to_stop = [child for child in family.children if child.alive and (ending or child.doomed)]
     if to_stop:
-        if any(child.phase is Phase.STOPPING for child in to_stop):
+        if any(child.phase is ChildPhase.STOPPING for child in to_stop):
             return family, []
         return _stop(family, to_stop[-1], now, to_stop[-1].budget, "stopped")
     if ending:
         return family, [Finish(EXIT_ESCALATED if family.ending is Ending.ESCALATED else 0, family.reason)]
     orders: list[Order] = []
     for child in family.children:
-        if child.phase is Phase.WAITING and child.not_before <= now:
+        if child.phase is ChildPhase.WAITING and child.not_before <= now:
             # the fork server enforces start_seconds; this deadline covers a lost order or answer
             due = now + child.policy.start_seconds + REPEAT_SECONDS
-            family = family.replace(_change(child, phase=Phase.STARTING, due=due, in_service_since=None))
+            family = family.replace(_change(child, phase=ChildPhase.STARTING, due=due, in_service_since=None))
             orders.append(Create(child.name))
     return family, orders
 
 
-def _stop(family: Family, child: Child, now: float, budget: float, cause: Cause) -> tuple[Family, list[Order]]:
-    stopping = _change(child, phase=Phase.STOPPING, due=now + budget + REPEAT_SECONDS)
+def _stop(
+    family: SupervisorState, child: Child, now: float, budget: float, cause: Cause
+) -> tuple[SupervisorState, list[Order]]:
+    stopping = _change(child, phase=ChildPhase.STOPPING, due=now + budget + REPEAT_SECONDS)
     return family.replace(stopping), [Stop(child.name, budget, cause)]
 
 
-TRANSITIONS: dict[Phase, dict[Event, Rule]] = {
-    Phase.WAITING: {},
-    Phase.STARTING: {
-        Event.STARTED: _in_service,
-        Event.ENDED: _ended,
-        Event.FAILED: _failed,
-        Event.STOPPED: _stopped,
-        Event.RESTARTING: _restarting,
-        Event.DUE: _start_timed_out,
+TRANSITIONS: dict[ChildPhase, dict[ChildEvent, Rule]] = {
+    ChildPhase.WAITING: {},
+    ChildPhase.STARTING: {
+        ChildEvent.STARTED: _in_service,
+        ChildEvent.ENDED: _ended,
+        ChildEvent.FAILED: _failed,
+        ChildEvent.STOPPED: _stopped,
+        ChildEvent.RESTARTING: _restarting,
+        ChildEvent.DUE: _start_timed_out,
     },
-    Phase.RUNNING: {
-        Event.ENDED: _ended,
-        Event.FAILED: _failed,
-        Event.STOPPED: _stopped,
-        Event.RESTARTING: _restarting,
+    ChildPhase.RUNNING: {
+        ChildEvent.ENDED: _ended,
+        ChildEvent.FAILED: _failed,
+        ChildEvent.STOPPED: _stopped,
+        ChildEvent.RESTARTING: _restarting,
     },
-    Phase.STOPPING: {
-        Event.ENDED: _ended,
-        Event.FAILED: _failed,
-        Event.STOPPED: _failed,
-        Event.RESTARTING: _failed,
-        Event.DUE: _kill,
+    ChildPhase.STOPPING: {
+        ChildEvent.ENDED: _ended,
+        ChildEvent.FAILED: _failed,
+        ChildEvent.STOPPED: _failed,
+        ChildEvent.RESTARTING: _failed,
+        ChildEvent.DUE: _kill,
     },
-    Phase.GONE: {},
+    ChildPhase.GONE: {},
 }
 """A missing pair changes nothing: a WAITING child was not ordered to start, and a GONE child is of no concern."""

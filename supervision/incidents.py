@@ -221,7 +221,7 @@ def _line(incident: Incident, restart_seconds: float | None) -> bytes:
     return body + _TAIL + _filled(restart_seconds) + b"}\n"
 
 
-class Reading(msgspec.Struct, frozen=True):
+class IncidentHistory(msgspec.Struct, frozen=True):
     """The records of a file, oldest first."""
 
     incidents: list[Incident]
@@ -229,7 +229,7 @@ class Reading(msgspec.Struct, frozen=True):
     """Lines that could not be read."""
 
 
-def read(path: Path) -> Reading:
+def read(path: Path) -> IncidentHistory:
     """The records of the file and of the one before it. A missing file has none. Raises OSError."""
     decoder = msgspec.json.Decoder(Incident)
     found: list[Incident] = []
@@ -244,4 +244,4 @@ def read(path: Path) -> Reading:
                 found.append(decoder.decode(line))
             except UNREADABLE:
                 damaged += bool(line.strip())
-    return Reading(found, damaged)
+    return IncidentHistory(found, damaged)

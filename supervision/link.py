@@ -22,7 +22,7 @@ from typing import Protocol
 
 from .backoff import RetrySchedule
 from .channel import WINDOW_BYTES, Channel, Flusher
-from .mailbox import Entry, Outbox
+from .mailbox import Outbox, QueuedMessage
 from .names import Names, NoSuchActor, PeerRefused, is_ending
 from .wire import Ack, Frame, WireError
 
@@ -40,7 +40,7 @@ class LinkOwner(Protocol):
     @property
     def flusher(self) -> Flusher: ...
 
-    def undelivered(self, name: str, entry: Entry, reason: str) -> None: ...
+    def undelivered(self, name: str, entry: QueuedMessage, reason: str) -> None: ...
     def answered(self, name: str, frame: Frame) -> None: ...
     def broke(self, name: str, kept: set[int]) -> None:
         """The connection is closed; only the questions in `kept` to `name` can still be answered."""
@@ -52,9 +52,9 @@ class Link:
     def __init__(self, owner: LinkOwner, name: str, window: int = WINDOW) -> None:
         self._owner, self.name, self._window = owner, name, window
         self._queue = Outbox()
-        self._unacked: deque[Entry] = deque()
+        self._unacked: deque[QueuedMessage] = deque()
         self._unacked_bytes = 0
-        self._returned: list[Entry] = []
+        self._returned: list[QueuedMessage] = []
         """Messages that an incarnation did not acknowledge before it ended."""
         self._channel: Channel | None = None
         self._connecting = False
@@ -71,7 +71,7 @@ class Link:
     def unsent(self) -> bool:
         return self._channel is not None and self._channel.unsent
 
-    def send(self, entry: Entry) -> None:
+    def send(self, entry: QueuedMessage) -> None:
         """Never blocks or raises: messages that cannot be sent go to `undelivered`."""
         if not self._queue and self._channel is not None and self._channel.is_open and self._has_room():
             self._hand_over(entry, self._channel)
@@ -84,7 +84,7 @@ class Link:
     def _has_room(self) -> bool:
         return len(self._unacked) < self._window and self._unacked_bytes < WINDOW_BYTES
 
-    def _hand_over(self, entry: Entry, channel: Channel) -> None:
+    def _hand_over(self, entry: QueuedMessage, channel: Channel) -> None:
         self._unacked.append(entry)
         self._unacked_bytes += len(entry.body)
         channel.write(entry.body)

@@ -15,7 +15,7 @@ MAX_BYTES = 128 * 1024 * 1024
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class QueuedMessage:
     """A queued message."""
 
     message: Message
@@ -37,8 +37,8 @@ class Outbox:
 
     def __init__(self, max_messages: int = MAX_MESSAGES, max_bytes: int = MAX_BYTES) -> None:
         self._max_messages, self._max_bytes = max_messages, max_bytes
-        self._entries: OrderedDict[Entry, None] = OrderedDict()
-        self._by_key: dict[Hashable, Entry] = {}
+        self._entries: OrderedDict[QueuedMessage, None] = OrderedDict()
+        self._by_key: dict[Hashable, QueuedMessage] = {}
         self._bytes = 0
         self.earliest = math.inf
         """A lower bound of all deadlines."""
@@ -46,10 +46,10 @@ class Outbox:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[QueuedMessage]:
         return iter(self._entries)
 
-    def add(self, entry: Entry) -> bool:
+    def add(self, entry: QueuedMessage) -> bool:
         """Queue an entry. False if the queue is full. An empty queue takes a message of any size, and a replacement
         always fits."""
         older = self._by_key.get(entry.key) if entry.key is not None else None
@@ -62,24 +62,24 @@ class Outbox:
         return True
 
     @property
-    def first(self) -> Entry:
+    def first(self) -> QueuedMessage:
         """The oldest. Raises StopIteration when there is none."""
         return next(iter(self._entries))
 
-    def pop(self) -> Entry:
+    def pop(self) -> QueuedMessage:
         """Remove and return the oldest. Raises KeyError when there is none."""
         entry, _ = self._entries.popitem(last=False)
         self._forget(entry)
         return entry
 
-    def put_back(self, entries: Iterable[Entry]) -> None:
+    def put_back(self, entries: Iterable[QueuedMessage]) -> None:
         """Put back undelivered entries, oldest first, before the rest, without those that a newer state replaces."""
         for entry in reversed(list(entries)):
             if entry.key is None or entry.key not in self._by_key:
                 self._put(entry)
                 self._entries.move_to_end(entry, last=False)
 
-    def expire(self, now: float) -> list[Entry]:
+    def expire(self, now: float) -> list[QueuedMessage]:
         """Remove and return the expired entries."""
         if now < self.earliest:
             return []
@@ -89,7 +89,7 @@ class Outbox:
         self.earliest = min((entry.deadline for entry in self._entries), default=math.inf)
         return late
 
-    def drain(self) -> list[Entry]:
+    def drain(self) -> list[QueuedMessage]:
         """Remove and return all entries."""
         entries = list(self._entries)
         self._entries.clear()
@@ -97,18 +97,18 @@ class Outbox:
         self._bytes, self.earliest = 0, math.inf
         return entries
 
-    def _put(self, entry: Entry) -> None:
+    def _put(self, entry: QueuedMessage) -> None:
         self._entries[entry] = None
         self._bytes += len(entry.body)
         self.earliest = min(self.earliest, entry.deadline)
         if entry.key is not None:
             self._by_key[entry.key] = entry
 
-    def _remove(self, entry: Entry) -> None:
+    def _remove(self, entry: QueuedMessage) -> None:
         del self._entries[entry]
         self._forget(entry)
 
-    def _forget(self, entry: Entry) -> None:
+    def _forget(self, entry: QueuedMessage) -> None:
         self._bytes -= len(entry.body)
         if entry.key is not None:
             self._by_key.pop(entry.key, None)

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from .protocol import MetricsSnapshot, Sample
+from .protocol import MetricSample, MetricsSnapshot
 
 Kind = Literal["counter", "gauge", "histogram"]
 DEFAULT_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -166,10 +166,12 @@ class Metrics:
 
     def snapshot(self, actor: str, incarnation: int) -> MetricsSnapshot:
         """All of it as one message."""
-        samples = [Sample("counter", name, dict(labels), value) for (name, labels), value in self._counters.items()]
-        samples += [Sample("gauge", name, dict(labels), value) for (name, labels), value in self._gauges.items()]
+        samples = [
+            MetricSample("counter", name, dict(labels), value) for (name, labels), value in self._counters.items()
+        ]
+        samples += [MetricSample("gauge", name, dict(labels), value) for (name, labels), value in self._gauges.items()]
         samples += [
-            Sample("histogram", name, dict(labels), total[0], list(bounds), list(counts))
+            MetricSample("histogram", name, dict(labels), total[0], list(bounds), list(counts))
             for (name, labels), (bounds, counts, total) in self._histograms.items()
         ]
         return MetricsSnapshot(actor, incarnation, samples)

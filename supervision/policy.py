@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from .documents.model import below
-from .policy_file import PolicyError, PolicyFile, Problem, read, read_text
+from .policy_file import PolicyError, PolicyFile, PolicyProblem, read, read_text
 from .policy_rules import SUPERVISORS_ONLY, shown, wrong_alone, wrong_setting
 from .protocol import ROOT
 from .spec import SUPERVISOR_POLICY, ChildSpec, Policy, own_settings, walk
@@ -45,7 +45,7 @@ class _Join:
 
     def __init__(self, file: str, content: PolicyFile, tree: ChildSpec, also_known: Collection[str]) -> None:
         self._file, self._content = file, content
-        self._problems: list[Problem] = []
+        self._problems: list[PolicyProblem] = []
         self._specs = {name: (parent, spec) for name, parent, spec in walk(tree)}
         self._known = {*self._specs, *also_known}
 
@@ -72,7 +72,7 @@ class _Join:
         line = 0
         for count in range(len(keys), 0, -1):
             line = line or self._content.lines.get(reduce(below, keys[:count], ""), 0)
-        self._problems.append(Problem(self._file, line, ".".join(keys), rule))
+        self._problems.append(PolicyProblem(self._file, line, ".".join(keys), rule))
 
     def _check_version(self) -> None:
         version = self._content.data.get("version")

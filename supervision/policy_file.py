@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import msgspec
 
-from .documents.model import DocumentError, Limits
+from .documents.model import DocumentError, DocumentLimits
 from .documents.reading import read as read_document
 
-LIMITS: Final = Limits(aliases=False)
+LIMITS: Final = DocumentLimits(aliases=False)
 
 
-class Problem(msgspec.Struct, frozen=True):
+class PolicyProblem(msgspec.Struct, frozen=True):
     """One problem of a file."""
 
     file: str
@@ -33,7 +33,7 @@ class Problem(msgspec.Struct, frozen=True):
 class PolicyError(Exception):
     """The policy is invalid; lists every problem."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[PolicyProblem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
@@ -50,7 +50,7 @@ def read(path: Path) -> PolicyFile:
         with path.open("rb") as opened:
             data = opened.read(LIMITS.size + 1)
     except OSError as error:
-        raise PolicyError([Problem(str(path), 0, "", f"cannot be read: {error.strerror}")]) from error
+        raise PolicyError([PolicyProblem(str(path), 0, "", f"cannot be read: {error.strerror}")]) from error
     return read_text(data, str(path))
 
 
@@ -60,7 +60,7 @@ def read_text(text: str | bytes, file: str) -> PolicyFile:
     try:
         data, lines = read_document(raw, LIMITS)
     except DocumentError as error:
-        raise PolicyError(Problem(file, one.line, one.path, one.rule) for one in error.problems) from error
+        raise PolicyError(PolicyProblem(file, one.line, one.path, one.rule) for one in error.problems) from error
     if not isinstance(data, dict):
-        raise PolicyError([Problem(file, lines.get("", 0), "", "must be a mapping with `version` and `actors`")])
+        raise PolicyError([PolicyProblem(file, lines.get("", 0), "", "must be a mapping with `version` and `actors`")])
     return PolicyFile(data, lines)

@@ -21,13 +21,13 @@ from .class_names import class_name
 from .inbox import Asker, Inbox
 from .link import Link
 from .listeners import Listeners, Make
-from .mailbox import Entry
+from .mailbox import QueuedMessage
 from .message import Message
 from .names import Names
 from .payload import unwrap, wrap
 from .protocol import FORK_SERVER, CreateActor, DisposableResult, RunDisposable, Shutdown
 from .questions import Questions
-from .running import Runner
+from .running import ActorRunner
 from .time_scale import scaled
 from .uplink import Uplink
 from .wire import Frame, encode
@@ -58,7 +58,7 @@ class ActorPort:
         incarnation: int,
         context: Any,
         names: Names,
-        runner: Runner,
+        runner: ActorRunner,
         listeners: Listeners | None = None,
         dynamic: bool = False,
     ) -> None:
@@ -99,7 +99,9 @@ class ActorPort:
             self.uplink.send(message)
         else:
             body = encode(self.name, message)
-            self._link(name).send(Entry(message, body, self.loop.time() + scaled(deadline), 0, message.coalesce_key()))
+            self._link(name).send(
+                QueuedMessage(message, body, self.loop.time() + scaled(deadline), 0, message.coalesce_key())
+            )
 
     def _link(self, name: str) -> Link:
         link = self._links.get(name)
@@ -116,7 +118,7 @@ class ActorPort:
     def unsent(self) -> bool:
         return self.uplink.unsent or self.inbox.unsent or any(link.unsent for link in self._links.values())
 
-    def undelivered(self, name: str, entry: Entry, reason: str) -> None:
+    def undelivered(self, name: str, entry: QueuedMessage, reason: str) -> None:
         self.losses.dead_letters += 1
         self.losses.dropped += reason == "overflow"
         self.count("actor_dead_letters_total", to=name, reason=reason)
@@ -140,7 +142,9 @@ class ActorPort:
         if name == FORK_SERVER:
             self.uplink.send(message, ask)
         else:
-            self._link(name).send(Entry(message, encode(self.name, message, ask), self.loop.time() + timeout, ask))
+            self._link(name).send(
+                QueuedMessage(message, encode(self.name, message, ask), self.loop.time() + timeout, ask)
+            )
         try:
             return await self._questions.answer(ask, timeout)
         except AskError as error:

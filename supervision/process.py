@@ -26,7 +26,7 @@ from .names import Names
 from .payload import unwrap
 from .port import ActorPort
 from .protocol import EXIT_EXCEPTION, EXIT_ORPHANED, FORK_SERVER, Exited, Hello, Inject, Leave, Payload, Ready
-from .running import Runner, kind_of
+from .running import ActorRunner, kind_of
 from .status_page import StatusEntry
 from .uplink import Uplink
 from .wire import WireError
@@ -120,7 +120,7 @@ class Process:
         launch = self._launch
         self.loop = asyncio.get_running_loop()
         self.flusher = Flusher(self.loop)
-        self._runner = Runner(self.flusher, launch.status_entry, self, self._slow)
+        self._runner = ActorRunner(self.flusher, launch.status_entry, self, self._slow)
         context = load(launch.refresh)(launch.context) if launch.refresh else launch.context
         name = ActorName(launch.name)
         self._port = ActorPort(

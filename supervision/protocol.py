@@ -50,7 +50,7 @@ class GetMetrics(Question["MetricsSnapshot"], frozen=True):
     """Asks any actor for its metrics; answered with MetricsSnapshot."""
 
 
-class Sample(msgspec.Struct, frozen=True):
+class MetricSample(msgspec.Struct, frozen=True):
     """One series. For a histogram `value` is the sum; `counts`: one entry per bound, one for +Inf (not running)."""
 
     kind: Literal["counter", "gauge", "histogram"]
@@ -66,7 +66,7 @@ class MetricsSnapshot(Message, frozen=True):
 
     actor: str
     incarnation: int
-    samples: list[Sample]
+    samples: list[MetricSample]
 
 
 # -- supervisor to fork server ----------------------------------------------------------------------------------------

@@ -21,14 +21,14 @@ _MOST_LABELS = 256
 """The size of the cache of padded labels: a label may name a pod, and pods come and go for months."""
 
 
-class End(Protocol):
+class ProcessEnd(Protocol):
     """Ends the process."""
 
     def crash(self, message: str, error: BaseException) -> NoReturn: ...
     def exit(self, status: int) -> NoReturn: ...
 
 
-class Runner:
+class ActorRunner:
     """Runs the code of one actor, and shows on the status page what is in hand.
 
     A task that a library or a task of ours creates on the loop is shown as the work of its creator.
@@ -38,7 +38,7 @@ class Runner:
         self,
         flusher: Flusher,
         status_entry: StatusEntry,
-        end: End,
+        end: ProcessEnd,
         slow: Callable[[str, float], None] = lambda label, seconds: None,
     ) -> None:
         """`slow` is called with the label and the seconds of each step longer than SLOW_SECONDS."""
@@ -133,7 +133,7 @@ def kind_of(label: str) -> str:
 class _Shown:
     """The steps of a task that somebody waits for: what it works for at that moment is shown as in hand."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: ActorRunner) -> None:
         self._runner = runner
 
     def begins(self) -> None:

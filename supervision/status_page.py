@@ -16,7 +16,7 @@ _BEAT, _BUSY, _ALLOWANCE = range(3)
 _HANDLED, _DROPPED, _DEAD, _MAILBOX, _TASKS, _OUTGOING = range(3, 9)
 
 
-class Reading(msgspec.Struct, frozen=True):
+class StatusReading(msgspec.Struct, frozen=True):
     """One entry at one moment."""
 
     heartbeat: float
@@ -99,9 +99,9 @@ class StatusEntry:
         """So long the handler in hand, or the last one, may take, where the policy allows less."""
         return self._times[_ALLOWANCE]
 
-    def read(self) -> Reading:
+    def read(self) -> StatusReading:
         name = bytes(self._name).rstrip(b"\0").decode(errors="replace")
-        return Reading(self.heartbeat, self._times[_BUSY], name, *self._counts[_HANDLED : _OUTGOING + 1])
+        return StatusReading(self.heartbeat, self._times[_BUSY], name, *self._counts[_HANDLED : _OUTGOING + 1])
 
 
 def padded(name: str) -> bytes:

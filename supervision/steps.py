@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Protocol
 
 
-class Observer(Protocol):
+class StepObserver(Protocol):
     """Who is told."""
 
     def begins(self) -> None: ...
@@ -19,7 +19,7 @@ class Observer(Protocol):
 class Steps(Coroutine[Any, Any, Any]):
     """Runs as the coroutine that it is given."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], observer: Observer) -> None:
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], observer: StepObserver) -> None:
         self._coroutine, self._observer = coroutine, observer
 
     def send(self, value: Any) -> Any:

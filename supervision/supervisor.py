@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from .actor import Actor, Address, AskError, ChildExited, Timer, on
-from .children import Ending, Family, family_of, wake_at, with_policies
-from .decide import Create, End, Finish, Order, Tick, decide
+from .children import Ending, SupervisorState, family_of, wake_at, with_policies
+from .decide import Create, Finish, Order, StopRequested, Tick, decide
 from .protocol import FORK_SERVER, Escalated, Exited, Started, Stop
 from .spec import ChildSpec, Policy, SetPolicies, full_name
 
@@ -34,7 +34,7 @@ class Supervisor(Actor):
     ) -> None:
         super().__init__()
         self._spec, self._policies, self._clock, self._rng = spec, policies, clock, rng
-        self._family: Family
+        self._family: SupervisorState
         self._timer: Timer | None = None
         self._finished: asyncio.Event
         self._leaving = False
@@ -47,7 +47,7 @@ class Supervisor(Actor):
         self.after(0.0, lambda: self._step(Tick()))
 
     async def on_stop(self) -> None:
-        self._step(End())
+        self._step(StopRequested())
         await self._finished.wait()
 
     @on(Started)
@@ -65,7 +65,7 @@ class Supervisor(Actor):
         self._family = with_policies(self._family, self._spec, self.name, self._policies)
         self._arm()
 
-    def _step(self, event: Started | Exited | Tick | End) -> None:
+    def _step(self, event: Started | Exited | Tick | StopRequested) -> None:
         self._family, orders = decide(self._family, event, self._clock(), self._rng)
         for order in orders:
             self._perform(order)

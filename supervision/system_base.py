@@ -33,7 +33,7 @@ from .fork_server.fork import tie_to_parent
 from .fork_server.main import run
 from .inbox import Inbox, serve
 from .link import Link
-from .mailbox import Entry
+from .mailbox import QueuedMessage
 from .message import Message, Question
 from .names import Names
 from .payload import unwrap, wrap
@@ -69,7 +69,7 @@ class SystemRoot(Actor):
         return Created(str(self.port.createActor(message.actor, None, message.global_name or None)))  # type: ignore[attr-defined]
 
 
-class Endpoint:
+class ExternalMailbox:
     """A mailbox outside the tree. Its loop runs only while one of its methods does."""
 
     def __init__(self, names: Names) -> None:
@@ -94,7 +94,7 @@ class Endpoint:
         """Returns when the message is delivered, or its deadline has passed."""
         link = self._link(name)
         message = wrap(payload)
-        link.send(Entry(message, encode(self.name, message), self.loop.time() + _SEND_SECONDS))
+        link.send(QueuedMessage(message, encode(self.name, message), self.loop.time() + _SEND_SECONDS))
         self._run_until(lambda: not link.waiting and not link.unsent, _SEND_SECONDS)
 
     def listen(self, timeout: float | None) -> Any:
@@ -122,10 +122,10 @@ class Endpoint:
     def count_refused(self, error: Exception) -> None:
         logging.getLogger(self.name).warning("connection refused: %s", error)
 
-    def undelivered(self, name: str, entry: Entry, reason: str) -> None:
+    def undelivered(self, name: str, entry: QueuedMessage, reason: str) -> None:
         if name != DEAD_LETTERS:
             message = wrap(DeadEnvelope(Address(name), unwrap(entry.message)))
-            letters = Entry(message, encode(self.name, message), self.loop.time() + 1.0)
+            letters = QueuedMessage(message, encode(self.name, message), self.loop.time() + 1.0)
             self._link(DEAD_LETTERS).send(letters)
 
     def answered(self, name: str, frame: Frame) -> None:
@@ -147,7 +147,7 @@ class NativeBase:
         self._fork_server = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": path})
         self._names = Names(self._run_dir / "names")
         self._wait_for_root()
-        self._endpoint = Endpoint(self._names)
+        self._endpoint = ExternalMailbox(self._names)
 
     def _wait_for_root(self) -> None:
         from .client import Client
@@ -223,7 +223,7 @@ class _Context:
 
     def __init__(self, base: NativeBase) -> None:
         self._base = base
-        self._endpoint = Endpoint(base._names)
+        self._endpoint = ExternalMailbox(base._names)
         self.newPrimaryActor = base.newPrimaryActor
 
     tell, listen, ask = NativeBase.tell, NativeBase.listen, NativeBase.ask

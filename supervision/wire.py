@@ -108,7 +108,7 @@ def _decoder(kind: str) -> msgspec.msgpack.Decoder[Message]:
     return found
 
 
-class Reader:
+class FrameReader:
     """Parses received bytes into frames."""
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class Reader:
         return whole
 
 
-class Writer:
+class FrameWriter:
     """The frames to send, in order; acknowledgements first."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""`python -m tests.shape`, a part of `make check`: no import circle, and no class that is two things.
+"""`python -m tests.shape`, a part of `make check`: no import circle, no class that is two things, one class for a name.
 
 Imports that only a type checker follows count too: a circle that is hidden behind TYPE_CHECKING is one all the same.
 """
@@ -18,6 +18,10 @@ ROOT: Final = Path(__file__).parents[1]
 MOST_ATTRIBUTES: Final = 15
 TOO_WIDE: Final[dict[str, int]] = {}
 """Classes that are still to be divided, with their attributes today: a number here only ever falls."""
+SAME_IDEA: Final[dict[str, str]] = {
+    "NotFound": "the same answer of two services: 404 of the API server, NOT_FOUND of the runtime",
+}
+"""Class names that several modules may define, each with the reason."""
 
 
 def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
@@ -63,6 +67,16 @@ def attributes(source: str) -> Iterator[tuple[str, int]]:
             yield node.name, len(names)
 
 
+def shared_names(sources: Mapping[str, str]) -> dict[str, list[str]]:
+    """Each name of public classes that several of the modules (path to text) define, with the paths."""
+    found: dict[str, list[str]] = {}
+    for path, source in sources.items():
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(path)
+    return {name: paths for name, paths in found.items() if len(paths) > 1}
+
+
 def import_graph() -> dict[str, set[str]]:
     """Each module of ours to those of ours that it imports."""
     graph = grimp.build_graph(*PACKAGES)
@@ -73,14 +87,23 @@ def problems() -> Iterator[str]:
     """What is wrong with the shape of the tree, a line each."""
     for group in circles(import_graph()):
         yield f"import circle: {', '.join(group)}"
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            if path.stem.endswith(("_pb2", "_pb2_grpc")):
-                continue
-            for name, count in attributes(path.read_text(encoding="utf-8")):
-                place = f"{path.relative_to(ROOT)}:{name}"
-                if count > TOO_WIDE.get(place, MOST_ATTRIBUTES):
-                    yield f"{place} has {count} attributes: more than {MOST_ATTRIBUTES} are two things"
+    sources = {
+        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if not path.stem.endswith(("_pb2", "_pb2_grpc"))
+    }
+    for path, source in sources.items():
+        for name, count in attributes(source):
+            place = f"{path}:{name}"
+            if count > TOO_WIDE.get(place, MOST_ATTRIBUTES):
+                yield f"{place} has {count} attributes: more than {MOST_ATTRIBUTES} are two things"
+    shared = shared_names(sources)
+    for name, paths in shared.items():
+        if name not in SAME_IDEA:
+            yield f"{name} is the name of several classes: {', '.join(paths)}"
+    for name in SAME_IDEA.keys() - shared.keys():
+        yield f"{name} is the name of one class only: take it out of SAME_IDEA"
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ from actors.pod_config.errors import ManifestError, whole
 from actors.pod_config.file_source import manifest_paths, never_read
 from actors.pod_config.limits import MAX_BYTES
 from actors.pod_config.manifest import SOURCE_FILE, Origin, read_manifest
-from actors.pod_config.merge import Candidate, choose
+from actors.pod_config.merge import PodCandidate, choose
 
 STDIN: Final = "-"
 _NODE: Final = "node"
@@ -31,7 +31,7 @@ Exit codes:
     2  the command line is wrong"""
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class ManifestProblem(msgspec.Struct, frozen=True):
     """One error of one manifest."""
 
     file: str
@@ -47,7 +47,7 @@ class Judgement(msgspec.Struct, frozen=True):
     """What was found in all files."""
 
     files: list[str]
-    errors: list[Refusal]
+    errors: list[ManifestProblem]
 
 
 def register(subcommands: Any) -> None:
@@ -90,25 +90,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 def judge(names: Sequence[str], stdin: BinaryIO, *, allow_references: bool = False) -> Judgement:
     """Read and judge every file; two pods of one name are an error, as they are on one node."""
-    errors: list[Refusal] = []
+    errors: list[ManifestProblem] = []
     paths = list(dict.fromkeys(_paths(names, errors)))
-    pods: list[Candidate] = []
+    pods: list[PodCandidate] = []
     for path in paths:
         try:
             data = stdin.read(MAX_BYTES + 1) if path == STDIN else _content(path)
             origin = Origin(SOURCE_FILE, path, _NODE, allow_references)
-            pods += [Candidate(pod.uid, pod.full_name, path, pod.data) for pod in read_manifest(data, origin)]
+            pods += [PodCandidate(pod.uid, pod.full_name, path, pod.data) for pod in read_manifest(data, origin)]
         except OSError as error:
-            errors.append(Refusal(path, "", str(error.strerror)))
+            errors.append(ManifestProblem(path, "", str(error.strerror)))
         except ManifestError as error:
-            errors += [Refusal(path, one.path, one.text) for one in error.errors]
+            errors += [ManifestProblem(path, one.path, one.text) for one in error.errors]
     for text in choose([pods], {}).errors:
         place, _, said = text.partition(": ")
-        errors.append(Refusal(place, "metadata.name", said))
+        errors.append(ManifestProblem(place, "metadata.name", said))
     return Judgement(paths, errors)
 
 
-def _paths(names: Iterable[str], errors: list[Refusal]) -> Iterator[str]:
+def _paths(names: Iterable[str], errors: list[ManifestProblem]) -> Iterator[str]:
     for name in names:
         if name == STDIN:
             yield STDIN
@@ -117,11 +117,11 @@ def _paths(names: Iterable[str], errors: list[Refusal]) -> Iterator[str]:
             os.stat(name)
             yield from manifest_paths(name)
         except OSError as error:
-            errors.append(Refusal(name, "", str(error.strerror)))
+            errors.append(ManifestProblem(name, "", str(error.strerror)))
 
 
 def _content(path: str) -> bytes:
-    """Raises OSError, ManifestError."""
+    """Raises OSError, ManifestProblem."""
     # a FIFO must not block
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with os.fdopen(descriptor, "rb") as file:

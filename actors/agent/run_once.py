@@ -16,9 +16,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
+from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.loading import load
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.linux.tied import tied
@@ -39,7 +39,7 @@ code 0: every pod was started; 1: one was not (within 300 s, or --timeout), a ma
 """
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class RunPodResult(msgspec.Struct, frozen=True):
     """The outcome of one pod, or of a source (`pod` then names the file and its error)."""
 
     pod: str
@@ -47,22 +47,22 @@ class Outcome(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-def outcome_of(pod: Pod) -> Outcome:
+def outcome_of(pod: Pod) -> RunPodResult:
     """A pod counts as started if all its containers run or have succeeded. Pure."""
     name, status = f"{pod.metadata.namespace}/{pod.metadata.name}", pod.status
     if status.phase == "Succeeded":
-        return Outcome(name, "started", "ended well")
+        return RunPodResult(name, "started", "ended well")
     if status.phase == "Failed":
-        return Outcome(name, "failed", ": ".join(filter(None, (status.reason, status.message))) or _ends(pod))
+        return RunPodResult(name, "failed", ": ".join(filter(None, (status.reason, status.message))) or _ends(pod))
     said = [(one.name, one.state.waiting) for one in (*status.initContainerStatuses, *status.containerStatuses)]
     hopeless = [f"{which}: {why.reason}: {why.message}" for which, why in said if why and why.reason in HOPELESS]
     if hopeless:
-        return Outcome(name, "failed", "; ".join(hopeless))
+        return RunPodResult(name, "failed", "; ".join(hopeless))
     started = [_has_started(one) for one in status.containerStatuses]
     if status.phase == "Running" and len(started) == len(pod.spec.containers) and all(started):
-        return Outcome(name, "started")
+        return RunPodResult(name, "started")
     waiting = [f"{which}: {why.reason}" for which, why in said if why and why.reason]
-    return Outcome(name, "waiting", "; ".join(waiting) or status.reason or status.phase or "not checked yet")
+    return RunPodResult(name, "waiting", "; ".join(waiting) or status.reason or status.phase or "not checked yet")
 
 
 def _has_started(one: ContainerStatus) -> bool:
@@ -85,7 +85,9 @@ def run(words: Sequence[str]) -> int:
         seconds, as_json, flags = _options(words)
         agent = load([*flags, "--runonce=false"])
         if not agent.standalone:
-            raise ConfigErrors([Problem("--kubeconfig", agent.kubeconfig, "run-once is for pods of files and URLs")])
+            raise ConfigErrors(
+                [ConfigProblem("--kubeconfig", agent.kubeconfig, "run-once is for pods of files and URLs")]
+            )
     except ConfigErrors as error:
         sys.stderr.writelines(f"error: {problem}\n" for problem in error.problems)
         return 1
@@ -112,7 +114,7 @@ def _options(words: Sequence[str]) -> tuple[float, bool, list[str]]:
             try:
                 seconds = float(word.removeprefix("--timeout="))
             except ValueError:
-                raise ConfigErrors([Problem("--timeout", word, "must be a number of seconds")]) from None
+                raise ConfigErrors([ConfigProblem("--timeout", word, "must be a number of seconds")]) from None
             rest.remove(word)
     if "-o" in rest:
         place = rest.index("-o")
@@ -127,9 +129,9 @@ def _started(flags: Sequence[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(tied(command), stdin=subprocess.DEVNULL)
 
 
-def _watch(agent: Agent, process: subprocess.Popen[bytes], seconds: float) -> tuple[list[Outcome], bool]:
+def _watch(agent: Agent, process: subprocess.Popen[bytes], seconds: float) -> tuple[list[RunPodResult], bool]:
     """Watch until every pod has started or failed. Returns the last outcomes, and whether the agent has ended."""
-    outcomes: list[Outcome] = []
+    outcomes: list[RunPodResult] = []
     end = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < end:
         found = _look(agent)
@@ -141,16 +143,16 @@ def _watch(agent: Agent, process: subprocess.Popen[bytes], seconds: float) -> tu
     return outcomes, process.poll() is not None or not outcomes
 
 
-def _look(agent: Agent) -> tuple[list[Outcome], bool] | None:
+def _look(agent: Agent) -> tuple[list[RunPodResult], bool] | None:
     """The outcomes so far, and whether all pods are included; None while the agent does not answer."""
     try:
         with closing(Client(Path(agent.run_dir))) as client:
-            sources = client.ask(GetSources(), Sources, name=POD_CONFIG, timeout=2.0)
+            sources = client.ask(GetSources(), PodSources, name=POD_CONFIG, timeout=2.0)
             answer = client.ask(GetPods(), Pods, name=STATUS_MANAGER, timeout=2.0)
     except (AskError, OSError):
         return None
     pods = msgspec.json.decode(answer.data, type=_PodList).items
-    wrong = [Outcome(said, "failed") for source in sources.sources for said in source.errors]
+    wrong = [RunPodResult(said, "failed") for source in sources.sources for said in source.errors]
     outcomes = sorted((outcome_of(pod) for pod in pods), key=lambda one: one.pod)
     whole = sources.ready and len(pods) >= sum(source.pods for source in sources.sources)
     return [*outcomes, *wrong], whole
@@ -170,7 +172,7 @@ def _stop(process: subprocess.Popen[Any]) -> None:
             process.wait()
 
 
-def _show(outcomes: Sequence[Outcome], as_json: bool) -> None:
+def _show(outcomes: Sequence[RunPodResult], as_json: bool) -> None:
     if as_json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(outcomes)).decode() + "\n")
         return

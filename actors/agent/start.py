@@ -146,13 +146,13 @@ def _container_runtime(agent: Agent) -> ChildSpec | None:
     from actors.container_runtime.errors import RuntimeSetupError
     from actors.container_runtime.host import look
     from actors.container_runtime.importing import ensure_images
-    from actors.container_runtime.instance import Instance
+    from actors.container_runtime.instance import ManagedRuntime
     from actors.container_runtime.prepare import prepare as prepare_runtime
     from actors.container_runtime.program import child_spec
     from actors.shared.linux.systemd import managed_driver
 
     driver = managed_driver(agent.config.cgroupDriver)
-    instance = Instance(root=agent.managed_runtime_dir, state=agent.managed_state_dir, cgroup_driver=driver)
+    instance = ManagedRuntime(root=agent.managed_runtime_dir, state=agent.managed_state_dir, cgroup_driver=driver)
     try:
         host = look(agent.root_dir)
         prepare_runtime(instance, host, cluster=not agent.standalone, pod_cidr=agent.config.podCIDR)

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import Problem
+from actors.shared.config.errors import ConfigProblem
 
 from .validation import kubeconfigs
 
 
-def problems(agent: Agent, host: str = "") -> Iterator[Problem]:
+def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
     """The problems that prevent the start, in the kubelet's order. `host`: the root directory of a fake host."""
     yield from kubeconfigs(agent)
     yield from _cgroup_root(agent, host)
@@ -48,7 +48,7 @@ def enter_cgroup(agent: Agent) -> Iterator[str]:
         yield f"kubeletCgroups: the agent is not in {path}: {error.strerror or error}"
 
 
-def _reservations(agent: Agent) -> Iterator[Problem]:
+def _reservations(agent: Agent) -> Iterator[ConfigProblem]:
     """The reservations must not exceed the capacity."""
     from actors.container_manager import node_resources
 
@@ -58,22 +58,22 @@ def _reservations(agent: Agent) -> Iterator[Problem]:
     try:
         capacity = node_resources.capacity(config, _existing(agent.root_dir))
     except OSError as error:
-        yield Problem("--root-dir", agent.root_dir, f"cannot be measured: {error.strerror}")
+        yield ConfigProblem("--root-dir", agent.root_dir, f"cannot be measured: {error.strerror}")
         return
     for name, amount in node_resources.reserved(config).items():
         if name in capacity and amount > capacity[name]:
             rule = f"kubeReserved and systemReserved are {amount} together, this host has {capacity[name]}"
-            yield Problem(name, "", f"{rule}{' (thousandths of a core)' if name == 'cpu' else ''}")
+            yield ConfigProblem(name, "", f"{rule}{' (thousandths of a core)' if name == 'cpu' else ''}")
 
 
-def _hardware(agent: Agent, host: str) -> Iterator[Problem]:
+def _hardware(agent: Agent, host: str) -> Iterator[ConfigProblem]:
     """The managers of CPUs and memory must be able to go on from their state files, on this machine."""
     from actors.container_manager import hardware_start
 
     yield from hardware_start.problems(agent, host)
 
 
-def _cgroup_root(agent: Agent, host: str) -> Iterator[Problem]:
+def _cgroup_root(agent: Agent, host: str) -> Iterator[ConfigProblem]:
     """On cgroup v2 pods cannot be limited below a cgroup with processes."""
     if not agent.config.cgroupsPerQOS or not agent.cgroup_root.strip("/"):
         return
@@ -87,10 +87,10 @@ def _cgroup_root(agent: Agent, host: str) -> Iterator[Problem]:
         return  # the container manager says so
     if occupied:
         rule = f"must not be below a cgroup with processes on cgroup v2: {occupied} has some, move them elsewhere"
-        yield Problem("cgroupRoot", agent.cgroup_root, rule)
+        yield ConfigProblem("cgroupRoot", agent.cgroup_root, rule)
 
 
-def _reserved_cgroups(agent: Agent) -> Iterator[Problem]:
+def _reserved_cgroups(agent: Agent) -> Iterator[ConfigProblem]:
     """The cgroup of an enforced reservation must exist: the operator creates it and moves the processes into it."""
     if not {entry for entry in agent.config.enforceNodeAllocatable if "reserved" in entry}:
         return
@@ -100,19 +100,19 @@ def _reserved_cgroups(agent: Agent) -> Iterator[Problem]:
     try:
         cgroups = find()
     except OSError as error:
-        yield Problem("enforceNodeAllocatable", "", f"{error.strerror}")
+        yield ConfigProblem("enforceNodeAllocatable", "", f"{error.strerror}")
         return
     for field, path, _ in reserved_cgroups(agent.config, agent.config.cgroupDriver):
         if not cgroups.anywhere(path):
-            yield Problem(field, path, "there is no such cgroup: make it before its reservation is enforced")
+            yield ConfigProblem(field, path, "there is no such cgroup: make it before its reservation is enforced")
 
 
-def _claims(agent: Agent) -> Iterator[Problem]:
+def _claims(agent: Agent) -> Iterator[ConfigProblem]:
     """What claims are prepared must be known: a driver would never be told to unprepare the others."""
     from actors.device_manager.dra.claim_store import ClaimStore
 
     if error := ClaimStore(agent.root_dir).error():
-        yield Problem("--root-dir", agent.root_dir, error)
+        yield ConfigProblem("--root-dir", agent.root_dir, error)
 
 
 def _existing(path: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
-from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
+from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from supervision.cli.command import NO_ANSWER, CommandError, Context
 from supervision.cli.health import SILENT_SECONDS, Reason
 from supervision.cli.status import stopped_by_signal
@@ -26,7 +26,7 @@ _CONNECT_SECONDS: Final = 1.0
 R = TypeVar("R", bound=Message)
 
 
-class Certificate(msgspec.Struct, frozen=True):
+class CertificateInUse(msgspec.Struct, frozen=True):
     """A certificate in use. Without `begin` and `end`: it cannot be read, and `error` says why."""
 
     subject: str
@@ -36,11 +36,11 @@ class Certificate(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     """What was found out."""
 
     now: datetime
-    sources: Sources | None = None
+    sources: PodSources | None = None
     """None: pod_config was not asked or did not answer, and so `waiting` of the config controller."""
     waiting: tuple[str, ...] = ()
     unanswered: tuple[str, ...] = ()
@@ -49,10 +49,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Why the runtime's socket cannot be reached."""
     runtime_told: bool = False
     """An actor has said already that the runtime does not answer."""
-    certificates: tuple[Certificate, ...] = ()
+    certificates: tuple[CertificateInUse, ...] = ()
 
 
-def reasons(facts: Facts) -> Iterator[Reason]:
+def reasons(facts: StatusInput) -> Iterator[Reason]:
     """What is wrong. Pure."""
     if facts.runtime and not facts.runtime_told:
         yield Reason(RUNTIME, facts.runtime)
@@ -68,7 +68,7 @@ def reasons(facts: Facts) -> Iterator[Reason]:
         yield Reason("agent", text)
 
 
-def near_end(certificate: Certificate, now: datetime) -> str:
+def near_end(certificate: CertificateInUse, now: datetime) -> str:
     """What is wrong with its time, '' if nothing. Near its end: less than a week and than a tenth of its lifetime."""
     begin, end, path = certificate.begin, certificate.end, certificate.path
     if begin is None or end is None:
@@ -86,7 +86,7 @@ def _text(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
-def _of_sources(sources: Sources) -> Iterator[Reason]:
+def _of_sources(sources: PodSources) -> Iterator[Reason]:
     for source in sources.sources:
         yield from (Reason("pod", error) for error in source.errors)
         if not source.ready:
@@ -100,9 +100,9 @@ def others(context: Context, tree: Tree) -> Iterable[Reason]:
         return []
     unanswered: list[str] = []
     silent = _silent(tree)
-    sources = _ask(context, POD_CONFIG, GetSources(), Sources, silent, unanswered)
+    sources = _ask(context, POD_CONFIG, GetSources(), PodSources, silent, unanswered)
     flagz = _ask(context, CONFIG_CONTROLLER, GetFlagz(), Flagz, silent, unanswered)
-    facts = Facts(
+    facts = StatusInput(
         now=datetime.now(UTC),
         sources=sources,
         waiting=flagz.waiting if flagz is not None else (),
@@ -151,7 +151,7 @@ def unreachable(endpoint: str) -> str:
     return ""
 
 
-def certificates(flagz: Flagz, root_dir: str) -> Sequence[Certificate]:
+def certificates(flagz: Flagz, root_dir: str) -> Sequence[CertificateInUse]:
     """Those that the agent uses, and that are there."""
     flags = flagz.flags
     directory = flags["cert-dir"] if "cert-dir" in flagz.given else f"{root_dir}/pki"
@@ -163,14 +163,14 @@ def certificates(flagz: Flagz, root_dir: str) -> Sequence[Certificate]:
     return [read(subject, path) for subject, path in wanted.items() if Path(path).exists()]
 
 
-def read(subject: str, path: str) -> Certificate:
+def read(subject: str, path: str) -> CertificateInUse:
     """The first certificate of a PEM file."""
     from cryptography import x509
 
     try:
         found = x509.load_pem_x509_certificates(Path(path).read_bytes())[0]
     except OSError as error:
-        return Certificate(subject, path, error=str(error.strerror))
+        return CertificateInUse(subject, path, error=str(error.strerror))
     except (ValueError, IndexError):
-        return Certificate(subject, path, error="it holds no certificate in PEM")
-    return Certificate(subject, path, found.not_valid_before_utc, found.not_valid_after_utc)
+        return CertificateInUse(subject, path, error="it holds no certificate in PEM")
+    return CertificateInUse(subject, path, found.not_valid_before_utc, found.not_valid_after_utc)

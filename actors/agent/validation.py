@@ -13,7 +13,7 @@ from typing import Final
 from actors.container_runtime.declaration import POLICY
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.flags import parsing
 from actors.shared.config.loading import load, standing_alone
 from actors.shared.config.paths import default_policy_file
@@ -28,7 +28,7 @@ _SOME_PROGRAM: Final = ChildSpec(name=CONTAINER_RUNTIME, program=("containerd",)
 """A placeholder for the real program: only the name and the default policy matter here."""
 
 
-def validate(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+def validate(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[ConfigProblem, ...]]:
     """Warnings and problems. A start reports the same ones, and may add problems of the host."""
     try:
         agent = load_with_all(argv, recover=False)
@@ -69,7 +69,7 @@ def _as_far_as_flags_go(argv: Sequence[str]) -> Agent:
     )
 
 
-def policies(agent: Agent, wrong: list[Problem]) -> dict[str, Policy]:
+def policies(agent: Agent, wrong: list[ConfigProblem]) -> dict[str, Policy]:
     """The policies by actor; problems of the policy are added to `wrong`."""
     spec = tree(agent, _SOME_PROGRAM if agent.managed_runtime else None)
     file = agent.policy_file or default_policy_file()
@@ -78,11 +78,11 @@ def policies(agent: Agent, wrong: list[Problem]) -> dict[str, Policy]:
             load_text(agent.policy, file, spec, OPTIONAL) if agent.policy else load_policy(Path(file), spec, OPTIONAL)
         )
     except PolicyError as error:
-        wrong += [Problem(one.path, "", one.rule, f"{one.file}:{one.line}") for one in error.problems]
+        wrong += [ConfigProblem(one.path, "", one.rule, f"{one.file}:{one.line}") for one in error.problems]
         return {}
 
 
-def kubeconfigs(agent: Agent, *, whole: bool = False) -> Iterator[Problem]:
+def kubeconfigs(agent: Agent, *, whole: bool = False) -> Iterator[ConfigProblem]:
     """The kubeconfig, or else the bootstrap kubeconfig, must be valid. `whole`: also load it with the package, which
     takes half a second; a start does that concurrently."""
     if agent.standalone:
@@ -96,11 +96,11 @@ def kubeconfigs(agent: Agent, *, whole: bool = False) -> Iterator[Problem]:
     yield from wrong
 
 
-def _wrong_kubeconfig(flag: str, path: str, whole: bool) -> list[Problem]:
+def _wrong_kubeconfig(flag: str, path: str, whole: bool) -> list[ConfigProblem]:
     from actors.shared.api.kubeconfig import KubeconfigError, check_file, load
 
     try:
         load(path) if whole else check_file(path)
     except KubeconfigError as error:
-        return [Problem(flag, "", problem, path) for problem in error.problems]
+        return [ConfigProblem(flag, "", problem, path) for problem in error.problems]
     return []

@@ -10,7 +10,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from actors.shared.api.access import Access, loaded_at_start
+from actors.shared.api.access import ServerAccess, loaded_at_start
 from actors.shared.api.errors import ApiError, NoCredentials
 from actors.shared.config.agent import Agent
 from actors.shared.tracing.start import begin
@@ -19,7 +19,7 @@ from supervision.actor import Actor, Address, on
 from .messages import CredentialsChanged
 
 if TYPE_CHECKING:
-    from actors.shared.api.client import Answer, ApiClient, Observation
+    from actors.shared.api.client import ApiClient, ApiResponse, RequestObservation
 
 FOLLOW_SECONDS: Final = 5.0
 """How often the files of the credentials are looked at (a few stats)."""
@@ -36,7 +36,7 @@ class ApiActor(Actor):
         self.client: ApiClient | None = None
         """None: standalone, or no usable credentials yet."""
         self._stamp: Stamp = ()
-        self._loaded: Access | None = None
+        self._loaded: ServerAccess | None = None
         """What the kubeconfig came to when it was last loaded."""
         self._certificate = ""
         """PEM file in place of the kubeconfig's own certificate, as cert_manager says."""
@@ -104,7 +104,7 @@ class ApiActor(Actor):
             self._stamp = stamp
             await self._use(access)
 
-    async def _use(self, access: Access) -> None:
+    async def _use(self, access: ServerAccess) -> None:
         from actors.shared.api.client import ApiClient
         from actors.shared.api.plugin_metrics import PluginMetrics
 
@@ -125,7 +125,7 @@ class ApiActor(Actor):
             await self.on_renewed()
 
     # -- requests ---------------------------------------------------------------------------------------------------
-    async def request(self, method: str, path: str, **more: Any) -> Answer:
+    async def request(self, method: str, path: str, **more: Any) -> ApiResponse:
         """As ApiClient.call; the outcome updates the connection's state. Raises ApiError; NoCredentials without any."""
         if self.client is None:
             raise NoCredentials(0, "NoCredentials", self._error or "there are no credentials for the API server yet")
@@ -159,7 +159,7 @@ class ApiActor(Actor):
             self._warnings.add(text)
             self.log.warning("the API server warns: %s", text)
 
-    def _observe(self, seen: Observation) -> None:
+    def _observe(self, seen: RequestObservation) -> None:
         """The reference's metrics of its API clients."""
         host = self.client.host if self.client is not None else ""
         metrics, labels = self.metrics, {"host": host, "verb": seen.method}

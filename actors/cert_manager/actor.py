@@ -16,7 +16,7 @@ from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
-from .clocks import Clocks
+from .clocks import CertificateClocks
 from .file_stamp import file_stamp
 from .local_serving import LocalServing
 from .messages import GetServingCertificate, NodeAddresses, ServingCertificate
@@ -39,7 +39,7 @@ class CertManager(Actor):
 
     def __init__(self, wall: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self._clocks = Clocks(wall, monotonic)
+        self._clocks = CertificateClocks(wall, monotonic)
         self._version = 0
         self._stamps: tuple[object, ...] = ()
         self._checked = 0.0

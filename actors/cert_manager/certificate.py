@@ -49,37 +49,37 @@ class Certificate(msgspec.Struct, frozen=True):
         return frozenset((*self.dns_names, *self.ips))
 
 
-class BadCertificate(ValueError):
+class UnusableCertificate(ValueError):
     """There is no certificate, or it cannot be read."""
 
 
 def read(pem: bytes) -> Certificate:
-    """The first certificate of these PEM blocks, which is the leaf. Raises BadCertificate."""
+    """The first certificate of these PEM blocks, which is the leaf. Raises UnusableCertificate."""
     for kind, body in blocks(pem):
         if kind == "CERTIFICATE":
             return parse(body)
-    raise BadCertificate("there is no PEM certificate in it")
+    raise UnusableCertificate("there is no PEM certificate in it")
 
 
 def blocks(pem: bytes) -> Iterator[tuple[str, bytes]]:
-    """(label, DER) of each PEM block (RFC 7468). Raises BadCertificate for one that is not base64."""
+    """(label, DER) of each PEM block (RFC 7468). Raises UnusableCertificate for one that is not base64."""
     if len(pem) > MAX_BYTES:
-        raise BadCertificate(f"more than {MAX_BYTES >> 20} MiB")
+        raise UnusableCertificate(f"more than {MAX_BYTES >> 20} MiB")
     for block in _BLOCK.finditer(pem):
         try:
             yield block[1].decode(), base64.b64decode(b"".join(block[2].split()), validate=True)
         except (binascii.Error, ValueError):
-            raise BadCertificate("a PEM block is not base64") from None
+            raise UnusableCertificate("a PEM block is not base64") from None
 
 
 def parse(der: bytes) -> Certificate:
-    """Raises BadCertificate."""
+    """Raises UnusableCertificate."""
     try:
         return _certificate(der)
-    except BadCertificate:
+    except UnusableCertificate:
         raise
     except (IndexError, ValueError, OverflowError) as error:
-        raise BadCertificate(f"not a certificate: {error}") from None
+        raise UnusableCertificate(f"not a certificate: {error}") from None
 
 
 def _certificate(der: bytes) -> Certificate:
@@ -108,17 +108,17 @@ Item = tuple[int, bytes]
 
 
 def _items(data: bytes) -> Iterator[Item]:
-    """The elements that follow each other in `data`. Raises BadCertificate."""
+    """The elements that follow each other in `data`. Raises UnusableCertificate."""
     at = 0
     while at < len(data):
         tag, length, at = data[at], data[at + 1], at + 2
         if length & 0x80:
             size = length & 0x7F
             if not 1 <= size <= 4:
-                raise BadCertificate("not a certificate: a length that DER does not have")
+                raise UnusableCertificate("not a certificate: a length that DER does not have")
             length, at = int.from_bytes(data[at : at + size], "big"), at + size
         if at + length > len(data):
-            raise BadCertificate("not a certificate: cut short")
+            raise UnusableCertificate("not a certificate: cut short")
         yield tag, data[at : at + length]
         at += length
 
@@ -129,7 +129,7 @@ def _only(data: bytes, tag: int) -> bytes:
 
 def _expect(item: Item, tag: int) -> bytes:
     if item[0] != tag:
-        raise BadCertificate(f"not a certificate: tag {item[0]} where {tag} belongs")
+        raise UnusableCertificate(f"not a certificate: tag {item[0]} where {tag} belongs")
     return item[1]
 
 
@@ -139,9 +139,9 @@ def _time(item: Item) -> float:
     if item[0] == _UTC:
         text = ("19" if text[:2] >= "50" else "20") + text
     elif item[0] != _GENERALIZED:
-        raise BadCertificate("not a certificate: no time where one belongs")
+        raise UnusableCertificate("not a certificate: no time where one belongs")
     if _TIME.match(text) is None:
-        raise BadCertificate(f"not a certificate: {text[:20]!r} is no time")
+        raise UnusableCertificate(f"not a certificate: {text[:20]!r} is no time")
     parts = [int(text[at:end]) for at, end in ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12), (12, 14))]
     year, month, day, hour, minute, second = parts  # no strptime: it brings half a megabyte of locales
     return datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.UTC).timestamp()

@@ -9,7 +9,7 @@ from typing import Any
 
 from supervision.actor import Actor, Timer
 
-from .clocks import Clocks
+from .clocks import CertificateClocks
 from .request_attempt import AttemptFailed, Pending, RequestAttempts, RequestTemplate
 from .request_retries import FailureKind, Failures, PendingReports, useful_pause
 
@@ -23,7 +23,13 @@ class CertificateRequester:
     is called after each success, `failed` after each failure. `title` names the certificate in the log."""
 
     def __init__(
-        self, actor: Actor, title: str, template: Template, installed: Installed, failed: Failed, clocks: Clocks
+        self,
+        actor: Actor,
+        title: str,
+        template: Template,
+        installed: Installed,
+        failed: Failed,
+        clocks: CertificateClocks,
     ) -> None:
         self._actor, self._title, self._clocks = actor, title, clocks
         self._template, self._installed, self._failed = template, installed, failed

@@ -17,7 +17,7 @@ import msgspec
 from actors.shared.api.kubeconfig import load, read_bounded
 from supervision.state_file import write_private
 
-from .certificate import BadCertificate, Certificate, read
+from .certificate import Certificate, UnusableCertificate, read
 from .file_stamp import file_stamp
 
 KEPT_FILES: Final = 3
@@ -32,7 +32,7 @@ class Pair(msgspec.Struct, frozen=True):
     certificate: Certificate
 
 
-class Store(msgspec.Struct, frozen=True):
+class CertificateStore(msgspec.Struct, frozen=True):
     """The pairs of one purpose; `prefix` is kubelet-client or kubelet-server."""
 
     directory: str
@@ -90,13 +90,13 @@ class Store(msgspec.Struct, frozen=True):
 class WatchedStore:
     """A store that is checked every few seconds, and read only when its link or file has changed."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: CertificateStore) -> None:
         self._store = store
         self._stamp: object = None
         self._pair: Pair | None = None
 
     def pair(self, now: float) -> Pair | None:
-        """The current pair, as of Store.repaired. Raises OSError."""
+        """The current pair, as of CertificateStore.repaired. Raises OSError."""
         pair, stamp = self._pair, file_stamp(self._store.current_path)
         if pair is not None and stamp == self._stamp and now <= pair.certificate.not_after:
             return pair
@@ -108,9 +108,9 @@ class WatchedStore:
 def install(directory: str, prefix: str, certificate: bytes) -> None:
     """Put a certificate (PEM) and the key of its request into the store, and make them the current pair.
 
-    Run in a disposable process. Raises OSError; BadCertificate when key and certificate do not match.
+    Run in a disposable process. Raises OSError; UnusableCertificate when key and certificate do not match.
     """
-    store = Store(directory, prefix)
+    store = CertificateStore(directory, prefix)
     _put(store, certificate, read_bounded(store.key_path))
     os.unlink(store.key_path)
 
@@ -118,15 +118,15 @@ def install(directory: str, prefix: str, certificate: bytes) -> None:
 def store_kubeconfig_pair(directory: str, prefix: str, config: str) -> None:
     """Put the pair of the kubeconfig into the store, and make it the current pair.
 
-    Run in a disposable process. Raises OSError, KubeconfigError, BadCertificate.
+    Run in a disposable process. Raises OSError, KubeconfigError, UnusableCertificate.
     """
     access = load(config)
     certificate = access.cert_data or read_bounded(access.cert_file)
-    _put(Store(directory, prefix), certificate, access.key_data or read_bounded(access.key_file))
+    _put(CertificateStore(directory, prefix), certificate, access.key_data or read_bounded(access.key_file))
 
 
-def _put(store: Store, certificate: bytes, key: bytes) -> None:
-    """Write both to a new file and make it the current pair. Raises OSError, BadCertificate."""
+def _put(store: CertificateStore, certificate: bytes, key: bytes) -> None:
+    """Write both to a new file and make it the current pair. Raises OSError, UnusableCertificate."""
     directory, prefix = store.directory, store.prefix
     name = f"{prefix}-{time.strftime('%Y-%m-%d-%H-%M-%S', time.gmtime())}.pem"
     path = f"{directory}/{name}"
@@ -150,18 +150,18 @@ def write_file(path: str, text: str) -> None:
 
 
 def load_pair(cert_file: str, key_file: str) -> Pair:
-    """Raises OSError, BadCertificate."""
+    """Raises OSError, UnusableCertificate."""
     certificate = read(read_bounded(cert_file))
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(cert_file, key_file, password=_no_password)
     except (ssl.SSLError, ValueError) as error:
         reason = getattr(error, "reason", None) or str(error)
-        raise BadCertificate(f"certificate and key cannot be used together: {reason}") from None
+        raise UnusableCertificate(f"certificate and key cannot be used together: {reason}") from None
     return Pair(cert_file, key_file, certificate)
 
 
 def read_pair(cert_file: str, key_file: str) -> dict[str, Any]:
-    """The fields of the pair's Certificate. Run in a disposable process. Raises OSError, BadCertificate."""
+    """The fields of the pair's Certificate. Run in a disposable process. Raises OSError, UnusableCertificate."""
     certificate: dict[str, Any] = msgspec.to_builtins(load_pair(cert_file, key_file).certificate)
     return certificate
 
@@ -174,7 +174,7 @@ def _no_password() -> str:
 def _pair_or_none(path: str) -> Pair | None:
     try:
         return load_pair(path, path)
-    except (OSError, BadCertificate):
+    except (OSError, UnusableCertificate):
         return None
 
 

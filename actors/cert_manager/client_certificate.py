@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from actors.shared.api import kubeconfig
-from actors.shared.api.access import Access
+from actors.shared.api.access import ServerAccess
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError
 from supervision.addresses import ActorName
@@ -16,10 +16,10 @@ from supervision.addresses import ActorName
 from . import signing_request
 from .certificate_requester import CertificateRequester
 from .client_credentials import ClientCredentials
-from .client_plan import ORGANIZATION, Action, node_user, to_rotate
+from .client_plan import ORGANIZATION, KubeconfigAction, node_user, to_rotate
 from .client_report import ClientReport, problem_of
 from .client_state import ClientFiles, ClientState
-from .clocks import Clocks
+from .clocks import CertificateClocks
 from .request_attempt import STORE, WORK_SECONDS, RequestTemplate
 
 TTL: Final = "kubelet_certificate_manager_client_ttl_seconds"
@@ -29,7 +29,7 @@ ERRORS: Final = "kubelet_certificate_manager_client_expiration_renew_errors"
 class ClientCertificate:
     """Exists on nodes with a kubeconfig. `changed` is called when the access to the API server has changed."""
 
-    def __init__(self, actor: Actor, agent: Agent, clocks: Clocks, changed: Callable[[], None]) -> None:
+    def __init__(self, actor: Actor, agent: Agent, clocks: CertificateClocks, changed: Callable[[], None]) -> None:
         self._actor, self._agent, self._clocks, self._changed = actor, agent, clocks, changed
         self._files = ClientFiles(agent)
         self._state = ClientState()
@@ -42,7 +42,7 @@ class ClientCertificate:
         self._requester = CertificateRequester(actor, title, self._template, self._settle, self._count_error, clocks)
 
     @property
-    def access(self) -> Access | None:
+    def access(self) -> ServerAccess | None:
         """The current access to the API server."""
         return self._state.access
 
@@ -63,7 +63,7 @@ class ClientCertificate:
     async def _settle_now(self) -> None:
         now = self._clocks.wall()
         self._state = await self._files.state(now)
-        if self._state.action is Action.WRITE and await self._write_kubeconfig(self._state.bootstrap):
+        if self._state.action is KubeconfigAction.WRITE and await self._write_kubeconfig(self._state.bootstrap):
             self._state = await self._files.state(now)
         if self._state.needs_storing and self._state.stamps != self._stored_stamps:
             await self._store_pair()
@@ -74,7 +74,7 @@ class ClientCertificate:
         self.measure()
 
     # -- acting ----------------------------------------------------------------------------------------------------
-    async def _write_kubeconfig(self, access: Access | None) -> bool:
+    async def _write_kubeconfig(self, access: ServerAccess | None) -> bool:
         """Write a kubeconfig that names the store's pair. False when it cannot be written."""
         if access is None:
             return False
@@ -101,7 +101,7 @@ class ClientCertificate:
 
     def _template(self) -> RequestTemplate | None:
         """The certificate to request now; None for none."""
-        access = self._state.bootstrap if self._state.action is Action.BOOTSTRAP else self._rotating_access()
+        access = self._state.bootstrap if self._state.action is KubeconfigAction.BOOTSTRAP else self._rotating_access()
         if access is None:
             return None
         return RequestTemplate(
@@ -113,7 +113,7 @@ class ClientCertificate:
             access=access,
         )
 
-    def _rotating_access(self) -> Access | None:
+    def _rotating_access(self) -> ServerAccess | None:
         """The current credentials, if their certificate is due for rotation."""
         certificate, enabled = self._state.certificate, self._agent.config.rotateCertificates
         due = to_rotate(certificate, self._agent.node_name, self._clocks.wall(), enabled=enabled)

@@ -8,7 +8,7 @@ from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, KUBE_CLI
 from supervision.actor import Actor
 from supervision.addresses import ActorName
 
-from .client_plan import Action
+from .client_plan import KubeconfigAction
 from .client_state import ClientState
 
 CLIENTS: Final = (KUBE_CLIENT, HEARTBEAT_CLIENT, EVENT_CLIENT)
@@ -32,7 +32,7 @@ class ClientCredentials:
             return False
         self._identity = identity
         version = self._message.version + 1 if self._message is not None else 1
-        path = state.access.cert_file if state.action is Action.ADOPT else ""
+        path = state.access.cert_file if state.action is KubeconfigAction.ADOPT else ""
         self._message = CredentialsChanged(self._kubeconfig, version, path)
         for client in CLIENTS:
             self._actor.tell(client, self._message, deadline=60.0)

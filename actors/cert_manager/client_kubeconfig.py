@@ -8,12 +8,12 @@ from typing import Final
 import msgspec
 
 from actors.shared.api import kubeconfig
-from actors.shared.api.access import Access
-from actors.shared.api.credentials import Certificate as Presented
+from actors.shared.api.access import ServerAccess
+from actors.shared.api.credentials import ClientKeyPair
 from actors.shared.api.errors import NoCredentials
 from actors.shared.api.tls import context
 
-from .certificate import BadCertificate, Certificate, read
+from .certificate import Certificate, UnusableCertificate, read
 from .file_stamp import file_stamp
 
 FRESH_SECONDS: Final = 5.0
@@ -22,7 +22,7 @@ FRESH_SECONDS: Final = 5.0
 class KubeconfigState(msgspec.Struct, frozen=True):
     """The state of a kubeconfig."""
 
-    access: Access | None = None
+    access: ServerAccess | None = None
     """None when the kubeconfig is missing or unusable."""
     certificate: Certificate | None = None
     """None when it has other credentials."""
@@ -34,7 +34,7 @@ class KubeconfigState(msgspec.Struct, frozen=True):
 class KubeconfigFile:
     """One kubeconfig. `path` may be empty: not given."""
 
-    def __init__(self, path: str, loaded: Access | None = None) -> None:
+    def __init__(self, path: str, loaded: ServerAccess | None = None) -> None:
         """`loaded`: its content when the agent started, if it existed."""
         self._path, self._loaded = path, loaded
         self._stamps: tuple[object, ...] = ()
@@ -77,15 +77,15 @@ class KubeconfigFile:
         return bool(self._path) and os.path.exists(self._path)
 
 
-def _state_of(path: str, access: Access) -> KubeconfigState:
+def _state_of(path: str, access: ServerAccess) -> KubeconfigState:
     """Check the credentials of a kubeconfig, and read its certificate."""
     if not access.has_credentials and access.server.startswith("https:"):
         return KubeconfigState(problem=f"{path}: users: has no credentials")
     if not (access.cert_data or access.cert_file):
         return KubeconfigState(access)
     try:
-        context(access, Presented(access.cert_file, access.key_file, access.cert_data, access.key_data))
+        context(access, ClientKeyPair(access.cert_file, access.key_file, access.cert_data, access.key_data))
         return KubeconfigState(access, read(access.cert_data or kubeconfig.read_bounded(access.cert_file)))
-    except (NoCredentials, BadCertificate, OSError) as error:
+    except (NoCredentials, UnusableCertificate, OSError) as error:
         text = error.message if isinstance(error, NoCredentials) else str(error)
         return KubeconfigState(problem=f"{path}: client-certificate: {text}")

@@ -41,7 +41,7 @@ class Bootstrap(StrEnum):
     USABLE = "usable"
 
 
-class Action(StrEnum):
+class KubeconfigAction(StrEnum):
     USE = "use"
     """Use the kubeconfig as it is."""
     ADOPT = "adopt"
@@ -67,21 +67,21 @@ class ClientFacts(msgspec.Struct, frozen=True):
     """The kubeconfig was written a moment ago, and may not be complete yet."""
 
 
-def decide(facts: ClientFacts) -> Action:
+def decide(facts: ClientFacts) -> KubeconfigAction:
     """The action for these facts; the first match counts."""
     match facts:
         case ClientFacts(config=Config.OTHER):
-            return Action.USE
+            return KubeconfigAction.USE
         case ClientFacts(config=Config.GOOD):
-            return Action.ADOPT if facts.stored and facts.newer else Action.USE
+            return KubeconfigAction.ADOPT if facts.stored and facts.newer else KubeconfigAction.USE
         case ClientFacts(config=Config.BROKEN, fresh=True):
-            return Action.WAIT
+            return KubeconfigAction.WAIT
         case ClientFacts(bootstrap=Bootstrap.USABLE):
-            return Action.WRITE if facts.stored else Action.BOOTSTRAP
+            return KubeconfigAction.WRITE if facts.stored else KubeconfigAction.BOOTSTRAP
         case ClientFacts(config=Config.ENDED):
-            return Action.ADOPT if facts.stored else Action.ENDED
+            return KubeconfigAction.ADOPT if facts.stored else KubeconfigAction.ENDED
         case _:
-            return Action.WAIT
+            return KubeconfigAction.WAIT
 
 
 def node_user(node_name: str) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from actors.shared.config.agent import Agent
 
 from .certificate import Certificate
-from .client_plan import Action, is_of_node
+from .client_plan import KubeconfigAction, is_of_node
 from .client_state import ClientState
 from .rotation import due_at, is_due
 
@@ -19,15 +19,15 @@ def problem_of(state: ClientState, agent: Agent) -> str | None:
     """Why there is no client certificate; '' when there is one, None when it is too early to say. Pure."""
     if state.store_problem:
         return state.store_problem
-    if state.action is Action.WAIT:
+    if state.action is KubeconfigAction.WAIT:
         text = f"no credentials for the API server: {state.config_problem}; {state.bootstrap_problem}"
         return None if state.fresh else text
-    if state.action is Action.ENDED and state.certificate is not None:
+    if state.action is KubeconfigAction.ENDED and state.certificate is not None:
         return (
             f"the client certificate of {agent.kubeconfig} expired at {_time(state.certificate.not_after)}, and "
             f"{state.bootstrap_problem}: replace it with a kubeconfig that has a valid certificate"
         )
-    return "" if state.action in (Action.USE, Action.ADOPT) else None
+    return "" if state.action in (KubeconfigAction.USE, KubeconfigAction.ADOPT) else None
 
 
 class _Validity(msgspec.Struct, frozen=True):

@@ -6,25 +6,25 @@ import os
 
 import msgspec
 
-from actors.shared.api.access import Access, loaded_at_start
+from actors.shared.api.access import ServerAccess, loaded_at_start
 from actors.shared.config.agent import Agent
 
 from .certificate import Certificate
-from .certificate_store import Pair, Store, WatchedStore
+from .certificate_store import CertificateStore, Pair, WatchedStore
 from .client_kubeconfig import KubeconfigFile, KubeconfigState
-from .client_plan import Action, Bootstrap, ClientFacts, Config, config_of, decide, is_of_node, needs_storing
+from .client_plan import Bootstrap, ClientFacts, Config, KubeconfigAction, config_of, decide, is_of_node, needs_storing
 from .rotation import ended
 
 
 class ClientState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of the files, and the action for it."""
 
-    action: Action = Action.WAIT
-    access: Access | None = None
+    action: KubeconfigAction = KubeconfigAction.WAIT
+    access: ServerAccess | None = None
     """The current access to the API server."""
     certificate: Certificate | None = None
     """The certificate in use."""
-    bootstrap: Access | None = None
+    bootstrap: ServerAccess | None = None
     stamps: tuple[object, ...] = ()
     """The stamps of the kubeconfig's files; they change when a file does."""
     fresh: bool = False
@@ -43,7 +43,7 @@ class ClientFiles:
         self._agent = agent
         self._config = KubeconfigFile(agent.kubeconfig, loaded_at_start(agent.access))
         self._bootstrap = KubeconfigFile(agent.bootstrap_kubeconfig)
-        self.store = Store(agent.cert_dir, "kubelet-client")
+        self.store = CertificateStore(agent.cert_dir, "kubelet-client")
         self._watched_store = WatchedStore(self.store)
 
     async def state(self, now: float) -> ClientState:
@@ -111,9 +111,11 @@ def _bootstrap(kubeconfig: KubeconfigState) -> Bootstrap:
     return Bootstrap.BROKEN if kubeconfig.access is None else Bootstrap.USABLE
 
 
-def _in_use(action: Action, kubeconfig: KubeconfigState, pair: Pair | None) -> tuple[Access | None, Certificate | None]:
-    if action in (Action.USE, Action.ENDED):
+def _in_use(
+    action: KubeconfigAction, kubeconfig: KubeconfigState, pair: Pair | None
+) -> tuple[ServerAccess | None, Certificate | None]:
+    if action in (KubeconfigAction.USE, KubeconfigAction.ENDED):
         return kubeconfig.access, kubeconfig.certificate
-    if action is Action.ADOPT and kubeconfig.access is not None and pair is not None:
+    if action is KubeconfigAction.ADOPT and kubeconfig.access is not None and pair is not None:
         return kubeconfig.access.with_certificate(pair.cert_file), pair.certificate
     return None, None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 
-class Clocks(msgspec.Struct, frozen=True):
+class CertificateClocks(msgspec.Struct, frozen=True):
     """Both in seconds."""
 
     wall: Callable[[], float] = time.time

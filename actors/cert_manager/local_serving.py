@@ -11,9 +11,9 @@ from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError
 
 from .certificate import Certificate
-from .clocks import Clocks
+from .clocks import CertificateClocks
 from .rotation import ended
-from .serving_plan import Verdict, check, subject_names
+from .serving_plan import ServingPairAction, check, subject_names
 
 WORK_SECONDS: Final = 20.0
 
@@ -21,7 +21,7 @@ WORK_SECONDS: Final = 20.0
 class LocalServing:
     """Checks the pair in the configured files, and creates a self-signed one where it may."""
 
-    def __init__(self, actor: Actor, agent: Agent, clocks: Clocks) -> None:
+    def __init__(self, actor: Actor, agent: Agent, clocks: CertificateClocks) -> None:
         self._actor, self._agent, self._clocks = actor, agent, clocks
         self.files = (agent.serving_cert_file, agent.serving_key_file)
         self.certificate: Certificate | None = None
@@ -32,9 +32,9 @@ class LocalServing:
         agent, (pair, reason) = self._agent, await self._load()
         names = subject_names(agent.node_name, agent.node_ip, _addresses())
         verdict = check(pair, given=agent.serving_cert_given, required=names, now=self._clocks.wall())
-        if verdict is Verdict.BROKEN:
+        if verdict is ServingPairAction.BROKEN:
             return self._fail(f"{self.files[0]}, {self.files[1]}: {reason}")
-        if verdict is Verdict.MAKE:
+        if verdict is ServingPairAction.MAKE:
             arguments = {"cert_file": self.files[0], "key_file": self.files[1], "host": agent.node_name, "names": names}
             try:
                 await self._actor.disposable("actors.cert_manager.self_signed:create", arguments, deadline=WORK_SECONDS)

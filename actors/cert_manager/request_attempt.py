@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from actors.shared.api.access import Access
+from actors.shared.api.access import ServerAccess
 from actors.shared.api.errors import AlreadyExists, ApiError, NotFound, Unreachable
 from supervision.actor import Actor, DisposableError
 
 from . import signing_request
-from .certificate_store import Store
+from .certificate_store import CertificateStore
 from .request_retries import FailureKind
 from .signing_request import RequestState, SigningRequest
 
@@ -34,14 +34,14 @@ WATCH_SECONDS: Final = 60.0
 class RequestTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """The certificate to request, and the server to request it from."""
 
-    store: Store
+    store: CertificateStore
     signer: str
     usages: tuple[str, ...]
     user: str
     group: str
     names: tuple[str, ...] = ()
     """DNS names and addresses, sorted."""
-    access: Access
+    access: ServerAccess
     """The server, and the credentials for the request."""
 
 
@@ -142,7 +142,7 @@ class RequestAttempts:
         try:
             return await self._actor.disposable(function, arguments, deadline=WORK_SECONDS)
         except DisposableError as error:
-            bad = error.kind == "BadCertificate"
+            bad = error.kind == "UnusableCertificate"
             raise AttemptFailed(FailureKind.REFUSED if bad else FailureKind.ERROR, f"{what}: {error}") from None
 
 

@@ -13,20 +13,20 @@ RENEW_BEFORE_SECONDS = 30 * 24 * 3600
 """A self-signed pair is replaced this long before it expires."""
 
 
-class Verdict(StrEnum):
+class ServingPairAction(StrEnum):
     KEEP = "keep"
     MAKE = "make"
     BROKEN = "broken"
     """The operator's own pair is not usable. The agent never replaces it."""
 
 
-def check(pair: Certificate | None, *, given: bool, required: Iterable[str], now: float) -> Verdict:
+def check(pair: Certificate | None, *, given: bool, required: Iterable[str], now: float) -> ServingPairAction:
     """`pair` is None when it is missing or unusable; `given`: the files belong to the operator."""
     if given:
-        return Verdict.BROKEN if pair is None else Verdict.KEEP
+        return ServingPairAction.BROKEN if pair is None else ServingPairAction.KEEP
     if pair is None or pair.not_after - now < RENEW_BEFORE_SECONDS:
-        return Verdict.MAKE
-    return Verdict.KEEP if set(required) <= pair.names else Verdict.MAKE
+        return ServingPairAction.MAKE
+    return ServingPairAction.KEEP if set(required) <= pair.names else ServingPairAction.MAKE
 
 
 def subject_names(node_name: str, node_ip: str, addresses: Iterable[str]) -> list[str]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from actors.shared.api.access import Access
+from actors.shared.api.access import ServerAccess
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor
 
 from . import signing_request
-from .certificate import BadCertificate, Certificate
+from .certificate import Certificate, UnusableCertificate
 from .certificate_requester import CertificateRequester
-from .certificate_store import Pair, Store, WatchedStore, load_pair
+from .certificate_store import CertificateStore, Pair, WatchedStore, load_pair
 from .client_plan import ORGANIZATION, node_user
-from .clocks import Clocks
+from .clocks import CertificateClocks
 from .messages import NodeAddresses
 from .request_attempt import RequestTemplate
 from .serving_plan import names_to_sign, to_request
@@ -31,12 +31,12 @@ class SignedServing:
         self,
         actor: Actor,
         agent: Agent,
-        access: Callable[[], Access | None],
+        access: Callable[[], ServerAccess | None],
         changed: Callable[[], None],
-        clocks: Clocks,
+        clocks: CertificateClocks,
     ) -> None:
         self._actor, self._agent, self._access, self._changed, self._clocks = actor, agent, access, changed, clocks
-        self._store = Store(agent.cert_dir, "kubelet-server")
+        self._store = CertificateStore(agent.cert_dir, "kubelet-server")
         self._watched_store = WatchedStore(self._store)
         self._user = node_user(agent.node_name)
         self._addresses: NodeAddresses | None = None
@@ -88,7 +88,7 @@ class SignedServing:
             return None
         try:
             return load_pair(agent.serving_cert_file, agent.serving_key_file)
-        except (OSError, BadCertificate):
+        except (OSError, UnusableCertificate):
             return None
 
     def _template(self) -> RequestTemplate | None:

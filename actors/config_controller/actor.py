@@ -16,7 +16,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.log_settings import set_logging
 from actors.shared.config.flags.flagz import flags_in_force
-from actors.shared.config.sources.checkpoints import Store
+from actors.shared.config.sources.checkpoints import ConfigCheckpoints
 from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.version import git_version
 from actors.shared.linux.inotify import OPENED, Watcher
@@ -30,7 +30,7 @@ from .candidates import Candidates
 from .consumers import UNREAD, Consumers
 from .in_force import InForce
 from .messages import CgroupDriverLearnt, ConfigMapAssigned, Configz, Flagz, GetConfigz, GetFlagz
-from .sources import Sources, ValidConfiguration, spec_of
+from .sources import ConfigSources, ValidConfiguration, spec_of
 
 SETTLE_SECONDS = 0.3
 """The controller reads the files this long after the last event, when an editor or a copy has finished."""
@@ -68,8 +68,8 @@ class ConfigController(Actor):
         self._restarts: dict[str, int] = {}
         self._settle: Timer | None = None
         self._checks: Timer | None = None
-        self._sources = Sources(agent, self._optional)
-        self._store = Store(agent.config_checkpoint_dir)
+        self._sources = ConfigSources(agent, self._optional)
+        self._store = ConfigCheckpoints(agent.config_checkpoint_dir)
         self._store.prepare()
         self._candidates = Candidates(self._sources, self._store, agent.config_hash)
         self._state = self._store.state()
@@ -306,4 +306,6 @@ class ConfigController(Actor):
         }
         failed = trial.supervisors_that_gave_up(supervisors, self._restarts)
         self._restarts = {name: restarts for name, (restarts, _) in supervisors.items()}
-        self._step(trial.TrialFailed(f"{', '.join(failed)} reached its restart intensity") if failed else trial.Tick())
+        self._step(
+            trial.TrialFailed(f"{', '.join(failed)} reached its restart intensity") if failed else trial.TrialTick()
+        )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from actors.shared.config.sources.checkpoints import Store, hash_of, layers_of
+from actors.shared.config.sources.checkpoints import ConfigCheckpoints, hash_of, layers_of
 from actors.shared.config.sources.documents import Document
 
-from .sources import Sources, ValidConfiguration
+from .sources import ConfigSources, ValidConfiguration
 
 
 class Candidates:
     """Validates a configuration when the sources give it first, and again when it is put in force."""
 
-    def __init__(self, sources: Sources, store: Store, valid: str) -> None:
+    def __init__(self, sources: ConfigSources, store: ConfigCheckpoints, valid: str) -> None:
         """`valid`: the hash of the configuration that was validated when the agent started."""
         self._sources, self._store = sources, store
         self._documents: dict[str, list[Document]] = {}

@@ -17,10 +17,10 @@ import msgspec
 
 from actors.shared.config import commands
 from actors.shared.config.agent import checkpoint_dir
-from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.flags.parsing import parse_or_raise
 from actors.shared.config.loading import standing_alone
-from actors.shared.config.sources.checkpoints import Entry, State, Store
+from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State
 
 from .trial import entry_text
 
@@ -40,7 +40,7 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
 def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Print the history of configurations, oldest first. Takes the flags of start; --root-dir selects the agent."""
     _, flags = _split(words)
-    state = Store(_directory(flags)).state()
+    state = ConfigCheckpoints(_directory(flags)).state()
     if as_json:
         out.write(msgspec.json.format(msgspec.json.encode(state)).decode() + "\n")
         return 0
@@ -54,12 +54,12 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Roll back to the configuration with this hash, or to the last known good one. Waits for the agent to apply it."""
     names, flags = _split(words)
     name = names[0] if names else ""
-    store = Store(_directory(flags))
+    store = ConfigCheckpoints(_directory(flags))
     state = store.state()
     target = name or state.last_known_good
     if len(names) > 1 or store.layers(target) is None:
         known = ", ".join(dict.fromkeys(entry.hash for entry in state.history if entry.hash)) or "none"
-        raise ConfigErrors([Problem("rollback", target, f"there is no such configuration; known: {known}")])
+        raise ConfigErrors([ConfigProblem("rollback", target, f"there is no such configuration; known: {known}")])
     store.request(target)
     end = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < end:
@@ -83,7 +83,7 @@ def _directory(flags: list[str]) -> str:
     return checkpoint_dir(standing_alone(given, os.getcwd()))
 
 
-def _date(entry: Entry) -> str:
+def _date(entry: HistoryEntry) -> str:
     return datetime.fromtimestamp(entry.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

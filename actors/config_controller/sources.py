@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.sources.checkpoints import REQUESTS
 from actors.shared.config.sources.documents import Document, read
@@ -36,7 +36,7 @@ class ValidConfiguration(msgspec.Struct, frozen=True):
     """By actor; empty without a policy file."""
 
 
-class Sources:
+class ConfigSources:
     """Reads and validates the sources. Every method that reads raises ConfigErrors."""
 
     def __init__(self, agent: Agent, optional: Sequence[str]) -> None:
@@ -65,12 +65,12 @@ class Sources:
     def validate(self, documents: list[Document]) -> ValidConfiguration:
         """The configuration from the layers and the flags, and the policies."""
         layers, text = apart(documents)
-        problems: list[Problem] = []
+        problems: list[ConfigProblem] = []
         policies: dict[str, Policy] = {}
         try:
             policies = self._policies(text)
         except PolicyError as error:
-            problems += [Problem(each.path, "", each.rule, f"{each.file}:{each.line}") for each in error.problems]
+            problems += [ConfigProblem(each.path, "", each.rule, f"{each.file}:{each.line}") for each in error.problems]
         try:
             context = msgspec.structs.replace(host_facts().context, standalone=self._agent.standalone)
             lenient = bool(self._agent.flags.get("lenient-config"))

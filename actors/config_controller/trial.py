@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.config.sources.checkpoints import KEPT_HISTORY, Entry, State
+from actors.shared.config.sources.checkpoints import KEPT_HISTORY, HistoryEntry, State
 
 TRIAL_SECONDS: Final = 600.0
 
@@ -41,7 +41,7 @@ class AgentStarted(msgspec.Struct, frozen=True):
     hash: str
 
 
-class Tick(msgspec.Struct, frozen=True):
+class TrialTick(msgspec.Struct, frozen=True):
     """Time has passed."""
 
 
@@ -61,7 +61,7 @@ class AgentStopping(msgspec.Struct, frozen=True):
     """The agent stops in order."""
 
 
-Event = NewConfiguration | InvalidConfiguration | AgentStarted | Tick | TrialFailed | RollBack | AgentStopping
+Event = NewConfiguration | InvalidConfiguration | AgentStarted | TrialTick | TrialFailed | RollBack | AgentStopping
 _change = msgspec.structs.replace
 
 
@@ -71,10 +71,10 @@ def decide(state: State, event: Event, now: float) -> tuple[State, str]:
         case NewConfiguration():
             return _new_configuration(state, event, now)
         case InvalidConfiguration():
-            return _with_entry(state, Entry(when=now, hash="", what="refused", detail=event.problems)), ""
+            return _with_entry(state, HistoryEntry(when=now, hash="", what="refused", detail=event.problems)), ""
         case AgentStarted():
             return _agent_started(state, event, now), ""
-        case Tick():
+        case TrialTick():
             return _tick(state, now), ""
         case TrialFailed():
             return _trial_failed(state, event.reason, now)
@@ -89,7 +89,7 @@ def _new_configuration(state: State, event: NewConfiguration, now: float) -> tup
     if event.hash == state.current or event.hash in state.bad:
         return state, ""
     state = _with_trial(state, event.hash, now)
-    return _with_entry(state, Entry(when=now, hash=event.hash, what="applied")), event.hash
+    return _with_entry(state, HistoryEntry(when=now, hash=event.hash, what="applied")), event.hash
 
 
 def _with_trial(state: State, name: str, now: float) -> State:
@@ -102,11 +102,13 @@ def _agent_started(state: State, event: AgentStarted, now: float) -> State:
     if died and state.current != event.hash:
         detail = f"the agent died while {state.current} was on trial"
         state = _with_entry(
-            _with_current_bad(state), Entry(when=now, hash=event.hash, what="rolled back", detail=detail)
+            _with_current_bad(state), HistoryEntry(when=now, hash=event.hash, what="rolled back", detail=detail)
         )
         state = _change(state, current=event.hash, trial_until=0.0)
     elif not same_run and event.hash != state.current:
-        state = _with_entry(_with_trial(state, event.hash, now), Entry(when=now, hash=event.hash, what="applied"))
+        state = _with_entry(
+            _with_trial(state, event.hash, now), HistoryEntry(when=now, hash=event.hash, what="applied")
+        )
         if event.hash == state.last_known_good:
             state = _change(state, trial_until=0.0)
     return _change(state, boot=event.boot, orderly=False)
@@ -116,7 +118,7 @@ def _tick(state: State, now: float) -> State:
     if not 0 < state.trial_until <= now:
         return state
     state = _change(state, last_known_good=state.current, trial_until=0.0)
-    return _with_entry(state, Entry(when=now, hash=state.current, what="accepted"))
+    return _with_entry(state, HistoryEntry(when=now, hash=state.current, what="accepted"))
 
 
 def _trial_failed(state: State, reason: str, now: float) -> tuple[State, str]:
@@ -124,7 +126,7 @@ def _trial_failed(state: State, reason: str, now: float) -> tuple[State, str]:
     if state.trial_until == 0 or not good or good == state.current:
         return state, ""
     detail = f"{state.current} failed its trial: {reason}"
-    state = _with_entry(_with_current_bad(state), Entry(when=now, hash=good, what="rolled back", detail=detail))
+    state = _with_entry(_with_current_bad(state), HistoryEntry(when=now, hash=good, what="rolled back", detail=detail))
     return _change(state, current=good, trial_until=0.0), good
 
 
@@ -132,7 +134,7 @@ def _roll_back(state: State, name: str, now: float) -> tuple[State, str]:
     if not name or name == state.current:
         return state, ""
     detail = f"an operator rolled back from {state.current}"
-    state = _with_entry(_with_current_bad(state), Entry(when=now, hash=name, what="restored", detail=detail))
+    state = _with_entry(_with_current_bad(state), HistoryEntry(when=now, hash=name, what="restored", detail=detail))
     bad = tuple(known for known in state.bad if known != name)
     return _change(state, current=name, last_known_good=name, trial_until=0.0, bad=bad), name
 
@@ -164,10 +166,10 @@ def supervisors_that_gave_up(supervisors: Mapping[str, tuple[int, str]], before:
     ]
 
 
-def _with_entry(state: State, entry: Entry) -> State:
+def _with_entry(state: State, entry: HistoryEntry) -> State:
     return _change(state, history=(*state.history, entry)[-KEPT_HISTORY:])
 
 
-def entry_text(entry: Entry) -> str:
+def entry_text(entry: HistoryEntry) -> str:
     """The entry as one line for `supervise config history`."""
     return f"{entry.hash or '-':<16}  {entry.what:<11}  {entry.detail}".rstrip()

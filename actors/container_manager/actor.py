@@ -13,7 +13,7 @@ from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.linux import cgroup_tree, oom
-from actors.shared.linux.command import Runner, run
+from actors.shared.linux.command import CommandRunner, run
 from actors.shared.linux.system_bus import Call, SystemBus
 from actors.shared.pod_inventory import PodInventory
 from actors.shutdown_manager.messages import NodeShutdown
@@ -49,7 +49,7 @@ from .messages import (
     UserNamespaceGiven,
     UserNamespaceRefused,
 )
-from .node_allocatable import ENFORCE_SECONDS, NodeAllocatable
+from .node_allocatable import ENFORCE_SECONDS, NodeAllocatableCgroups
 from .node_resources import measure, pods_memory
 from .orphaned_cgroups import OrphanedCgroups
 from .periodic_tasks import PeriodicTasks
@@ -61,14 +61,14 @@ from .qos_tiers import QosTiers
 from .shutdown_admission import ShutdownAdmission
 from .startup_hold import StartupHold
 from .topology.provider import AllocationError
-from .user_namespaces import UserNamespaces
+from .user_namespaces import PodUserNamespaces
 
 
 class ContainerManager(Actor):
     """Wires its parts and hands each message to one of them; see messages.py."""
 
     def __init__(
-        self, host: str = "", runner: Runner = run, call: Call | None = None, runtime: CriClient | None = None
+        self, host: str = "", runner: CommandRunner = run, call: Call | None = None, runtime: CriClient | None = None
     ) -> None:
         """`host`: the root directory of a fake host; `runner` runs iptables; `call` calls systemd, None: by the
         system bus; `runtime` is told the CPUs of containers, None: the agent's."""
@@ -95,7 +95,7 @@ class ContainerManager(Actor):
         )
         memory = pods_memory(self._totals.capacity, config)
         tiers = QosTiers(self, config, self._cgroups, self._ledger, memory, complaints)
-        allocatable = NodeAllocatable(self, agent, tree, self._cgroups, tiers, self._totals, complaints)
+        allocatable = NodeAllocatableCgroups(self, agent, tree, self._cgroups, tiers, self._totals, complaints)
         self._hold = StartupHold(self, self._ledger, self._inventory)
         driver = CgroupDriverChoice(self, agent, self._host)
         self._setup = CgroupSetup(self, agent, self._cgroups, driver, allocatable, self._hold)
@@ -123,7 +123,7 @@ class ContainerManager(Actor):
             resizes,
         )
         self.start_task(self._setup.run(), "setup")
-        self._user_namespaces = UserNamespaces(agent, self._inventory, self._totals.allocatable["pods"])
+        self._user_namespaces = PodUserNamespaces(agent, self._inventory, self._totals.allocatable["pods"])
         resizes.begin()
         self._evictions.begin()
         self._shutdown.begin()

@@ -9,7 +9,7 @@ from actors.shared.config.agent import Agent
 from supervision.actor import Actor
 
 from .cgroup_driver import CgroupDriverChoice
-from .node_allocatable import ENFORCE_SECONDS, NodeAllocatable
+from .node_allocatable import ENFORCE_SECONDS, NodeAllocatableCgroups
 from .pod_cgroups import PodCgroups
 from .startup_hold import StartupHold
 
@@ -23,7 +23,7 @@ class CgroupSetup:
         agent: Agent,
         cgroups: PodCgroups,
         driver: CgroupDriverChoice,
-        allocatable: NodeAllocatable,
+        allocatable: NodeAllocatableCgroups,
         hold: StartupHold,
     ) -> None:
         self._actor, self._enabled, self._cgroups = actor, agent.config.cgroupsPerQOS, cgroups

@@ -19,7 +19,7 @@ from .memory.state import MEMORY_STATE
 from .memory.state import encode as encode_memory
 from .memory.static_policy import STATIC as MEMORY_STATIC
 from .state_store import StateStore
-from .topology.devices import Devices
+from .topology.devices import DeviceHintProvider
 from .topology.pod_hardware import PodHardware
 from .topology.provider import HintProvider
 
@@ -31,7 +31,7 @@ def pod_hardware(
     `runtime`: in place of the agent's. Raises StateError, OSError, ValueError."""
     machine = machine_of(agent, host)
     cpus = cpu_start(agent, machine)
-    providers: list[HintProvider] = [Devices(actor)]
+    providers: list[HintProvider] = [DeviceHintProvider(actor)]
     store = StateStore(Path(agent.root_dir, CPU_STATE), cpus.state, encode)
     exclusive = None
     if cpus.policy is not None:

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import Problem
+from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.fields.resources import parse_cpu_list
 from actors.shared.kube import quantity
@@ -30,7 +30,7 @@ from .memory.static_policy import STATIC as MEMORY_STATIC
 from .memory.static_policy import begin as begin_memory
 from .memory.static_policy import fresh
 from .node_resources import kept_memory, reserved
-from .topology.machine import MEMORY, Machine, read_machine
+from .topology.machine import MEMORY, MachineTopology, read_machine
 from .topology.merging import NONE, Numa
 from .topology.pod_hardware import TopologySettings
 
@@ -46,13 +46,15 @@ class CpuStart(msgspec.Struct, frozen=True):
     state: CpuState
 
 
-def problems(agent: Agent, host: str = "") -> Iterator[Problem]:
+def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
     """Why the agent cannot start. `host`: the root directory of a fake host."""
     config = agent.config
     try:
         machine = machine_of(agent, host)
     except (OSError, ValueError) as error:
-        yield Problem("cpuManagerPolicy", config.cpuManagerPolicy, f"the CPUs of this machine cannot be read: {error}")
+        yield ConfigProblem(
+            "cpuManagerPolicy", config.cpuManagerPolicy, f"the CPUs of this machine cannot be read: {error}"
+        )
         return
     starts: tuple[tuple[str, str, Callable[[], object]], ...] = (
         ("topologyManagerPolicy", config.topologyManagerPolicy, lambda: topology_settings(agent, machine)),
@@ -63,18 +65,18 @@ def problems(agent: Agent, host: str = "") -> Iterator[Problem]:
         try:
             start()
         except StateError as error:
-            yield Problem(field, value, str(error))
+            yield ConfigProblem(field, value, str(error))
 
 
-def machine_of(agent: Agent, host: str = "") -> Machine:
+def machine_of(agent: Agent, host: str = "") -> MachineTopology:
     """An empty one if no policy needs it. Raises OSError, ValueError."""
     config = agent.config
     static = config.cpuManagerPolicy == STATIC or config.memoryManagerPolicy == MEMORY_STATIC
     needed = static or config.topologyManagerPolicy != NONE
-    return read_machine(host) if needed else Machine((), ())
+    return read_machine(host) if needed else MachineTopology((), ())
 
 
-def topology_settings(agent: Agent, machine: Machine) -> TopologySettings:
+def topology_settings(agent: Agent, machine: MachineTopology) -> TopologySettings:
     """Raises StateError on a machine with too many NUMA nodes."""
     config, options = agent.config, agent.config.topologyManagerPolicyOptions
     most = int(options.get("max-allowable-numa-nodes", MOST_NODES))
@@ -87,7 +89,7 @@ def topology_settings(agent: Agent, machine: Machine) -> TopologySettings:
     )
 
 
-def cpu_start(agent: Agent, machine: Machine) -> CpuStart:
+def cpu_start(agent: Agent, machine: MachineTopology) -> CpuStart:
     """Raises StateError."""
     config, path = agent.config, Path(agent.root_dir, CPU_STATE)
     kept = _kept(path, decode_cpus, "CPU", lambda state: state.policy, config.cpuManagerPolicy)
@@ -107,7 +109,7 @@ def cpu_start(agent: Agent, machine: Machine) -> CpuStart:
         raise StateError(f'{error}: {DRAIN} "{path}"') from None
 
 
-def memory_start(agent: Agent, machine: Machine) -> MemoryState:
+def memory_start(agent: Agent, machine: MachineTopology) -> MemoryState:
     """Raises StateError."""
     config, path = agent.config, Path(agent.root_dir, MEMORY_STATE)
     kept = _kept(path, decode_memory, "memory", lambda state: state.policy, config.memoryManagerPolicy)
@@ -120,7 +122,7 @@ def memory_start(agent: Agent, machine: Machine) -> MemoryState:
         raise StateError(f'{error}: {DRAIN} "{path}"') from None
 
 
-def reserved_memory(config: KubeletConfiguration, machine: Machine) -> dict[int, dict[str, int]]:
+def reserved_memory(config: KubeletConfiguration, machine: MachineTopology) -> dict[int, dict[str, int]]:
     """reservedMemory by node, in bytes. Raises StateError if it is not what the node keeps of its allocatable."""
     by_node: dict[int, dict[str, int]] = {}
     for one in config.reservedMemory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.shared.admission.request import Demand, Usage, usage_of
+from actors.shared.admission.request import AdmittedUsage, Demand, usage_of
 
 
 class Ledger:
@@ -32,7 +32,7 @@ class Ledger:
         """Stop counting this pod. Returns whether it was counted."""
         return self._demands.pop(uid, None) is not None
 
-    def usage(self) -> Usage:
+    def usage(self) -> AdmittedUsage:
         """The resources that all pods take together."""
         return usage_of(self._demands.values())
 

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from actors.api_clients.messages import EVENT_CLIENT, node_event
 from actors.shared.config.agent import Agent
-from actors.shared.linux.cgroup_limits import UNLIMITED, Limits
+from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree
 from supervision.actor import Actor
 from supervision.complaints import Complaints
@@ -21,7 +21,7 @@ from .systemd_slices import SliceError
 ENFORCE_SECONDS: Final = 60.0
 
 
-class NodeAllocatable:
+class NodeAllocatableCgroups:
     """Enforced at the start, and again each minute: somebody else may write to the cgroups."""
 
     def __init__(
@@ -84,10 +84,10 @@ class NodeAllocatable:
             self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
 
 
-def kubepods_limits(amounts: dict[str, int], cpus: frozenset[int] | None = None) -> Limits:
+def kubepods_limits(amounts: dict[str, int], cpus: frozenset[int] | None = None) -> CgroupLimits:
     """The limits of the cgroup of all pods, from amounts in the units of `node_resources.capacity`, process IDs
     included. `cpus`: None leaves them as they are. Pure."""
-    return Limits(
+    return CgroupLimits(
         cpu_shares=milli_to_shares(amounts["cpu"]),
         memory_bytes=amounts["memory"] if amounts["memory"] > 0 else UNLIMITED,
         pids=amounts.get(PIDS) or None,

@@ -6,7 +6,7 @@ from typing import Final
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_names import plain_path
-from actors.shared.linux.command import Runner
+from actors.shared.linux.command import CommandRunner
 from supervision.actor import Actor, DisposableError
 from supervision.complaints import Complaints
 
@@ -22,7 +22,7 @@ class PeriodicTasks:
     """`host`: the root directory of a made-up host; `runner` runs iptables."""
 
     def __init__(
-        self, actor: Actor, config: KubeletConfiguration, complaints: Complaints, host: str, runner: Runner
+        self, actor: Actor, config: KubeletConfiguration, complaints: Complaints, host: str, runner: CommandRunner
     ) -> None:
         self._actor, self._config, self._complaints, self._host = actor, config, complaints, host
         self._chains = UtilityChains(families(host) if config.makeIPTablesUtilChains else [], runner)

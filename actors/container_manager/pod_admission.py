@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from actors.shared.admission.checks import first_refusal, refusal
-from actors.shared.admission.request import Candidate, Demand, NodeState, Refusal, demand_of
+from actors.shared.admission.request import Demand, NodeState, PodAdmitAttributes, Refusal, demand_of
 from actors.shared.config.feature_gates import enabled
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.hardware.allocation import ContainerAllocation
@@ -18,7 +18,7 @@ from actors.shared.kube.declared_features import declared_features
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.resource_claims import without_claimed
-from actors.shared.linux.cgroup_limits import UNLIMITED, Limits
+from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupError
 from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor, AskError
@@ -101,11 +101,11 @@ class PodAdmission:
                 await self._enter(candidate.demand, limits, admission, running=True)
                 self._resizes.room_is_free(UPDATED)
 
-    def _read(self, uid: str, data: bytes) -> tuple[Candidate, Limits]:
+    def _read(self, uid: str, data: bytes) -> tuple[PodAdmitAttributes, CgroupLimits]:
         """Raises ObjectError, QuantityError."""
         pod = decode_pod(data)
         pod = replace(pod, metadata=replace(pod.metadata, uid=uid))
-        return Candidate(pod, demand_of(uid, pod)), pod_limits(pod, self._rules)
+        return PodAdmitAttributes(pod, demand_of(uid, pod)), pod_limits(pod, self._rules)
 
     async def _admit(self, message: AdmitPod, admission: PendingAdmission) -> Answer:
         uid = message.uid
@@ -141,7 +141,13 @@ class PodAdmission:
         return answer
 
     async def _enter_with_hardware(
-        self, candidate: Candidate, limits: Limits, message: AdmitPod, admission: PendingAdmission, *, new: bool
+        self,
+        candidate: PodAdmitAttributes,
+        limits: CgroupLimits,
+        message: AdmitPod,
+        admission: PendingAdmission,
+        *,
+        new: bool,
     ) -> Answer:
         """Allocate hardware, run the checks that come after that, and enter the pod."""
         uid = message.uid
@@ -181,7 +187,7 @@ class PodAdmission:
             return {}
 
     async def _refusal(
-        self, candidate: Candidate, message: AdmitPod, admission: PendingAdmission, *, new: bool
+        self, candidate: PodAdmitAttributes, message: AdmitPod, admission: PendingAdmission, *, new: bool
     ) -> Refusal | None:
         """Raises StillEnding: the pod waits for room that others are about to leave, or nobody waits for it any
         more."""
@@ -232,7 +238,7 @@ class PodAdmission:
             return await self._enter(demand, limits, admission, running=True)
 
     async def _enter(
-        self, demand: Demand, limits: Limits, admission: PendingAdmission, *, running: bool
+        self, demand: Demand, limits: CgroupLimits, admission: PendingAdmission, *, running: bool
     ) -> PodAdmitted | AdmissionFailed:
         """Count the pod and make its cgroup; it may be withdrawn meanwhile."""
         uid = demand.uid

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from actors.shared.linux.cgroup_limits import UNLIMITED, Limits
+from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
 from actors.shared.linux.cgroup_names import CgroupName, join, parse_root, path_of, unescaped
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.linux.system_bus import Call
@@ -67,14 +67,14 @@ class PodCgroups:
         return join((*self._top, *TIERS[qos]), f"pod{uid}")
 
     # -- the tree ---------------------------------------------------------------------------------------------------
-    async def ensure_tiers(self, limits: Limits) -> None:
+    async def ensure_tiers(self, limits: CgroupLimits) -> None:
         """Create kubepods with its limits, and the tiers below it. `set_tier` sets the tiers' own limits."""
         await self._ensure(self._top, limits)
         for tier in TIERS.values():
             if tier:
-                await self._ensure((*self._top, *tier), Limits())
+                await self._ensure((*self._top, *tier), CgroupLimits())
 
-    async def set_tier(self, qos: str, limits: Limits) -> None:
+    async def set_tier(self, qos: str, limits: CgroupLimits) -> None:
         """Set a tier's limits. Memory is not limited below its use: the kernel would refuse that (v1) or kill (v2)."""
         name = (*self._top, *TIERS[qos])
         most = limits.memory_bytes
@@ -94,7 +94,7 @@ class PodCgroups:
         except (OSError, ValueError):
             return 0
 
-    async def ensure_pod(self, uid: str, qos: str, limits: Limits) -> str:
+    async def ensure_pod(self, uid: str, qos: str, limits: CgroupLimits) -> str:
         """Create the pod's cgroup with its limits. Returns its path."""
         name = self.name(uid, qos)
         async with self._lock(uid):
@@ -105,7 +105,7 @@ class PodCgroups:
         """A returning pod gets its cgroup after the removal of the old one, not during it."""
         return self._locks.setdefault(uid, asyncio.Lock())
 
-    async def _ensure(self, name: CgroupName, limits: Limits) -> None:
+    async def _ensure(self, name: CgroupName, limits: CgroupLimits) -> None:
         path, began = self.path(name), time.monotonic()
         if self._slices is not None:
             await self._slices.start(name, limits)

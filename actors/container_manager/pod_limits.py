@@ -12,7 +12,7 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount as amount_of
 from actors.shared.kube.pods import container_limits, is_sidecar, pod_requests, qos_class
-from actors.shared.linux.cgroup_limits import MAX_SHARES, MIN_SHARES, UNLIMITED, Limits
+from actors.shared.linux.cgroup_limits import MAX_SHARES, MIN_SHARES, UNLIMITED, CgroupLimits
 
 GUARANTEED, BURSTABLE, BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
 _MIN_QUOTA_US = 1000
@@ -57,19 +57,19 @@ def milli_to_quota(milli: int, period_us: int) -> int:
     return max(_MIN_QUOTA_US, milli * period_us // 1000) if milli > 0 else -1
 
 
-def pod_limits(pod: Pod, rules: Rules) -> Limits:
+def pod_limits(pod: Pod, rules: Rules) -> CgroupLimits:
     """The limits of the pod's own cgroup, by its QoS class."""
     pids = rules.pids if rules.pids > 0 else None
     quality = qos_class(pod)
     none = {size_name(name): 0 for name in rules.huge_pages}
     if quality == BEST_EFFORT:
-        return Limits(cpu_shares=MIN_SHARES, pids=pids, hugetlb=none)
+        return CgroupLimits(cpu_shares=MIN_SHARES, pids=pids, hugetlb=none)
     requests, limits = pod_requests(pod), _limits(pod)
     # without the tiers it is reset: the agent may have run with them before
     protected = requests.get("memory", 0) if rules.memory_tiers else 0
     cpu = limits.get("cpu", 0)
     quota = milli_to_quota(cpu, rules.cfs_period_us) if rules.cfs_quota and cpu else None
-    return Limits(
+    return CgroupLimits(
         cpu_shares=milli_to_shares(requests.get("cpu", 0)),
         cpu_quota_us=quota,
         cpu_period_us=rules.cfs_period_us,
@@ -81,7 +81,7 @@ def pod_limits(pod: Pod, rules: Rules) -> Limits:
     )
 
 
-def larger(one: Limits, other: Limits) -> Limits:
+def larger(one: CgroupLimits, other: CgroupLimits) -> CgroupLimits:
     """The limits during a resize from one to the other."""
     return msgspec.structs.replace(
         one,

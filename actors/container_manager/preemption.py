@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from actors.eviction_manager.messages import EVICTION_MANAGER, PreemptPods
 from actors.shared.admission.checks import refusal
 from actors.shared.admission.preemption import victims, without
-from actors.shared.admission.request import Candidate, Demand, NodeState, Refusal, usage_of
+from actors.shared.admission.request import Demand, NodeState, PodAdmitAttributes, Refusal, usage_of
 from actors.shared.admission.resources import shortages
 from supervision.actor import Actor
 
@@ -63,7 +63,7 @@ class Preemption:
         self._reservations.pop(uid, None)
 
     async def make_room(
-        self, candidate: Candidate, state: Callable[[], NodeState], withdrawn: Callable[[], bool]
+        self, candidate: PodAdmitAttributes, state: Callable[[], NodeState], withdrawn: Callable[[], bool]
     ) -> Refusal | None:
         """For a critical pod. Why it may not run; None once there is room. Raises StillEnding, also when the pod is
         withdrawn meanwhile."""
@@ -91,7 +91,7 @@ class Preemption:
         self._forget_later(uid)
         raise StillEnding
 
-    def _preempt(self, candidate: Candidate, node: NodeState) -> Refusal | None:
+    def _preempt(self, candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
         """Order who is to end, beside those that end already. `node`: once the room for others is made."""
         uid = candidate.demand.uid
         taken = frozenset[str]().union(*(one.victims for other, one in self._reservations.items() if other != uid))

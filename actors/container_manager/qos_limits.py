@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from actors.shared.config.fields.resources import parse_percent
-from actors.shared.linux.cgroup_limits import MIN_SHARES, UNLIMITED, Limits
+from actors.shared.linux.cgroup_limits import MIN_SHARES, UNLIMITED, CgroupLimits
 
 from .ledger import Ledger
 from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED, milli_to_shares
@@ -17,7 +17,7 @@ from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED, milli_to_shares
 
 def tier_limits(
     ledger: Ledger, memory: int, qos_reserved: Mapping[str, str], *, protects: bool | None = None
-) -> dict[str, Limits]:
+) -> dict[str, CgroupLimits]:
     """By QoS class. `memory`: bytes that all pods may have, before eviction thresholds. `qos_reserved`: validated,
     `{"memory": "50%"}`. `protects`: the kernel keeps what pods request (MemoryQoS with TieredReservation); False: no
     longer; None: it cannot. What is Guaranteed's is that of kubepods, the parent of Guaranteed pods and of
@@ -27,12 +27,14 @@ def tier_limits(
     requested = ledger.requested_by(BURSTABLE, "memory") if protects else 0
     low = None if protects is None else requested
     found = {
-        BURSTABLE: Limits(cpu_shares=shares, memory_bytes=burstable, memory_low=low),
-        BEST_EFFORT: Limits(cpu_shares=MIN_SHARES, memory_bytes=best_effort),
+        BURSTABLE: CgroupLimits(cpu_shares=shares, memory_bytes=burstable, memory_low=low),
+        BEST_EFFORT: CgroupLimits(cpu_shares=MIN_SHARES, memory_bytes=best_effort),
     }
     if protects is not None:
         both = ledger.requested_by(GUARANTEED, "memory") + requested if protects else 0
-        found[GUARANTEED] = Limits(memory_min=both, memory_low=requested)  # the kernel gives no tier more than kubepods
+        found[GUARANTEED] = CgroupLimits(
+            memory_min=both, memory_low=requested
+        )  # the kernel gives no tier more than kubepods
     return found
 
 

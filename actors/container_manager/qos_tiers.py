@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_limits import CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupError
 from supervision.actor import Actor
 from supervision.complaints import Complaints
@@ -34,7 +34,7 @@ class QosTiers:
     ) -> None:
         self._actor, self._config, self._cgroups, self._ledger = actor, config, cgroups, ledger
         self._memory, self._complaints = memory, complaints
-        self._applied: dict[str, Limits] = {}
+        self._applied: dict[str, CgroupLimits] = {}
         self._scheduled = False
 
     def update(self) -> None:

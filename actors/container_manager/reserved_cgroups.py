@@ -8,7 +8,7 @@ from typing import Final
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.fields.resources import parse_resource_list
 from actors.shared.kube.quantity import ceil
-from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_limits import CgroupLimits
 from actors.shared.linux.cgroup_names import parse_root, path_of
 
 from .pod_limits import milli_to_shares, protects_memory
@@ -19,7 +19,7 @@ OWNERS: Final = {"systemReservedCgroup": "system reserved", "kubeReservedCgroup"
 """What the node's events call the reservation of each field."""
 
 
-def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tuple[str, str, Limits]]:
+def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tuple[str, str, CgroupLimits]]:
     """(field, path of the cgroup, its limits) for each entry of enforceNodeAllocatable about reserved cgroups."""
     fields = {
         "system-reserved": ("systemReservedCgroup", config.systemReservedCgroup, config.systemReserved),
@@ -33,14 +33,14 @@ def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tupl
             yield field, path_of(parse_root(name, driver), driver), limits
 
 
-def limits_of(amounts: Mapping[str, str | int], *, only_cpu: bool, protects: bool = False) -> Limits:
+def limits_of(amounts: Mapping[str, str | int], *, only_cpu: bool, protects: bool = False) -> CgroupLimits:
     """The limits of a cgroup for a reservation. `protects`: the kernel keeps its memory from being reclaimed."""
     given = parse_resource_list(amounts)
     shares = milli_to_shares(ceil(given["cpu"] * 1000)) if "cpu" in given else None
     if only_cpu:
-        return Limits(cpu_shares=shares)
+        return CgroupLimits(cpu_shares=shares)
     memory, pids = given.get("memory"), given.get("pid")
-    return Limits(
+    return CgroupLimits(
         cpu_shares=shares,
         memory_bytes=None if memory is None else ceil(memory),
         memory_min=ceil(memory) if memory is not None and protects else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.shared.linux.cgroup_limits import Limits, unit_properties
+from actors.shared.linux.cgroup_limits import CgroupLimits, unit_properties
 from actors.shared.linux.cgroup_names import CgroupName, slice_of
 from actors.shared.linux.system_bus import SYSTEMD, BusError, Call, variants
 
@@ -23,7 +23,7 @@ class Slices:
         """`version` of the cgroup tree; `call` calls systemd."""
         self._version, self._call = version, call
 
-    async def start(self, name: CgroupName, limits: Limits) -> None:
+    async def start(self, name: CgroupName, limits: CgroupLimits) -> None:
         """Start the slice and those above it, or set the properties of one that runs. Raises SliceError."""
         unit = slice_of(name)
         described = {"Description": ("s", f"pods: {unit}"), "DefaultDependencies": ("b", False)}
@@ -36,7 +36,7 @@ class Slices:
                 raise SliceError(f"systemd did not start {unit}: {error}") from error
             await self.update(name, limits)
 
-    async def update(self, name: CgroupName, limits: Limits) -> None:
+    async def update(self, name: CgroupName, limits: CgroupLimits) -> None:
         """Raises SliceError."""
         unit, properties = slice_of(name), variants(unit_properties(limits, self._version))
         try:

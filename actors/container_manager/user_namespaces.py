@@ -71,7 +71,7 @@ def free_slot(whole: IdRange, size: int, taken: Iterable[IdRange]) -> IdRange | 
     return IdRange(start, size) if start + size <= whole.first + whole.length else None
 
 
-class UserNamespaces:
+class PodUserNamespaces:
     """The IDs of all pods of the node."""
 
     def __init__(

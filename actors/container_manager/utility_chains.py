@@ -12,7 +12,7 @@ import os
 import shutil
 from typing import Final, NamedTuple
 
-from actors.shared.linux.command import Runner, run
+from actors.shared.linux.command import CommandRunner, run
 
 CANARY: Final = "KUBE-KUBELET-CANARY"
 FIREWALL: Final = "KUBE-FIREWALL"
@@ -26,7 +26,7 @@ _GUARD: Final = (
 _JUMPS: Final = ("INPUT", "OUTPUT")
 
 
-class Family(NamedTuple):
+class IpFamily(NamedTuple):
     """IPv4 or IPv6 of this host: where its programs are."""
 
     tool: str
@@ -35,20 +35,20 @@ class Family(NamedTuple):
     """Only IPv4 can route its loopback addresses."""
 
 
-def families(host: str = "") -> list[Family]:
+def families(host: str = "") -> list[IpFamily]:
     """Those that the host has programs for, IPv4 first. `host`: the root directory of a made-up host."""
     found = []
     for name, guarded in (("iptables", True), ("ip6tables", False)):
         tool, restore = shutil.which(name), shutil.which(f"{name}-restore")
         if tool and restore and (guarded or os.path.exists(f"{host}/proc/net/if_inet6")):
-            found.append(Family(tool, restore, guarded))
+            found.append(IpFamily(tool, restore, guarded))
     return found
 
 
 class UtilityChains:
     """Checks the chains, and makes those that are missing."""
 
-    def __init__(self, families: list[Family], runner: Runner = run) -> None:
+    def __init__(self, families: list[IpFamily], runner: CommandRunner = run) -> None:
         self._families, self._run = families, runner
 
     async def keep(self) -> list[str]:
@@ -65,10 +65,10 @@ class UtilityChains:
                 problems.append(f"{os.path.basename(family.restore)}: {error}")
         return problems
 
-    async def _jumps(self, family: Family, chain: str) -> bool:
+    async def _jumps(self, family: IpFamily, chain: str) -> bool:
         return await self._has(family, "filter", "-C", chain, "-j", FIREWALL)
 
-    async def _has(self, family: Family, table: str, *words: str) -> bool:
+    async def _has(self, family: IpFamily, table: str, *words: str) -> bool:
         return not await self._run([family.tool, "-w", _LOCK_SECONDS, "-t", table, *words])
 
 

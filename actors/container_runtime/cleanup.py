@@ -17,7 +17,7 @@ from actors.shared.linux import mountinfo, mounting
 from supervision.time_scale import scaled
 
 from . import processes
-from .instance import Instance
+from .instance import ManagedRuntime
 from .nat_rules import removal
 
 RESULTS_DIR: Final = "/var/lib/cni/results"
@@ -26,7 +26,7 @@ _COMMAND_SECONDS: Final = 30
 _TABLES: Final = (("iptables-save", "iptables-restore"), ("ip6tables-save", "ip6tables-restore"))
 
 
-def remove_pods(instance: Instance, cgroups: Iterable[str] = ()) -> list[str]:
+def remove_pods(instance: ManagedRuntime, cgroups: Iterable[str] = ()) -> list[str]:
     """End all containers and shims and undo what they made on the host. Idempotent. Answers what could not be removed.
 
     containerd itself must not run. `cgroups`: paths of cgroups, the same in every hierarchy, that held the pods.
@@ -43,7 +43,7 @@ def remove_pods(instance: Instance, cgroups: Iterable[str] = ()) -> list[str]:
     return left
 
 
-def purge(instance: Instance, cgroups: Iterable[str] = ()) -> list[str]:
+def purge(instance: ManagedRuntime, cgroups: Iterable[str] = ()) -> list[str]:
     """End containerd as well, and delete everything: images too. Idempotent. Answers what could not be removed."""
     processes.end_containerd(instance)
     left = remove_pods(instance, cgroups)
@@ -71,7 +71,7 @@ def unmount_below(directory: str) -> list[str]:
     return [mount.point for mount in mountinfo.below(mountinfo.read(), path)]
 
 
-def network_traces(instance: Instance) -> list[str]:
+def network_traces(instance: ManagedRuntime) -> list[str]:
     """What the host has of the instance's pod network: the bridge, rules, answers that the CNI library keeps."""
     found = [f"bridge {instance.network}"] if os.path.exists(f"/sys/class/net/{instance.network}") else []
     found += [
@@ -80,12 +80,12 @@ def network_traces(instance: Instance) -> list[str]:
     return found + [str(path) for path in sorted(Path(RESULTS_DIR).glob(f"{instance.network}-*"))]
 
 
-def _rules(save: str, instance: Instance) -> str:
+def _rules(save: str, instance: ManagedRuntime) -> str:
     """The input that removes the instance's NAT rules, '' if there are none. `save`: the command that lists them."""
     return removal(_run(save, "-t", "nat") or "", instance.network)
 
 
-def remove_network(instance: Instance) -> list[str]:
+def remove_network(instance: ManagedRuntime) -> list[str]:
     """Take away the bridge, the rules and what the CNI library keeps. Answers what could not be removed."""
     left = []
     for save, restore in _TABLES:

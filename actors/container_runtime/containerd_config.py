@@ -9,9 +9,9 @@ import json
 import re
 from typing import Any, Final
 
-from .host import Host
+from .host import RuntimeHost
 from .images import SANDBOX_IMAGE
-from .instance import Instance
+from .instance import ManagedRuntime
 
 _UNUSED: Final = (
     "io.containerd.snapshotter.v1.btrfs",
@@ -31,7 +31,7 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 Table = dict[str, Any]
 
 
-def render(instance: Instance, host: Host, *, cluster: bool = False) -> str:
+def render(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = False) -> str:
     """The text of config.toml. `cluster`: the pods' network comes from a cluster, later."""
     newer = host.version[0] >= 2
     config: Table = {
@@ -51,7 +51,7 @@ def render(instance: Instance, host: Host, *, cluster: bool = False) -> str:
     return "# Written at each start of the agent: changes are lost.\n" + "\n".join(_lines(config, ()))
 
 
-def _plugins_2(instance: Instance, host: Host, cluster: bool) -> Table:
+def _plugins_2(instance: ManagedRuntime, host: RuntimeHost, cluster: bool) -> Table:
     return {
         "io.containerd.grpc.v1.cri": {
             **_streaming(),
@@ -65,7 +65,7 @@ def _plugins_2(instance: Instance, host: Host, cluster: bool) -> Table:
     }
 
 
-def _plugins_3(instance: Instance, host: Host, cluster: bool) -> Table:
+def _plugins_3(instance: ManagedRuntime, host: RuntimeHost, cluster: bool) -> Table:
     return {
         "io.containerd.cri.v1.images": {
             "snapshotter": _snapshotter(host),
@@ -81,12 +81,12 @@ def _plugins_3(instance: Instance, host: Host, cluster: bool) -> Table:
     }
 
 
-def _network(instance: Instance, host: Host, cluster: bool) -> Table:
+def _network(instance: ManagedRuntime, host: RuntimeHost, cluster: bool) -> Table:
     template = {"conf_template": instance.network_template} if cluster else {}
     return {**_bin_dir(host), "conf_dir": instance.network_dir, **template}
 
 
-def _bin_dir(host: Host) -> Table:
+def _bin_dir(host: RuntimeHost) -> Table:
     """containerd 2.0 does not know the newer name, and passes it over; later ones refuse both together."""
     return {"bin_dirs": [host.plugin_dir]} if host.version >= (2, 1) else {"bin_dir": host.plugin_dir}
 
@@ -96,7 +96,7 @@ def _streaming() -> Table:
     return {"stream_server_address": "127.0.0.1", "stream_server_port": "0"}
 
 
-def _security(host: Host) -> Table:
+def _security(host: RuntimeHost) -> Table:
     return {
         # without the capability every sandbox would fail: "can't get final child's PID from pipe: EOF"
         "restrict_oom_score_adj": not host.lowers_oom_score,
@@ -110,7 +110,7 @@ def _security(host: Host) -> Table:
     }
 
 
-def _runtimes(instance: Instance, host: Host) -> Table:
+def _runtimes(instance: ManagedRuntime, host: RuntimeHost) -> Table:
     options = {
         "SystemdCgroup": instance.cgroup_driver == "systemd",
         "Root": instance.runc_state,
@@ -122,7 +122,7 @@ def _runtimes(instance: Instance, host: Host) -> Table:
     }
 
 
-def _snapshotter(host: Host) -> str:
+def _snapshotter(host: RuntimeHost) -> str:
     return "overlayfs" if host.overlay else "native"
 
 

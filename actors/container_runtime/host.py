@@ -36,7 +36,7 @@ _CAP_SYS_RESOURCE: Final = 24
 _VERSION_SECONDS: Final = 20
 
 
-class Host(msgspec.Struct, frozen=True, kw_only=True):
+class RuntimeHost(msgspec.Struct, frozen=True, kw_only=True):
     """The facts of one host."""
 
     containerd: str
@@ -67,7 +67,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
         return f"{os.path.dirname(self.containerd)}:{_SEARCH}"
 
 
-def look(root: str, search: str = "") -> Host:
+def look(root: str, search: str = "") -> RuntimeHost:
     """The facts of this host, for an instance with its data in `root`. `search`: directories to search first.
 
     Raises MissingPrograms with all that is missing, ProgramFailed.
@@ -81,7 +81,7 @@ def look(root: str, search: str = "") -> Host:
     if missing:
         raise MissingPrograms(missing)
     mounts = mountinfo.read()
-    return Host(
+    return RuntimeHost(
         containerd=found["containerd"],
         runc=found["runc"],
         ctr=found["ctr"],

@@ -10,7 +10,7 @@ from supervision.time_scale import scaled
 
 from . import pause
 from .errors import MissingPrograms
-from .oci import Entry, Image, Layout, architecture, build
+from .oci import LayerEntry, OciImage, OciLayout, architecture, build
 
 SANDBOX_IMAGE: Final = "registry.k8s.io/pause:3.9"
 BUSYBOX_IMAGE: Final = "docker.io/library/busybox:latest"
@@ -29,34 +29,34 @@ _FILES: Final = {
 _PATH: Final = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def first_images(machine: str, busybox: str = BUSYBOX) -> Layout:
+def first_images(machine: str, busybox: str = BUSYBOX) -> OciLayout:
     """Both images in one layout. Raises MissingPrograms without busybox, OSError."""
     if not Path(busybox).exists():
         raise MissingPrograms({busybox: "busybox-static"})
     return build((sandbox_image(machine, busybox), busybox_image(busybox)), architecture(machine))
 
 
-def sandbox_image(machine: str, busybox: str = BUSYBOX) -> Image:
+def sandbox_image(machine: str, busybox: str = BUSYBOX) -> OciImage:
     """What keeps a pod's namespaces: our own few bytes, or on machines they are not written for, busybox asleep."""
     if machine == "x86_64":
         config = {"Entrypoint": ["/pause"], "User": "65535:65535", "WorkingDir": "/"}
-        return Image(reference=SANDBOX_IMAGE, entries=(Entry("pause", data=pause.x86_64()),), config=config)
-    entries = (Entry("bin"), Entry("bin/busybox", data=Path(busybox).read_bytes()))
+        return OciImage(reference=SANDBOX_IMAGE, entries=(LayerEntry("pause", data=pause.x86_64()),), config=config)
+    entries = (LayerEntry("bin"), LayerEntry("bin/busybox", data=Path(busybox).read_bytes()))
     # a shell, as it reaps what is orphaned; and ends on SIGTERM, which pid 1 does only with a handler
     script = "trap 'exit 0' TERM INT; while :; do /bin/busybox sleep 3600 & wait $!; done"
     config = {"Entrypoint": ["/bin/busybox", "sh", "-c", script], "WorkingDir": "/"}
-    return Image(reference=SANDBOX_IMAGE, entries=entries, config=config)
+    return OciImage(reference=SANDBOX_IMAGE, entries=entries, config=config)
 
 
-def busybox_image(busybox: str = BUSYBOX) -> Image:
+def busybox_image(busybox: str = BUSYBOX) -> OciImage:
     """A small system: busybox under all its names, a few users, the usual directories."""
-    entries = [Entry(path, mode) for path, mode in sorted(_DIRECTORIES.items())]
-    entries.append(Entry("bin/busybox", data=Path(busybox).read_bytes()))
-    entries += [Entry(f"bin/{name}", 0o777, target="busybox") for name in _applets(busybox) if name != "busybox"]
-    entries.append(Entry("usr/bin/env", 0o777, target="/bin/busybox"))
-    entries += [Entry(path, 0o644, text.encode()) for path, text in _FILES.items()]
+    entries = [LayerEntry(path, mode) for path, mode in sorted(_DIRECTORIES.items())]
+    entries.append(LayerEntry("bin/busybox", data=Path(busybox).read_bytes()))
+    entries += [LayerEntry(f"bin/{name}", 0o777, target="busybox") for name in _applets(busybox) if name != "busybox"]
+    entries.append(LayerEntry("usr/bin/env", 0o777, target="/bin/busybox"))
+    entries += [LayerEntry(path, 0o644, text.encode()) for path, text in _FILES.items()]
     config = {"Cmd": ["sh"], "Env": [_PATH], "WorkingDir": "/"}
-    return Image(reference=BUSYBOX_IMAGE, entries=tuple(entries), config=config)
+    return OciImage(reference=BUSYBOX_IMAGE, entries=tuple(entries), config=config)
 
 
 def _applets(busybox: str) -> list[str]:

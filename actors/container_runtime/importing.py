@@ -19,9 +19,9 @@ from supervision.time_scale import scaled
 
 from . import images, program
 from .errors import NotAnswering, ProgramFailed
-from .host import Host
-from .instance import Instance
-from .oci import Layout, write
+from .host import RuntimeHost
+from .instance import ManagedRuntime
+from .oci import OciLayout, write
 from .prepare import put
 
 _START_SECONDS: Final = 20.0
@@ -31,7 +31,7 @@ _POLL_SECONDS: Final = 0.01
 _WORDS: Final = 500
 
 
-def ensure_images(instance: Instance, host: Host) -> bool:
+def ensure_images(instance: ManagedRuntime, host: RuntimeHost) -> bool:
     """Have the images in, starting containerd for a moment if need be. Answers whether something was imported.
 
     `prepare` comes first. Raises RuntimeSetupError, OSError.
@@ -46,7 +46,7 @@ def ensure_images(instance: Instance, host: Host) -> bool:
     return True
 
 
-def import_layout(instance: Instance, host: Host, layout: Layout) -> None:
+def import_layout(instance: ManagedRuntime, host: RuntimeHost, layout: OciLayout) -> None:
     """Import an image layout into the running containerd, where CRI looks for images. Raises ProgramFailed, OSError."""
     tar = f"{instance.root}/images.tar"
     try:
@@ -56,7 +56,7 @@ def import_layout(instance: Instance, host: Host, layout: Layout) -> None:
         Path(tar).unlink(missing_ok=True)
 
 
-def _import(instance: Instance, host: Host, tar: str) -> None:
+def _import(instance: ManagedRuntime, host: RuntimeHost, tar: str) -> None:
     argv = [host.ctr, "--address", instance.socket, "--namespace", "k8s.io", "images", "import"]
     argv += ["--snapshotter", "overlayfs" if host.overlay else "native", tar]
     try:
@@ -68,7 +68,7 @@ def _import(instance: Instance, host: Host, tar: str) -> None:
 
 
 @contextlib.contextmanager
-def running(instance: Instance, host: Host) -> Iterator[None]:
+def running(instance: ManagedRuntime, host: RuntimeHost) -> Iterator[None]:
     """A containerd for as long as the block lasts: the one that answers already, or a new one."""
     if _accepts(instance.socket):
         yield
@@ -85,7 +85,9 @@ def running(instance: Instance, host: Host) -> Iterator[None]:
             process.wait()
 
 
-def spawn(instance: Instance, host: Host, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+def spawn(
+    instance: ManagedRuntime, host: RuntimeHost, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
     """Start containerd outside the tree and wait for its socket. It ends when the calling thread does.
 
     Raises NotAnswering with the end of its log, OSError.
@@ -109,7 +111,7 @@ def spawn(instance: Instance, host: Host, environment: Mapping[str, str] | None 
     return process
 
 
-def _imported(instance: Instance) -> dict[str, str]:
+def _imported(instance: ManagedRuntime) -> dict[str, str]:
     try:
         return msgspec.json.decode(Path(instance.images_file).read_bytes(), type=dict[str, str])
     except (FileNotFoundError, *UNREADABLE):

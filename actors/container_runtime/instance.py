@@ -12,7 +12,7 @@ import msgspec
 from actors.shared.linux.systemd import CgroupDriver
 
 
-class Instance(msgspec.Struct, frozen=True, kw_only=True):
+class ManagedRuntime(msgspec.Struct, frozen=True, kw_only=True):
     """One managed containerd. Directories are absolute and clean."""
 
     root: str

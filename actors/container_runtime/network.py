@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from .host import Host
-from .instance import Instance
+from .host import RuntimeHost
+from .instance import ManagedRuntime
 
 CNI_VERSION: Final = "0.4.0"
 """The newest one that the plug-ins of every supported distribution know."""
@@ -22,7 +22,7 @@ class NoFreeNetwork(Exception):
     """Every network that pods could have overlaps with one that the host has routes to."""
 
 
-def choose_subnet(instance: Instance, used: Iterable[str]) -> str:
+def choose_subnet(instance: ManagedRuntime, used: Iterable[str]) -> str:
     """A network for pods: the first that the host has no route into, counted from one that the instance's id points at.
 
     Raises NoFreeNetwork.
@@ -49,7 +49,7 @@ def subnets_of(conflist: bytes) -> list[str]:
         return []
 
 
-def template(instance: Instance, host: Host) -> str:
+def template(instance: ManagedRuntime, host: RuntimeHost) -> str:
     """The same conflist for a network that the cluster gives later: containerd fills it in (its docs/cri/config.md)."""
     ranges = '{{range $at, $net := .PodCIDRRanges}}{{if $at}}, {{end}}[{"subnet": "{{$net}}"}]{{end}}'
     routes = '{{range $at, $to := .Routes}}{{if $at}}, {{end}}{"dst": "{{$to}}"}{{end}}'
@@ -60,7 +60,7 @@ def template(instance: Instance, host: Host) -> str:
     return filled + "\n"
 
 
-def render(instance: Instance, host: Host, subnet: str) -> str:
+def render(instance: ManagedRuntime, host: RuntimeHost, subnet: str) -> str:
     """The text of the conflist."""
     bridge: dict[str, Any] = {
         "type": "bridge",

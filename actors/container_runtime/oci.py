@@ -24,7 +24,7 @@ _EPOCH: Final = "1970-01-01T00:00:00Z"
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
 
 
-class Entry(msgspec.Struct, frozen=True):
+class LayerEntry(msgspec.Struct, frozen=True):
     """A file (`data`), a symbolic link (`target`) or, without either, a directory."""
 
     path: str
@@ -33,12 +33,12 @@ class Entry(msgspec.Struct, frozen=True):
     target: str = ""
 
 
-class Image(msgspec.Struct, frozen=True, kw_only=True):
+class OciImage(msgspec.Struct, frozen=True, kw_only=True):
     """One image of one layer."""
 
     reference: str
     """Full name with tag, `docker.io/library/busybox:latest`."""
-    entries: tuple[Entry, ...]
+    entries: tuple[LayerEntry, ...]
     config: dict[str, Any] = {}
     """Entrypoint, Cmd, Env, User, WorkingDir, ... as in the image specification."""
 
@@ -51,7 +51,7 @@ class Built(msgspec.Struct, frozen=True):
     config_digest: str
 
 
-class Layout(msgspec.Struct, frozen=True, kw_only=True):
+class OciLayout(msgspec.Struct, frozen=True, kw_only=True):
     """Images as they lie in a layout: its index, and the content by the hexadecimal digits of its digest."""
 
     images: tuple[Built, ...]
@@ -64,7 +64,7 @@ def architecture(machine: str) -> str:
     return _ARCHITECTURES.get(machine, machine)
 
 
-def build(images: Iterable[Image], arch: str) -> Layout:
+def build(images: Iterable[OciImage], arch: str) -> OciLayout:
     """One image layout of all `images`."""
     blobs: dict[str, bytes] = {}
     manifests, built = [], []
@@ -73,23 +73,23 @@ def build(images: Iterable[Image], arch: str) -> Layout:
         manifests.append(manifest)
         built.append(names)
     index = _json({"schemaVersion": 2, "mediaType": _INDEX, "manifests": manifests})
-    return Layout(images=tuple(built), index=index, blobs=blobs)
+    return OciLayout(images=tuple(built), index=index, blobs=blobs)
 
 
-def write(path: str | os.PathLike[str], layout: Layout) -> None:
+def write(path: str | os.PathLike[str], layout: OciLayout) -> None:
     """Write the layout as a tar. Raises OSError."""
     with Path(path).open("wb") as file:
         _tar(file, _files(layout.index, layout.blobs))
 
 
-def layer(entries: Iterable[Entry]) -> bytes:
+def layer(entries: Iterable[LayerEntry]) -> bytes:
     """The entries as a tar: owned by root, without times."""
     out = io.BytesIO()
     _tar(out, entries)
     return out.getvalue()
 
 
-def _image(image: Image, arch: str, blobs: dict[str, bytes]) -> tuple[dict[str, Any], Built]:
+def _image(image: OciImage, arch: str, blobs: dict[str, bytes]) -> tuple[dict[str, Any], Built]:
     content = layer(image.entries)
     config = {
         "architecture": arch,
@@ -122,13 +122,13 @@ def _blob(media_type: str, content: bytes, blobs: dict[str, bytes]) -> dict[str,
     return {"mediaType": media_type, "digest": digest, "size": len(content)}
 
 
-def _files(index: bytes, blobs: dict[str, bytes]) -> list[Entry]:
-    files = [Entry(f"blobs/sha256/{name}", 0o644, content) for name, content in sorted(blobs.items())]
-    heads = [Entry("oci-layout", 0o644, b'{"imageLayoutVersion":"1.0.0"}'), Entry("index.json", 0o644, index)]
-    return [Entry("blobs"), Entry("blobs/sha256"), *heads, *files]
+def _files(index: bytes, blobs: dict[str, bytes]) -> list[LayerEntry]:
+    files = [LayerEntry(f"blobs/sha256/{name}", 0o644, content) for name, content in sorted(blobs.items())]
+    heads = [LayerEntry("oci-layout", 0o644, b'{"imageLayoutVersion":"1.0.0"}'), LayerEntry("index.json", 0o644, index)]
+    return [LayerEntry("blobs"), LayerEntry("blobs/sha256"), *heads, *files]
 
 
-def _tar(file: Any, entries: Iterable[Entry]) -> None:
+def _tar(file: Any, entries: Iterable[LayerEntry]) -> None:
     with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for entry in entries:
             info = tarfile.TarInfo(entry.path)

@@ -11,8 +11,8 @@ from typing import Final
 
 from . import cleanup, containerd_config, network
 from .errors import NotRoot, RuntimeSetupError
-from .host import Host, look
-from .instance import Instance
+from .host import RuntimeHost, look
+from .instance import ManagedRuntime
 
 _FORWARDING: Final = ("/proc/sys/net/ipv4/ip_forward", "1")
 _BRIDGED: Final = ("/proc/sys/net/bridge/bridge-nf-call-iptables", "1")
@@ -20,7 +20,7 @@ _BRIDGED: Final = ("/proc/sys/net/bridge/bridge-nf-call-iptables", "1")
 _LOG_BYTES: Final = 10 * 2**20
 
 
-def prepare(instance: Instance, host: Host, *, cluster: bool = False, pod_cidr: str = "") -> None:
+def prepare(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = False, pod_cidr: str = "") -> None:
     """Write what containerd reads and set what pods' networks need. Raises NotRoot, RuntimeSetupError.
 
     `cluster`: the node's podCIDR will be the pods' network. Without one `pod_cidr` is, or else a network that the host
@@ -48,7 +48,7 @@ def restore_network(root_dir: str, runtime_dir: str, state_dir: str, cluster: bo
     In a cluster containerd itself fills in the template, when it is told the pods' network again. Raises
     RuntimeSetupError, OSError.
     """
-    instance, host = Instance(root=runtime_dir, state=state_dir), look(root_dir)
+    instance, host = ManagedRuntime(root=runtime_dir, state=state_dir), look(root_dir)
     gone = not os.path.isdir(instance.network_dir)
     _make_directories(instance)
     try:
@@ -57,7 +57,7 @@ def restore_network(root_dir: str, runtime_dir: str, state_dir: str, cluster: bo
         raise RuntimeSetupError(str(error)) from error
 
 
-def _put_network(instance: Instance, host: Host, *, cluster: bool, pod_cidr: str) -> bool:
+def _put_network(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool, pod_cidr: str) -> bool:
     if cluster:
         return put(instance.network_template, network.template(instance, host))
     if os.path.exists(instance.cluster_network_file):
@@ -84,7 +84,7 @@ def put(path: str, text: str, via: str = "") -> bool:
     return True
 
 
-def _make_directories(instance: Instance) -> None:
+def _make_directories(instance: ManagedRuntime) -> None:
     for path, mode in (
         (instance.root, 0o700),
         (instance.network_dir, 0o700),
@@ -95,7 +95,7 @@ def _make_directories(instance: Instance) -> None:
         os.chmod(path, mode)
 
 
-def _subnet(instance: Instance, host: Host, pod_cidr: str) -> str:
+def _subnet(instance: ManagedRuntime, host: RuntimeHost, pod_cidr: str) -> str:
     """The one that pods have already, or the configured one, or a new one. Raises RuntimeSetupError, NoFreeNetwork.
 
     Pods have that of the configuration made before or, if it was removed, that of the bridge: another is refused there.
@@ -111,7 +111,7 @@ def _subnet(instance: Instance, host: Host, pod_cidr: str) -> str:
     return pod_cidr
 
 
-def _leave_own_network(instance: Instance) -> None:
+def _leave_own_network(instance: ManagedRuntime) -> None:
     """Take away the network of an agent without a cluster: another node may have the same. Raises RuntimeSetupError."""
     own = _subnets(instance.network_file)
     if own and has_pods(instance):
@@ -135,7 +135,7 @@ def _subnets(file: str) -> list[str]:
         return []
 
 
-def has_pods(instance: Instance) -> bool:
+def has_pods(instance: ManagedRuntime) -> bool:
     """Whether a container, of a pod or a sandbox, has a shim."""
     try:
         return bool(os.listdir(instance.tasks))

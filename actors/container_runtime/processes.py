@@ -14,7 +14,7 @@ from typing import Final
 from actors.shared.linux import mountinfo
 from supervision.time_scale import scaled
 
-from .instance import Instance
+from .instance import ManagedRuntime
 
 _SHIM: Final = "containerd-shim"
 _END_SECONDS: Final = 10.0
@@ -24,7 +24,7 @@ _SOCKET: Final = re.compile(r"unix://(/[^\"\s]+)")
 _POD: Final = re.compile(r"^pod[0-9a-f]|-pod[0-9a-f_]+\.slice$")
 
 
-def end_containerd(instance: Instance) -> None:
+def end_containerd(instance: ManagedRuntime) -> None:
     """End the instance's containerd, politely first; it is known by its configuration file."""
     running = [pid for pid, argv in commands() if instance.config_file in argv and _SHIM not in argv[0]]
     for number, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, _END_SECONDS)):
@@ -33,7 +33,7 @@ def end_containerd(instance: Instance) -> None:
             return
 
 
-def end_containers(instance: Instance) -> set[str]:
+def end_containers(instance: ManagedRuntime) -> set[str]:
     """Kill all containers and then their shims, remove the shims' sockets. Answers the cgroups of their pods.
 
     A container is known by the pid in its task directory (checked: the id is in its cgroup), so no other is hit.
@@ -117,7 +117,7 @@ def _members(directory: Path) -> Iterator[int]:
             yield from map(int, Path(path, "cgroup.procs").read_text().split())
 
 
-def shim_sockets(instance: Instance) -> list[Path]:
+def shim_sockets(instance: ManagedRuntime) -> list[Path]:
     """Of all shims: they lie outside our directories. containerd 2 keeps their paths in a JSON, older ones as such."""
     found = []
     for task in _directories(instance.tasks):

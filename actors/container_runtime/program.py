@@ -5,17 +5,17 @@ from __future__ import annotations
 from supervision.spec import ChildSpec, ProgramProbe
 
 from .declaration import POLICY
-from .host import Host
-from .instance import Instance
+from .host import RuntimeHost
+from .instance import ManagedRuntime
 from .messages import CONTAINER_RUNTIME
 
 
-def argv(instance: Instance, host: Host) -> tuple[str, ...]:
+def argv(instance: ManagedRuntime, host: RuntimeHost) -> tuple[str, ...]:
     """The command line. Containers are not its children (their shims are adopted by init), so they survive its end."""
     return (host.containerd, "--config", instance.config_file)
 
 
-def child_spec(instance: Instance, host: Host) -> ChildSpec:
+def child_spec(instance: ManagedRuntime, host: RuntimeHost) -> ChildSpec:
     """The box of the tree: in service once its socket accepts."""
     return ChildSpec(
         name=CONTAINER_RUNTIME,

@@ -13,7 +13,7 @@ from typing import cast
 from actors.api_clients.messages import HEARTBEAT_CLIENT
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
-from actors.shared.plugins.model import CSI, DEVICE, DRA, Handler
+from actors.shared.plugins.model import CSI, DEVICE, DRA, PluginHandler
 from actors.shared.plugins.watch import PluginWatch
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.actor import Actor, Address, on
@@ -61,7 +61,7 @@ class DeviceManager(Actor):
         self._claims = ResourceClaims(self, agent, self._connect)
         self._claims.start()
         elsewhere = () if agent.standalone else (CSI,)
-        handlers: dict[str, Handler] = {DEVICE: self._devices.registration}
+        handlers: dict[str, PluginHandler] = {DEVICE: self._devices.registration}
         if agent.gate("DynamicResourceAllocation"):
             handlers[DRA] = self._claims.drivers
         self._plugins = PluginWatch(self, agent.plugins_registry_dir, handlers, elsewhere)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from actors.shared.pod_locks import PodLocks
 from supervision.time_scale import scaled
 
-from .choice import Unavailable
+from .choice import DevicesUnavailable
 
 T = TypeVar("T")
 RELEASED = "the pod was released meanwhile"
@@ -27,7 +27,7 @@ class Allocations:
         self._containers = PodLocks()
 
     async def in_turn(self, uid: str, container: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """After what was begun for this container. Raises Unavailable, also when the pod is released meanwhile."""
+        """After earlier work for this container. Raises DevicesUnavailable, also when the pod is released meanwhile."""
 
         async def turn() -> T:
             async with asyncio.timeout(scaled(TURN_SECONDS)) as limit, self._containers.hold(f"{uid}/{container}"):
@@ -37,7 +37,7 @@ class Allocations:
         return await self.at_once(uid, turn)
 
     async def at_once(self, uid: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Raises Unavailable, also when the pod is released meanwhile."""
+        """Raises DevicesUnavailable, also when the pod is released meanwhile."""
         task = asyncio.ensure_future(work())
         self._tasks.setdefault(uid, set()).add(task)
         try:
@@ -48,9 +48,9 @@ class Allocations:
             if not self._tasks[uid]:
                 del self._tasks[uid]
         if task.cancelled():
-            raise Unavailable(RELEASED)
+            raise DevicesUnavailable(RELEASED)
         if isinstance(task.exception(), TimeoutError):
-            raise Unavailable(NO_TURN)
+            raise DevicesUnavailable(NO_TURN)
         return task.result()
 
     def cancel(self, uid: str) -> None:

@@ -16,11 +16,11 @@ from actors.shared.hardware.allocation import NOTHING, ContainerAllocation, comb
 from actors.shared.plugins.model import PluginError
 from supervision.actor import Actor
 
-from .choice import Choice, Unavailable, already_has, begin, finish
+from .choice import DeviceChoice, DevicesUnavailable, already_has, begin, finish
 from .holdings import NO_NODE, Holdings, Key, Share
 from .inventory import Inventory, Resource
 from .messages import DeviceRequest
-from .plugins import Connected, Plugins
+from .plugins import Connected, DevicePlugins
 
 _SECONDS: Final = "kubelet_device_plugin_alloc_duration_seconds"
 
@@ -29,7 +29,7 @@ class Allocator:
     """`save` writes the checkpoint; it raises OSError."""
 
     def __init__(
-        self, actor: Actor, inventory: Inventory, holdings: Holdings, plugins: Plugins, save: Callable[[], None]
+        self, actor: Actor, inventory: Inventory, holdings: Holdings, plugins: DevicePlugins, save: Callable[[], None]
     ) -> None:
         self._actor, self._inventory, self._holdings, self._plugins = actor, inventory, holdings, plugins
         self._save = save
@@ -38,8 +38,8 @@ class Allocator:
 
     def reserve(self, request: DeviceRequest, mask: int | None) -> bool:
         """Set devices aside, so that nobody else gets them until the container's are allocated; no plugin is asked.
-        Whether a plugin serves, or served, one of the resources. Raises Unavailable; what was reserved by then stays
-        until the pod is released, or asks again."""
+        Returns whether a plugin serves, or served, one of the resources. Raises DevicesUnavailable; the devices
+        reserved so far stay reserved until the pod is released or asks again."""
         served = False
         for name, needed in sorted(request.amounts.items()):
             resource, key = self._inventory.get(name), Key(request.uid, request.container, name)
@@ -54,8 +54,8 @@ class Allocator:
         return served
 
     async def allocate(self, request: DeviceRequest, mask: int | None, *, running: bool) -> ContainerAllocation:
-        """What the container has then: what is reserved for it, or what its plugin prefers to that. Raises
-        Unavailable; what it got of other resources by then stays until the pod is released."""
+        """All devices that the container has now: the reserved ones, or those that the plugin prefers. Raises
+        DevicesUnavailable; the container then keeps the devices of other resources until the pod is released."""
         new = False
         for name, needed in sorted(request.amounts.items()):
             resource, key = self._inventory.get(name), Key(request.uid, request.container, name)
@@ -78,7 +78,7 @@ class Allocator:
         return self.held(request.uid, request.container)
 
     async def prepare(self, request: DeviceRequest) -> ContainerAllocation:
-        """Before the container is created. Raises Unavailable."""
+        """Before the container is created. Raises DevicesUnavailable."""
         missing = {
             name: needed
             for name, needed in request.amounts.items()
@@ -95,11 +95,11 @@ class Allocator:
                 try:
                     await plugin.client.pre_start(share.ids)
                 except PluginError as error:
-                    raise Unavailable(str(error)) from None
+                    raise DevicesUnavailable(str(error)) from None
         return self.held(request.uid, request.container)
 
     def held(self, uid: str, container: str) -> ContainerAllocation:
-        """Raises Unavailable for an answer in the checkpoint that cannot be read."""
+        """Raises DevicesUnavailable for an answer in the checkpoint that cannot be read."""
         shares = self._holdings.of(uid, container)
         if not shares:
             return NOTHING
@@ -108,11 +108,11 @@ class Allocator:
         try:
             return combined(allocation_of(share.response) for share in shares.values())
         except PluginError as error:
-            raise Unavailable(str(error)) from None
+            raise DevicesUnavailable(str(error)) from None
 
     # -- one resource -------------------------------------------------------------------------------------------------
     async def _take(self, key: Key, needed: int, finished: list[str], mask: int | None) -> None:
-        """Raises Unavailable."""
+        """Raises DevicesUnavailable."""
         reserved = self._holdings.reserved(key)
         try:
             async with self._choosing[key.resource]:
@@ -125,17 +125,17 @@ class Allocator:
                 self._actor.metrics.observe(_SECONDS, time.monotonic() - began, resource_name=key.resource)
             self._holdings.hold(key, Share(_by_node(chosen, resource), response))
         except PluginError as error:
-            raise Unavailable(str(error)) from None
+            raise DevicesUnavailable(str(error)) from None
         finally:
             self._holdings.cancel(key, reserved)
 
     async def _choose(
         self, key: Key, needed: int, finished: list[str], mask: int | None
     ) -> tuple[Connected, Resource, frozenset[str]]:
-        """Raises Unavailable, PluginError."""
+        """Raises DevicesUnavailable, PluginError."""
         plugin = self._plugins.get(key.resource)
         if plugin is None:
-            raise Unavailable(f"unknown Device Plugin {key.resource}")
+            raise DevicesUnavailable(f"unknown Device Plugin {key.resource}")
         choice = self._begin(key, needed, finished, mask)
         preferred: list[str] = []
         if choice.missing and plugin.options.preference:
@@ -143,21 +143,23 @@ class Allocator:
             choice = self._begin(key, needed, finished, mask)  # others may have reserved some meanwhile
         return plugin, self._inventory.get(key.resource) or Resource(), finish(choice, preferred)
 
-    def _begin(self, key: Key, needed: int, finished: list[str], mask: int | None) -> Choice:
-        """Raises Unavailable."""
+    def _begin(self, key: Key, needed: int, finished: list[str], mask: int | None) -> DeviceChoice:
+        """Raises DevicesUnavailable."""
         name, holdings = key.resource, self._holdings
         taken = holdings.taken(name, key.uid, key.container)
         reusable = holdings.reusable(key.uid, key.container, name, finished)
         return begin(name, needed, self._inventory.get(name) or Resource(), taken, reusable, mask)
 
     def _record(self, request: DeviceRequest) -> None:
-        """Raises Unavailable; then the container has nothing."""
+        """Raises DevicesUnavailable; then the container has nothing."""
         try:
             self._save()
         except OSError as error:
             for name in request.amounts:
                 self._holdings.forget(Key(request.uid, request.container, name))
-            raise Unavailable(f'failed to write checkpoint file "kubelet_internal_checkpoint": {error}') from None
+            raise DevicesUnavailable(
+                f'failed to write checkpoint file "kubelet_internal_checkpoint": {error}'
+            ) from None
 
 
 def _by_node(ids: frozenset[str], resource: Resource) -> dict[int, tuple[str, ...]]:

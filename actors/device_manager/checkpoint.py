@@ -23,7 +23,7 @@ from .holdings import Key, Share
 NAME: Final = "kubelet_internal_checkpoint"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class PodDevicesEntry(msgspec.Struct, frozen=True):
     """One share; names of the file."""
 
     PodUID: str
@@ -36,7 +36,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Data(msgspec.Struct, frozen=True):
-    PodDeviceEntries: list[Entry] | None = None
+    PodDeviceEntries: list[PodDevicesEntry] | None = None
     RegisteredDevices: dict[str, list[str]] | None = None
     """Healthy devices by resource."""
 
@@ -46,7 +46,7 @@ class _File(msgspec.Struct, frozen=True):
     Checksum: int
 
 
-class CheckpointError(Exception):
+class DeviceCheckpointError(Exception):
     """The file cannot be used."""
 
 
@@ -59,13 +59,13 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 def read(path: str) -> Checkpoint | None:
-    """None if there is no file. Raises CheckpointError, naming the file."""
+    """None if there is no file. Raises DeviceCheckpointError, naming the file."""
     try:
         raw = Path(path).read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None
+        raise DeviceCheckpointError(f"{path} cannot be read: {error.strerror}") from None
     try:
         found = msgspec.json.decode(raw, type=_File, strict=False)
         shares = {
@@ -76,7 +76,7 @@ def read(path: str) -> Checkpoint | None:
         }
         wrong = checksum(found.Data) != found.Checksum
     except (*UNREADABLE, binascii.Error) as error:
-        raise CheckpointError(f"{path} is damaged: {error}") from None
+        raise DeviceCheckpointError(f"{path} is damaged: {error}") from None
     warning = f"the checksum of {path} is wrong; its data reads well and is used" if wrong else ""
     return Checkpoint(shares, sorted(found.Data.RegisteredDevices or ()), warning)
 
@@ -84,7 +84,7 @@ def read(path: str) -> Checkpoint | None:
 def data_of(shares: Iterable[tuple[Key, Share]], registered: Mapping[str, Iterable[str]]) -> Data:
     """What the file says. `registered`: healthy devices by resource."""
     entries = [
-        Entry(
+        PodDevicesEntry(
             key.uid,
             key.container,
             key.resource,
@@ -129,7 +129,7 @@ def _dump(data: Data) -> str:
     )
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: PodDevicesEntry) -> str:
     response = _go("[", map(str, _bytes(entry.AllocResp)), missing=entry.AllocResp is None)
     return (
         f"{{PodUID:(string){entry.PodUID} ContainerName:(string){entry.ContainerName} "

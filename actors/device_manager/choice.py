@@ -13,11 +13,11 @@ import msgspec
 from .inventory import Device, Resource
 
 
-class Unavailable(Exception):
+class DevicesUnavailable(Exception):
     """The container does not get what it asks for; users see the text."""
 
 
-class Choice(msgspec.Struct, frozen=True):
+class DeviceChoice(msgspec.Struct, frozen=True):
     """`taken` is certain. `missing` more are chosen among `candidates`, best first."""
 
     taken: tuple[str, ...]
@@ -31,18 +31,18 @@ class Choice(msgspec.Struct, frozen=True):
 def already_has(
     uid: str, container: str, name: str, needed: int, resource: Resource | None, held: frozenset[str] | None
 ) -> bool:
-    """Whether the container has these devices, of which the pod may go on. Raises Unavailable for what can never be
+    """Whether the container already has these devices. Raises DevicesUnavailable for a request that can never be
     satisfied."""
     if held is not None and len(held) != needed:
-        raise Unavailable(
+        raise DevicesUnavailable(
             f'pod "{uid}" container "{container}" changed request for resource "{name}" from {len(held)} to {needed}'
         )
     if resource is None:
-        raise Unavailable(f"cannot allocate unregistered device {name}")
+        raise DevicesUnavailable(f"cannot allocate unregistered device {name}")
     if not resource.healthy:
-        raise Unavailable(f"no healthy devices present; cannot allocate unhealthy devices {name}")
+        raise DevicesUnavailable(f"no healthy devices present; cannot allocate unhealthy devices {name}")
     if held is not None and not held <= resource.healthy:
-        raise Unavailable(
+        raise DevicesUnavailable(
             f"previously allocated devices are no longer healthy; cannot allocate unhealthy devices {name}"
         )
     return held is not None or needed == 0
@@ -50,29 +50,29 @@ def already_has(
 
 def begin(
     name: str, needed: int, resource: Resource, taken: Collection[str], reusable: Collection[str], mask: int | None
-) -> Choice:
+) -> DeviceChoice:
     """`taken`: what others have, or this pod; `reusable`: what it may have nevertheless. `mask`: NUMA nodes as bits;
-    None: any. Raises Unavailable."""
+    None: any. Raises DevicesUnavailable."""
     first = tuple(sorted(reusable))[:needed]
     missing = needed - len(first)
     if missing == 0:
-        return Choice(first)
+        return DeviceChoice(first)
     free = sorted(resource.healthy.difference(taken, reusable))
     if len(free) < missing:
-        raise Unavailable(
+        raise DevicesUnavailable(
             f"requested number of devices unavailable for {name}. Requested: {missing}, Available: {len(free)}"
         )
     aligned, unaligned, anywhere = _by_affinity(free, resource.devices, mask)
     if missing < len(aligned):
-        return Choice(first, missing, tuple(aligned), askable=frozenset((*aligned, *first)))
+        return DeviceChoice(first, missing, tuple(aligned), askable=frozenset((*aligned, *first)))
     first, missing = (*first, *aligned), missing - len(aligned)
     if missing == 0:
-        return Choice(first)
+        return DeviceChoice(first)
     rest = (*unaligned, *anywhere)
-    return Choice(first, missing, rest, askable=frozenset((*free, *first)))
+    return DeviceChoice(first, missing, rest, askable=frozenset((*free, *first)))
 
 
-def finish(choice: Choice, preferred: Iterable[str]) -> frozenset[str]:
+def finish(choice: DeviceChoice, preferred: Iterable[str]) -> frozenset[str]:
     """The whole share, by the preference of the plugin."""
     candidates = frozenset(choice.candidates)
     order = dict.fromkeys((*(one for one in preferred if one in candidates), *choice.candidates))

@@ -13,7 +13,7 @@ from supervision.complaints import Complaints
 
 from .allocations import Allocations
 from .allocator import Allocator
-from .choice import Unavailable
+from .choice import DevicesUnavailable
 from .device_reports import health, listed
 from .earlier_plugins import EarlierPlugins
 from .health_reports import HealthReports
@@ -32,8 +32,8 @@ from .messages import (
     PrepareDevices,
     ReserveDevices,
 )
-from .plugins import Plugins
-from .record import Record
+from .plugins import DevicePlugins
+from .record import DeviceCheckpoint
 from .registration import Registration
 from .registration_socket import RegistrationSocket
 
@@ -44,8 +44,8 @@ class DeviceService:
     def __init__(self, actor: Actor, agent: Agent, clock: Callable[[], float]) -> None:
         self._actor, self._clock = actor, clock
         self._inventory, self._holdings = Inventory(), Holdings()
-        self._record = Record(agent.device_plugins_dir, self._inventory, self._holdings)
-        self._plugins = Plugins(actor, self._inventory, self._changed, clock)
+        self._record = DeviceCheckpoint(agent.device_plugins_dir, self._inventory, self._holdings)
+        self._plugins = DevicePlugins(actor, self._inventory, self._changed, clock)
         self._allocator = Allocator(actor, self._inventory, self._holdings, self._plugins, self._record.save)
         self._allocations, self._holders = Allocations(), Holders()
         self.registration = Registration(actor, self._plugins, agent.device_plugins_dir)
@@ -136,7 +136,7 @@ class DeviceService:
         self._holders.allocated(request.uid)
         try:
             return DevicesReserved(await self._allocations.at_once(request.uid, when_found))
-        except Unavailable as error:
+        except DevicesUnavailable as error:
             return DevicesRefused(str(error))
 
     async def allocate(self, question: AllocateDevices) -> DevicesAllocated | DevicesRefused:
@@ -158,7 +158,7 @@ class DeviceService:
 
         try:
             allocation = await self._allocations.in_turn(request.uid, request.container, when_found)
-        except Unavailable as error:
+        except DevicesUnavailable as error:
             return DevicesRefused(str(error))
         self.tell_health()
         held = self._holdings.of(request.uid, request.container)

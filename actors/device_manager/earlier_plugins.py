@@ -10,7 +10,7 @@ from actors.shared.plugins.model import PluginError
 from supervision.actor import Actor
 from supervision.state_file import DamagedError, StateFile
 
-from .plugins import Plugins
+from .plugins import DevicePlugins
 
 FILE: Final = "device-plugins.json"
 FIND_SECONDS: Final = 5.0
@@ -21,7 +21,7 @@ class EarlierPlugins:
     """Their sockets are in a private file in `run_dir`, which a new agent does not read: there they register anew.
     `ended` is called once, when all have told their devices or did not come."""
 
-    def __init__(self, actor: Actor, run_dir: str, plugins: Plugins, ended: Callable[[], None]) -> None:
+    def __init__(self, actor: Actor, run_dir: str, plugins: DevicePlugins, ended: Callable[[], None]) -> None:
         self._actor, self._plugins, self._ended = actor, plugins, ended
         self._file = StateFile(f"{run_dir}/{FILE}", dict[str, str], sync=False)
         self._awaited: set[str] = set()

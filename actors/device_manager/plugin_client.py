@@ -10,7 +10,7 @@ import grpc
 import grpc.aio
 import msgspec
 
-from actors.shared.hardware.allocation import AllocatedDevice, AllocatedMount, ContainerAllocation
+from actors.shared.hardware.allocation import AllocatedMount, ContainerAllocation, DeviceSpec
 from actors.shared.kube.go_text import UNREADABLE, rpc_error
 from actors.shared.plugins.model import PluginError
 from actors.shared.plugins.registrar import DIAL_SECONDS, channel_to
@@ -117,7 +117,7 @@ def allocation_of(response: bytes) -> ContainerAllocation:
     except DecodeError:
         raise PluginError("the plugin's answer to Allocate in the checkpoint cannot be read") from None
     return ContainerAllocation(
-        devices=tuple(AllocatedDevice(one.host_path, one.container_path, one.permissions) for one in found.devices),
+        devices=tuple(DeviceSpec(one.host_path, one.container_path, one.permissions) for one in found.devices),
         mounts=tuple(AllocatedMount(one.host_path, one.container_path, one.read_only) for one in found.mounts),
         environment=dict(found.envs),
         annotations=dict(found.annotations),

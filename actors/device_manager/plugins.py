@@ -32,7 +32,7 @@ class Connected(NamedTuple):
     options: PluginOptions
 
 
-class Plugins:
+class DevicePlugins:
     """`changed` is called with the resource whose devices, or whose plugin, are others now."""
 
     def __init__(

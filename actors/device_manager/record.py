@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 
 from . import checkpoint
-from .checkpoint import CheckpointError
+from .checkpoint import DeviceCheckpointError
 from .holdings import Holdings
 from .inventory import Inventory
 
 
-class Record:
+class DeviceCheckpoint:
     """In the directory device-plugins."""
 
     def __init__(self, directory: str, inventory: Inventory, holdings: Holdings) -> None:
@@ -21,7 +21,7 @@ class Record:
     def restore(self, now: float, log: logging.Logger) -> None:
         try:
             found = checkpoint.read(self._path)
-        except CheckpointError as error:
+        except DeviceCheckpointError as error:
             log.error("which pods have which devices is not known: %s", error)
             return
         if found is None:

@@ -9,7 +9,7 @@ from actors.shared.kube.extended_resources import is_extended
 from actors.shared.plugins.model import Plugin, PluginError
 from supervision.actor import Actor
 
-from .plugins import Plugins
+from .plugins import DevicePlugins
 
 VERSION: Final = "v1beta1"
 _TOTAL: Final = "kubelet_device_plugin_registration_total"
@@ -18,7 +18,7 @@ _TOTAL: Final = "kubelet_device_plugin_registration_total"
 class Registration:
     """Takes both ways. `directory`: device-plugins."""
 
-    def __init__(self, actor: Actor, plugins: Plugins, directory: str) -> None:
+    def __init__(self, actor: Actor, plugins: DevicePlugins, directory: str) -> None:
         self._actor, self._plugins, self._directory = actor, plugins, directory
 
     # -- by kubelet.sock ----------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from .node_observer import NodeObserver, Observed
 from .oom_watcher import OomWatcher
 from .pod_evictions import REPEAT_SECONDS, PodEvictions
 from .resources import RESOURCE_OF, reclaims
-from .thresholds import Observation, ThresholdTracker, for_layout, headroom, is_met, still_met, watched
+from .thresholds import SignalObservation, ThresholdTracker, for_layout, headroom, is_met, still_met, watched
 from .usage_reader import UsageReader
 from .victims import evictable, of_threshold, over_limits, preempted, victim
 
@@ -137,7 +137,7 @@ class EvictionManager(Actor):
             await self._reclaim(verdict.due[0], observed, now)
         return observed
 
-    def _set_conditions(self, conditions: frozenset[str], signals: dict[str, Observation]) -> None:
+    def _set_conditions(self, conditions: frozenset[str], signals: dict[str, SignalObservation]) -> None:
         before, self._conditions = self._conditions, conditions
         for name in conditions - before:
             self.log.warning("the node has %s: %s", name, _described(signals))
@@ -215,5 +215,5 @@ class EvictionManager(Actor):
             self.tell(HEARTBEAT_CLIENT, message, deadline=30.0)
 
 
-def _described(signals: dict[str, Observation]) -> str:
+def _described(signals: dict[str, SignalObservation]) -> str:
     return ", ".join(f"{signal} {one.available} of {one.capacity}" for signal, one in sorted(signals.items()))

@@ -13,7 +13,7 @@ from actors.shared.kube.quantity import whole
 from actors.shared.kube.quantity_text import binary, decimal, written
 
 from .resources import RESOURCE_OF
-from .thresholds import Observation
+from .thresholds import SignalObservation
 from .usage import ContainerUsage, PodUsage
 
 
@@ -25,7 +25,9 @@ class Explanation(msgspec.Struct, frozen=True):
     """Annotations of the event."""
 
 
-def explain(pod: Pod, usage: PodUsage | None, threshold: Threshold, observation: Observation | None) -> Explanation:
+def explain(
+    pod: Pod, usage: PodUsage | None, threshold: Threshold, observation: SignalObservation | None
+) -> Explanation:
     """Names the containers (with pod-level memory, the pod too) that use more than they request.
 
     As in the reference the event of a pod of which nothing is known has no annotations.
@@ -43,7 +45,7 @@ def explain(pod: Pod, usage: PodUsage | None, threshold: Threshold, observation:
     return Explanation("".join(parts), annotations)
 
 
-def _quantities(resource: str, threshold: Threshold, observation: Observation) -> str:
+def _quantities(resource: str, threshold: Threshold, observation: SignalObservation) -> str:
     minimum = threshold.amount.of(observation.capacity)
     if threshold.amount.absolute is None:
         amount = binary(minimum)

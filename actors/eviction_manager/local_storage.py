@@ -15,7 +15,7 @@ from actors.shared.kube.pods import is_sidecar
 from actors.shared.kube.quantity import whole
 from actors.shared.kube.quantity_text import written
 
-from .resources import CONTAINER_LIMIT, EMPTY_DIR_LIMIT, POD_LIMIT, Layout
+from .resources import CONTAINER_LIMIT, EMPTY_DIR_LIMIT, POD_LIMIT, DiskLayout
 from .usage import ROOTFS, PodUsage, disk_usage, local_parts
 
 STORAGE: Final = "ephemeral-storage"
@@ -36,7 +36,7 @@ def is_limited(pod: Pod) -> bool:
     )
 
 
-def violation(pod: Pod, usage: PodUsage, layout: Layout) -> Violation | None:
+def violation(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Violation | None:
     """The first limit that the pod exceeds, in the kubelet's order."""
     violations = chain(_empty_dirs(pod, usage), _whole_pod(pod, usage, layout), _containers(pod, usage, layout))
     return next(violations, None)
@@ -51,7 +51,7 @@ def _empty_dirs(pod: Pod, usage: PodUsage) -> Iterator[Violation]:
             yield Violation(EMPTY_DIR_LIMIT, text)
 
 
-def _whole_pod(pod: Pod, usage: PodUsage, layout: Layout) -> Iterator[Violation]:
+def _whole_pod(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Iterator[Violation]:
     limit = _pod_limit(pod)
     used = disk_usage(pod, usage, local_parts(layout)).bytes + usage.own.bytes
     if limit is not None and used > limit:
@@ -59,7 +59,7 @@ def _whole_pod(pod: Pod, usage: PodUsage, layout: Layout) -> Iterator[Violation]
         yield Violation(POD_LIMIT, text)
 
 
-def _containers(pod: Pod, usage: PodUsage, layout: Layout) -> Iterator[Violation]:
+def _containers(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Iterator[Violation]:
     with_layer = ROOTFS in local_parts(layout)
     for container in pod.spec.containers:
         limit, one = container.resources.limits.get(STORAGE), usage.containers.get(container.name)

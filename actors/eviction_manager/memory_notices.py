@@ -20,7 +20,7 @@ from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats.cgroup_usage import inactive_file
 
 from .resources import ALLOCATABLE_MEMORY, MEMORY
-from .thresholds import Observation, is_met
+from .thresholds import SignalObservation, is_met
 
 STALL_TRIGGER: Final = b"some 100000 2000000\0"
 """Fires when tasks wait for memory for 0.1 s within 2 s. Other windows need CAP_SYS_RESOURCE."""
@@ -35,7 +35,7 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 def marks(
-    watched: Iterable[Threshold], observed: Mapping[str, Observation], inactive: Mapping[str, int], kubepods: str
+    watched: Iterable[Threshold], observed: Mapping[str, SignalObservation], inactive: Mapping[str, int], kubepods: str
 ) -> list[Mark]:
     """The marks of the memory thresholds that are not met. `inactive`: bytes of inactive file pages by cgroup; they
     count as available. Pure."""
@@ -74,7 +74,7 @@ class MemoryNotices:
             except OSError as error:
                 self._log.info("the kernel sends no notifications of memory stalls: %s", error)
 
-    def arm(self, watched: Iterable[Threshold], observed: Mapping[str, Observation], kubepods: str) -> None:
+    def arm(self, watched: Iterable[Threshold], observed: Mapping[str, SignalObservation], kubepods: str) -> None:
         """Request a notification at each threshold that is not met; earlier requests are withdrawn."""
         if not self._arms:
             return

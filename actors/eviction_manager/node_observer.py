@@ -14,9 +14,9 @@ from actors.shared.stats import pod_cgroups
 from supervision.actor import Actor, AskError, DisposableError
 from supervision.time_scale import scaled
 
-from .resources import CONTAINER_DISK, IMAGE_DISK, NODE_DISK, Layout
+from .resources import CONTAINER_DISK, IMAGE_DISK, NODE_DISK, DiskLayout
 from .signals import disk_signals, layout_of, memory_signals, pid_signals
-from .thresholds import Observation
+from .thresholds import SignalObservation
 
 DISK_SECONDS: Final = 8.0
 WAIT_SECONDS: Final = 2.0
@@ -28,8 +28,8 @@ _READ: Final = "actors.eviction_manager.signals:read_disks"
 class Observed(msgspec.Struct, frozen=True):
     """By signal; unknown signals are missing."""
 
-    signals: dict[str, Observation]
-    layout: Layout = Layout.SINGLE
+    signals: dict[str, SignalObservation]
+    layout: DiskLayout = DiskLayout.SINGLE
 
 
 class NodeObserver:
@@ -40,7 +40,7 @@ class NodeObserver:
         self._mounts: dict[str, str] = {}
         """Directories of the runtime's disks."""
         self._kubepods = ""
-        self._layout = Layout.SINGLE
+        self._layout = DiskLayout.SINGLE
         self._reading: asyncio.Task[dict[str, list[int]]] | None = None
 
     async def observe(self, *, disks: bool = True) -> Observed:
@@ -50,7 +50,7 @@ class NodeObserver:
             self._layout = layout_of(figures)
         return Observed({**self.memory(), **pid_signals(self._host), **disk_signals(figures)}, self._layout)
 
-    def memory(self) -> dict[str, Observation]:
+    def memory(self) -> dict[str, SignalObservation]:
         return memory_signals(self._tree, self.kubepods, self._host)
 
     @property

@@ -34,7 +34,7 @@ CONTAINER_LIMIT: Final = "ephemeralcontainerfs.limit"
 """Labels of the metric for evictions over a limit of one pod's local storage."""
 
 
-class Layout(StrEnum):
+class DiskLayout(StrEnum):
     """Which of the three disks share a file system."""
 
     SINGLE = "single"
@@ -60,13 +60,13 @@ def disk_of(signal: str) -> str:
     return disk if disk in _DISKS else ""
 
 
-def reclaims(signal: str, layout: Layout) -> tuple[Reclaim, ...]:
+def reclaims(signal: str, layout: DiskLayout) -> tuple[Reclaim, ...]:
     """What is removed for this signal, in this order."""
     disk = disk_of(signal)
     if not disk:
         return ()
-    if layout is Layout.SINGLE:
+    if layout is DiskLayout.SINGLE:
         return (Reclaim.CONTAINERS, Reclaim.IMAGES)
-    if layout is Layout.DEDICATED:
+    if layout is DiskLayout.DEDICATED:
         return () if disk == NODE_DISK else (Reclaim.CONTAINERS, Reclaim.IMAGES)
     return (Reclaim.IMAGES,) if disk == IMAGE_DISK else (Reclaim.CONTAINERS,)

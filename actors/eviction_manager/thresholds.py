@@ -23,18 +23,18 @@ from .resources import (
     IMAGE_DISK,
     MEMORY,
     NODE_DISK,
-    Layout,
+    DiskLayout,
 )
 
 
-class Observation(msgspec.Struct, frozen=True):
+class SignalObservation(msgspec.Struct, frozen=True):
     """The value of one signal, in bytes, inodes or process IDs."""
 
     available: int
     capacity: int
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class EvictionDecision(msgspec.Struct, frozen=True):
     """The result of one observation."""
 
     conditions: frozenset[str]
@@ -53,12 +53,12 @@ def watched(config: KubeletConfiguration) -> tuple[Threshold, ...]:
     return tuple(sorted(result, key=lambda one: one.signal not in (MEMORY, ALLOCATABLE_MEMORY)))
 
 
-def for_layout(configured: Iterable[Threshold], layout: Layout) -> tuple[Threshold, ...]:
+def for_layout(configured: Iterable[Threshold], layout: DiskLayout) -> tuple[Threshold, ...]:
     """The thresholds, and copies of those of nodefs or imagefs for containerfs, whichever holds the writable layers."""
     configured = tuple(configured)
-    if layout is Layout.SINGLE:
+    if layout is DiskLayout.SINGLE:
         return configured  # they would be third copies of one signal
-    source = IMAGE_DISK if layout is Layout.DEDICATED else NODE_DISK
+    source = IMAGE_DISK if layout is DiskLayout.DEDICATED else NODE_DISK
     copies = (
         replace(one, signal=one.signal.replace(source, CONTAINER_DISK))
         for one in configured
@@ -67,7 +67,7 @@ def for_layout(configured: Iterable[Threshold], layout: Layout) -> tuple[Thresho
     return (*configured, *copies)
 
 
-def is_met(threshold: Threshold, observed: Mapping[str, Observation], *, reclaim: bool = False) -> bool:
+def is_met(threshold: Threshold, observed: Mapping[str, SignalObservation], *, reclaim: bool = False) -> bool:
     """Whether less than its amount is available; with `reclaim`: less than its amount plus its minimum reclaim. False
     when the signal was not observed."""
     observation = observed.get(threshold.signal)
@@ -92,7 +92,9 @@ class ThresholdTracker:
         self._due: frozenset[Threshold] = frozenset()
         self._last: dict[str, float] = dict.fromkeys(conditions, now)
 
-    def observe(self, observed: Mapping[str, Observation], now: float, layout: Layout = Layout.SINGLE) -> Verdict:
+    def observe(
+        self, observed: Mapping[str, SignalObservation], now: float, layout: DiskLayout = DiskLayout.SINGLE
+    ) -> EvictionDecision:
         """The thresholds of a missing signal stay as they were, and are not due."""
         watched = for_layout(self._watched, layout)
         met = [one for one in watched if self._is_met(one, observed)]
@@ -104,20 +106,20 @@ class ThresholdTracker:
         }
         due = [one for one in met if now - self._since[one] >= one.grace_seconds]
         self._due = frozenset(due)
-        return Verdict(frozenset(self._last), tuple(one for one in due if one.signal in observed))
+        return EvictionDecision(frozenset(self._last), tuple(one for one in due if one.signal in observed))
 
-    def _is_met(self, threshold: Threshold, observed: Mapping[str, Observation]) -> bool:
+    def _is_met(self, threshold: Threshold, observed: Mapping[str, SignalObservation]) -> bool:
         if threshold.signal not in observed:
             return threshold in self._since
         return is_met(threshold, observed, reclaim=threshold in self._due)
 
 
-def still_met(watched: Iterable[Threshold], observed: Mapping[str, Observation]) -> bool:
+def still_met(watched: Iterable[Threshold], observed: Mapping[str, SignalObservation]) -> bool:
     """Whether a threshold, minimum reclaim included, is met after the clean-up of the node."""
     return any(is_met(one, observed, reclaim=True) for one in watched)
 
 
-def headroom(watched: Iterable[Threshold], observed: Mapping[str, Observation]) -> int | None:
+def headroom(watched: Iterable[Threshold], observed: Mapping[str, SignalObservation]) -> int | None:
     """Bytes of available memory above the nearest memory threshold that is not met. None: there is none, or memory is
     unknown."""
     rooms = [

@@ -8,7 +8,7 @@ import msgspec
 
 from actors.shared.kube.pod import Pod
 
-from .resources import CONTAINER_DISK, IMAGE_DISK, NODE_DISK, RESOURCE_OF, Layout, disk_of
+from .resources import CONTAINER_DISK, IMAGE_DISK, NODE_DISK, RESOURCE_OF, DiskLayout, disk_of
 
 ROOTFS, LOGS, VOLUMES = "rootfs", "logs", "volumes"
 
@@ -42,16 +42,16 @@ class PodUsage(msgspec.Struct, frozen=True, kw_only=True):
     """Files that the agent wrote for the pod."""
 
 
-def measured_parts(disk: str, layout: Layout) -> frozenset[str]:
+def measured_parts(disk: str, layout: DiskLayout) -> frozenset[str]:
     """Which parts of a pod's disk usage are on this disk: nodefs, imagefs or containerfs."""
-    if layout is Layout.SINGLE:
+    if layout is DiskLayout.SINGLE:
         return frozenset({ROOTFS, LOGS, VOLUMES})
-    if layout is Layout.DEDICATED:
+    if layout is DiskLayout.DEDICATED:
         return frozenset({LOGS, VOLUMES}) if disk == NODE_DISK else frozenset({ROOTFS})
     return frozenset() if disk == IMAGE_DISK else frozenset({ROOTFS, LOGS, VOLUMES})
 
 
-def local_parts(layout: Layout) -> frozenset[str]:
+def local_parts(layout: DiskLayout) -> frozenset[str]:
     """Which parts count against limits of ephemeral storage."""
     return measured_parts(NODE_DISK, layout)
 
@@ -79,7 +79,7 @@ def disk_usage(pod: Pod, usage: PodUsage, parts: Iterable[str]) -> DiskUsage:
     return DiskUsage(sum(one.bytes for one in usages), sum(one.inodes for one in usages))
 
 
-def used_of(signal: str, pod: Pod, usage: PodUsage, layout: Layout) -> int | None:
+def used_of(signal: str, pod: Pod, usage: PodUsage, layout: DiskLayout) -> int | None:
     """The pod's usage of the resource of `signal`; None: unknown."""
     resource = RESOURCE_OF[signal]
     if resource == "memory":

@@ -13,8 +13,8 @@ from .explanation import explain
 from .local_storage import violation
 from .pod_evictions import PREEMPTING, PodEviction
 from .ranking import Contender, ranked
-from .resources import RESOURCE_OF, Layout
-from .thresholds import Observation
+from .resources import RESOURCE_OF, DiskLayout
+from .thresholds import SignalObservation
 from .usage import PodUsage, used_of
 from .usage_reader import RunningPod
 
@@ -27,7 +27,7 @@ def evictable(pods: Iterable[RunningPod], ending: Collection[str]) -> list[Runni
 
 
 def victim(
-    pods: Iterable[RunningPod], usages: Mapping[str, PodUsage], signal: str, layout: Layout
+    pods: Iterable[RunningPod], usages: Mapping[str, PodUsage], signal: str, layout: DiskLayout
 ) -> RunningPod | None:
     """The first pod in the kubelet's ranking."""
     by_uid, resource = {one.uid: one for one in pods}, RESOURCE_OF[signal]
@@ -45,7 +45,11 @@ def victim(
 
 
 def of_threshold(
-    pod: RunningPod, usage: PodUsage | None, threshold: Threshold, observation: Observation | None, most_grace: int
+    pod: RunningPod,
+    usage: PodUsage | None,
+    threshold: Threshold,
+    observation: SignalObservation | None,
+    most_grace: int,
 ) -> PodEviction:
     """`most_grace`: evictionMaxPodGracePeriod in seconds; it applies to soft thresholds."""
     grace, own = HARD_GRACE_SECONDS, pod.pod.spec.terminationGracePeriodSeconds
@@ -82,7 +86,7 @@ def preempted(pods: Iterable[RunningPod], uids: Collection[str], resource: str) 
     ]
 
 
-def over_limits(pods: Iterable[RunningPod], usages: Mapping[str, PodUsage], layout: Layout) -> list[PodEviction]:
+def over_limits(pods: Iterable[RunningPod], usages: Mapping[str, PodUsage], layout: DiskLayout) -> list[PodEviction]:
     """Evictions of the pods that exceed a limit of local storage. The pods get no condition DisruptionTarget."""
     violations = ((one, violation(one.pod, usages[one.uid], layout)) for one in pods if one.uid in usages)
     return [

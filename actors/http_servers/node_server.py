@@ -18,7 +18,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, AskError, on
 
-from .access.access import Access, CheckedAccess, OpenAccess
+from .access.access import AccessCheck, CheckedAccess, OpenAccess
 from .access.authentication import Authenticator
 from .access.authorization import AlwaysAllow, Webhook
 from .access.reviews import Reviews
@@ -55,7 +55,9 @@ class _Server(Actor):
     async def on_start(self) -> None:
         self.tracer = begin(self, self.agent.config.tracing, self.agent.node_name)
 
-    async def _serve(self, access: Access, port: int, *, read_only: bool, tls: ServerContext | None = None) -> None:
+    async def _serve(
+        self, access: AccessCheck, port: int, *, read_only: bool, tls: ServerContext | None = None
+    ) -> None:
         state = ServerState(self, access, read_only=read_only, tracer=self.tracer)
         routes = application(state, ENDPOINTS, self.agent.config)
         self.server = state.connections = BoundedServer(routes, ssl_options=tls)
@@ -104,7 +106,7 @@ class NodeServer(_Server):
         self.server.ssl_options = context
         self.log.info("serving certificate or client CA changed: new connections use it")
 
-    def _access(self) -> Access:
+    def _access(self) -> AccessCheck:
         authentication, authorization = self.agent.config.authentication, self.agent.config.authorization
         anonymous = authentication.anonymous.enabled
         if self.agent.standalone:

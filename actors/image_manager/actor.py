@@ -19,13 +19,13 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.liveness import CONNECT_SECONDS
-from actors.shared.cri.silence import IMAGE_SERVICE, LOOK_SECONDS, Silence
+from actors.shared.cri.silence import IMAGE_SERVICE, LOOK_SECONDS, RuntimeSilence
 from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 
 from .credential_lookup import CredentialLookup
-from .credential_plugins import Plugins
+from .credential_plugins import CredentialPlugins
 from .garbage_collection import Thresholds
 from .image_collector import ImageCollector
 from .image_pulls import ImagePulls
@@ -84,7 +84,7 @@ class ImageManager(Actor):
         self._collector = ImageCollector(self, self._client, self._tracer, thresholds, records, node_name)
         self._collector.begin()
         if agent.image_endpoint not in ("", agent.runtime_endpoint):  # the PLEG already reports the runtime
-            self._silence = Silence(self, IMAGE_SERVICE, agent.image_endpoint)
+            self._silence = RuntimeSilence(self, IMAGE_SERVICE, agent.image_endpoint)
             self.every(LOOK_SECONDS, lambda: self._look_for_service(agent.image_endpoint), immediately=True)
 
     async def _look_for_service(self, endpoint: str) -> None:
@@ -106,7 +106,7 @@ class ImageManager(Actor):
         found = await self._client.image_status(image)
         return found.id if found is not None else ""
 
-    def _plugins(self, agent: Agent) -> Plugins | None:
+    def _plugins(self, agent: Agent) -> CredentialPlugins | None:
         """The configured credential plug-ins. Their configuration was validated before the start of the agent."""
         path, bin_dir = agent.flags.get(CONFIG_FLAG, ""), agent.flags.get(BIN_DIR_FLAG, "")
         if not path:
@@ -117,7 +117,9 @@ class ImageManager(Actor):
         with suppress(OSError):
             digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
             self.metrics.gauge("kubelet_credential_provider_config_info", 1, hash=f"sha256:{digest}")
-        return Plugins(providers, bin_dir, partial(identify, self._call), self.log.warning, metrics=self.metrics)
+        return CredentialPlugins(
+            providers, bin_dir, partial(identify, self._call), self.log.warning, metrics=self.metrics
+        )
 
     async def _call(self, call: ApiCall) -> ApiAnswer:
         try:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from .credential_plugins import Account, Plugins
+from .credential_plugins import Account, CredentialPlugins
 from .image_reference import Reference
 from .keyring import Credential, qualified, read_docker_config
 from .messages import EnsureImage
 from .node_credentials import NodeCredentials
-from .pull_records import Found, Secret
+from .pull_records import Found, ImagePullSecret
 
 
 class CredentialLookup:
     """`plugins` is None if none are configured."""
 
-    def __init__(self, node: NodeCredentials, plugins: Plugins | None) -> None:
+    def __init__(self, node: NodeCredentials, plugins: CredentialPlugins | None) -> None:
         self._node, self._plugins = node, plugins
 
     async def find(self, question: EnsureImage, reference: Reference) -> list[Found]:
         """All matching credentials, each once."""
         sources = {
-            Secret(one.uid, question.namespace, one.name): read_docker_config([one.document])
+            ImagePullSecret(one.uid, question.namespace, one.name): read_docker_config([one.document])
             for one in question.pull_secrets
         }
         best = read_docker_config(one.document for one in question.pull_secrets).matching(reference.name)

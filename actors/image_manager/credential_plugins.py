@@ -13,7 +13,7 @@ from actors.shared.config.sources.credential_providers import Provider
 from supervision.metrics import Metrics
 
 from .keyring import Credential, Keyring, fits
-from .plugin_process import PluginFailed, Request, Response, ask
+from .plugin_process import CredentialProviderRequest, CredentialProviderResponse, PluginFailed, ask
 from .pull_records import Found, ServiceAccount
 
 PURGE_SECONDS: Final = 900.0
@@ -38,7 +38,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 Identify = Callable[[Provider, Account], Awaitable[Identity]]
 """Raises PluginFailed."""
-Run = Callable[[Provider, Request], Awaitable[Response]]
+Run = Callable[[Provider, CredentialProviderRequest], Awaitable[CredentialProviderResponse]]
 
 
 class _Cached(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class _Cached(msgspec.Struct, frozen=True):
     until: float
 
 
-class Plugins:
+class CredentialPlugins:
     """The configured plug-ins, in the configuration's order."""
 
     def __init__(
@@ -117,7 +117,9 @@ class Plugins:
         return await asyncio.shield(task)
 
     async def _ask(self, provider: Provider, image: str, who: tuple[str, ...], identity: Identity) -> Keyring:
-        response = await self._measured(provider, Request(image, identity.token, identity.annotations))
+        response = await self._measured(
+            provider, CredentialProviderRequest(image, identity.token, identity.annotations)
+        )
         ring = Keyring([(pattern, Credential(*pair)) for pattern, pair in response.auth.items()])
         default = float(provider.defaultCacheDuration or 0.0)
         seconds = default if response.cache_seconds is None else response.cache_seconds
@@ -127,7 +129,7 @@ class Plugins:
         self._purge()
         return ring
 
-    async def _measured(self, provider: Provider, request: Request) -> Response:
+    async def _measured(self, provider: Provider, request: CredentialProviderRequest) -> CredentialProviderResponse:
         """Raises PluginFailed."""
         began = self._clock()
         try:

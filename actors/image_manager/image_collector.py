@@ -11,7 +11,7 @@ from typing import Final, cast
 from actors.api_clients.messages import EVENT_CLIENT, node_event
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import Container, Image
+from actors.shared.cri.model import CriContainer, Image
 from actors.shared.tracing.tracer import Tracer
 from supervision.actor import Actor, DisposableError
 
@@ -145,7 +145,7 @@ def disk_of(path: str) -> list[int]:
     return [found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize]
 
 
-def used_images(images: list[Image], containers: list[Container]) -> set[str]:
+def used_images(images: list[Image], containers: list[CriContainer]) -> set[str]:
     """IDs of the images that containers use, by whichever of an image's names the runtime gives."""
     names = {name for one in containers for name in (one.image_id, one.image_ref, one.image)}
     return {image.id for image in images if names & {image.id, *image.tags, *image.digests}}

@@ -23,7 +23,7 @@ class PluginFailed(Exception):
     """The plug-in gave no credentials. The text is for the log and has no secret."""
 
 
-class Request(msgspec.Struct, frozen=True):
+class CredentialProviderRequest(msgspec.Struct, frozen=True):
     """`image`: its full name without tag."""
 
     image: str
@@ -31,7 +31,7 @@ class Request(msgspec.Struct, frozen=True):
     annotations: dict[str, str] = {}
 
 
-class Response(msgspec.Struct, frozen=True):
+class CredentialProviderResponse(msgspec.Struct, frozen=True):
     cache_key: str
     """Image, Registry or Global."""
     cache_seconds: float | None
@@ -53,19 +53,19 @@ class _Answer(msgspec.Struct):
     auth: dict[str, _Auth] | None = None
 
 
-async def ask(provider: Provider, bin_dir: str, request: Request) -> Response:
+async def ask(provider: Provider, bin_dir: str, request: CredentialProviderRequest) -> CredentialProviderResponse:
     """Run it. Raises PluginFailed."""
     return read(provider, await _run(provider, bin_dir, encode(provider, request)))
 
 
-def encode(provider: Provider, request: Request) -> bytes:
+def encode(provider: Provider, request: CredentialProviderRequest) -> bytes:
     body = {"kind": "CredentialProviderRequest", "apiVersion": provider.apiVersion, "image": request.image}
     if request.token:
         body |= {"serviceAccountToken": request.token, "serviceAccountAnnotations": request.annotations}  # type: ignore[dict-item]
     return msgspec.json.encode(body)
 
 
-def read(provider: Provider, output: bytes) -> Response:
+def read(provider: Provider, output: bytes) -> CredentialProviderResponse:
     """Raises PluginFailed."""
     try:
         answer = msgspec.json.decode(output, type=_Answer)
@@ -81,7 +81,7 @@ def read(provider: Provider, output: bytes) -> Response:
     if seconds is not None and seconds < 0:
         raise PluginFailed("cacheDuration is negative")
     pairs = {pattern: (auth.username, auth.password) for pattern, auth in (answer.auth or {}).items()}
-    return Response(answer.cacheKeyType, seconds, pairs)
+    return CredentialProviderResponse(answer.cacheKeyType, seconds, pairs)
 
 
 async def _run(provider: Provider, bin_dir: str, request: bytes) -> bytes:

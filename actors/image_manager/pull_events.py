@@ -14,7 +14,7 @@ from .messages import EnsureImage
 _MILLION = 1_000_000
 
 
-class Started(msgspec.Struct, frozen=True):
+class PullStarted(msgspec.Struct, frozen=True):
     """A container that waits for a pull. A repeated question has a new `number` and the time of the first."""
 
     since: float
@@ -27,17 +27,17 @@ class PullEvents:
     def __init__(self, tell: Callable[[RecordEvent], None], clock: Callable[[], float]) -> None:
         """`clock`: seconds, monotonic."""
         self._tell, self._clock = tell, clock
-        self._started: dict[tuple[str, str], Started] = {}
+        self._started: dict[tuple[str, str], PullStarted] = {}
         self._seconds: dict[str, float] = {}
         """Of the last pull, by image, without the time in the queue."""
 
-    def started(self, question: EnsureImage) -> Started:
+    def started(self, question: EnsureImage) -> PullStarted:
         """A container waits for a pull. Its last question emits the event of the end."""
         key = (question.uid, question.field)
         before = self._started.get(key)
         if before is None:
             self._tell(pulling(question))
-        started = Started(before.since, before.number + 1) if before is not None else Started(self._clock(), 1)
+        started = PullStarted(before.since, before.number + 1) if before is not None else PullStarted(self._clock(), 1)
         self._started[key] = started
         return started
 
@@ -45,7 +45,7 @@ class PullEvents:
         """A pull of this image succeeded after `seconds`."""
         self._seconds[image] = seconds
 
-    def ended(self, question: EnsureImage, started: Started, size: int | None, image: str) -> None:
+    def ended(self, question: EnsureImage, started: PullStarted, size: int | None, image: str) -> None:
         """The pull that the container waited for has ended. `size`: bytes of the image, None for a failure."""
         key = (question.uid, question.field)
         if self._started.get(key) != started:

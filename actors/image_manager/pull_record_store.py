@@ -17,8 +17,8 @@ from supervision.complaints import Complaints
 from .pull_record_files import PULLED, PULLING
 from .pull_records import (
     Found,
+    ImagePulledRecord,
     Intent,
-    Record,
     accessible,
     accessible_by_all,
     file_name,
@@ -50,7 +50,7 @@ class PullRecords:
         self._actor, self._root_dir = actor, root_dir
         self._policy = config.imagePullCredentialsVerificationPolicy
         self._allowed = config.preloadedImagesVerificationAllowlist
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, ImagePulledRecord] = {}
         self._running: Counter[str] = Counter()
         """Running pulls by image: pulls with different credentials run concurrently."""
         self._leftover: set[str] = set()
@@ -71,7 +71,7 @@ class PullRecords:
             ref = await image_ref(image)
             if image in self._leftover and image not in self._running:
                 self._leftover.discard(image)
-                record = self._records.get(ref) or Record(ref, lastUpdatedTime=_now()) if ref else None
+                record = self._records.get(ref) or ImagePulledRecord(ref, lastUpdatedTime=_now()) if ref else None
                 await self._settle(image, record)
 
     async def _read(self) -> None:
@@ -132,7 +132,7 @@ class PullRecords:
         """Whether the present image may come from a pull."""
         return image in self._running or image in self._leftover
 
-    async def _settle(self, image: str, record: Record | None) -> None:
+    async def _settle(self, image: str, record: ImagePulledRecord | None) -> None:
         """A pull has ended. The last pull of the image removes the intent, which stays on disk while the record cannot
         be written."""
         written = {}

@@ -22,7 +22,7 @@ MAX_SOURCES: Final = 10
 """The limit of secrets and of accounts for one image of a record; the latest are kept."""
 
 
-class Secret(msgspec.Struct, frozen=True):
+class ImagePullSecret(msgspec.Struct, frozen=True):
     """A pull secret, as the source of a credential."""
 
     uid: str
@@ -42,7 +42,7 @@ class Found(msgspec.Struct, frozen=True):
     """A credential and its source; None: from the node itself, for all pods."""
 
     credential: Credential
-    source: Secret | ServiceAccount | None = None
+    source: ImagePullSecret | ServiceAccount | None = None
 
 
 class RecordedSecret(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class ImageCredentials(msgspec.Struct, frozen=True, omit_defaults=True):
     """Pulled anonymously or with a credential of the node: every pod may use it."""
 
 
-class Record(msgspec.Struct, frozen=True):
+class ImagePulledRecord(msgspec.Struct, frozen=True):
     """Of an image that was pulled for a pod."""
 
     imageRef: str
@@ -99,33 +99,38 @@ def _allows(pattern: str, name: str) -> bool:
     return qualified(pattern) == qualified(name)
 
 
-def accessible_by_all(record: Record | None, name: str) -> bool:
+def accessible_by_all(record: ImagePulledRecord | None, name: str) -> bool:
     """Whether every pod may use the image."""
     return record is not None and record.credentialMapping.get(qualified(name), ImageCredentials()).nodePodsAccessible
 
 
-def accessible(record: Record | None, name: str, found: Sequence[Found]) -> bool:
+def accessible(record: ImagePulledRecord | None, name: str, found: Sequence[Found]) -> bool:
     """Whether a pod that has these credentials may use the image: with a credential, a secret or an account that it
     was pulled with before."""
     recorded = record.credentialMapping.get(qualified(name)) if record is not None else None
     if recorded is None:
         return False
     hashes = {secret.credentialHash for secret in recorded.kubernetesSecrets} - {""}
-    secrets = {Secret(one.uid, one.namespace, one.name) for one in recorded.kubernetesSecrets}
+    secrets = {ImagePullSecret(one.uid, one.namespace, one.name) for one in recorded.kubernetesSecrets}
     return recorded.nodePodsAccessible or any(
         one.source in recorded.kubernetesServiceAccounts
-        or (isinstance(one.source, Secret) and (one.source in secrets or credential_hash(one.credential) in hashes))
+        or (
+            isinstance(one.source, ImagePullSecret)
+            and (one.source in secrets or credential_hash(one.credential) in hashes)
+        )
         for one in found
     )
 
 
-def with_pull(record: Record | None, image_ref: str, name: str, used: Found | None, now: str) -> Record:
+def with_pull(
+    record: ImagePulledRecord | None, image_ref: str, name: str, used: Found | None, now: str
+) -> ImagePulledRecord:
     """The record after one more pull. `used`: the credential that was accepted, None for an anonymous pull."""
-    record = record or Record(image_ref)
+    record = record or ImagePulledRecord(image_ref)
     before = record.credentialMapping.get(qualified(name), ImageCredentials())
     secrets, accounts, everybody = before.kubernetesSecrets, before.kubernetesServiceAccounts, before.nodePodsAccessible
     match used.source if used is not None else None:
-        case Secret() as secret if used is not None:
+        case ImagePullSecret() as secret if used is not None:
             others = [one for one in secrets if (one.uid, one.namespace, one.name) != msgspec.structs.astuple(secret)]
             own = RecordedSecret(secret.uid, secret.namespace, secret.name, credential_hash(used.credential))
             secrets = tuple([*others, own][-MAX_SOURCES:])
@@ -147,10 +152,10 @@ def file_name(key: str) -> str:
     return f"sha256-{hashlib.sha256(key.encode()).hexdigest()}"
 
 
-def read_record(data: bytes) -> Record | None:
+def read_record(data: bytes) -> ImagePulledRecord | None:
     """None for a file that is not a record."""
     try:
-        record = msgspec.json.decode(data, type=Record)
+        record = msgspec.json.decode(data, type=ImagePulledRecord)
     except UNREADABLE:
         return None
     return record if record.kind == "ImagePulledRecord" and record.imageRef else None

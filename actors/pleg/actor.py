@@ -18,8 +18,8 @@ from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, Runtim
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented, is_answer
-from actors.shared.cri.model import Container, ContainerState, PodRuntime, RuntimeStatus, Sandbox
-from actors.shared.cri.silence import RUNTIME, Silence
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, RuntimeStatus, Sandbox
+from actors.shared.cri.silence import RUNTIME, RuntimeSilence
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
@@ -31,7 +31,7 @@ from .events import listing
 from .messages import ContainersUnlisted, GetRuntimePods, PodNetwork, RuntimeSnapshot, StartHangs
 from .network_repairs import NetworkRepairs
 from .pod_network import PodNetworkSetting
-from .runtime_health import RuntimeState, same_readiness
+from .runtime_health import RuntimeAnswers, same_readiness
 from .runtime_repairs import SHIMS_SECONDS, RuntimeRepairs
 from .runtime_view import Relist, RuntimeView
 from .status_calls import Failure, ListedPod, StatusCalls, listed_pods
@@ -49,7 +49,7 @@ class Pleg(Actor):
     def __init__(self) -> None:
         super().__init__()
         self._view = RuntimeView()
-        self._runtime = RuntimeState()
+        self._runtime = RuntimeAnswers()
         self._listed_at = 0.0
         """When the last relist that the runtime answered began, on the monotonic clock."""
         self._health_logged = False
@@ -73,7 +73,7 @@ class Pleg(Actor):
         )
         self._status_calls = StatusCalls(self, self._client, self._on_status)
         self._pod_network = PodNetworkSetting(self._client, self.log)
-        self._silence = Silence(self, RUNTIME, self.agent.runtime_endpoint)
+        self._silence = RuntimeSilence(self, RUNTIME, self.agent.runtime_endpoint)
         self._repairs = RuntimeRepairs(self, self.agent)
         self._network_repairs = NetworkRepairs(self, self.agent, self._repairs.restart)
         self.every(RELIST_SECONDS, self.relist, immediately=True)
@@ -152,10 +152,10 @@ class Pleg(Actor):
         if self._runtime.health.ready and time.monotonic() - self._listed_at <= SHIMS_SECONDS:
             await self._repairs.sweep_shims(self._ids)
 
-    def _count_running(self, sandboxes: list[Sandbox], containers: list[Container]) -> None:
+    def _count_running(self, sandboxes: list[Sandbox], containers: list[CriContainer]) -> None:
         self.metrics.gauge("kubelet_running_pods", sum(sandbox.ready for sandbox in sandboxes))
         counts = Counter(container.state for container in containers)
-        for state in ContainerState:
+        for state in CriContainerState:
             self.metrics.gauge("kubelet_running_containers", counts[state], container_state=state.name.lower())
 
     async def _ask_for_changes(self, relist: Relist, at: float, listed: Mapping[str, ListedPod]) -> None:
@@ -243,7 +243,7 @@ class Pleg(Actor):
         self._runtime = runtime_health.with_version(self._runtime, version)
         self._send_report()
 
-    def _set_runtime(self, now: RuntimeState) -> None:
+    def _set_runtime(self, now: RuntimeAnswers) -> None:
         """Take the new state. The workers get each change, the log each change of readiness."""
         before, self._runtime = self._runtime.health, now
         if now.health == before:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.cri.model import Container, ContainerState, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 
 
 class EventType(StrEnum):
@@ -20,7 +20,7 @@ class EventType(StrEnum):
     CONTAINER_CHANGED = "ContainerChanged"
 
 
-class Event(msgspec.Struct, frozen=True):
+class PodLifecycleEvent(msgspec.Struct, frozen=True):
     """One container, or sandbox, came to another state."""
 
     uid: str
@@ -35,37 +35,39 @@ class Listed(msgspec.Struct, frozen=True):
 
     uid: str
     """Of the pod."""
-    state: ContainerState
+    state: CriContainerState
 
 
 Listing = Mapping[str, Listed]
 """By id of the container or sandbox."""
 
 _ENTERED: Final = {
-    ContainerState.RUNNING: EventType.CONTAINER_STARTED,
-    ContainerState.EXITED: EventType.CONTAINER_DIED,
-    ContainerState.CREATED: EventType.CONTAINER_CHANGED,
-    ContainerState.UNKNOWN: EventType.CONTAINER_CHANGED,
+    CriContainerState.RUNNING: EventType.CONTAINER_STARTED,
+    CriContainerState.EXITED: EventType.CONTAINER_DIED,
+    CriContainerState.CREATED: EventType.CONTAINER_CHANGED,
+    CriContainerState.UNKNOWN: EventType.CONTAINER_CHANGED,
 }
 
 
-def listing(sandboxes: Iterable[Sandbox], containers: Iterable[Container]) -> Listing:
+def listing(sandboxes: Iterable[Sandbox], containers: Iterable[CriContainer]) -> Listing:
     """All sandboxes and containers as one map."""
-    found = {s.id: Listed(s.pod_uid, ContainerState.RUNNING if s.ready else ContainerState.EXITED) for s in sandboxes}
+    found = {
+        s.id: Listed(s.pod_uid, CriContainerState.RUNNING if s.ready else CriContainerState.EXITED) for s in sandboxes
+    }
     found.update({c.id: Listed(c.pod_uid, c.state) for c in containers})
     return found
 
 
-def events(old: Listing, new: Listing) -> list[Event]:
+def events(old: Listing, new: Listing) -> list[PodLifecycleEvent]:
     """One for each state that was entered; what vanished without having ended has died, and was then removed."""
     found = []
     for key, now in new.items():
         before = old.get(key)
         if before is None or before.state is not now.state:
-            found.append(Event(now.uid, _ENTERED[now.state], key))
+            found.append(PodLifecycleEvent(now.uid, _ENTERED[now.state], key))
     for key, before in old.items():
         if key not in new:
-            if before.state is not ContainerState.EXITED:
-                found.append(Event(before.uid, EventType.CONTAINER_DIED, key))
-            found.append(Event(before.uid, EventType.CONTAINER_REMOVED, key))
+            if before.state is not CriContainerState.EXITED:
+                found.append(PodLifecycleEvent(before.uid, EventType.CONTAINER_DIED, key))
+            found.append(PodLifecycleEvent(before.uid, EventType.CONTAINER_REMOVED, key))
     return found

@@ -16,7 +16,7 @@ CONDITION: Final = "runtime condition"
 NOT_ASKED: Final = RuntimeHealth(False, False, "the runtime has not been asked yet")
 
 
-class RuntimeState(msgspec.Struct, frozen=True):
+class RuntimeAnswers(msgspec.Struct, frozen=True):
     """What the runtime has answered about itself."""
 
     health: RuntimeHealth = NOT_ASKED
@@ -29,28 +29,28 @@ class RuntimeState(msgspec.Struct, frozen=True):
     """When it was ready last, on the monotonic clock; 0.0: never."""
 
 
-def answered(state: RuntimeState, status: RuntimeStatus, now: float) -> RuntimeState:
+def answered(state: RuntimeAnswers, status: RuntimeStatus, now: float) -> RuntimeAnswers:
     """It has answered Status."""
     health = RuntimeHealth(status.runtime_ready, status.network_ready, status.message)
     ready_at = now if status.runtime_ready else state.ready_at
     return msgspec.structs.replace(state, health=health, status=status, ready_at=ready_at)
 
 
-def unreachable(state: RuntimeState, error: str) -> RuntimeState:
+def unreachable(state: RuntimeAnswers, error: str) -> RuntimeAnswers:
     """A call has failed."""
     return msgspec.structs.replace(state, health=RuntimeHealth(False, False, error))
 
 
-def without_version(state: RuntimeState) -> RuntimeState:
+def without_version(state: RuntimeAnswers) -> RuntimeAnswers:
     """It does not answer Status: what comes back may be another version."""
     return msgspec.structs.replace(state, version="")
 
 
-def with_version(state: RuntimeState, version: RuntimeVersion) -> RuntimeState:
+def with_version(state: RuntimeAnswers, version: RuntimeVersion) -> RuntimeAnswers:
     return msgspec.structs.replace(state, version=f"{version.name}://{version.version}")
 
 
-def report(state: RuntimeState, relisted_at: float) -> RuntimeReport:
+def report(state: RuntimeAnswers, relisted_at: float) -> RuntimeReport:
     """For the node's Ready condition and its status. `relisted_at`: when the last relist that succeeded began."""
     status = state.status
     handlers = [

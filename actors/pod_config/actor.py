@@ -32,8 +32,8 @@ from .errors import ManifestError, whole
 from .http_source import FetchError, UrlSource, fetch
 from .manifest import Origin, StaticPod, from_process, read_in_process, read_manifest
 from .manifest_directory import ManifestDirectory
-from .merge import Candidate, choose, operations
-from .messages import GetSources, PodQuarantined, SourcePod, SourcePods, Sources, SourceState
+from .merge import PodCandidate, choose, operations
+from .messages import GetSources, PodQuarantined, PodSources, SourcePod, SourcePods, SourceState
 from .name_conflict import NameConflicts
 from .seen import SeenTimes
 
@@ -55,7 +55,7 @@ class PodConfig(Actor):
         self._url: UrlSource | None = None
         self._seen = SeenTimes()
         self._api = ApiSource(self._seen.api)
-        self._chosen: dict[str, Candidate] = {}
+        self._chosen: dict[str, PodCandidate] = {}
         self._quarantined: dict[str, tuple[bytes, str]] = {}
         """By UID: the manifest on which the worker died, and the error to report."""
         self._errors: list[str] = []
@@ -196,7 +196,7 @@ class PodConfig(Actor):
             if operation.op == "set" or self._ready:
                 self.tell(worker_of(operation.uid, self.agent.workers), operation)
 
-    def _wait_for_end(self, uid: str, pod: Candidate) -> None:
+    def _wait_for_end(self, uid: str, pod: PodCandidate) -> None:
         """Wait for the grace period and some more: a worker that never answers must not block the new pod for ever."""
         seconds = grace_period(codec.decode_pod(pod.data)) + END_SLACK_SECONDS
         self.after(seconds, lambda: self._send(self._conflicts.give_up(uid)))
@@ -210,7 +210,7 @@ class PodConfig(Actor):
         pod = self._chosen.get(uid)
         return None if pod is None else pod.data
 
-    def _from_files(self) -> list[Candidate]:
+    def _from_files(self) -> list[PodCandidate]:
         if self._files is None:
             return []
         candidates = []
@@ -219,13 +219,13 @@ class PodConfig(Actor):
             candidates.append(self._candidate(file.pod, path, file.changed_ns))
         return candidates
 
-    def _from_url(self) -> list[Candidate]:
+    def _from_url(self) -> list[PodCandidate]:
         if self._url is None:
             return []
         return [self._candidate(pod, self._url.url, time.time_ns()) for pod in self._url.pods]
 
-    def _candidate(self, pod: StaticPod, place: str, changed_ns: int) -> Candidate:
-        return Candidate(pod.uid, pod.full_name, place, self._seen.static(pod.uid, pod.data, changed_ns))
+    def _candidate(self, pod: StaticPod, place: str, changed_ns: int) -> PodCandidate:
+        return PodCandidate(pod.uid, pod.full_name, place, self._seen.static(pod.uid, pod.data, changed_ns))
 
     async def on_hello(self, name: ActorName) -> None:
         if is_pod_worker(name):
@@ -240,8 +240,8 @@ class PodConfig(Actor):
 
     # -- questions -------------------------------------------------------------------------------------------------
     @on(GetSources)
-    def on_get_sources(self, message: GetSources, sender: Address) -> Sources:
-        return Sources(self._states(), self._ready)
+    def on_get_sources(self, message: GetSources, sender: Address) -> PodSources:
+        return PodSources(self._states(), self._ready)
 
     def _states(self) -> list[SourceState]:
         states, duplicates = [], self._duplicates_by_source()

@@ -17,7 +17,7 @@ from supervision.errors import UNREADABLE
 
 from .errors import FieldError
 from .limits import beyond_limits
-from .merge import Candidate
+from .merge import PodCandidate
 
 FINAL_PHASES = ("Succeeded", "Failed")
 
@@ -66,7 +66,7 @@ class _ApiPod(msgspec.Struct):
     fields: tuple[bytes, ...]
     created: str
     """RFC 3339 in UTC: sorts as text."""
-    candidate: Candidate
+    candidate: PodCandidate
 
 
 class ApiSource:
@@ -81,7 +81,7 @@ class ApiSource:
         """The first list has arrived."""
 
     @property
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> list[PodCandidate]:
         """Sorted by age, oldest first: after a restart, pods that already run are admitted before newer ones."""
         return [known.candidate for known in sorted(self._known.values(), key=lambda known: known.created)]
 
@@ -135,7 +135,7 @@ class ApiSource:
         if mirror:
             # a mirror pod: it represents a static pod of this node, and is not run
             return self._drop(meta.uid)
-        candidate = Candidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, annotated)
+        candidate = PodCandidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, annotated)
         self._known[meta.uid] = _ApiPod(fields, meta.creationTimestamp or "", candidate)
         return True
 

@@ -8,8 +8,8 @@ from typing import Any
 from .errors import FieldError
 
 
-class Check:
-    """The path of a field, and the list of all errors; `at` returns the Check of a field below."""
+class FieldCheck:
+    """The path of a field, and the list of all errors; `at` returns the FieldCheck of a field below."""
 
     __slots__ = ("errors", "path")
 
@@ -17,11 +17,11 @@ class Check:
         self.path = path
         self.errors: list[FieldError] = [] if errors is None else errors
 
-    def at(self, field: str) -> Check:
-        return Check(f"{self.path}.{field}" if self.path else field, self.errors)
+    def at(self, field: str) -> FieldCheck:
+        return FieldCheck(f"{self.path}.{field}" if self.path else field, self.errors)
 
-    def item(self, index: int | str) -> Check:
-        return Check(f"{self.path}[{index}]", self.errors)
+    def item(self, index: int | str) -> FieldCheck:
+        return FieldCheck(f"{self.path}[{index}]", self.errors)
 
     def fail(self, text: str) -> None:
         self.errors.append(FieldError(self.path, text))

@@ -17,7 +17,7 @@ from actors.shared.kube.container import (
 from actors.shared.kube.quantity import QuantityError, parse
 from actors.shared.kube.volumes import Volume
 
-from .check import Check
+from .check import FieldCheck
 from .probe_rules import check_handler, check_probe
 
 KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
@@ -29,7 +29,7 @@ PROPAGATIONS: Final = ("None", "HostToContainer", "Bidirectional")
 PROFILES: Final = ("RuntimeDefault", "Unconfined", "Localhost")
 
 
-def check_container(container: Container, kind: str, volumes: Mapping[str, Volume], check: Check) -> None:
+def check_container(container: Container, kind: str, volumes: Mapping[str, Volume], check: FieldCheck) -> None:
     """`kind` is the name of the list that it is in."""
     check.at("name").form(formats.dns_label, container.name)
     if check.at("image").required(container.image) and container.image != container.image.strip():
@@ -52,7 +52,7 @@ def check_container(container: Container, kind: str, volumes: Mapping[str, Volum
         _check_security(container.securityContext, check.at("securityContext"))
 
 
-def _check_restart(container: Container, kind: str, check: Check) -> None:
+def _check_restart(container: Container, kind: str, check: FieldCheck) -> None:
     check.at("restartPolicy").one_of(container.restartPolicy, RESTART_POLICIES)
     if container.restartPolicyRules and not container.restartPolicy:
         check.at("restartPolicy").fail("required when restartPolicyRules are given")
@@ -65,7 +65,7 @@ def _check_restart(container: Container, kind: str, check: Check) -> None:
             where.at("exitCodes.operator").one_of(rule.exitCodes.operator, ("In", "NotIn"))
 
 
-def _check_port(port: ContainerPort, check: Check) -> None:
+def _check_port(port: ContainerPort, check: FieldCheck) -> None:
     check.at("containerPort").form(formats.port_number, port.containerPort)
     if port.hostPort:
         check.at("hostPort").form(formats.port_number, port.hostPort)
@@ -76,7 +76,7 @@ def _check_port(port: ContainerPort, check: Check) -> None:
         check.at("hostIP").form(formats.ip_address, port.hostIP)
 
 
-def _check_env(variable: EnvVar, volumes: Mapping[str, Volume], check: Check) -> None:
+def _check_env(variable: EnvVar, volumes: Mapping[str, Volume], check: FieldCheck) -> None:
     check.at("name").form(formats.env_name, variable.name)
     source = variable.valueFrom
     if source is None:
@@ -90,7 +90,7 @@ def _check_env(variable: EnvVar, volumes: Mapping[str, Volume], check: Check) ->
         check.at("valueFrom.fileKeyRef.volumeName").fail(f"no volume {source.fileKeyRef.volumeName!r}")
 
 
-def check_resources(resources: ResourceRequirements, check: Check) -> None:
+def check_resources(resources: ResourceRequirements, check: FieldCheck) -> None:
     """Quantities are valid and not negative, and no request exceeds its limit."""
     values: dict[tuple[str, str], object] = {}
     for side in ("limits", "requests"):
@@ -110,7 +110,7 @@ def check_resources(resources: ResourceRequirements, check: Check) -> None:
             check.at("requests").item(resource).fail(f"is above the limit {resources.limits[resource]}")
 
 
-def _check_mounts(container: Container, volumes: Mapping[str, Volume], check: Check) -> None:
+def _check_mounts(container: Container, volumes: Mapping[str, Volume], check: FieldCheck) -> None:
     paths = [mount.mountPath for mount in container.volumeMounts]
     check.at("volumeMounts").unique(paths, "mountPath")
     for index, mount in enumerate(container.volumeMounts):
@@ -132,7 +132,7 @@ def _check_mounts(container: Container, volumes: Mapping[str, Volume], check: Ch
             check.at("volumeDevices").item(index).at("name").fail(f"no volume {device.name!r}")
 
 
-def _check_probes(container: Container, kind: str, check: Check) -> None:
+def _check_probes(container: Container, kind: str, check: FieldCheck) -> None:
     runs = kind == "containers" or (kind == "initContainers" and container.restartPolicy == "Always")
     for name in ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"):
         given = getattr(container, name)
@@ -148,7 +148,7 @@ def _check_probes(container: Container, kind: str, check: Check) -> None:
             check_probe(given, name, container, check.at(name))
 
 
-def _check_security(context: SecurityContext, check: Check) -> None:
+def _check_security(context: SecurityContext, check: FieldCheck) -> None:
     check.at("procMount").one_of(context.procMount, ("Default", "Unmasked"))
     check_ids(context, ("runAsUser", "runAsGroup"), check)
     for name in ("seccompProfile", "appArmorProfile"):
@@ -159,12 +159,12 @@ def _check_security(context: SecurityContext, check: Check) -> None:
             check.at("allowPrivilegeEscalation").fail("cannot be false for a privileged or CAP_SYS_ADMIN container")
 
 
-def check_ids(context: object, fields: Collection[str], check: Check) -> None:
+def check_ids(context: object, fields: Collection[str], check: FieldCheck) -> None:
     for field in fields:
         check.at(field).between(getattr(context, field), 0, (1 << 31) - 1)
 
 
-def check_profile(profile: object, check: Check) -> None:
+def check_profile(profile: object, check: FieldCheck) -> None:
     """A seccomp or AppArmor profile: a local one has a name, others have none."""
     if profile is None:
         return

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from actors.shared.kube.pod import PodSpec
-from supervision.documents.model import Limits
+from supervision.documents.model import DocumentLimits
 
 from .errors import FieldError
 
 MAX_BYTES: Final = 10 << 20
-DOCUMENT: Final = Limits(size=MAX_BYTES, depth=64, nodes=2_000_000, lines=False)
+DOCUMENT: Final = DocumentLimits(size=MAX_BYTES, depth=64, nodes=2_000_000, lines=False)
 """A pod needs about 12 levels."""
 MOST_CONTAINERS: Final = 500
 """Init and ephemeral ones included. The API sets no limit; real pods have far fewer."""

@@ -9,7 +9,7 @@ import msgspec
 from actors.pod_workers.messages import PodOperation
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class PodCandidate(msgspec.Struct, frozen=True):
     """A pod of one source."""
 
     uid: str
@@ -22,18 +22,18 @@ class Candidate(msgspec.Struct, frozen=True):
 class MergedPods(msgspec.Struct, frozen=True):
     """The chosen pods by UID, and an error for each pod that was not chosen."""
 
-    pods: dict[str, Candidate]
+    pods: dict[str, PodCandidate]
     errors: list[str]
 
 
-def choose(sources: Iterable[list[Candidate]], before: Mapping[str, Candidate]) -> MergedPods:
+def choose(sources: Iterable[list[PodCandidate]], before: Mapping[str, PodCandidate]) -> MergedPods:
     """Choose one pod for each UID, and for each name in a source.
 
     Of two pods, the one that was in `before` from the same place stays, so that a copy of a manifest never replaces a
     running pod; otherwise the first one.
     """
     incumbents = {(pod.full_name, pod.place) for pod in before.values()}
-    pods: dict[str, Candidate] = {}
+    pods: dict[str, PodCandidate] = {}
     errors: list[str] = []
     for source in sources:
         names: dict[str, str] = {}
@@ -47,7 +47,7 @@ def choose(sources: Iterable[list[Candidate]], before: Mapping[str, Candidate]) 
     return MergedPods(pods, sorted(errors))
 
 
-def operations(before: Mapping[str, Candidate], now: Mapping[str, Candidate]) -> list[PodOperation]:
+def operations(before: Mapping[str, PodCandidate], now: Mapping[str, PodCandidate]) -> list[PodOperation]:
     """The operations for the pod workers: removals first, then new and changed pods."""
     removals = [PodOperation("remove", uid) for uid in before if uid not in now]
     changed = [

@@ -38,8 +38,8 @@ class PodQuarantined(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
-class GetSources(Question["Sources"], frozen=True):
-    """Answered with Sources."""
+class GetSources(Question["PodSources"], frozen=True):
+    """Answered with PodSources."""
 
 
 class SourceState(msgspec.Struct, frozen=True):
@@ -51,6 +51,6 @@ class SourceState(msgspec.Struct, frozen=True):
     """The errors, with file and field."""
 
 
-class Sources(Message, frozen=True):
+class PodSources(Message, frozen=True):
     sources: list[SourceState]
     ready: bool

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from actors.pod_workers.messages import PodOperation
 
-from .merge import Candidate
+from .merge import PodCandidate
 
 
 class NameConflicts:
@@ -19,15 +19,15 @@ class NameConflicts:
     def __init__(self) -> None:
         self._present: dict[str, set[str]] = {}
         """The pod inventory of each worker, as UIDs."""
-        self._ending: dict[str, Candidate] = {}
-        self._waiting: dict[str, Candidate] = {}
+        self._ending: dict[str, PodCandidate] = {}
+        self._waiting: dict[str, PodCandidate] = {}
         self._new: list[str] = []
 
     def is_waiting(self, uid: str) -> bool:
         return uid in self._waiting
 
     def pass_on(
-        self, operations: Iterable[PodOperation], before: Mapping[str, Candidate], now: Mapping[str, Candidate]
+        self, operations: Iterable[PodOperation], before: Mapping[str, PodCandidate], now: Mapping[str, PodCandidate]
     ) -> list[PodOperation]:
         """The operations that can be sent now; a removal comes before its replacement."""
         passed = []
@@ -66,7 +66,7 @@ class NameConflicts:
         ending, self._new = self._new, []
         return ending
 
-    def _blocked(self, pod: Candidate) -> bool:
+    def _blocked(self, pod: PodCandidate) -> bool:
         return any(other.full_name == pod.full_name and other.uid != pod.uid for other in self._ending.values())
 
     def _released(self) -> list[PodOperation]:

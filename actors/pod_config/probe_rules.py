@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from actors.shared.kube.container import Action, Container, LifecycleHandler, Probe, ProbeHandler
 
-from .check import Check
+from .check import FieldCheck
 
 
-def check_probe(probe: Probe, name: str, container: Container, check: Check) -> None:
+def check_probe(probe: Probe, name: str, container: Container, check: FieldCheck) -> None:
     """`name` is livenessProbe, readinessProbe or startupProbe."""
     _check_actions(probe, ProbeHandler, container, check)
     for field in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
@@ -20,7 +20,7 @@ def check_probe(probe: Probe, name: str, container: Container, check: Check) -> 
         check.at("terminationGracePeriodSeconds").between(probe.terminationGracePeriodSeconds, 1)
 
 
-def check_handler(handler: LifecycleHandler, container: Container, check: Check) -> None:
+def check_handler(handler: LifecycleHandler, container: Container, check: FieldCheck) -> None:
     """A postStart or preStop hook."""
     _check_actions(handler, LifecycleHandler, container, check)
 
@@ -29,7 +29,7 @@ def _check_actions(
     holder: ProbeHandler | LifecycleHandler,
     shape: type[ProbeHandler | LifecycleHandler],
     container: Container,
-    check: Check,
+    check: FieldCheck,
 ) -> None:
     """`shape`: its fields are the actions of which there must be one."""
     names = shape.__struct_fields__

@@ -9,7 +9,7 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod, PodSpec
 
 from . import volume_rules
-from .check import Check
+from .check import FieldCheck
 from .container_rules import KINDS, RESTART_POLICIES, check_container, check_ids, check_profile, check_resources
 from .errors import FieldError
 
@@ -18,7 +18,7 @@ MAX_GRACE = (1 << 31) - 1
 
 def pod_errors(pod: Pod) -> list[FieldError]:
     """All errors that API validation would report, in the order of the document."""
-    check = Check()
+    check = FieldCheck()
     if pod.apiVersion != "v1":
         check.at("apiVersion").fail(f"must be 'v1', not {pod.apiVersion[:40]!r}")
     if pod.kind != "Pod":
@@ -28,7 +28,7 @@ def pod_errors(pod: Pod) -> list[FieldError]:
     return check.errors
 
 
-def _check_metadata(pod: Pod, check: Check) -> None:
+def _check_metadata(pod: Pod, check: FieldCheck) -> None:
     meta = pod.metadata
     if check.at("name").required(meta.name):
         check.at("name").form(formats.dns_subdomain, meta.name)
@@ -46,7 +46,7 @@ def _check_metadata(pod: Pod, check: Check) -> None:
         check.at("annotations").fail("more than 256 KiB in total")
 
 
-def _check_spec(spec: PodSpec, check: Check) -> None:
+def _check_spec(spec: PodSpec, check: FieldCheck) -> None:
     check.at("containers").required(spec.containers)
     volumes = {volume.name: volume for volume in spec.volumes}
     check.at("volumes").unique(volume.name for volume in spec.volumes)
@@ -75,7 +75,7 @@ def _check_spec(spec: PodSpec, check: Check) -> None:
         where.at("effect").one_of(toleration.effect, ("NoSchedule", "PreferNoSchedule", "NoExecute"))
 
 
-def _check_host(spec: PodSpec, check: Check) -> None:
+def _check_host(spec: PodSpec, check: FieldCheck) -> None:
     """Host ports are unique, and with hostNetwork equal to the container ports."""
     seen: set[tuple[str, str, int]] = set()
     for index, container in enumerate(spec.containers):
@@ -95,7 +95,7 @@ def _check_host(spec: PodSpec, check: Check) -> None:
                 check.at(field).fail("cannot be given together with hostUsers: false")
 
 
-def _check_policies(spec: PodSpec, check: Check) -> None:
+def _check_policies(spec: PodSpec, check: FieldCheck) -> None:
     check.at("restartPolicy").one_of(spec.restartPolicy, RESTART_POLICIES)
     check.at("preemptionPolicy").one_of(spec.preemptionPolicy, ("Never", "PreemptLowerPriority"))
     check.at("terminationGracePeriodSeconds").between(spec.terminationGracePeriodSeconds, 0, MAX_GRACE)
@@ -106,7 +106,7 @@ def _check_policies(spec: PodSpec, check: Check) -> None:
         check_resources(spec.resources, check.at("resources"))
 
 
-def _check_dns(spec: PodSpec, check: Check) -> None:
+def _check_dns(spec: PodSpec, check: FieldCheck) -> None:
     check.at("dnsPolicy").one_of(spec.dnsPolicy, ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"))
     servers = spec.dnsConfig.nameservers if spec.dnsConfig else []
     for index, server in enumerate(servers):
@@ -115,7 +115,7 @@ def _check_dns(spec: PodSpec, check: Check) -> None:
         check.at("dnsConfig.nameservers").fail("required when dnsPolicy is None")
 
 
-def _check_pod_security(spec: PodSpec, check: Check) -> None:
+def _check_pod_security(spec: PodSpec, check: FieldCheck) -> None:
     context = spec.securityContext
     check_ids(context, ("runAsUser", "runAsGroup", "fsGroup"), check)
     for index, group in enumerate(context.supplementalGroups):

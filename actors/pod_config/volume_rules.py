@@ -12,12 +12,12 @@ import msgspec
 from actors.shared.kube import formats
 from actors.shared.kube.volumes import Volume
 
-from .check import Check
+from .check import FieldCheck
 
 _SECRET_FIELDS = (b'"secretRef"', b'"nodePublishSecretRef"', b'"secretName"')
 
 
-def check_volume(volume: Volume, check: Check) -> None:
+def check_volume(volume: Volume, check: FieldCheck) -> None:
     check.at("name").form(formats.dns_label, volume.name)
     given = dict(volume.sources())
     if len(given) > 1:

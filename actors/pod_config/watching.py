@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 from inotify_simple import flags
 
-from actors.shared.linux.inotify import LOST, Event, Watcher
+from actors.shared.linux.inotify import LOST, InotifyEvent, Watcher
 
 from .file_source import is_ignored
 
@@ -32,7 +32,7 @@ class Changes(msgspec.Struct):
     """The directory itself changed, or events were lost."""
 
 
-def changes_of(events: Iterable[Event]) -> Changes:
+def changes_of(events: Iterable[InotifyEvent]) -> Changes:
     """Ignores files that are never manifests. A change of `..data` (a ConfigMap mount) means a scan."""
     batch = list(events)
     changes = Changes()
@@ -81,7 +81,7 @@ class DirectoryWatch:
         """The directory is gone or moved; the next `follow` adds a new watch."""
         self.directory = ""
 
-    def read(self) -> list[Event]:
+    def read(self) -> list[InotifyEvent]:
         """The pending events of the current watch."""
         return [event for event in self._inotify.read() if event.wd in (self._watch, -1)]
 

@@ -29,10 +29,10 @@ from supervision.addresses import ActorName
 from .containers.node_support import read_apparmor
 from .executor.container_starter import ContainerStarter
 from .executor.pod_worker import PodWorker
-from .executor.services import Services
+from .executor.services import ExecutorContext
 from .garbage import ended_pods, node_limit
 from .garbage.container_gc import policy_of
-from .inventory import PodInventory
+from .inventory import ShardInventory
 from .logs import orphans
 from .logs.rotation import COMPRESS_SECONDS, LogRotation, limits_of
 from .messages import (
@@ -51,7 +51,7 @@ from .messages import (
 )
 from .pod.orders import KillOrdered, PodRemoved, ProbeDecided
 from .pod.runtime import remains
-from .pod.table import Phase
+from .pod.table import PodWorkerPhase
 from .quarantine import QuarantinedPods
 
 PODS_AT_ONCE = 4
@@ -81,7 +81,7 @@ class Shard(Actor):
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
         self.pods: dict[str, PodWorker] = {}
         """By UID."""
-        self._inventory = PodInventory()
+        self._inventory = ShardInventory()
         self._health = RuntimeHealth(ready=True, network_ready=True)
 
     async def on_start(self) -> None:
@@ -96,7 +96,7 @@ class Shard(Actor):
         if node_limit.is_needed(services.garbage):
             self.every(node_limit.SECONDS, self._enforce_node_limit, jitter=0.1)
 
-    def _make_services(self, agent: Agent) -> Services:
+    def _make_services(self, agent: Agent) -> ExecutorContext:
         config = agent.config
         tracer = self._tracer or begin(self, config.tracing, agent.node_name)
         seconds = float(config.runtimeRequestTimeout)
@@ -104,7 +104,7 @@ class Shard(Actor):
             agent.runtime_endpoint, request_seconds=seconds, tracer=tracer, metrics=self.metrics
         )
         maximum = config.crashLoopBackOff.maxContainerRestartPeriod
-        return Services(
+        return ExecutorContext(
             actor=self,
             agent=agent,
             client=client,
@@ -317,7 +317,7 @@ class Shard(Actor):
     def _tell_known(self) -> None:
         """Report the pod inventory once it is complete."""
         self._inventory.due = False
-        active = {uid for uid, worker in self.pods.items() if worker.state.phase is not Phase.FINISHED}
+        active = {uid for uid, worker in self.pods.items() if worker.state.phase is not PodWorkerPhase.FINISHED}
         uids = self._inventory.news(active | self._quarantine.uids)
         if uids is not None:
             for name in self._inventory_consumers:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from actors.shared.cri.model import PodRuntime
 
 
-class PodInventory:
+class ShardInventory:
     """The pods without a pod worker, and the last reported inventory."""
 
     def __init__(self) -> None:

@@ -25,8 +25,8 @@ from supervision.addresses import ActorName
 from supervision.work import Hand
 
 from .messages import PodAddress, ProbedPod
-from .outcome import Outcome, error
-from .probe_type import Key, Kind, Runtime, Subject, TargetError, Tools
+from .outcome import ProbeOutcome, error
+from .probe_type import Key, Kind, ProbeTools, Runtime, Subject, TargetError
 from .probe_types import ProbeTypes
 from .probed_pods import PodProbes, ProbeState, is_news, probed, replaced, updated
 from .schedule import Schedule
@@ -48,7 +48,7 @@ class Prober(Actor):
         self._runtime = runtime
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
         self._began = time.monotonic()
-        self._types = ProbeTypes(Tools(self._cri, self.start_task))
+        self._types = ProbeTypes(ProbeTools(self._cri, self.start_task))
         self._schedule = Schedule(self, self._probe, self._hand)
         self._set_aside: dict[str, bytes] = {}
         """JSON by UID, of pods in quarantine."""
@@ -186,7 +186,7 @@ class Prober(Actor):
             for other in now.probes:
                 self._arrange(other)
 
-    async def _run(self, key: Key, state: ProbeState) -> Outcome:
+    async def _run(self, key: Key, state: ProbeState) -> ProbeOutcome:
         """The outcome; a probe that errs is run again at once."""
         outcome = error("missing probe handler")
         found = self._types.of(state.probe)
@@ -204,7 +204,7 @@ class Prober(Actor):
                 break
         return outcome
 
-    def _count(self, known: PodProbes, state: ProbeState, outcome: Outcome, took: float) -> None:
+    def _count(self, known: PodProbes, state: ProbeState, outcome: ProbeOutcome, took: float) -> None:
         meta, kind, name = known.pod.metadata, _KIND_NAMES[state.kind], state.container.name
         result = _RESULTS[outcome.result]
         whose = {"container": name, "namespace": meta.namespace, "pod": meta.name, "probe_type": kind}
@@ -212,7 +212,7 @@ class Prober(Actor):
         if outcome.result != "failure":
             self.metrics.observe("prober_probe_duration_seconds", took, **whose)
 
-    def _record(self, known: PodProbes, state: ProbeState, outcome: Outcome) -> None:
+    def _record(self, known: PodProbes, state: ProbeState, outcome: ProbeOutcome) -> None:
         """An event for each outcome that is no plain success; the event client combines those that are alike."""
         if outcome.result == "success" and not outcome.warning:
             return

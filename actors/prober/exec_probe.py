@@ -18,8 +18,8 @@ from actors.shared.kube.container import Container, ExecAction
 from actors.shared.kube.go_text import rpc_error
 from supervision.time_scale import scaled
 
-from .outcome import Outcome, error, failure, kept, success
-from .probe_type import Key, ProbeType, Subject, Tools
+from .outcome import ProbeOutcome, error, failure, kept, success
+from .probe_type import Key, ProbeTools, ProbeType, Subject
 
 SLACK_SECONDS: Final = 1.0
 """How much longer than its timeout the runtime may take to say that a command was stopped."""
@@ -33,16 +33,16 @@ class ExecProbe(ProbeType[ExecAction]):
 
     field: ClassVar[str] = "exec"
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: ProbeTools) -> None:
         super().__init__(tools)
-        self._under_way: dict[tuple[Key, str], asyncio.Task[Outcome]] = {}
+        self._under_way: dict[tuple[Key, str], asyncio.Task[ProbeOutcome]] = {}
         """By probe and container id."""
 
     @property
     def under_way(self) -> int:
         return len(self._under_way)
 
-    async def run(self, action: ExecAction, subject: Subject) -> Outcome:
+    async def run(self, action: ExecAction, subject: Subject) -> ProbeOutcome:
         key = (subject.key, subject.container_id)
         if key in self._under_way:
             late = failure("the command of an earlier probe is still running")
@@ -54,7 +54,7 @@ class ExecProbe(ProbeType[ExecAction]):
         done, _ = await asyncio.wait([task], timeout=timeout + SLACK_SECONDS)
         return task.result() if done else await self._unless_silent(task, timed_out(command, timeout))
 
-    async def _unless_silent(self, task: asyncio.Task[Outcome], late: Outcome) -> Outcome:
+    async def _unless_silent(self, task: asyncio.Task[ProbeOutcome], late: ProbeOutcome) -> ProbeOutcome:
         """`late`, the outcome of a command that has not ended in time. A runtime that answers nothing (stopped,
         overloaded) says nothing about the container: a failure would restart it as soon as the runtime is back."""
         try:
@@ -66,7 +66,7 @@ class ExecProbe(ProbeType[ExecAction]):
         await asyncio.wait([task], timeout=scaled(SLACK_SECONDS))
         return task.result() if task.done() else late
 
-    async def _exec(self, container_id: str, command: list[str], timeout: int) -> Outcome:
+    async def _exec(self, container_id: str, command: list[str], timeout: int) -> ProbeOutcome:
         try:
             result = await self._tools.runtime().exec_sync(container_id, command, timeout)
         except DeadlineExceeded:
@@ -77,7 +77,7 @@ class ExecProbe(ProbeType[ExecAction]):
         return success(text) if result.exit_code == 0 else failure(text)
 
 
-def timed_out(command: list[str], timeout: int) -> Outcome:
+def timed_out(command: list[str], timeout: int) -> ProbeOutcome:
     return failure(f'command timed out: "{" ".join(command)[:200]}" timed out after {Duration(timeout)}')
 
 

@@ -13,7 +13,7 @@ from actors.shared.kube.container import GRPCAction
 from actors.shared.kube.go_text import rpc_error
 from actors.shared.kube.host_port import joined
 
-from .outcome import USER_AGENT, Outcome, failure, success
+from .outcome import USER_AGENT, ProbeOutcome, failure, success
 from .probe_type import ProbeType, Subject
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ class GrpcProbe(ProbeType[GRPCAction]):
     def needs_pod_ip(self, action: GRPCAction) -> bool:
         return True
 
-    async def run(self, action: GRPCAction, subject: Subject) -> Outcome:
+    async def run(self, action: GRPCAction, subject: Subject) -> ProbeOutcome:
         return await probe_grpc(subject.pod_ip, action.port, action.service or "", subject.timeout_seconds)
 
 
-async def probe_grpc(host: str, port: int, service: str, timeout: float) -> Outcome:
+async def probe_grpc(host: str, port: int, service: str, timeout: float) -> ProbeOutcome:
     # not loaded where no pod has such a probe
     import grpc
 
@@ -64,7 +64,7 @@ async def probe_grpc(host: str, port: int, service: str, timeout: float) -> Outc
     return failure(f'service unhealthy (responded with "{_STATUS.get(status, str(status))}")')
 
 
-def _failed(problem: grpc.aio.AioRpcError) -> Outcome:
+def _failed(problem: grpc.aio.AioRpcError) -> ProbeOutcome:
     code, details = problem.code().name, problem.details() or ""
     if code == "UNIMPLEMENTED":
         text = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from actors.shared.http_get.exchange import Answer, ExchangeError, Headers
+from actors.shared.http_get.exchange import ExchangeError, Headers, HttpGetResponse
 from actors.shared.http_get.redirects import get_following
 from actors.shared.kube.container import Container, HTTPGetAction
 from actors.shared.kube.host_port import joined
 
-from .outcome import USER_AGENT, Outcome, failure, kept, success, warning
+from .outcome import USER_AGENT, ProbeOutcome, failure, kept, success, warning
 from .probe_type import ProbeType, Subject, port_number
 
 
@@ -25,7 +25,7 @@ class HttpProbe(ProbeType[HTTPGetAction]):
     def needs_pod_ip(self, action: HTTPGetAction) -> bool:
         return not action.host
 
-    async def run(self, action: HTTPGetAction, subject: Subject) -> Outcome:
+    async def run(self, action: HTTPGetAction, subject: Subject) -> ProbeOutcome:
         url = url_of(action, subject.container, subject.pod_ip)
         headers = [(header.name, header.value) for header in action.httpHeaders]
         return await probe_http(url, headers, subject.timeout_seconds)
@@ -38,7 +38,7 @@ def url_of(action: HTTPGetAction, container: Container, pod_ip: str) -> str:
     return f"{(action.scheme or 'HTTP').lower()}://{address}{path}"
 
 
-async def probe_http(url: str, headers: Headers, timeout: float) -> Outcome:
+async def probe_http(url: str, headers: Headers, timeout: float) -> ProbeOutcome:
     """Get it, and what it redirects to on the same host, all within the timeout."""
     try:
         return outcome_of(await get_following(url, headers, USER_AGENT, timeout))
@@ -46,7 +46,7 @@ async def probe_http(url: str, headers: Headers, timeout: float) -> Outcome:
         return failure(str(problem))
 
 
-def outcome_of(answer: Answer) -> Outcome:
+def outcome_of(answer: HttpGetResponse) -> ProbeOutcome:
     if 200 <= answer.status < 300:
         return success(kept(answer.body))
     if 300 <= answer.status < 400:

@@ -11,7 +11,7 @@ OUTPUT_BYTES: Final = 10 << 10
 USER_AGENT: Final = "kube-probe/1.36"
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ProbeOutcome(msgspec.Struct, frozen=True):
     """`error`: the probe itself could not be run, which says nothing about the container."""
 
     result: Literal["success", "failure", "error"]
@@ -21,21 +21,21 @@ class Outcome(msgspec.Struct, frozen=True):
     """A success that has an event."""
 
 
-def success(text: str = "") -> Outcome:
-    return Outcome("success", text)
+def success(text: str = "") -> ProbeOutcome:
+    return ProbeOutcome("success", text)
 
 
-def warning(text: str) -> Outcome:
+def warning(text: str) -> ProbeOutcome:
     """A success with an event."""
-    return Outcome("success", text, warning=True)
+    return ProbeOutcome("success", text, warning=True)
 
 
-def failure(text: str) -> Outcome:
-    return Outcome("failure", text)
+def failure(text: str) -> ProbeOutcome:
+    return ProbeOutcome("failure", text)
 
 
-def error(text: str) -> Outcome:
-    return Outcome("error", text)
+def error(text: str) -> ProbeOutcome:
+    return ProbeOutcome("error", text)
 
 
 def kept(output: bytes) -> str:

@@ -23,7 +23,7 @@ from actors.shared.cri.model import ExecResult, RuntimeVersion
 from actors.shared.kube.container import Container
 from actors.shared.kube.meta import IntOrString
 
-from .outcome import Outcome
+from .outcome import ProbeOutcome
 
 Kind = Literal["liveness", "readiness", "startup"]
 Key = tuple[str, str, Kind]
@@ -50,7 +50,7 @@ class Starter(Protocol):
     def __call__(self, coroutine: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[Any]: ...
 
 
-class Tools(msgspec.Struct, frozen=True):
+class ProbeTools(msgspec.Struct, frozen=True):
     """What a probe type may use of the actor."""
 
     runtime: Callable[[], Runtime]
@@ -75,7 +75,7 @@ class ProbeType(ABC, Generic[Action]):
     field: ClassVar[str]
     """Of the Probe (API reference) that has the action."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: ProbeTools) -> None:
         self._tools = tools
 
     def needs_pod_ip(self, action: Action) -> bool:
@@ -83,7 +83,7 @@ class ProbeType(ABC, Generic[Action]):
         return False
 
     @abstractmethod
-    async def run(self, action: Action, subject: Subject) -> Outcome:
+    async def run(self, action: Action, subject: Subject) -> ProbeOutcome:
         """Probe once, within the subject's timeout. Raises TargetError."""
 
 

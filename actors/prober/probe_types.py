@@ -9,7 +9,7 @@ from actors.shared.kube.container import Probe
 from .exec_probe import ExecProbe
 from .grpc_probe import GrpcProbe
 from .http_probe import HttpProbe
-from .probe_type import ProbeType, Tools
+from .probe_type import ProbeTools, ProbeType
 from .tcp_probe import TcpProbe
 
 PROBE_TYPES: Final[tuple[type[ProbeType[Any]], ...]] = (
@@ -23,7 +23,7 @@ PROBE_TYPES: Final[tuple[type[ProbeType[Any]], ...]] = (
 class ProbeTypes:
     """One instance of each."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: ProbeTools) -> None:
         self._types = [probe_type(tools) for probe_type in PROBE_TYPES]
 
     def of(self, probe: Probe) -> tuple[ProbeType[Any], Any] | None:

@@ -14,7 +14,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_field, sidecars
 
 from .messages import ProbedContainer, ProbedPod
-from .outcome import Outcome
+from .outcome import ProbeOutcome
 from .probe_type import Key, Kind
 from .thresholds import Streak, decide
 
@@ -117,7 +117,7 @@ def _with_facts(state: ProbeState, facts: ProbedContainer) -> ProbeState:
     return msgspec.structs.replace(state, facts=facts, streak=streak)
 
 
-def probed(before: PodProbes, key: Key, outcome: Outcome) -> PodProbes:
+def probed(before: PodProbes, key: Key, outcome: ProbeOutcome) -> PodProbes:
     """The pod after one more outcome."""
     state = before.probes[key]
     streak = decide(state.streak, outcome, state.kind, state.probe)

@@ -12,7 +12,7 @@ from actors.shared.http_get.dial import DialError, dial
 from actors.shared.kube.container import TCPSocketAction
 from actors.shared.kube.host_port import joined
 
-from .outcome import Outcome, failure, success
+from .outcome import ProbeOutcome, failure, success
 from .probe_type import ProbeType, Subject, port_number
 
 
@@ -24,12 +24,12 @@ class TcpProbe(ProbeType[TCPSocketAction]):
     def needs_pod_ip(self, action: TCPSocketAction) -> bool:
         return not action.host
 
-    async def run(self, action: TCPSocketAction, subject: Subject) -> Outcome:
+    async def run(self, action: TCPSocketAction, subject: Subject) -> ProbeOutcome:
         host, port = action.host or subject.pod_ip, port_number(action.port, subject.container)
         return await probe_tcp(host, port, subject.timeout_seconds)
 
 
-async def probe_tcp(host: str, port: int, timeout: float) -> Outcome:
+async def probe_tcp(host: str, port: int, timeout: float) -> ProbeOutcome:
     try:
         async with asyncio.timeout(timeout):
             _, writer = await dial(host, port)

@@ -13,7 +13,7 @@ import msgspec
 
 from actors.shared.kube.container import Probe
 
-from .outcome import Outcome
+from .outcome import ProbeOutcome
 from .probe_type import Kind
 
 
@@ -30,7 +30,7 @@ class Streak(msgspec.Struct, frozen=True):
     """Not probed until there is another container: this one is to be killed, or has started."""
 
 
-def decide(streak: Streak, outcome: Outcome, kind: Kind, probe: Probe) -> Streak:
+def decide(streak: Streak, outcome: ProbeOutcome, kind: Kind, probe: Probe) -> Streak:
     """The streak after one more outcome."""
     if outcome.result == "error" or streak.on_hold:
         return streak

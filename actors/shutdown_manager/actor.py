@@ -28,7 +28,7 @@ from supervision.complaints import Complaints
 
 from .logind import DROP_IN_DIR, Logind, LogindError
 from .messages import NodeShutdown
-from .shutdown_state import Last, StateFile, boot_id, seconds, stamp
+from .shutdown_state import Last, ShutdownStateFile, boot_id, seconds, stamp
 from .termination_order import REPEAT_SECONDS, TerminationOrder
 
 RETRY_SECONDS: Final = 1.0
@@ -68,7 +68,7 @@ class ShutdownManager(Actor):
         self._agent = cast(Agent, self.context)
         self._windows = windows(self._agent.config)
         self._complaints = Complaints(self.log)
-        self._state = StateFile(self._agent.root_dir)
+        self._state = ShutdownStateFile(self._agent.root_dir)
         self._state.load()
         self._boot, last = boot_id(), self._state.last
         self._presumed = self.incarnation > 1 and bool(last.start) and not last.end and last.boot == self._boot

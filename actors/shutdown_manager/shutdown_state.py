@@ -29,7 +29,7 @@ class Last(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """UIDs of pods of the API server that it has ended, and whose last status the API server does not have yet."""
 
 
-class StateFile:
+class ShutdownStateFile:
     """`last`: its content; `problem`: why it cannot be read or written. A shutdown goes on without it."""
 
     def __init__(self, root_dir: str) -> None:

@@ -29,7 +29,7 @@ from .api_sync import UPKEEP_SECONDS, ApiSync
 from .live_pods import active_pods, live_pods
 from .messages import (
     ActivePods,
-    ClaimedDevice,
+    ClaimedDeviceHealth,
     ClaimedDevices,
     DeviceHealth,
     GetActivePods,
@@ -43,13 +43,13 @@ from .messages import (
     ProbeResult,
 )
 from .pod_metrics import PodMetrics
-from .pod_status import Node, Observation, compute
+from .pod_status import PodStatusInput, PodStatusNode, compute
 from .pod_table import PodTable
 from .probe_addresses import probe_address
 from .readiness import ReadinessTable
 from .readiness_file import ReadinessFile
 from .start_latency import StartLatency
-from .times import Clocks
+from .times import PodStatusClocks
 from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
 
 SAVE_SECONDS: Final = 0.5
@@ -62,18 +62,18 @@ UNKNOWN_PODS_SECONDS: Final = 600.0
 class StatusManager(Actor):
     """Messages in and out; `pod_status.compute` decides what a status is, `steps.next_step` what is written."""
 
-    def __init__(self, clocks: Clocks | None = None) -> None:
+    def __init__(self, clocks: PodStatusClocks | None = None) -> None:
         super().__init__()
-        self._clocks = clocks or Clocks()
+        self._clocks = clocks or PodStatusClocks()
         self._began_ns = self._clocks.wall_ns()
         self.table = PodTable()
         self._latency = StartLatency(self.metrics)
         self._pod_metrics = PodMetrics(self.metrics)
         self._readiness = ReadinessTable(ReadinessFile(""), self._began_ns)
-        self._node = Node([])
+        self._node = PodStatusNode([])
         self._api_sync: ApiSync | None = None
         """None: standalone."""
-        self._claims: dict[str, dict[str, list[ClaimedDevice]]] = {}
+        self._claims: dict[str, dict[str, list[ClaimedDeviceHealth]]] = {}
         """The devices of resource claims, by UID of the pod and the claim's name."""
         self._devices: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
         """The health of plugins' devices, by UID of the pod, container, resource and device."""
@@ -88,7 +88,9 @@ class StatusManager(Actor):
     async def on_start(self) -> None:
         agent = self.agent
         runtime = "cri-o" if "crio" in agent.runtime_endpoint else "containerd"
-        self._node = Node(host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"], runtime, agent.node_ip)
+        self._node = PodStatusNode(
+            host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"], runtime, agent.node_ip
+        )
         file = ReadinessFile(f"{agent.state_dir}/status_manager/probes.json")
         file.load()
         if file.problem:
@@ -215,7 +217,7 @@ class StatusManager(Actor):
         rebased = with_base(before, api_pod) if self.table.api.synced else before
         pod = rebased.pod if api_pod is None else msgspec.structs.replace(rebased.pod, status=api_pod.status)
         claims = self._claims.get(before.uid)
-        observation = Observation(
+        observation = PodStatusInput(
             rebased.observed, pod, self._readiness.of(rebased), self._clocks.wall_ns(), claims,
             self._devices.get(before.uid),
         )  # fmt: skip

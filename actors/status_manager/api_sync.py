@@ -1,7 +1,7 @@
 """Keeps the API copy as the API server's watch shows it, and the API server as the status manager knows the pods.
 
 In: `SourcePods` and `SourcePod` of kube_client go into the API copy; the answers are the keys of pods to look at again.
-Out: `Writer` performs what `steps.next_step` decides. Only a status manager with an API server has one.
+Out: `StatusWriter` performs what `steps.next_step` decides. Only a status manager with an API server has one.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .api_pods import ApiPod
 from .pod_table import PodTable
 from .start_latency import StartLatency
 from .stuck_pods import Reported
-from .times import Clocks
+from .times import PodStatusClocks
 from .tracked_pod import TrackedPod
-from .writer import Writer
+from .writer import StatusWriter
 
 UPKEEP_SECONDS: Final = 10.0
 
@@ -31,10 +31,12 @@ UPKEEP_SECONDS: Final = 10.0
 class ApiSync:
     """Both directions; it computes no status."""
 
-    def __init__(self, actor: Actor, table: PodTable, latency: StartLatency, agent: Agent, clocks: Clocks) -> None:
+    def __init__(
+        self, actor: Actor, table: PodTable, latency: StartLatency, agent: Agent, clocks: PodStatusClocks
+    ) -> None:
         self._actor, self._table, self._latency = actor, table, latency
         self._now: Callable[[], float] = clocks.wall
-        self.writer = Writer(actor, table, agent.node_name, clocks)
+        self.writer = StatusWriter(actor, table, agent.node_name, clocks)
         self._silent = set(pod_workers(agent.workers))
         """Workers that have not listed their pods yet."""
         self._reported: Reported = {}

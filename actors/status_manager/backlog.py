@@ -46,7 +46,7 @@ class Pause(msgspec.Struct, frozen=True):
         return min(self.at_most, max(self.at_least, failures.pause(policy, self.rng)))
 
 
-class Backlog:
+class StatusBacklog:
     """Keys are UIDs."""
 
     def __init__(self) -> None:

@@ -8,11 +8,11 @@ from typing import Final
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod, ResourceHealth, ResourceStatus
-from actors.shared.kube.resource_claims import ClaimError, ClaimUse, base_request, claim_uses
+from actors.shared.kube.resource_claims import ClaimUse, ResourceClaimError, base_request, claim_uses
 
-from .messages import ClaimedDevice
+from .messages import ClaimedDeviceHealth
 
-Claims = Mapping[str, Sequence[ClaimedDevice]]
+Claims = Mapping[str, Sequence[ClaimedDeviceHealth]]
 """Devices by the name of their claim."""
 Devices = Mapping[str, Mapping[str, str]]
 """Health by resource and device of a plugin."""
@@ -23,7 +23,7 @@ def resource_statuses(pod: Pod, container: Container, claims: Claims) -> list[Re
     """One for each claim, or request of one, that the container names and that has devices."""
     try:
         uses = claim_uses(pod, container, extended=False)
-    except (ClaimError, ObjectError):
+    except (ResourceClaimError, ObjectError):
         return []
     found = [ResourceStatus(name=_name(use), resources=_resources(use, claims.get(use.claim, ()))) for use in uses]
     return [one for one in found if one.resources]
@@ -33,7 +33,7 @@ def _name(use: ClaimUse) -> str:
     return f"{_CLAIM}{use.pod_claim}" + (f"/{use.request}" if use.request else "")
 
 
-def _resources(use: ClaimUse, devices: Sequence[ClaimedDevice]) -> list[ResourceHealth]:
+def _resources(use: ClaimUse, devices: Sequence[ClaimedDeviceHealth]) -> list[ResourceHealth]:
     """Each once: devices may have the same ID."""
     wanted = [one for one in devices if _serves(one, use.request)]
     first = {one.resource_id: one for one in reversed(wanted)}
@@ -44,7 +44,7 @@ def _resources(use: ClaimUse, devices: Sequence[ClaimedDevice]) -> list[Resource
     ]
 
 
-def _serves(device: ClaimedDevice, request: str) -> bool:
+def _serves(device: ClaimedDeviceHealth, request: str) -> bool:
     return not request or not device.requests or base_request(request) in map(base_request, device.requests)
 
 

@@ -18,7 +18,7 @@ OWNED: Final = (
 )  # fmt: skip
 
 
-class Facts(msgspec.Struct, frozen=True):
+class ConditionInput(msgspec.Struct, frozen=True):
     """What the conditions follow from."""
 
     pod: Pod
@@ -32,7 +32,7 @@ class Facts(msgspec.Struct, frozen=True):
     """All containers are being restarted (KEP-5532)."""
 
 
-def conditions(facts: Facts) -> list[PodCondition]:
+def conditions(facts: ConditionInput) -> list[PodCondition]:
     """All of them, without times, in the kubelet's order."""
     ready = containers_ready(facts)
     found = [
@@ -45,13 +45,13 @@ def conditions(facts: Facts) -> list[PodCondition]:
     return [*found, _all_restarting(facts)] if can_restart_all(facts.pod) else found
 
 
-def _all_restarting(facts: Facts) -> PodCondition:
+def _all_restarting(facts: ConditionInput) -> PodCondition:
     """KEP-5532. A pod without such a rule has no such condition."""
     over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(facts.phase, "")
     return _condition(ALL_RESTARTING, facts.restarting_all and not over, over)
 
 
-def containers_ready(facts: Facts) -> PodCondition:
+def containers_ready(facts: ConditionInput) -> PodCondition:
     unknown, unready = _not_ready(facts, [*sidecars(facts.pod), *facts.pod.spec.containers])
     if facts.phase == "Succeeded" and not unknown:
         return _condition("ContainersReady", False, "PodCompleted")
@@ -63,7 +63,7 @@ def containers_ready(facts: Facts) -> PodCondition:
     return _condition("ContainersReady", True)
 
 
-def _not_ready(facts: Facts, containers: Iterable[Container]) -> tuple[list[str], list[str]]:
+def _not_ready(facts: ConditionInput, containers: Iterable[Container]) -> tuple[list[str], list[str]]:
     """Names of containers without a status, and of those that are not ready."""
     unknown, unready = [], []
     for container in containers:
@@ -75,7 +75,7 @@ def _not_ready(facts: Facts, containers: Iterable[Container]) -> tuple[list[str]
     return unknown, unready
 
 
-def _ready(facts: Facts, containers: PodCondition) -> PodCondition:
+def _ready(facts: ConditionInput, containers: PodCondition) -> PodCondition:
     """Containers ready, and every readiness gate True (KEP-580)."""
     if containers.status != "True":
         return msgspec.structs.replace(containers, type="Ready")
@@ -92,7 +92,7 @@ def _ready(facts: Facts, containers: PodCondition) -> PodCondition:
     return _condition("Ready", True)
 
 
-def initialized(facts: Facts) -> PodCondition:
+def initialized(facts: ConditionInput) -> PodCondition:
     unknown, incomplete = [], []
     for container in facts.pod.spec.initContainers:
         status = facts.statuses.get(container.name)

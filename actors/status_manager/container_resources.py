@@ -10,8 +10,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.cri.model import Container as Runtime
-from actors.shared.cri.model import ContainerState, Resources
+from actors.shared.cri.model import CriContainer, CriContainerState, CriResources
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.quantity import QuantityError, milli, whole
@@ -24,7 +23,7 @@ _BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 def container_resources(
-    container: Container, newest: Runtime | None, actual: Mapping[str, ResourceRequirements]
+    container: Container, newest: CriContainer | None, actual: Mapping[str, ResourceRequirements]
 ) -> ResourceRequirements | None:
     """None: the container has not been created. `actual`: by container name, what the worker knows it to have while a
     resize is under way; else it has what it was given."""
@@ -32,12 +31,12 @@ def container_resources(
         return None
     given = actual.get(container.name, container.resources)
     applied = newest.resources
-    if newest.state is not ContainerState.RUNNING or applied is None:
+    if newest.state is not CriContainerState.RUNNING or applied is None:
         return given
     return msgspec.structs.replace(given, limits=_limits(given.limits, applied), requests=_requests(given, applied))
 
 
-def _limits(given: dict[str, Quantity], applied: Resources) -> dict[str, Quantity]:
+def _limits(given: dict[str, Quantity], applied: CriResources) -> dict[str, Quantity]:
     shown = dict(given)
     if "cpu" in given and applied.cpu_quota > 0 and applied.cpu_period > 0:
         cpu = applied.cpu_quota * 1000 // applied.cpu_period
@@ -47,7 +46,7 @@ def _limits(given: dict[str, Quantity], applied: Resources) -> dict[str, Quantit
     return shown
 
 
-def _requests(given: ResourceRequirements, applied: Resources) -> dict[str, Quantity]:
+def _requests(given: ResourceRequirements, applied: CriResources) -> dict[str, Quantity]:
     shown = dict(given.requests)
     if "cpu" in shown and applied.cpu_shares > 0:
         cpu = -(-applied.cpu_shares * 1000 // 1024)

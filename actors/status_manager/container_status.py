@@ -10,9 +10,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.cri.model import START_ERROR, PodRuntime
-from actors.shared.cri.model import Container as Runtime
-from actors.shared.cri.model import ContainerState as RuntimeState
+from actors.shared.cri.model import START_ERROR, CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.pod import (
     ContainerState,
@@ -53,7 +51,7 @@ class Readiness(msgspec.Struct, frozen=True):
     ready: bool
 
 
-class View(msgspec.Struct, frozen=True):
+class ContainerStatusInput(msgspec.Struct, frozen=True):
     """What the container statuses of one pod follow from."""
 
     pod: Pod
@@ -64,7 +62,7 @@ class View(msgspec.Struct, frozen=True):
     initialized: bool
     """A regular container has run: an init container that the runtime does not have any more has completed."""
     runtime_name: str
-    readiness: Callable[[Container, Runtime], Readiness]
+    readiness: Callable[[Container, CriContainer], Readiness]
     actual_resources: Mapping[str, ResourceRequirements] = {}
     """As PodObserved.actual_resources."""
     claims: Claims | None = None
@@ -78,19 +76,21 @@ class View(msgspec.Struct, frozen=True):
 
 
 def statuses(
-    view: View, containers: list[Container], before: Mapping[str, ContainerStatus], *, init: bool
+    view: ContainerStatusInput, containers: list[Container], before: Mapping[str, ContainerStatus], *, init: bool
 ) -> list[ContainerStatus]:
     """One for each container: init containers in their order, others by name."""
     found = [_status(view, container, before.get(container.name), init=init) for container in containers]
     return found if init else sorted(found, key=lambda status: status.name)
 
 
-def _status(view: View, container: Container, before: ContainerStatus | None, *, init: bool) -> ContainerStatus:
+def _status(
+    view: ContainerStatusInput, container: Container, before: ContainerStatus | None, *, init: bool
+) -> ContainerStatus:
     newest, previous = _two_newest(view.runtime, container.name)
     if newest is None and view.ended and before is not None and before.state.terminated is not None:
         return before  # the runtime has forgotten how it ended, we have not
     state, last = _state(view, container, newest, init=init)
-    if last == _NOTHING and previous is not None and previous.state is RuntimeState.EXITED:
+    if last == _NOTHING and previous is not None and previous.state is CriContainerState.EXITED:
         last = ContainerState(terminated=_terminated(view, previous))
     if last == _NOTHING and newest is not None and before is not None:
         last = _last_of(before, _id(view, newest))
@@ -124,7 +124,7 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
     )
 
 
-def _devices(view: View, container: Container, before: ContainerStatus | None) -> list[ResourceStatus]:
+def _devices(view: ContainerStatusInput, container: Container, before: ContainerStatus | None) -> list[ResourceStatus]:
     """While nothing is known of the claims, or of the plugins' devices, what was known: a part of the agent was
     restarted, or the pod has ended."""
     known = before.allocatedResourcesStatus if before is not None else []
@@ -137,7 +137,7 @@ def _devices(view: View, container: Container, before: ContainerStatus | None) -
     return [*of_plugins, *of_claims]
 
 
-def _id(view: View, ran: Runtime) -> str:
+def _id(view: ContainerStatusInput, ran: CriContainer) -> str:
     return f"{view.runtime_name}://{ran.id}"
 
 
@@ -152,21 +152,21 @@ def _last_of(before: ContainerStatus, container_id: str) -> ContainerState:
     return before.lastState
 
 
-def _two_newest(runtime: PodRuntime | None, name: str) -> tuple[Runtime | None, Runtime | None]:
+def _two_newest(runtime: PodRuntime | None, name: str) -> tuple[CriContainer | None, CriContainer | None]:
     same = [each for each in (runtime.containers if runtime else ()) if each.name == name]
     return (same[0] if same else None), (same[1] if len(same) > 1 else None)
 
 
 def _state(
-    view: View, container: Container, newest: Runtime | None, *, init: bool
+    view: ContainerStatusInput, container: Container, newest: CriContainer | None, *, init: bool
 ) -> tuple[ContainerState, ContainerState]:
     """State, and last state if that follows from the same instance."""
     waiting = view.waiting.get(container.name)
-    if newest is not None and newest.state is RuntimeState.RUNNING:
+    if newest is not None and newest.state is CriContainerState.RUNNING:
         return ContainerState(running=ContainerStateRunning(startedAt=rfc3339(newest.started_ns))), _NOTHING
     if newest is not None and newest.start_given_up and not view.ended:
         return _waits(view, waiting), _NOTHING  # it is made anew: nobody is to count this as its end
-    if newest is not None and newest.state is RuntimeState.EXITED:
+    if newest is not None and newest.state is CriContainerState.EXITED:
         ended = ContainerState(terminated=_terminated(view, newest))
         waits = (
             waiting is not None and not view.ended and _starts_again(view.pod, container, newest, waiting, init=init)
@@ -177,7 +177,7 @@ def _state(
     return _waits(view, waiting), _NOTHING
 
 
-def _starts_again(pod: Pod, container: Container, ended: Runtime, waiting: Waiting, *, init: bool) -> bool:
+def _starts_again(pod: Pod, container: Container, ended: CriContainer, waiting: Waiting, *, init: bool) -> bool:
     """Only then it waits. One whose start failed, and that no policy starts again, has ended; what ran may have been
     stopped to be restarted, whatever the policy."""
     return (
@@ -187,7 +187,7 @@ def _starts_again(pod: Pod, container: Container, ended: Runtime, waiting: Waiti
     )
 
 
-def _waits(view: View, waiting: Waiting | None) -> ContainerState:
+def _waits(view: ContainerStatusInput, waiting: Waiting | None) -> ContainerState:
     if waiting is not None and waiting.reason not in ("", *DEFAULT_REASONS):
         return ContainerState(waiting=ContainerStateWaiting(reason=waiting.reason, message=waiting.message))
     reason = INITIALIZING if view.pod.spec.initContainers else CREATING
@@ -195,11 +195,15 @@ def _waits(view: View, waiting: Waiting | None) -> ContainerState:
 
 
 def _lost(
-    view: View, before: ContainerStatus, newest: Runtime | None, state: ContainerState, last: ContainerState
+    view: ContainerStatusInput,
+    before: ContainerStatus,
+    newest: CriContainer | None,
+    state: ContainerState,
+    last: ContainerState,
 ) -> tuple[ContainerState, ContainerState, int]:
     """A container that ran, and that the runtime does not have any more, has ended: nobody knows how. The last value
     counts the restart."""
-    gone = newest is None or newest.state is RuntimeState.UNKNOWN
+    gone = newest is None or newest.state is CriContainerState.UNKNOWN
     if not gone or state.terminated is not None:
         return state, last, 0
     if before.state.running is not None:
@@ -210,7 +214,7 @@ def _lost(
     return state, before.lastState, 0
 
 
-def _terminated(view: View, container: Runtime) -> ContainerStateTerminated:
+def _terminated(view: ContainerStatusInput, container: CriContainer) -> ContainerStateTerminated:
     return ContainerStateTerminated(
         exitCode=container.exit_code,
         reason=container.reason or ("Completed" if container.exit_code == 0 else "Error"),
@@ -233,7 +237,7 @@ def _cut(pod: Pod, state: ContainerState) -> ContainerState:
     return ContainerState(terminated=msgspec.structs.replace(state.terminated, message=message))
 
 
-def _user(newest: Runtime | None) -> ContainerUser | None:
+def _user(newest: CriContainer | None) -> ContainerUser | None:
     """The identity of its first process, if the runtime tells it (KEP-3619)."""
     if newest is None or newest.user is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 from actors.shared.kube.names import SYSTEM_CRITICAL_PRIORITY
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import grace_period
@@ -77,7 +77,7 @@ def started(tracked: TrackedPod) -> float:
     """When the newest running container was started, seconds since 1970; 0.0 if none runs."""
     runtime = tracked.observed.runtime
     containers = runtime.containers if runtime is not None else []
-    return max((ran.started_ns for ran in containers if ran.state is ContainerState.RUNNING), default=0) / 1e9
+    return max((ran.started_ns for ran in containers if ran.state is CriContainerState.RUNNING), default=0) / 1e9
 
 
 def is_written(table: PodTable, tracked: TrackedPod) -> bool:

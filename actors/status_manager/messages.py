@@ -81,7 +81,7 @@ class ProbeResult(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("uid", "container", "kind")
 
 
-class ClaimedDevice(msgspec.Struct, frozen=True, kw_only=True):
+class ClaimedDeviceHealth(msgspec.Struct, frozen=True, kw_only=True):
     """The health of a device of a resource claim."""
 
     resource_id: str
@@ -96,7 +96,7 @@ class ClaimedDevices(Message, frozen=True):
     ResourceHealthStatus)."""
 
     uid: str
-    claims: dict[str, list[ClaimedDevice]]
+    claims: dict[str, list[ClaimedDeviceHealth]]
     """By the claim's name."""
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 

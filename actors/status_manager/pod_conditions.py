@@ -12,7 +12,7 @@ import msgspec
 from actors.shared.kube.pod import PodCondition, PodStatus
 
 from . import resize_conditions
-from .conditions import OWNED, Facts, conditions, with_times
+from .conditions import OWNED, ConditionInput, conditions, with_times
 from .messages import PodObserved
 from .phase import TERMINAL
 from .times import rfc3339
@@ -35,7 +35,7 @@ class Situation(msgspec.Struct, frozen=True):
     """It never had a container: it has no condition of its own."""
 
 
-def pod_conditions(facts: Facts, situation: Situation) -> list[PodCondition]:
+def pod_conditions(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
     """In the order in which the status lists them."""
     owned = [] if situation.rejected else conditions(facts)
     if facts.phase not in TERMINAL:
@@ -45,7 +45,7 @@ def pod_conditions(facts: Facts, situation: Situation) -> list[PodCondition]:
     return [*_foreign(facts, situation), *with_times(owned, old, times, facts.pod.metadata.generation)]
 
 
-def _foreign(facts: Facts, situation: Situation) -> list[PodCondition]:
+def _foreign(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
     """The conditions that others own, as the API server has them; and DisruptionTarget, with the end of a pod that the
     node has ended."""
     seen, given = situation.seen, facts.pod.status.conditions

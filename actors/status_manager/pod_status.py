@@ -7,9 +7,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.cri.model import Container as Runtime
-from actors.shared.cri.model import ContainerState as RuntimeState
-from actors.shared.cri.model import PodRuntime
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.container import Container
 from actors.shared.kube.node_addresses import pod_ips_of_sandbox
 from actors.shared.kube.pod import ContainerStatus, Pod, PodIP, PodStatus
@@ -18,8 +16,8 @@ from actors.shared.kube.restart_policy import RESTART_ALL, RESTARTING_ALL, can_r
 from actors.shared.kube.times import start_time
 
 from .claim_health import Claims, Devices
-from .conditions import Facts
-from .container_status import Readiness, View, statuses
+from .conditions import ConditionInput
+from .container_status import ContainerStatusInput, Readiness, statuses
 from .lost_containers import failed, with_lost_ends
 from .messages import PodObserved
 from .phase import TERMINAL, pod_phase
@@ -29,7 +27,7 @@ from .times import rfc3339
 ENDED: Final = ("terminated", "rejected")
 
 
-class Node(msgspec.Struct, frozen=True):
+class PodStatusNode(msgspec.Struct, frozen=True):
     """The facts of the node that a status repeats."""
 
     ips: list[str]
@@ -39,12 +37,12 @@ class Node(msgspec.Struct, frozen=True):
     """--node-ip."""
 
 
-class Observation(msgspec.Struct, frozen=True):
+class PodStatusInput(msgspec.Struct, frozen=True):
     """What a status follows from."""
 
     seen: PodObserved
     pod: Pod
-    readiness: Callable[[Container, Runtime], Readiness]
+    readiness: Callable[[Container, CriContainer], Readiness]
     now_ns: int
     """Nanoseconds since 1970."""
     claims: Claims | None = None
@@ -53,7 +51,7 @@ class Observation(msgspec.Struct, frozen=True):
     """The devices of plugins by container; None: not known."""
 
 
-def compute(observation: Observation, node: Node, before: PodStatus | None) -> PodStatus:
+def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus | None) -> PodStatus:
     """`before`: the last status of this pod, if there is one."""
     pod, seen = observation.pod, observation.seen
     old = before or PodStatus()
@@ -69,7 +67,7 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     if phase in TERMINAL:
         by_name = {name: _never_ready(status) for name, status in by_name.items()}
     start = old.startTime or start_time(pod) or rfc3339(observation.now_ns)
-    facts = Facts(pod, by_name, phase, seen.sandbox_ready, initialized, restarting_all(seen, pod))
+    facts = ConditionInput(pod, by_name, phase, seen.sandbox_ready, initialized, restarting_all(seen, pod))
     situation = Situation(seen, observation.now_ns, before, start, rejected)
     host_ips, ips = _host_ips(node, old, rejected=rejected), _ips(observation, node, old, rejected=rejected)
     reason, message = _why(seen, phase, old)
@@ -103,11 +101,11 @@ class _Containers(msgspec.Struct, frozen=True):
 
 
 def _containers(
-    observation: Observation, node: Node, old: PodStatus, *, initialized: bool, rejected: bool
+    observation: PodStatusInput, node: PodStatusNode, old: PodStatus, *, initialized: bool, rejected: bool
 ) -> _Containers:
     """The statuses of the containers; those of a finished pod say how each ended."""
     pod, seen, known = observation.pod, observation.seen, _by_name(old)
-    view = View(
+    view = ContainerStatusInput(
         pod, seen.runtime, seen.waiting, seen.worker_phase in ENDED, initialized, node.runtime_name,
         observation.readiness, seen.actual_resources, observation.claims, observation.devices,
     )  # fmt: skip
@@ -139,7 +137,7 @@ def restarting_all(seen: PodObserved, pod: Pod) -> bool:
     for container in (*pod.spec.initContainers, *pod.spec.containers):
         ran, waiting = runtime.newest(container.name), seen.waiting.get(container.name)
         delayed = waiting is not None and waiting.reason != RESTARTING_ALL
-        ended = ran is not None and ran.state is RuntimeState.EXITED
+        ended = ran is not None and ran.state is CriContainerState.EXITED
         if ran is not None and ended and not delayed and rule_for(container, ran.exit_code) == RESTART_ALL:
             return True
     return False
@@ -159,12 +157,12 @@ def _why(seen: PodObserved, phase: str, old: PodStatus) -> tuple[str, str]:
     return seen.reason or kept[0], seen.message or kept[1]
 
 
-def _host_ips(node: Node, old: PodStatus, *, rejected: bool) -> list[str]:
+def _host_ips(node: PodStatusNode, old: PodStatus, *, rejected: bool) -> list[str]:
     """A rejected pod has no address: its status says phase, reason, message and start."""
     return [each.ip for each in old.hostIPs] if rejected else node.ips
 
 
-def _ips(observation: Observation, node: Node, old: PodStatus, *, rejected: bool) -> list[str]:
+def _ips(observation: PodStatusInput, node: PodStatusNode, old: PodStatus, *, rejected: bool) -> list[str]:
     """A pod that ends keeps the addresses that it had."""
     if rejected:
         return [each.ip for each in old.podIPs]
@@ -175,7 +173,7 @@ def _ips(observation: Observation, node: Node, old: PodStatus, *, rejected: bool
     return found or ([each.ip for each in old.podIPs] if ending else [])
 
 
-def _phase(observation: Observation, by_name: dict[str, ContainerStatus], old: PodStatus, initialized: bool) -> str:
+def _phase(observation: PodStatusInput, by_name: dict[str, ContainerStatus], old: PodStatus, initialized: bool) -> str:
     """A terminal phase is final, and is not reported while a container may still run."""
     seen = observation.seen
     if old.phase in TERMINAL:
@@ -217,7 +215,7 @@ def _initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
     """Whether any regular container has ever been started."""
     regular = {container.name for container in pod.spec.containers}
     return any(
-        each.name in regular and each.state in (RuntimeState.RUNNING, RuntimeState.EXITED)
+        each.name in regular and each.state in (CriContainerState.RUNNING, CriContainerState.EXITED)
         for each in (runtime.containers if runtime else ())
     )
 

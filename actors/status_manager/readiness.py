@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.cri.model import Container as Runtime
+from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 
 from .container_status import Readiness
@@ -21,7 +21,7 @@ Results = Mapping[tuple[str, str], ProbeResult]
 """By container name and kind of probe."""
 
 
-class Sources(msgspec.Struct, frozen=True):
+class ReadinessInput(msgspec.Struct, frozen=True):
     """What is known of one container."""
 
     results: Results
@@ -32,7 +32,7 @@ class Sources(msgspec.Struct, frozen=True):
     """Nanoseconds since 1970."""
 
 
-def readiness(container: Container, ran: Runtime, sources: Sources) -> Readiness:
+def readiness(container: Container, ran: CriContainer, sources: ReadinessInput) -> Readiness:
     """A container without a probe is started and ready; one with a probe is what the probe found of it."""
     before = sources.before
     if before is None:
@@ -43,7 +43,7 @@ def readiness(container: Container, ran: Runtime, sources: Sources) -> Readiness
     return Readiness(started, started and ready)
 
 
-def _found(results: Results, ran: Runtime, kind: str, before: bool) -> bool:
+def _found(results: Results, ran: CriContainer, kind: str, before: bool) -> bool:
     """The result for this very container; without one what was known before."""
     result = results.get((ran.name, kind))
     return result.success if result is not None and result.container_id == ran.id else before
@@ -65,13 +65,13 @@ class ReadinessTable:
         self._results.pop(uid, None)
         self.file.keep_containers(uid, ())
 
-    def of(self, tracked: TrackedPod) -> Callable[[Container, Runtime], Readiness]:
+    def of(self, tracked: TrackedPod) -> Callable[[Container, CriContainer], Readiness]:
         """The readiness of this pod's containers; what is found of those with probes goes into the file."""
         uid, results = tracked.uid, self._results.get(tracked.uid, {})
 
-        def found(container: Container, ran: Runtime) -> Readiness:
+        def found(container: Container, ran: CriContainer) -> Readiness:
             before = self.file.get(uid, ran.id) or tracked.readiness(container.name, ran.id)
-            now = readiness(container, ran, Sources(results, before, self._agent_began_ns))
+            now = readiness(container, ran, ReadinessInput(results, before, self._agent_began_ns))
             if container.startupProbe is not None or container.readinessProbe is not None:
                 self.file.put(uid, ran.id, now)
             return now

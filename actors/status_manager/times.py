@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import msgspec
 
 
-class Clocks(msgspec.Struct, frozen=True):
+class PodStatusClocks(msgspec.Struct, frozen=True):
     """Time and chance, so that a test can have its own."""
 
     wall_ns: Callable[[], int] = time.time_ns

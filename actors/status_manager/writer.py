@@ -11,10 +11,10 @@ from actors.api_clients.messages import ApiAnswer
 from supervision.actor import Actor, Timer
 
 from .api_calls import NODE_MISSING, ApiCalls
-from .backlog import Backlog, Pause
+from .backlog import Pause, StatusBacklog
 from .pod_table import PodTable
 from .steps import PatchStatus, Step, next_step
-from .times import Clocks
+from .times import PodStatusClocks
 
 NODE_SECONDS: Final = 0.5
 """A node that is about to register is soon there."""
@@ -23,13 +23,13 @@ AWAY: Final = (0, 401, 429, 503, 504)
 """No answer, or one that says nothing about the pod: all writes wait."""
 
 
-class Writer:
+class StatusWriter:
     """One for each status manager that has an API server."""
 
-    def __init__(self, actor: Actor, table: PodTable, node_name: str, clocks: Clocks) -> None:
+    def __init__(self, actor: Actor, table: PodTable, node_name: str, clocks: PodStatusClocks) -> None:
         self._actor, self._table, self._clocks = actor, table, clocks
         self._calls = ApiCalls(actor, table, node_name)
-        self.backlog = Backlog()
+        self.backlog = StatusBacklog()
         self._timer: Timer | None = None
         self._unsynced_since: dict[str, float] = {}
         """By key: when the status became another than the API server's, on the monotonic clock."""

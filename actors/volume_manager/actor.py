@@ -23,7 +23,7 @@ from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 
 from .csi.api_objects import ApiObjects
-from .csi.drivers import Drivers
+from .csi.drivers import CsiDrivers
 from .csi.node_objects import NodeObjects
 from .csi.records import Records
 from .csi.volumes import CsiContext, CsiVolumes
@@ -42,12 +42,12 @@ from .pod_mounts import PodMounts
 from .pods_directory import PodsDirectory
 from .refresh import Refresh
 from .teardown import Teardown
-from .tools.api_source import ApiSource
+from .tools.api_source import VolumeObjects
 from .tools.disposable_calls import DisposableCalls
 from .tools.fs_group import FsGroup
 from .tools.memory_mounts import MemoryMounts
-from .tools.node_allocatable import NodeAllocatable
-from .tools.tools import Tools
+from .tools.node_allocatable import AllocatableLookup
+from .tools.tools import VolumeTools
 
 
 def _stamp() -> str:
@@ -84,23 +84,23 @@ class VolumeManager(Actor):
             tools.csi.start()
             self.every(SWEEP_SECONDS, tools.csi.sweep, jitter=0.1)
 
-    def _make_tools(self) -> Tools:
-        calls, api = DisposableCalls(self), ApiSource(self)
+    def _make_tools(self) -> VolumeTools:
+        calls, api = DisposableCalls(self), VolumeObjects(self)
         fs_group = FsGroup(self, calls, self._clock)
-        return Tools(
+        return VolumeTools(
             calls=calls,
             memory=MemoryMounts(self, calls),
             fs_group=fs_group,
-            allocatable=NodeAllocatable(self),
+            allocatable=AllocatableLookup(self),
             api=api,
             csi=None if self._agent.standalone else self._make_csi(api, fs_group),
             stamp=self._stamp,
             mounter=str(self._agent.flags.get("experimental-mounter-path") or ""),
         )
 
-    def _make_csi(self, source: ApiSource, fs_group: FsGroup) -> CsiVolumes:
+    def _make_csi(self, source: VolumeObjects, fs_group: FsGroup) -> CsiVolumes:
         agent, objects = self._agent, ApiObjects(self)
-        drivers = Drivers(self, NodeObjects(objects, agent.node_name))
+        drivers = CsiDrivers(self, NodeObjects(objects, agent.node_name))
         self._plugins = PluginWatch(self, agent.plugins_registry_dir, {CSI: drivers}, elsewhere=None)
         return CsiVolumes(
             CsiContext(

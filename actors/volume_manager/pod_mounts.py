@@ -20,7 +20,7 @@ from .layout import subpath_path
 from .messages import BindSubPaths, SubPathsBound, VolumesFailed, VolumesMounted
 from .persistent_volumes.claims import ClaimedVolume, supplemental_groups
 from .persistent_volumes.lookup import ClaimLookup
-from .tools.tools import Tools
+from .tools.tools import VolumeTools
 from .types.base import ApiInputs, Mounter, PendingVolume, Plan, PodContext, RejectedVolume
 from .types.registry import needs_node_memory, plan
 from .volume_metrics import VolumeMetrics
@@ -43,7 +43,7 @@ class PodVolumes(msgspec.Struct, frozen=True, kw_only=True):
 class PodMounts:
     """Its state is not needed for unmounting. After a restart the workers order their mounts again."""
 
-    def __init__(self, actor: Actor, agent: Agent, tools: Tools, clock: Callable[[], float]) -> None:
+    def __init__(self, actor: Actor, agent: Agent, tools: VolumeTools, clock: Callable[[], float]) -> None:
         self._actor, self._agent, self._tools, self._clock = actor, agent, tools, clock
         self._claims = ClaimLookup(tools.api, agent.node_name, agent.pods_dir)
         self._pods: dict[str, PodVolumes] = {}

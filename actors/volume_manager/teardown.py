@@ -10,7 +10,7 @@ from supervision.actor import Actor, DisposableError, DisposableTimeout
 
 from .host.teardown import mounts_below
 from .layout import VOLUME_DIRECTORIES, real_path
-from .tools.tools import Tools
+from .tools.tools import VolumeTools
 from .types.registry import TYPES
 
 UNMOUNT_SECONDS: Final = 15.0
@@ -23,7 +23,7 @@ _UNMOUNT: Final = "actors.volume_manager.host.teardown:unmount_all"
 class Teardown:
     """Works from the mount table and the disk alone: it needs no spec of the pod."""
 
-    def __init__(self, actor: Actor, agent: Agent, tools: Tools) -> None:
+    def __init__(self, actor: Actor, agent: Agent, tools: VolumeTools) -> None:
         self._actor, self._agent, self._tools = actor, agent, tools
         self._pods_dir = real_path(agent.pods_dir)
 

@@ -30,20 +30,20 @@ class Reason(msgspec.Struct, frozen=True):
         return f"{self.subject}: {self.text}"
 
 
-class Health(msgspec.Struct, frozen=True):
+class TreeHealth(msgspec.Struct, frozen=True):
     """The answer of `supervise status`."""
 
     state: Verdict
     reasons: list[Reason]
 
 
-def decide(tree: Tree, stopped: Collection[int] = (), others: Iterable[Reason] = ()) -> Health:
+def decide(tree: Tree, stopped: Collection[int] = (), others: Iterable[Reason] = ()) -> TreeHealth:
     """What the facts amount to. `stopped`: pids of processes that a signal has stopped. `others`: what the application
     knows. Without a reason it is ready; a reason that is `down` makes it down."""
     reasons = [*of_tree(tree, stopped), *others]
     if any(reason.down for reason in reasons):
-        return Health("down", reasons)
-    return Health("degraded" if reasons else "ready", reasons)
+        return TreeHealth("down", reasons)
+    return TreeHealth("degraded" if reasons else "ready", reasons)
 
 
 def of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reason]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..protocol import ActorState, Tree
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
-from .health import Health, Reason, decide
+from .health import Reason, TreeHealth, decide
 from .text import duration
 from .tree import figures
 
@@ -41,7 +41,7 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
     return _CODES[health.state]
 
 
-def text(health: Health, tree: Tree, advice: str = "") -> str:
+def text(health: TreeHealth, tree: Tree, advice: str = "") -> str:
     """The headline, each reason in a line of its own, and where more is said."""
     lines = [f"{health.state}: {figures(tree)}", *(f"  {reason}" for reason in health.reasons)]
     return "\n".join([*lines, advice] if advice and health.reasons else lines)

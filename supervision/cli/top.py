@@ -14,7 +14,7 @@ from ..protocol import ActorState, Done, Inject, Tree
 from .command import OK, CommandError, Context, json_text
 from .text import table
 from .top_frame import COLUMNS, frame, rows
-from .top_keys import View, press
+from .top_keys import TopView, press
 from .tree import headline
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -22,7 +22,7 @@ _WINDOW_SECONDS: Final = 5.0
 """Rates are of the last seconds: the kernel counts processor time in hundredths only."""
 
 
-class Sample:
+class TreeSample:
     """The tree at one moment, with the processor seconds used by each process."""
 
     def __init__(self, tree: Tree, at: float) -> None:
@@ -35,9 +35,9 @@ class Samples:
     """Those of the last seconds."""
 
     def __init__(self) -> None:
-        self._samples: deque[Sample] = deque()
+        self._samples: deque[TreeSample] = deque()
 
-    def add(self, sample: Sample) -> None:
+    def add(self, sample: TreeSample) -> None:
         self._samples.append(sample)
         while len(self._samples) > 2 and sample.at - self._samples[1].at >= _WINDOW_SECONDS:
             self._samples.popleft()
@@ -65,7 +65,7 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def rates(old: Sample, new: Sample, actor: ActorState) -> tuple[float, float]:
+def rates(old: TreeSample, new: TreeSample, actor: ActorState) -> tuple[float, float]:
     """(share of a processor in percent, messages handled a second) of a process between the two, or since its start
     if they are one."""
     pid = actor.pid
@@ -84,7 +84,7 @@ def run(context: Context) -> int:
         return _with_keys(context)
     arguments, samples, shown = context.arguments, Samples(), 0
     while True:
-        samples.add(Sample(context.tree(), time.monotonic()))
+        samples.add(TreeSample(context.tree(), time.monotonic()))
         print(json_text(_data(samples)) if context.json else "\n".join(page(samples)), flush=True)  # noqa: T201
         shown += 1
         if arguments.count and shown >= arguments.count:
@@ -94,7 +94,7 @@ def run(context: Context) -> int:
 
 def page(samples: Samples) -> list[str]:
     """The lines of one refresh without a terminal."""
-    found = rows(samples.tree, samples.rate, View())
+    found = rows(samples.tree, samples.rate, TopView())
     header = [column.header for column in COLUMNS]
     return [headline(samples.tree), "", *table(header, [[column.value(row) for column in COLUMNS] for row in found])]
 
@@ -113,8 +113,8 @@ def _data(samples: Samples) -> dict[str, Any]:
 def _with_keys(context: Context) -> int:
     from .top_screen import opened
 
-    arguments, samples, view = context.arguments, Samples(), View()
-    samples.add(Sample(context.tree(), time.monotonic()))  # who has no agent is told so without a screen
+    arguments, samples, view = context.arguments, Samples(), TopView()
+    samples.add(TreeSample(context.tree(), time.monotonic()))  # who has no agent is told so without a screen
     refreshes, due = 1, time.monotonic() + arguments.interval
     with opened() as screen:
         while True:
@@ -133,12 +133,12 @@ def _with_keys(context: Context) -> int:
             if time.monotonic() >= due:
                 refreshes, due = refreshes + 1, time.monotonic() + arguments.interval
                 try:
-                    samples.add(Sample(context.tree(), time.monotonic()))
+                    samples.add(TreeSample(context.tree(), time.monotonic()))
                 except CommandError as error:  # the agent ends or hangs: the last picture stays
                     view = _said(view, str(error))
 
 
-def _said(view: View, text: str) -> View:
+def _said(view: TopView, text: str) -> TopView:
     return msgspec.structs.replace(view, said=text)
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ..protocol import ActorState, Tree
 from .text import branches, duration, size
-from .top_keys import HELP, View, fault_lines, question, scrolled, selected
+from .top_keys import HELP, TopView, fault_lines, question, scrolled, selected
 from .tree import figures
 
 Piece = tuple[str, str]
@@ -93,7 +93,7 @@ _ORDER: Final[dict[str, Callable[[Row], float]]] = {
 """The largest first; of uptimes the shortest, because that is what was replaced last."""
 
 
-def rows(tree: Tree, rate: Callable[[ActorState], tuple[float, float]], view: View) -> list[Row]:
+def rows(tree: Tree, rate: Callable[[ActorState], tuple[float, float]], view: TopView) -> list[Row]:
     """The actors that pass the filter, in the order of the view; as a tree only where all are there in its order."""
     as_tree = view.sort == "tree" and not view.filter
     drawn = [Row(label if as_tree else actor.name, actor, *rate(actor)) for label, actor in branches(tree.actors)]
@@ -105,7 +105,7 @@ def rows(tree: Tree, rate: Callable[[ActorState], tuple[float, float]], view: Vi
     return found[::-1] if view.reverse else found
 
 
-def frame(tree: Tree, found: Sequence[Row], view: View, width: int, height: int) -> tuple[list[Line], View]:
+def frame(tree: Tree, found: Sequence[Row], view: TopView, width: int, height: int) -> tuple[list[Line], TopView]:
     """At most `height` lines of at most `width` letters, and the view as it is scrolled now."""
     head: list[Line] = [_headline(tree)]
     foot = _foot(view)
@@ -120,7 +120,7 @@ def frame(tree: Tree, found: Sequence[Row], view: View, width: int, height: int)
     return [cut(line, width) for line in lines], view
 
 
-def table(found: Sequence[Row], view: View, width: int) -> list[Line]:
+def table(found: Sequence[Row], view: TopView, width: int) -> list[Line]:
     """Header and rows, in the columns that fit."""
     cells = {column: [column.value(row) for row in found] for column in COLUMNS}
     widths = {column: max(len(column.header) + 1, *map(len, texts), 0) for column, texts in cells.items()}
@@ -157,7 +157,7 @@ def _headline(tree: Tree) -> Line:
     return [(style, tree.state), ("", f": {figures(tree)}")]
 
 
-def _foot(view: View) -> list[Line]:
+def _foot(view: TopView) -> list[Line]:
     if view.mode == "question" and view.order is not None:
         return [[("warning", question(view.order))]]
     if view.mode == "faults":

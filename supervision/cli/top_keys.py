@@ -21,7 +21,7 @@ PAGE: Final = 10
 Mode = Literal["table", "filter", "faults", "question", "help"]
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class TopView(msgspec.Struct, frozen=True, kw_only=True):
     """What is shown, and how."""
 
     mode: Mode = "table"
@@ -42,16 +42,16 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 class Pressed(NamedTuple):
     """The outcome of a key."""
 
-    view: View
+    view: TopView
     order: Inject | None = None
     """To be carried out."""
     quit: bool = False
 
 
-Handler = Callable[[View, Sequence[str]], Pressed]
+Handler = Callable[[TopView, Sequence[str]], Pressed]
 
 
-def press(view: View, key: str, names: Sequence[str]) -> Pressed:
+def press(view: TopView, key: str, names: Sequence[str]) -> Pressed:
     """The outcome of one key. `names`: of the rows, in their order, all of those that pass the filter."""
     view = msgspec.structs.replace(view, said="")
     if view.mode == "filter":
@@ -64,12 +64,12 @@ def press(view: View, key: str, names: Sequence[str]) -> Pressed:
     return handler(view, names)
 
 
-def selected(view: View, names: Sequence[str]) -> int:
+def selected(view: TopView, names: Sequence[str]) -> int:
     """The place of the selected row, 0 where it is not among them."""
     return names.index(view.selected) if view.selected in names else 0
 
 
-def scrolled(view: View, names: Sequence[str], rows: int) -> View:
+def scrolled(view: TopView, names: Sequence[str], rows: int) -> TopView:
     """The view with an offset that has the selected row among the `rows` that fit."""
     place = selected(view, names)
     lowest, highest = max(0, place - rows + 1), max(0, min(place, len(names) - rows))
@@ -99,7 +99,7 @@ def keys_of(typed: str) -> Iterator[str]:
 
 
 def _moved(by: int) -> Handler:
-    def handler(view: View, names: Sequence[str]) -> Pressed:
+    def handler(view: TopView, names: Sequence[str]) -> Pressed:
         if not names:
             return Pressed(view)
         place = min(max(selected(view, names) + by, 0), len(names) - 1)
@@ -109,7 +109,7 @@ def _moved(by: int) -> Handler:
 
 
 def _sorted(by: int) -> Handler:
-    def handler(view: View, names: Sequence[str]) -> Pressed:
+    def handler(view: TopView, names: Sequence[str]) -> Pressed:
         place = (SORTS.index(view.sort) + by) % len(SORTS)
         return Pressed(msgspec.structs.replace(view, sort=SORTS[place], reverse=False))
 
@@ -120,11 +120,11 @@ def _to_mode(mode: Mode) -> Handler:
     return lambda view, names: Pressed(msgspec.structs.replace(view, mode=mode))
 
 
-def _table(view: View) -> View:
+def _table(view: TopView) -> TopView:
     return msgspec.structs.replace(view, mode="table", order=None)
 
 
-def _asking(view: View, names: Sequence[str], fault: Fault) -> View:
+def _asking(view: TopView, names: Sequence[str], fault: Fault) -> TopView:
     if not names:
         return _table(view)
     name = names[selected(view, names)]
@@ -132,23 +132,23 @@ def _asking(view: View, names: Sequence[str], fault: Fault) -> View:
     return msgspec.structs.replace(view, mode="question", order=order, selected=name)
 
 
-def _kill(view: View, names: Sequence[str]) -> Pressed:
+def _kill(view: TopView, names: Sequence[str]) -> Pressed:
     return Pressed(_asking(view, names, "crash"))
 
 
-def _confirmed(view: View, names: Sequence[str]) -> Pressed:
+def _confirmed(view: TopView, names: Sequence[str]) -> Pressed:
     return Pressed(_table(view), view.order)
 
 
-def _without_filter(view: View, names: Sequence[str]) -> Pressed:
+def _without_filter(view: TopView, names: Sequence[str]) -> Pressed:
     return Pressed(msgspec.structs.replace(view, filter=""))
 
 
-def _turned(view: View, names: Sequence[str]) -> Pressed:
+def _turned(view: TopView, names: Sequence[str]) -> Pressed:
     return Pressed(msgspec.structs.replace(view, reverse=not view.reverse))
 
 
-def _typed(view: View, key: str) -> View:
+def _typed(view: TopView, key: str) -> TopView:
     """The filter, as it is typed."""
     if key in ("enter", "escape"):
         return _table(msgspec.structs.replace(view, filter=view.filter if key == "enter" else ""))

@@ -7,11 +7,11 @@ import re
 from typing import Any, Final, NoReturn
 
 from ..errors import UNREADABLE
-from .model import DocumentError, DocumentProblem, Limits, below, children, refuse, too_deep, too_many
+from .model import DocumentError, DocumentLimits, DocumentProblem, below, children, refuse, too_deep, too_many
 from .yaml_reader import read_yaml
 
 
-def read(raw: bytes, limits: Limits) -> tuple[Any, dict[str, int]]:
+def read(raw: bytes, limits: DocumentLimits) -> tuple[Any, dict[str, int]]:
     """Returns the data (None for an empty document) and the line of each path (none for JSON). Raises DocumentError."""
     if len(raw) > limits.size:
         refuse(f"must be at most {size(limits.size)}, not {len(raw)} bytes")
@@ -35,7 +35,7 @@ def size(size: int) -> str:
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def _read_json(text: str, limits: Limits) -> Any:
+def _read_json(text: str, limits: DocumentLimits) -> Any:
     """Raises JSONDecodeError if it is not JSON, DocumentError if it is JSON that is not accepted."""
     twice: list[str] = []
 
@@ -74,7 +74,7 @@ def _check_text(value: Any) -> None:
         refuse("must not contain a lone surrogate")
 
 
-def _check_size(value: Any, limits: Limits) -> None:
+def _check_size(value: Any, limits: DocumentLimits) -> None:
     level, nodes = [value], 0
     for _ in range(limits.depth + 1):
         nodes += len(level)

@@ -6,11 +6,23 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from .model import MOST_PROBLEMS, DocumentError, DocumentProblem, Limits, below, children, refuse, too_deep, too_many
+from .model import (
+    MOST_PROBLEMS,
+    DocumentError,
+    DocumentLimits,
+    DocumentProblem,
+    below,
+    children,
+    refuse,
+    too_deep,
+    too_many,
+)
 from .scalars import KINDS, plain_scalar
 
 
-def read_yaml(text: str, limits: Limits, otherwise: DocumentProblem | None = None) -> tuple[Any, dict[str, int]]:
+def read_yaml(
+    text: str, limits: DocumentLimits, otherwise: DocumentProblem | None = None
+) -> tuple[Any, dict[str, int]]:
     """`otherwise`: the error to report if it is not YAML either."""
     import yaml
 
@@ -70,7 +82,7 @@ class _Frame:
 class _Builder:
     """Builds plain data from YAML events, within the limits."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: DocumentLimits) -> None:
         self.lines: dict[str, int] = {}
         self.problems: list[DocumentProblem] = []
         self.result: Any = None
@@ -220,7 +232,7 @@ def _line(event: Any) -> int:
     return int(event.start_mark.line) + 1
 
 
-def _depth(value: Any, limits: Limits) -> int:
+def _depth(value: Any, limits: DocumentLimits) -> int:
     depth, level = 0, [value]
     while level := [item for one in level if isinstance(one, dict | list) for item in children(one)]:
         depth += 1

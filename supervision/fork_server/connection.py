@@ -8,25 +8,25 @@ from collections.abc import Callable
 
 from ..message import Message
 from ..protocol import FORK_SERVER
-from ..wire import Frame, Reader, WireError, Writer, encode
+from ..wire import Frame, FrameReader, FrameWriter, WireError, encode
 from .loop import Loop
 
 _MOST_WAITING = 128 * 1024 * 1024
 _READ_BYTES = 256 * 1024
 
 
-class Connection:
+class ProcessConnection:
     """The fork server's end."""
 
     def __init__(
         self,
         loop: Loop,
         sock: socket.socket,
-        received: Callable[[Connection, Frame], None],
-        closed: Callable[[Connection], None],
+        received: Callable[[ProcessConnection, Frame], None],
+        closed: Callable[[ProcessConnection], None],
     ) -> None:
         self._loop, self._sock, self._received, self._closed = loop, sock, received, closed
-        self._reader, self._writer = Reader(), Writer()
+        self._reader, self._writer = FrameReader(), FrameWriter()
         self._unsent = b""
         self.is_open = True
         self.dropped = 0

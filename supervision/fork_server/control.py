@@ -30,13 +30,13 @@ from ..protocol import (
 )
 from ..spec import GetPolicies, PoliciesInForce, SetPolicies
 from ..wire import Frame, WireError
-from .connection import Connection
+from .connection import ProcessConnection
 from .disposables import Disposables
-from .lifecycle import Lifecycle
+from .lifecycle import ForkServerLifecycle
 from .loop import Loop
 from .policies import Policies
-from .processes import Processes
-from .table import Child, Table
+from .processes import ChildProcesses
+from .table import ProcessEntry, ProcessTable
 from .watch import pss
 
 log = logging.getLogger(FORK_SERVER)
@@ -50,10 +50,10 @@ class Control:
         self,
         application: Application,
         loop: Loop,
-        table: Table,
-        processes: Processes,
+        table: ProcessTable,
+        processes: ChildProcesses,
         disposables: Disposables,
-        lifecycle: Lifecycle,
+        lifecycle: ForkServerLifecycle,
         policies: Policies,
         set_policies: Callable[[SetPolicies], None],
     ) -> None:
@@ -62,7 +62,7 @@ class Control:
         self._policies, self._set_policies = policies, set_policies
         self._began_at = time.monotonic()
 
-    def received(self, connection: Connection, frame: Frame) -> None:
+    def received(self, connection: ProcessConnection, frame: Frame) -> None:
         """Handle a frame from the control socket: only questions are accepted."""
         try:
             answer = self.answer(frame.message())
@@ -150,11 +150,11 @@ class Control:
         return ""
 
 
-def _trouble(child: Child, report: ServiceState) -> Trouble:
+def _trouble(child: ProcessEntry, report: ServiceState) -> Trouble:
     return Trouble(report.service, report.text, time.monotonic() - report.since, child.name)
 
 
-def _actor_state(child: Child, question: GetTree) -> ActorState:
+def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
     now = time.monotonic()
     shown = ActorState(
         name=child.name,
@@ -187,13 +187,13 @@ def _actor_state(child: Child, question: GetTree) -> ActorState:
     )
 
 
-def _memory(child: Child, now: float, *, look: bool) -> int:
+def _memory(child: ProcessEntry, now: float, *, look: bool) -> int:
     """Memory figures, at most two seconds old: reading one takes a millisecond, and a scrape asks for all actors."""
     if look and child.pid and now - child.memory_at > _MEMORY_SECONDS:
         child.memory_bytes, child.memory_at = pss(child.pid), now
     return child.memory_bytes if child.pid else 0
 
 
-def _go_on(child: Child, pid: int) -> None:
+def _go_on(child: ProcessEntry, pid: int) -> None:
     if child.pid == pid:
         os.kill(pid, signal.SIGCONT)

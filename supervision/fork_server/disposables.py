@@ -21,7 +21,7 @@ from ..process import load
 from ..protocol import DisposableResult, RunDisposable
 from ..time_scale import scaled
 from .fork import fork
-from .loop import Loop, Timer
+from .loop import Loop, ScheduledCall
 
 MOST_AT_ONCE = 32
 MOST_BUSY = 2 * (os.cpu_count() or 1)
@@ -50,7 +50,7 @@ class _Order:
     answer: Callable[[DisposableResult], None]
     pid: int = 0
     output: int = -1
-    timer: Timer | None = None
+    timer: ScheduledCall | None = None
     began: float = 0.0
     timed_out: bool = False
     answered: bool = False
@@ -70,7 +70,7 @@ class Disposables:
         self._waiting: deque[_Order] = deque()
         self._running: dict[int, _Order] = {}
         self._abandoned: dict[int, _Order] = {}
-        self._later: Timer | None = None
+        self._later: ScheduledCall | None = None
 
     @property
     def abandoned(self) -> int:

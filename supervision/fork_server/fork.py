@@ -24,7 +24,7 @@ _prctl = ctypes.CDLL(None, use_errno=True).prctl
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ForkPlan:
     """The plan of one fork."""
 
     title: str
@@ -39,13 +39,13 @@ class Plan:
 
 def fork(title: str, body: Callable[[], None], close: Iterable[int]) -> int:
     """Fork a child that runs `body`; return its pid. It dies with the fork server. Raises OSError if the fork fails."""
-    (pid,) = fork_each([Plan(title=title, body=body, close=tuple(close))])
+    (pid,) = fork_each([ForkPlan(title=title, body=body, close=tuple(close))])
     if isinstance(pid, OSError):
         raise pid
     return pid
 
 
-def fork_each(plans: Sequence[Plan]) -> list[int | OSError]:
+def fork_each(plans: Sequence[ForkPlan]) -> list[int | OSError]:
     """Fork each child; return its pid, or the error.
 
     As little as possible happens between two forks, because every page that the fork server writes to in between is no
@@ -70,7 +70,7 @@ def fork_each(plans: Sequence[Plan]) -> list[int | OSError]:
     return found
 
 
-def _child(plan: Plan, fork_server: int, before: set[signal.Signals | int]) -> NoReturn:
+def _child(plan: ForkPlan, fork_server: int, before: set[signal.Signals | int]) -> NoReturn:
     """Never return or raise: the caller is the fork server's code, and this process is not the fork server."""
     try:
         _begin(plan, fork_server)
@@ -83,7 +83,7 @@ def _child(plan: Plan, fork_server: int, before: set[signal.Signals | int]) -> N
         os._exit(EXIT_EXCEPTION)
 
 
-def _begin(plan: Plan, fork_server: int) -> None:
+def _begin(plan: ForkPlan, fork_server: int) -> None:
     tie_to_parent(fork_server)
     titles.set_title(plan.title)
     logs.forget()

@@ -20,12 +20,12 @@ from ..names import Names
 from ..process import HEARTBEAT_SECONDS, Launch, run_actor
 from ..spec import Policy
 from ..status_page import StatusPage
-from .fork import Plan, fork_each
+from .fork import ForkPlan, fork_each
 from .kept_sockets import KeptSockets
 from .loop import Loop
 from .policies import Policies
 from .programs import execute
-from .table import Child
+from .table import ProcessEntry
 
 _SUPERVISOR = "supervision.supervisor:Supervisor"
 
@@ -52,7 +52,7 @@ def _heartbeat_seconds(policy: Policy) -> float:
 
 @dataclass
 class _Prepared:
-    child: Child
+    child: ProcessEntry
     server_end: socket.socket | None = None
     child_end: socket.socket | None = None
     fd_channel: socket.socket | None = None
@@ -66,19 +66,19 @@ class Launcher:
         self,
         loop: Loop,
         context: LaunchContext,
-        forked: Callable[[Child, socket.socket | None], None],
-        failed: Callable[[Child, OSError], None],
+        forked: Callable[[ProcessEntry, socket.socket | None], None],
+        failed: Callable[[ProcessEntry, OSError], None],
     ) -> None:
         self._loop, self._context, self._forked, self._failed = loop, context, forked, failed
-        self._due: list[Child] = []
+        self._due: list[ProcessEntry] = []
 
-    def order(self, child: Child) -> None:
+    def order(self, child: ProcessEntry) -> None:
         """Fork the child in the next turn of the loop."""
         if not self._due:
             self._loop.call_later(0.0, self._fork_all)
         self._due.append(child)
 
-    def withdraw(self, child: Child) -> bool:
+    def withdraw(self, child: ProcessEntry) -> bool:
         """Cancel an order. Returns whether the child was ordered and not forked yet."""
         with contextlib.suppress(ValueError):
             self._due.remove(child)
@@ -106,7 +106,7 @@ class Launcher:
                 each.child.pid = pid
                 self._forked(each.child, each.server_end)
 
-    def _prepare(self, child: Child) -> _Prepared | None:
+    def _prepare(self, child: ProcessEntry) -> _Prepared | None:
         prepared = _Prepared(child)
         try:
             child.blackbox = BlackBox(child.name)
@@ -120,20 +120,22 @@ class Launcher:
             return None
         return prepared
 
-    def _plan(self, prepared: _Prepared, private: list[int]) -> Plan:
+    def _plan(self, prepared: _Prepared, private: list[int]) -> ForkPlan:
         child, box = prepared.child, prepared.child.blackbox
         assert box is not None  # noqa: S101 - made by _prepare
         if prepared.child_end is None:
             # a program inherits no descriptor: exec closes them
-            return Plan(title=child.name, body=lambda: execute(child.spec, box), obeys_signals=True)
+            return ForkPlan(title=child.name, body=lambda: execute(child.spec, box), obeys_signals=True)
         inherited = self._context.sockets.of(child.name)
         kept = {box.fd, prepared.child_end.fileno(), *(fd for fds in inherited.values() for fd in fds)}
         if prepared.fd_channel is not None:
             kept.add(prepared.fd_channel.fileno())
         launch = self._launch(child, box, prepared.child_end, Listeners(inherited, prepared.fd_channel))
-        return Plan(title=child.name, body=lambda: run_actor(launch), close=[fd for fd in private if fd not in kept])
+        return ForkPlan(
+            title=child.name, body=lambda: run_actor(launch), close=[fd for fd in private if fd not in kept]
+        )
 
-    def _launch(self, child: Child, box: BlackBox, uplink: socket.socket, listeners: Listeners) -> Launch:
+    def _launch(self, child: ProcessEntry, box: BlackBox, uplink: socket.socket, listeners: Listeners) -> Launch:
         context, application = self._context, self._context.application
         assert child.status_entry is not None  # noqa: S101 - made by _prepare
         return Launch(
@@ -154,7 +156,7 @@ class Launcher:
             settled=context.release_memory,
         )
 
-    def _arguments(self, child: Child) -> dict[str, Any]:
+    def _arguments(self, child: ProcessEntry) -> dict[str, Any]:
         """The arguments of the actor's class; a plain supervisor gets its spec and the policies."""
         if child.kind == "supervisor":
             return {"spec": child.spec, "policies": self._context.policies.by_name, **child.spec.arguments}

@@ -11,19 +11,19 @@ from ..protocol import FORK_SERVER
 from ..time_scale import scaled
 from .disposables import Disposables
 from .loop import Loop
-from .processes import Processes
+from .processes import ChildProcesses
 from .shutdown import OrderedStop, is_whole
-from .table import Child, Table
+from .table import ProcessEntry, ProcessTable
 from .watchdog import Watchdog
 
 log = logging.getLogger(FORK_SERVER)
 _LAST_SECONDS = 2.0
 
 
-class Lifecycle:
+class ForkServerLifecycle:
     """Ends the processes, in order or at once, and then the loop. It starts nothing."""
 
-    def __init__(self, loop: Loop, table: Table, processes: Processes, disposables: Disposables) -> None:
+    def __init__(self, loop: Loop, table: ProcessTable, processes: ChildProcesses, disposables: Disposables) -> None:
         self._loop, self._table, self._processes, self._disposables = loop, table, processes, disposables
         self._watchdog = Watchdog(loop, table)
         self._was_ready = False
@@ -46,7 +46,7 @@ class Lifecycle:
             self._was_ready = True
             self._watchdog.ready()
 
-    def exited(self, child: Child) -> None:
+    def exited(self, child: ProcessEntry) -> None:
         """The process of a child has ended."""
         if self._stop is not None:
             self._stop.ended(child)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..names import Names, NoSuchActor, PeerRefused, check_peer
 from ..protocol import FORK_SERVER
 from ..wire import Frame
-from .connection import Connection
+from .connection import ProcessConnection
 from .loop import Loop
 
 log = logging.getLogger(FORK_SERVER)
@@ -18,10 +18,10 @@ _RETRY_SECONDS = 0.5
 class Listener:
     """Accepts connections of its own user and forwards their frames."""
 
-    def __init__(self, loop: Loop, names: Names, received: Callable[[Connection, Frame], None]) -> None:
+    def __init__(self, loop: Loop, names: Names, received: Callable[[ProcessConnection, Frame], None]) -> None:
         """Raises OSError."""
         self._loop, self._names, self._received = loop, names, received
-        self._connections: set[Connection] = set()
+        self._connections: set[ProcessConnection] = set()
         self._listen()
 
     def _listen(self) -> None:
@@ -66,4 +66,4 @@ class Listener:
             log.warning("connection refused: %s", error)
             sock.close()
             return
-        self._connections.add(Connection(self._loop, sock, self._received, self._connections.discard))
+        self._connections.add(ProcessConnection(self._loop, sock, self._received, self._connections.discard))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 Call = Callable[[], None]
 
 
-class Timer:
+class ScheduledCall:
     """A scheduled call."""
 
     __slots__ = ("call",)
@@ -30,7 +30,7 @@ class Loop:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
-        self._timers: list[tuple[float, int, Timer]] = []
+        self._timers: list[tuple[float, int, ScheduledCall]] = []
         self._order = itertools.count()
         self._signals: dict[int, Call] = {}
         self._wake_in, self._wake_out = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -55,8 +55,8 @@ class Loop:
             self._selector.unregister(fd)
 
     # -- timers ---------------------------------------------------------------------------------------------------
-    def call_later(self, seconds: float, call: Call) -> Timer:
-        timer = Timer(call)
+    def call_later(self, seconds: float, call: Call) -> ScheduledCall:
+        timer = ScheduledCall(call)
         heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._order), timer))
         return timer
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from ..names import Names, NoSuchActor
 from ..protocol import FORK_SERVER, Cause
-from .table import Child, Table
+from .table import ProcessEntry, ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 
 
-def restore(names: Names, table: Table, kill: Callable[[Child, Cause, str], None]) -> None:
+def restore(names: Names, table: ProcessTable, kill: Callable[[ProcessEntry, Cause, str], None]) -> None:
     """Publish each actor's name again from its socket, or replace the actor when that is gone too. Raises OSError."""
     for child in table:
         if child.state != "running" or child.kind == "program":

@@ -19,12 +19,12 @@ from ..protocol import (
 )
 from ..spec import ChildSpec, Policy
 from ..wire import Frame, WireError
-from .connection import Connection
+from .connection import ProcessConnection
 from .control import Control
 from .disposables import Disposables
-from .lifecycle import Lifecycle
-from .processes import Processes
-from .table import Child, Table
+from .lifecycle import ForkServerLifecycle
+from .processes import ChildProcesses
+from .table import ProcessEntry, ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 
@@ -34,16 +34,16 @@ class Orders:
 
     def __init__(
         self,
-        table: Table,
-        processes: Processes,
+        table: ProcessTable,
+        processes: ChildProcesses,
         disposables: Disposables,
-        lifecycle: Lifecycle,
+        lifecycle: ForkServerLifecycle,
         control: Control,
     ) -> None:
         self._table, self._processes, self._disposables = table, processes, disposables
         self._lifecycle, self._control = lifecycle, control
 
-    def received(self, child: Child, connection: Connection, frame: Frame) -> None:
+    def received(self, child: ProcessEntry, connection: ProcessConnection, frame: Frame) -> None:
         """Handle a frame from the uplink of a child."""
         try:
             message = frame.message()
@@ -54,7 +54,7 @@ class Orders:
         if answer is not None and frame.ask:
             connection.send(answer, frame.ask)
 
-    def _obey(self, child: Child, connection: Connection, ask: int, message: Message) -> Message | None:
+    def _obey(self, child: ProcessEntry, connection: ProcessConnection, ask: int, message: Message) -> Message | None:
         if isinstance(message, Ready):
             self._processes.in_service(child)
         elif isinstance(message, CreateActor):
@@ -72,14 +72,14 @@ class Orders:
             return self._control.answer(message) or Done(f"{type(message).__name__} is not for the fork server")
         return None
 
-    def _child_of(self, parent: Child, name: str) -> Child | None:
+    def _child_of(self, parent: ProcessEntry, name: str) -> ProcessEntry | None:
         child = self._table.get(name)
         if child is None or child.parent != parent.name:
             log.error("%s gave an order about %s, which is not its child", parent.name, name)
             return None
         return child
 
-    def _stop(self, parent: Child, order: Stop) -> None:
+    def _stop(self, parent: ProcessEntry, order: Stop) -> None:
         child = self._child_of(parent, order.name)
         if child is None:
             return
@@ -88,21 +88,21 @@ class Orders:
         elif parent.uplink is not None:
             parent.uplink.send(Exited(child.name, 0, 0, 0, "stopped"))
 
-    def _create(self, parent: Child, order: CreateActor) -> None:
+    def _create(self, parent: ProcessEntry, order: CreateActor) -> None:
         """Create the child of a spec, or one without a spec, which is not restarted."""
         if self._lifecycle.stopping:
             return
         child = self._table.get(order.name)
         if child is None:
             spec = ChildSpec(name=order.name, actor=order.actor)
-            child = Child(order.name, parent.name, spec, Policy(restart="temporary"), is_dynamic=True)
+            child = ProcessEntry(order.name, parent.name, spec, Policy(restart="temporary"), is_dynamic=True)
             self._table.add(child)
             self._processes.start(child)
         elif not child.is_dynamic and self._child_of(parent, order.name) is not None:
             self._processes.start(child)
 
 
-def _answer_disposable(connection: Connection, ask: int, result: DisposableResult) -> None:
+def _answer_disposable(connection: ProcessConnection, ask: int, result: DisposableResult) -> None:
     try:
         connection.send(result, ask)
     except WireError as error:

@@ -11,17 +11,17 @@ from ..protocol import DisposableResult, RunDisposable
 from ..spec import ProgramProbe
 from ..time_scale import scaled
 from .loop import Loop
-from .table import Child, Table
+from .table import ProcessEntry, ProcessTable
 
 _GRACE_SECONDS = 5.0
 """The process of a probe has this much longer than the probe's own deadline."""
 _REPEAT_SECONDS = 1.0
 """The pause after an unanswered probe."""
 Run = Callable[[str, RunDisposable, Callable[[DisposableResult], None]], None]
-Hung = Callable[[Child, str], None]
+Hung = Callable[[ProcessEntry, str], None]
 
 
-class Silence:
+class ProgramSilence:
     """How long one incarnation of a program has not answered."""
 
     def __init__(self) -> None:
@@ -56,20 +56,24 @@ def answer_of(result: DisposableResult) -> bool | None:
 class ProgramProbes:
     """Probes each program in service that has a probe."""
 
-    def __init__(self, loop: Loop, table: Table, run: Run, hung: Hung) -> None:
+    def __init__(self, loop: Loop, table: ProcessTable, run: Run, hung: Hung) -> None:
         self._loop, self._run, self._hung = loop, run, hung
         for child in table:
             if child.spec.probe is not None:
-                self._schedule(child, child.spec.probe, Silence(), child.incarnation, child.spec.probe.interval_seconds)
+                self._schedule(
+                    child, child.spec.probe, ProgramSilence(), child.incarnation, child.spec.probe.interval_seconds
+                )
 
-    def _schedule(self, child: Child, probe: ProgramProbe, silence: Silence, incarnation: int, seconds: float) -> None:
+    def _schedule(
+        self, child: ProcessEntry, probe: ProgramProbe, silence: ProgramSilence, incarnation: int, seconds: float
+    ) -> None:
         self._loop.call_later(seconds, lambda: self._probe(child, probe, silence, incarnation))
 
-    def _probe(self, child: Child, probe: ProgramProbe, silence: Silence, incarnation: int) -> None:
+    def _probe(self, child: ProcessEntry, probe: ProgramProbe, silence: ProgramSilence, incarnation: int) -> None:
         if child.incarnation != incarnation:
-            silence = Silence()
+            silence = ProgramSilence()
         if child.state != "running" or child.cause is not None or not child.policy.heartbeat_seconds:
-            self._schedule(child, probe, Silence(), child.incarnation, probe.interval_seconds)
+            self._schedule(child, probe, ProgramSilence(), child.incarnation, probe.interval_seconds)
             return
         incarnation, began = child.incarnation, time.monotonic()
         order = RunDisposable(

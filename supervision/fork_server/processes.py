@@ -13,32 +13,32 @@ from ..names import is_dying
 from ..protocol import EXIT_EXCEPTION, FORK_SERVER, Cause, Exited, Leave, Started
 from ..time_scale import scaled
 from ..wire import Frame
-from .connection import Connection
+from .connection import ProcessConnection
 from .launcher import LaunchContext, Launcher
 from .loop import Loop
 from .programs import accepts
-from .table import Child, Table
+from .table import ProcessEntry, ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 _READY_POLL_SECONDS = 0.03
 _ABANDON_SECONDS = 5.0
 
 
-class Observer(Protocol):
+class ProcessObserver(Protocol):
     """Receives the events of the processes."""
 
-    def received(self, child: Child, connection: Connection, frame: Frame) -> None: ...
-    def started(self, child: Child, started: Started) -> None: ...
-    def exited(self, child: Child, exited: Exited) -> None: ...
+    def received(self, child: ProcessEntry, connection: ProcessConnection, frame: Frame) -> None: ...
+    def started(self, child: ProcessEntry, started: Started) -> None: ...
+    def exited(self, child: ProcessEntry, exited: Exited) -> None: ...
 
 
-class Processes:
+class ChildProcesses:
     """Acts on the children of the table."""
 
-    def __init__(self, loop: Loop, table: Table, context: LaunchContext, observer: Observer) -> None:
+    def __init__(self, loop: Loop, table: ProcessTable, context: LaunchContext, observer: ProcessObserver) -> None:
         self._loop, self._table, self._observer = loop, table, observer
         self._names, self._status_page = context.names, context.status_page
-        self._abandoned: dict[int, Child] = {}
+        self._abandoned: dict[int, ProcessEntry] = {}
         self._launcher = Launcher(loop, context, self._forked, self._not_forked)
 
     @property
@@ -47,7 +47,7 @@ class Processes:
         return len(self._abandoned)
 
     # -- starting -------------------------------------------------------------------------------------------------
-    def start(self, child: Child) -> None:
+    def start(self, child: ProcessEntry) -> None:
         """Fork the child, after its old process has ended."""
         if child.alive:
             child.wanted = True
@@ -58,12 +58,12 @@ class Processes:
         child.state, child.cause, child.detail, child.in_service_at = "starting", None, "", 0.0
         self._launcher.order(child)
 
-    def _forked(self, child: Child, uplink: socket.socket | None) -> None:
+    def _forked(self, child: ProcessEntry, uplink: socket.socket | None) -> None:
         self._table.forked(child)
         deadline = self._loop.call_later(child.policy.start_seconds, lambda: self._start_is_late(child))
         child.timers.append(deadline)
         if uplink is not None:
-            child.uplink = Connection(
+            child.uplink = ProcessConnection(
                 self._loop,
                 uplink,
                 lambda connection, frame: self._observer.received(child, connection, frame),
@@ -74,7 +74,7 @@ class Processes:
         else:
             child.timers.append(self._loop.call_later(0.0, lambda: self.in_service(child)))
 
-    def _poll_ready(self, child: Child, incarnation: int) -> None:
+    def _poll_ready(self, child: ProcessEntry, incarnation: int) -> None:
         if child.state != "starting" or child.incarnation != incarnation:
             return
         if accepts(child.spec.ready_socket):
@@ -83,13 +83,13 @@ class Processes:
             again = self._loop.call_later(_READY_POLL_SECONDS, lambda: self._poll_ready(child, incarnation))
             child.timers.append(again)
 
-    def _not_forked(self, child: Child, error: OSError) -> None:
+    def _not_forked(self, child: ProcessEntry, error: OSError) -> None:
         # reported as an immediate end: its supervisor backs off and retries
         self._clean(child)
         exited = Exited(child.name, child.incarnation, 0, EXIT_EXCEPTION << 8, "exit", "", f"fork: {error}")
         self._loop.call_later(0.0, lambda: self._observer.exited(child, exited))
 
-    def in_service(self, child: Child) -> None:
+    def in_service(self, child: ProcessEntry) -> None:
         """The child is in service."""
         if child.state != "starting":
             return
@@ -99,12 +99,12 @@ class Processes:
         seconds = child.in_service_at - child.ordered_at
         self._observer.started(child, Started(child.name, child.incarnation, child.pid, seconds))
 
-    def _start_is_late(self, child: Child) -> None:
+    def _start_is_late(self, child: ProcessEntry) -> None:
         if child.state == "starting":
             self.kill(child, "start_timeout", f"not in service after {child.policy.start_seconds:g} s")
 
     # -- ending ---------------------------------------------------------------------------------------------------
-    def stop(self, child: Child, budget: float, cause: Cause = "stopped") -> None:
+    def stop(self, child: ProcessEntry, budget: float, cause: Cause = "stopped") -> None:
         """Ask the child to end and kill it after `budget` seconds; 0: kill it at once."""
         child.wanted = False
         if budget <= 0 or not child.pid or (child.state == "starting" and not child.spec.program):
@@ -116,13 +116,13 @@ class Processes:
         late = f"killed: it did not end within {budget:g} s"
         child.timers.append(self._loop.call_later(budget, lambda: self.kill(child, cause, late)))
 
-    def _ask_to_end(self, child: Child, budget: float) -> None:
+    def _ask_to_end(self, child: ProcessEntry, budget: float) -> None:
         if child.uplink is not None:
             child.uplink.send(Leave(budget))
         else:
             os.kill(child.pid, signal.SIGTERM)
 
-    def kill(self, child: Child, cause: Cause, detail: str) -> None:
+    def kill(self, child: ProcessEntry, cause: Cause, detail: str) -> None:
         """Send SIGKILL now. The first recorded cause is kept; a dying process has its own."""
         if not child.alive:
             return
@@ -138,13 +138,13 @@ class Processes:
         os.kill(child.pid, signal.SIGKILL)
         child.timers.append(self._loop.call_later(scaled(_ABANDON_SECONDS), lambda: self._abandon(child)))
 
-    def _abandon(self, child: Child) -> None:
+    def _abandon(self, child: ProcessEntry) -> None:
         """SIGKILL does not end a process that waits in the kernel: the tree goes on without it."""
         if child.alive and self._table.reaped(child.pid) is child:
             self._abandoned[child.pid] = child
             self._ended(child, signal.SIGKILL, "cannot be killed: it waits in the kernel, abandoned")
 
-    def kill_below(self, child: Child) -> None:
+    def kill_below(self, child: ProcessEntry) -> None:
         """A supervisor has ended: end everything below it."""
         for other in self._table.below(child.name):
             other.wanted = False
@@ -166,7 +166,7 @@ class Processes:
         if child is not None:
             self._ended(child, status)
 
-    def _ended(self, child: Child, status: int, detail: str = "") -> None:
+    def _ended(self, child: ProcessEntry, status: int, detail: str = "") -> None:
         now = time.monotonic()
         message, text = child.blackbox.read() if child.blackbox is not None else ("", "")
         if child.cause is None and os.WIFSIGNALED(status):
@@ -191,7 +191,7 @@ class Processes:
         if child.wanted:
             self.start(child)
 
-    def _clean(self, child: Child) -> None:
+    def _clean(self, child: ProcessEntry) -> None:
         child.cancel_timers()
         if not child.spec.program:
             try:

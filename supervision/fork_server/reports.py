@@ -8,14 +8,14 @@ import time
 from ..application import IncidentSink
 from ..protocol import FORK_SERVER, Exited, Started
 from .loop import Loop
-from .table import Child, Table
+from .table import ProcessEntry, ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 _FLUSH_SECONDS = 5.0
 _ORDERED = ("stopped", "restarting", "parent", "fork_server")
 
 
-def is_incident(child: Child, exited: Exited) -> bool:
+def is_incident(child: ProcessEntry, exited: Exited) -> bool:
     """Whether an end is a fault: nobody ordered it, and it is not normal for its restart type."""
     if exited.cause in _ORDERED:
         return False
@@ -27,7 +27,7 @@ def is_incident(child: Child, exited: Exited) -> bool:
 class Reports:
     """Reports to supervisors and to the incident record."""
 
-    def __init__(self, loop: Loop, table: Table, incidents: IncidentSink) -> None:
+    def __init__(self, loop: Loop, table: ProcessTable, incidents: IncidentSink) -> None:
         self._loop, self._table, self._incidents = loop, table, incidents
         self._flush()
 
@@ -35,7 +35,7 @@ class Reports:
         self._incidents.flush()
         self._loop.call_later(_FLUSH_SECONDS, self._flush)
 
-    def started(self, child: Child, started: Started) -> None:
+    def started(self, child: ProcessEntry, started: Started) -> None:
         """The child is in service."""
         if not child.is_dynamic:
             self._tell_supervisor(child, started)
@@ -43,7 +43,7 @@ class Reports:
             child.incident_open = False
             self._incidents.closed(started, time.monotonic() - child.died_at)
 
-    def record(self, child: Child, exited: Exited) -> None:
+    def record(self, child: ProcessEntry, exited: Exited) -> None:
         """Record the end of a process if it is an incident."""
         if not is_incident(child, exited):
             return
@@ -55,12 +55,12 @@ class Reports:
         """Record an incident of the fork server itself."""
         self._incidents.opened(exited)
 
-    def exited(self, child: Child, exited: Exited) -> None:
+    def exited(self, child: ProcessEntry, exited: Exited) -> None:
         """Report the end to its supervisor, if that still exists."""
         if exited.cause != "parent":
             self._tell_supervisor(child, exited)
 
-    def _tell_supervisor(self, child: Child, fact: Started | Exited) -> None:
+    def _tell_supervisor(self, child: ProcessEntry, fact: Started | Exited) -> None:
         supervisor = self._table.get(child.parent)
         if supervisor is not None and supervisor.uplink is not None:
             supervisor.uplink.send(fact)

@@ -13,23 +13,23 @@ from ..spec import SetPolicies
 from ..status_page import StatusPage
 from ..wire import Frame
 from . import names_kept, signals, titles
-from .connection import Connection
+from .connection import ProcessConnection
 from .control import Control
 from .disposables import Disposables
 from .kept_sockets import KeptSockets
 from .launcher import LaunchContext
-from .lifecycle import Lifecycle
+from .lifecycle import ForkServerLifecycle
 from .listener import Listener
 from .loop import Loop
 from .memory import SharedMemory
 from .orders import Orders
 from .policies import Policies
 from .probes import ProgramProbes
-from .processes import Processes
+from .processes import ChildProcesses
 from .reports import Reports, is_incident
 from .root import RootSupervision
 from .run_directory import RunDirectory
-from .table import Child, Table
+from .table import ProcessEntry, ProcessTable
 from .watch import Watch, changed
 
 log = logging.getLogger(FORK_SERVER)
@@ -51,7 +51,7 @@ class ForkServer:
         self._directory = directory
         titles.prepare(application.name)
         self._policies = Policies(application.tree, application.policies)
-        self._table = table = Table(application.tree, self._policies.by_name)
+        self._table = table = ProcessTable(application.tree, self._policies.by_name)
         entries = len(self._policies.by_name) + (_DYNAMIC_ENTRIES if application.dynamic else _SPARE_ENTRIES)
         status_page = StatusPage(entries)
         memory = SharedMemory(directory.names, status_page, application.prepare, application.hot_functions)
@@ -68,8 +68,8 @@ class ForkServer:
             sockets=self._sockets,
             private_fds=self._private_fds,
         )
-        self._processes = processes = Processes(loop, table, context, self)
-        self._lifecycle = Lifecycle(loop, table, processes, self._disposables)
+        self._processes = processes = ChildProcesses(loop, table, context, self)
+        self._lifecycle = ForkServerLifecycle(loop, table, processes, self._disposables)
         self._control = control = Control(
             application, loop, table, processes, self._disposables, self._lifecycle, self._policies, self._set_policies
         )
@@ -123,16 +123,16 @@ class ForkServer:
             self._processes.start(root)
 
     # -- events of the children ------------------------------------------------------------------------------------
-    def received(self, child: Child, connection: Connection, frame: Frame) -> None:
+    def received(self, child: ProcessEntry, connection: ProcessConnection, frame: Frame) -> None:
         """Handle a frame of a child."""
         self._orders.received(child, connection, frame)
 
-    def started(self, child: Child, started: Started) -> None:
+    def started(self, child: ProcessEntry, started: Started) -> None:
         """A child is in service."""
         self._reports.started(child, started)
         self._lifecycle.started()
 
-    def exited(self, child: Child, exited: Exited) -> None:
+    def exited(self, child: ProcessEntry, exited: Exited) -> None:
         """The process of a child has ended, and was reaped."""
         self._disposables.forget(child.name)
         child.policy = self._policies.of(child.name, child.policy)
@@ -148,7 +148,7 @@ class ForkServer:
         else:
             self._reports.exited(child, exited)
 
-    def _root_exited(self, root: Child, exited: Exited) -> None:
+    def _root_exited(self, root: ProcessEntry, exited: Exited) -> None:
         if self._lifecycle.stopping:
             return
         decision = self._root.failed(exited, root.policy)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .table import Child, Table
+from .table import ProcessEntry, ProcessTable
 
 
 class OrderedStop:
     """Ends one name after another; `finished` is called when none is left."""
 
-    def __init__(self, table: Table, stop: Callable[[Child, float], None], finished: Callable[[], None]) -> None:
+    def __init__(
+        self, table: ProcessTable, stop: Callable[[ProcessEntry, float], None], finished: Callable[[], None]
+    ) -> None:
         self._stop, self._finished = stop, finished
         self._remaining = list(table)
-        self._current: Child | None = None
+        self._current: ProcessEntry | None = None
 
     def begin(self) -> None:
         self._next()
 
-    def ended(self, child: Child) -> None:
+    def ended(self, child: ProcessEntry) -> None:
         """A process has been reaped."""
         if child is self._current:
             self._next()
@@ -34,6 +36,6 @@ class OrderedStop:
         self._finished()
 
 
-def is_whole(table: Table) -> bool:
+def is_whole(table: ProcessTable) -> bool:
     """Whether every name of the tree is in service."""
     return all(child.state == "running" for child in table if child.policy.restart == "permanent")

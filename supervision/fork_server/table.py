@@ -11,12 +11,12 @@ from ..blackbox import BlackBox
 from ..protocol import Cause, ServiceState, State
 from ..spec import ChildSpec, Policy, walk
 from ..status_page import StatusEntry
-from .connection import Connection
-from .loop import Timer
+from .connection import ProcessConnection
+from .loop import ScheduledCall
 
 
 @dataclass(slots=True, eq=False)
-class Child:
+class ProcessEntry:
     """One name, and its process if it has one. Times are CLOCK_MONOTONIC seconds."""
 
     name: str
@@ -35,13 +35,13 @@ class Child:
     """When the last incarnation ended; 0: it is replaced, or there was none."""
     status_entry: StatusEntry | None = None
     blackbox: BlackBox | None = None
-    uplink: Connection | None = None
+    uplink: ProcessConnection | None = None
     cause: Cause | None = None
     """Why the fork server ends the process; empty if it does not."""
     detail: str = ""
     wanted: bool = False
     """It is ordered again while its old process still exists."""
-    timers: list[Timer] = field(default_factory=list)
+    timers: list[ScheduledCall] = field(default_factory=list)
     memory_bytes: int = 0
     memory_at: float = 0.0
     last_cause: Cause | None = None
@@ -82,33 +82,33 @@ class Child:
         self.timers.clear()
 
 
-class Table:
+class ProcessTable:
     """All names, parents before their children, siblings in start order."""
 
     def __init__(self, root: ChildSpec, policies: Mapping[str, Policy]) -> None:
         """A name without an entry in `policies` has the default policy of its spec."""
-        self._children: dict[str, Child] = {}
-        self._pids: dict[int, Child] = {}
+        self._children: dict[str, ProcessEntry] = {}
+        self._pids: dict[int, ProcessEntry] = {}
         for name, parent, spec in walk(root):
-            self._children[name] = Child(name, parent, spec, policies.get(name, spec.default_policy))
+            self._children[name] = ProcessEntry(name, parent, spec, policies.get(name, spec.default_policy))
 
-    def __iter__(self) -> Iterator[Child]:
+    def __iter__(self) -> Iterator[ProcessEntry]:
         return iter(list(self._children.values()))
 
-    def get(self, name: str) -> Child | None:
+    def get(self, name: str) -> ProcessEntry | None:
         return self._children.get(name)
 
-    def add(self, child: Child) -> None:
+    def add(self, child: ProcessEntry) -> None:
         """Add a child without a spec."""
         self._children[child.name] = child
 
-    def discard(self, child: Child) -> None:
+    def discard(self, child: ProcessEntry) -> None:
         self._children.pop(child.name, None)
 
-    def forked(self, child: Child) -> None:
+    def forked(self, child: ProcessEntry) -> None:
         self._pids[child.pid] = child
 
-    def reaped(self, pid: int) -> Child | None:
+    def reaped(self, pid: int) -> ProcessEntry | None:
         """Remove the process; return its child."""
         return self._pids.pop(pid, None)
 
@@ -123,7 +123,7 @@ class Table:
                 found.append(child.blackbox.fd)
         return found
 
-    def below(self, name: str) -> list[Child]:
+    def below(self, name: str) -> list[ProcessEntry]:
         """All names below that name."""
         found, names = [], {name}
         for child in self._children.values():
@@ -132,5 +132,5 @@ class Table:
                 found.append(child)
         return found
 
-    def alive(self) -> list[Child]:
+    def alive(self) -> list[ProcessEntry]:
         return [child for child in self._children.values() if child.alive]

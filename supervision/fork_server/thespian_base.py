@@ -14,7 +14,7 @@ from ..actor import Address
 from ..protocol import ROOT
 
 
-class Tree(Protocol):
+class ForkServerTree(Protocol):
     """The fork server."""
 
     def create_root(self) -> None: ...
@@ -24,7 +24,7 @@ class Tree(Protocol):
 class TreeBase:
     """What Thespian's ActorSystem delegates to. Its one primary actor is the root supervisor."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: ForkServerTree) -> None:
         self._tree = tree
 
     def newPrimaryActor(

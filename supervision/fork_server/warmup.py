@@ -27,7 +27,7 @@ from ..message import Message, type_name
 from ..names import Names, NamingError
 from ..port import ActorPort
 from ..protocol import GetMetrics, Hello, Ready
-from ..running import Runner
+from ..running import ActorRunner
 from ..status_page import StatusEntry, StatusPage
 from ..uplink import Uplink
 from ..wire import Frame
@@ -109,7 +109,7 @@ class _StandIn:
     def __init__(self, names: Names, status_entry: StatusEntry) -> None:
         self.loop = asyncio.get_running_loop()
         self.flusher, self._status_entry = Flusher(self.loop), status_entry
-        runner = self._runner = Runner(self.flusher, status_entry, self)
+        runner = self._runner = ActorRunner(self.flusher, status_entry, self)
         self._port = ActorPort(NAME, 1, None, names, runner)
         self.inbox = self._port.inbox = _Inbox(self)
         self.uplink = self._port.uplink = Uplink(self)

@@ -16,7 +16,7 @@ from ..protocol import Cause
 from ..spec import Policy
 from ..time_scale import scaled
 from .loop import Loop
-from .table import Child, Table
+from .table import ProcessEntry, ProcessTable
 
 _MEMORY_SECONDS = 2.0
 _DUMP_SECONDS, _PROGRAM_DUMP_SECONDS = 0.2, 1.0
@@ -25,7 +25,7 @@ _LATENESS_MEMORY_SECONDS = 10.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _STATM_BYTES = 256
 _MIB = 1024 * 1024
-Kill = Callable[[Child, Cause, str], None]
+Kill = Callable[[ProcessEntry, Cause, str], None]
 
 
 def tick_seconds(policies: Iterable[Policy]) -> float:
@@ -36,7 +36,7 @@ def tick_seconds(policies: Iterable[Policy]) -> float:
     return max(0.05, min(1.0, heartbeat / 4, busy / 4))
 
 
-def changed(child: Child, policy: Policy) -> Policy:
+def changed(child: ProcessEntry, policy: Policy) -> Policy:
     """The part of a new policy that applies to a running process, which keeps the heartbeat interval of its fork."""
     least = min(4 * HEARTBEAT_SECONDS, child.policy.heartbeat_seconds or 4 * HEARTBEAT_SECONDS)
     if not child.alive or not policy.heartbeat_seconds or policy.heartbeat_seconds >= least:
@@ -66,7 +66,7 @@ class Lateness:
 class Watch:
     """Checks every child of the table periodically."""
 
-    def __init__(self, loop: Loop, table: Table, kill: Kill) -> None:
+    def __init__(self, loop: Loop, table: ProcessTable, kill: Kill) -> None:
         self._loop, self._table, self._kill = loop, table, kill
         self._tick = tick_seconds(child.policy for child in table)
         self._last = self._memory_at = time.monotonic()
@@ -96,7 +96,7 @@ class Watch:
             for child in self._table:
                 self._check_memory(child)
 
-    def _check_heartbeat(self, child: Child, now: float) -> None:
+    def _check_heartbeat(self, child: ProcessEntry, now: float) -> None:
         allowed = child.policy.heartbeat_seconds
         if child.status_entry is None or child.cause is not None or not allowed or child.state == "down":
             return
@@ -109,7 +109,7 @@ class Watch:
             return  # it is known what it is busy with
         self.end_hung(child, f"no heartbeat for {silent:.1f} s")
 
-    def _check_busy(self, child: Child, now: float) -> None:
+    def _check_busy(self, child: ProcessEntry, now: float) -> None:
         if not child.policy.busy_seconds or child.status_entry is None or child.cause is not None:
             return
         if child.state != "running":
@@ -123,7 +123,7 @@ class Watch:
         """Seconds that are allowed on top: what the fork server itself is late, twice."""
         return 2 * self._lateness.worst(now)
 
-    def end_hung(self, child: Child, text: str) -> None:
+    def end_hung(self, child: ProcessEntry, text: str) -> None:
         """Have a hung child write its stacks, then kill it."""
         if not child.pid:
             return  # a signal to pid 0 would go to the fork server's own group
@@ -135,7 +135,7 @@ class Watch:
         seconds = scaled(_PROGRAM_DUMP_SECONDS if child.spec.program else _DUMP_SECONDS)
         child.timers.append(self._loop.call_later(seconds, lambda: self._kill_hung(child, text)))
 
-    def _kill_hung(self, child: Child, text: str) -> None:
+    def _kill_hung(self, child: ProcessEntry, text: str) -> None:
         if child.spec.program:
             where = child.spec.log_file
             self._kill(child, "hang", f"{text}; its stacks, if it wrote any, are in {where}" if where else text)
@@ -143,7 +143,7 @@ class Watch:
         stacks = child.blackbox.read()[1] if child.blackbox is not None else ""
         self._kill(child, "hang", f"{text}\n{stacks}" if stacks else f"{text}; it gave no stack")
 
-    def _check_memory(self, child: Child) -> None:
+    def _check_memory(self, child: ProcessEntry) -> None:
         ceiling = child.policy.memory_mib * _MIB
         if not child.pid or child.cause is not None or not ceiling:
             return

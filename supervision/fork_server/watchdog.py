@@ -7,13 +7,13 @@ import time
 from .. import notify
 from ..protocol import ROOT
 from .loop import Loop
-from .table import Table
+from .table import ProcessTable
 
 
 class Watchdog:
     """Feeds systemd's watchdog while the root's heartbeat is current; nothing else counts as the agent's health."""
 
-    def __init__(self, loop: Loop, table: Table) -> None:
+    def __init__(self, loop: Loop, table: ProcessTable) -> None:
         self._loop, self._table = loop, table
         self._interval = notify.watchdog_interval()
         if self._interval:

@@ -21,10 +21,10 @@ from actors.pod_config.api_source import ApiSource
 from actors.pod_workers.messages import PodOperation
 from actors.prober.actor import Prober
 from actors.prober.messages import PodAddress, ProbedContainer, ProbedPod
-from actors.prober.outcome import Outcome
+from actors.prober.outcome import ProbeOutcome
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.http_get.dial import DialError
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import GetPods, PodObserved, Pods
@@ -237,7 +237,7 @@ async def test_no_odd_pod_ends_the_prober(tmp_path, monkeypatch):
 
     async def sick(host, port, service, timeout):
         tried.append(service)
-        return Outcome("failure")
+        return ProbeOutcome("failure")
 
     for module in ("prober.tcp_probe.dial", "shared.http_get.exchange.dial"):
         monkeypatch.setattr(f"actors.{module}", refused)
@@ -258,8 +258,8 @@ async def test_no_odd_pod_ends_the_status_manager(tmp_path):
         agent = Agent(root_dir=f"{tmp_path}/{number}", node_ip="192.0.2.1", workers=2)
         seen = []
         for at, stage in enumerate(("admitting", "running", "terminating", "terminated")):
-            state = ContainerState.EXITED if stage == "terminated" else ContainerState.RUNNING
-            ran = Container(id="c", name="a", pod_uid=UID, state=state, started_ns=10**18, exit_code=1)
+            state = CriContainerState.EXITED if stage == "terminated" else CriContainerState.RUNNING
+            ran = CriContainer(id="c", name="a", pod_uid=UID, state=state, started_ns=10**18, exit_code=1)
             box = Sandbox(id="s", pod_uid=UID, pod_name="p", pod_namespace="default", ready=True, ips=["192.0.2.9"])
             runtime = PodRuntime(uid=UID, sandboxes=[box], containers=[ran], at=float(at))
             seen.append(PodObserved(UID, data, stage, runtime=runtime))  # type: ignore[arg-type]

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from actors.shared.cri.client import CriClient
-from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_limits import CgroupLimits
 from actors.shared.linux.cgroup_tree import find
 from tests.support.runtime import RealRuntime
 
 from .pods import bare_container, bare_sandbox
 
-_LIMITS = Limits(cpu_shares=5, cpu_quota_us=20_000, cpu_period_us=100_000, memory_bytes=64 << 20)
+_LIMITS = CgroupLimits(cpu_shares=5, cpu_quota_us=20_000, cpu_period_us=100_000, memory_bytes=64 << 20)
 
 
 @dataclass(frozen=True)

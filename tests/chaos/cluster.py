@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from actors.shared.api.errors import AlreadyExists, ApiError, NotFound
-from actors.shared.cri.model import Container, ContainerState
+from actors.shared.cri.model import CriContainer, CriContainerState
 from tests.support.api_process import ApiProcess
 from tests.support.joined import NODE, PODS, Joined, condition
 
@@ -117,10 +117,10 @@ class Cluster:
                 self.ask("PATCH", f"{path}/{name}", whole, "application/merge-patch+json")
 
     # -- containers -------------------------------------------------------------------------------------------------
-    def running(self, name: str) -> Container | None:
+    def running(self, name: str) -> CriContainer | None:
         uid = self.course.wanted[name].uid
         found = (one for one in self.node.containers() if one.pod_uid == uid)
-        return next((one for one in found if one.state is ContainerState.RUNNING), None)
+        return next((one for one in found if one.state is CriContainerState.RUNNING), None)
 
     def begin_exec(self, pod: str, word: str) -> None:
         self._execs.append((self.exec(pod, word), word))

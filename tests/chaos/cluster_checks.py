@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from actors.container_runtime import cleanup
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 from actors.shared.linux import mountinfo
 from tests.support.api_connection import Obj
 from tests.support.joined import condition, is_ready, status
@@ -30,7 +30,7 @@ def _untrue(cluster: Cluster) -> list[str]:
     wrong = []
     for name, wanted in cluster.course.wanted.items():
         mine = [one for one in containers if one.pod_uid == wanted.uid]
-        running = {one.name: one.id for one in mine if one.state is ContainerState.RUNNING}
+        running = {one.name: one.id for one in mine if one.state is CriContainerState.RUNNING}
         newest: dict[str, int] = {}
         for one in mine:
             newest[one.name] = max(newest.get(one.name, 0), one.restart_count)

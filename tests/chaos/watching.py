@@ -11,7 +11,7 @@ from datetime import datetime
 
 from actors.shared.api.errors import ApiError
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 from tests.support.api_connection import Told
 from tests.support.joined import NODE, Joined
 
@@ -84,7 +84,7 @@ class Watching:
 
     def _look_at(self, one: Told) -> None:
         node, uid = self._joined.node, str(one.obj["metadata"]["uid"])
-        mine = [each for each in node.containers() if each.pod_uid == uid and each.state is ContainerState.RUNNING]
+        mine = [each for each in node.containers() if each.pod_uid == uid and each.state is CriContainerState.RUNNING]
         if mine:
             self.wrong.append(f"{one.name} is not at the API any more, and runs: {mine}")
         if f"pod{uid}" in node.traces():

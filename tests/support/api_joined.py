@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from actors.shared.config.agent import Agent
-from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import PodObserved
-from actors.status_manager.times import Clocks
+from actors.status_manager.times import PodStatusClocks
 from supervision.harness import Harness
 from supervision.virtual_clock import VirtualClock
 from tests.support.api_neighbour import ApiNeighbour
@@ -24,7 +24,7 @@ def joined(tmp_path: Path, store: ApiNeighbour, incarnation: int = 1, *, later: 
     """`later`: seconds after BORN at which this one begins."""
     clock = VirtualClock()
     wall_ns = lambda: BORN + round((later + clock() - 1000) * S)  # noqa: E731
-    clocks = Clocks(wall_ns, clock, lambda: 0.0)
+    clocks = PodStatusClocks(wall_ns, clock, lambda: 0.0)
     context = Agent(root_dir=str(tmp_path), node_ip="10.0.0.1", workers=1, standalone=False, node_name="node-1")
     arguments = {"clocks": clocks}
     harness = Harness(
@@ -47,8 +47,8 @@ def pod(uid: str = "u", name: str = "p", *, meta: dict[str, Any] | None = None, 
 def seen(of: dict[str, Any], *, code: int | None = None, at: float = 1.0, run: bool = True, **more: Any) -> PodObserved:
     """What its worker tells: a running container, or one that ended with that code."""
     uid = of["metadata"]["uid"]
-    state = ContainerState.RUNNING if code is None else ContainerState.EXITED
-    ran = Container(
+    state = CriContainerState.RUNNING if code is None else CriContainerState.EXITED
+    ran = CriContainer(
         id="c1", name="a", pod_uid=uid, state=state, exit_code=code or 0, started_ns=BORN - 5 * S, finished_ns=BORN
     )
     sandbox = Sandbox(id="s", pod_uid=uid, pod_name="p", pod_namespace="n", ready=code is None, ips=["10.1.0.2"])

@@ -41,7 +41,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri import looking
 from actors.shared.declaration import Declaration
 from actors.status_manager.messages import STATUS_MANAGER
-from actors.status_manager.times import Clocks, rfc3339
+from actors.status_manager.times import PodStatusClocks, rfc3339
 from actors.tree import RELATIONS, declarations, feeders
 from actors.volume_manager.host import propagation
 from supervision.actor import Actor, Address, AskTimeout, DisposableError, Timer
@@ -188,7 +188,7 @@ class Assembly:
         if name == "container_manager":
             return {"host": str(self._host.root), "runner": self._host.run, "call": self._host.answer}
         if name == STATUS_MANAGER:
-            return {"clocks": Clocks(self.loop.wall_ns, self.loop.time, lambda: 0.0)}
+            return {"clocks": PodStatusClocks(self.loop.wall_ns, self.loop.time, lambda: 0.0)}
         if name == "volume_manager":
             return {"clock": self.loop.time}
         if name.startswith("pod_workers/"):

@@ -14,7 +14,7 @@ from typing import Any
 from actors.api_clients.messages import CredentialsChanged
 from actors.cert_manager.actor import CHECK_SECONDS, CertManager
 from actors.shared.api import kubeconfig
-from actors.shared.api.access import Access
+from actors.shared.api.access import ServerAccess
 from actors.shared.api.client import ApiClient
 from actors.shared.api.errors import NotFound
 from actors.shared.config.agent import Agent
@@ -80,7 +80,7 @@ class Node:
     def current(self) -> Path:
         return self.pki / "kubelet-client-current.pem"
 
-    async def who_am_i(self, access: Access | None = None) -> str:
+    async def who_am_i(self, access: ServerAccess | None = None) -> str:
         """Whom the server takes the bearer of the kubeconfig for."""
         client = ApiClient(access or kubeconfig.load(str(self.kubeconfig)))
         try:

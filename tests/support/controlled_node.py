@@ -8,7 +8,7 @@ from actors.config_controller.actor import ConfigController
 from actors.config_controller.declaration import DECLARATION
 from actors.config_controller.messages import Configz, GetConfigz
 from actors.shared.config.loading import load
-from actors.shared.config.sources.checkpoints import State, Store
+from actors.shared.config.sources.checkpoints import ConfigCheckpoints, State
 from actors.shared.config.start.host import HostFacts
 from actors.shared.config.validation.rule_kinds import ValidationContext
 from actors.tree import RELATIONS
@@ -77,7 +77,7 @@ class Node:
 
     @property
     def store(self):
-        return Store(str(self.directory / "root/troupelet/config"))
+        return ConfigCheckpoints(str(self.directory / "root/troupelet/config"))
 
 
 async def effective(harness):
@@ -88,7 +88,7 @@ async def effective(harness):
 
 def status(harness) -> State:
     """What the checkpoint says."""
-    return Store(harness.actor.context.config_checkpoint_dir).state()
+    return ConfigCheckpoints(harness.actor.context.config_checkpoint_dir).state()
 
 
 async def changed(harness):

@@ -17,7 +17,7 @@ import pytest
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, DeadlineExceeded, NameReserved, NotFound, StillStarting, Unimplemented
-from actors.shared.cri.model import Container, ContainerEvent, ContainerState, EventKind
+from actors.shared.cri.model import ContainerEvent, CriContainer, CriContainerState, EventKind
 from proto import cri_pb2 as cri
 from tests.support.cri_configs import BUSYBOX, container_config, sandbox_config
 
@@ -78,11 +78,11 @@ def read(pipe: str) -> Iterator[None]:
         os.close(reader)
 
 
-async def until_exited(client: CriClient, container_id: str) -> Container:
+async def until_exited(client: CriClient, container_id: str) -> CriContainer:
     async with asyncio.timeout(SOON):
         while True:
             container = await client.container_status(container_id)
-            if container.state is ContainerState.EXITED:
+            if container.state is CriContainerState.EXITED:
                 return container
             await asyncio.sleep(0.02)
 
@@ -129,7 +129,7 @@ class RuntimeContract:
             assert created.created_ns > 0
             await pod.client.start_container(made)
             running = await pod.client.container_status(made)
-            assert running.state is ContainerState.RUNNING
+            assert running.state is CriContainerState.RUNNING
             assert running.started_ns >= created.created_ns
             assert running.log_path == f"{pod.config.log_directory}/main-0.log"
             assert running.restart_count == 0
@@ -213,7 +213,7 @@ class RuntimeContract:
         async with a_pod(site) as pod:
             made = await pod.create("sleep", "1000")
             site.leave_task(made)
-            assert (await pod.client.container_status(made)).state is ContainerState.CREATED
+            assert (await pod.client.container_status(made)).state is CriContainerState.CREATED
             if with_its_sandbox:
                 await pod.client.stop_pod_sandbox(pod.id)
                 await pod.client.remove_pod_sandbox(pod.id)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import Unavailable
-from actors.shared.cri.model import Container, ContainerState
+from actors.shared.cri.model import CriContainer, CriContainerState
 from supervision.incidents import Incident, read
 from supervision.protocol import Done, Fault, Inject
 from tests.bench.node import Node, NotInTime, agent_processes
@@ -131,7 +131,7 @@ class FaultyNode(Node):
 
         return asyncio.run(ask())
 
-    def containers(self) -> list[Container]:
+    def containers(self) -> list[CriContainer]:
         return self.ask_runtime(lambda client: client.list_containers())
 
     def running(self) -> dict[str, tuple[str, int]]:
@@ -139,7 +139,7 @@ class FaultyNode(Node):
         return {
             container.pod_name.removesuffix(f"-{NODE_NAME}"): (container.id, container.restart_count)
             for container in self.containers()
-            if container.state is ContainerState.RUNNING
+            if container.state is CriContainerState.RUNNING
         }
 
     def add(self, *names: str) -> None:
@@ -161,7 +161,7 @@ class FaultyNode(Node):
 
     def doubles(self) -> list[str]:
         """Containers of whose name another one of the same pod runs, with what tells them apart: none, ever."""
-        running = [one for one in self.containers() if one.state is ContainerState.RUNNING]
+        running = [one for one in self.containers() if one.state is CriContainerState.RUNNING]
         names = Counter((one.pod_name, one.name) for one in running)
         return [
             f"{one.pod_name}/{one.name}: {one.id[:12]}, try {one.attempt} in {one.sandbox_id[:12]} at {one.created_ns}"

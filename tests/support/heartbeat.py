@@ -13,7 +13,7 @@ from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.image_manager.messages import GetImages, NodeImage, NodeImages
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.kube.node_addresses import Host
+from actors.shared.kube.node_addresses import HostAddresses
 from supervision.harness import Harness
 from supervision.virtual_clock import VirtualClock
 from tests.support.apiserver import ApiServer
@@ -51,7 +51,7 @@ class Heartbeat:
             "clock": self.clock,
             "wall": lambda: WALL + self.clock(),
             "rng": lambda: 0.5,
-            "host": Host(has=lambda ip: True, source=lambda version: ""),
+            "host": HostAddresses(has=lambda ip: True, source=lambda version: ""),
         }
         self.harness = Harness(
             HeartbeatClient,

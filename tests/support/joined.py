@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from actors.shared.api.errors import AlreadyExists, Unreachable
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 from tests.support.api_connection import ApiConnection, Obj, Told, Watched
 from tests.support.api_process import ApiProcess
 from tests.support.faulty_node import FaultyNode
@@ -164,7 +164,7 @@ class Joined:
         return {
             f"{one.pod_name}/{one.name}": one.id
             for one in self.node.containers()
-            if one.state is ContainerState.RUNNING
+            if one.state is CriContainerState.RUNNING
         }
 
     def kubectl(self, *arguments: str, data: str = "", seconds: float = 30.0) -> str:

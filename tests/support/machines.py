@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from actors.container_manager.topology.machine import Cpu, Machine, Node, read_machine
+from actors.container_manager.topology.machine import LogicalCpu, MachineTopology, NumaNode, read_machine
 from actors.shared.config.fields.resources import format_cpu_list
 
 GIB = 1 << 30
@@ -18,25 +18,25 @@ def machine(
     caches: int = 0,
     memory: int = 16 * GIB,
     huge_pages: dict[str, int] | None = None,
-) -> Machine:
+) -> MachineTopology:
     """`cores`: of each node. `caches`: last-level caches of each node; 0: one for each socket. CPUs are numbered as
     usual: first one of each core, socket by socket, then the second ones. With fewer nodes than sockets, a node has
     several sockets; `cores` is then of each socket."""
     units = max(sockets, nodes)
     total = units * cores
-    found: list[Cpu] = []
+    found: list[LogicalCpu] = []
     for number in range(total * threads):
         core = number % total
         unit, within = divmod(core, cores)
         socket = unit * sockets // units
         cache = unit * caches + within * caches // cores if caches else socket
-        found.append(Cpu(number, core, socket, unit * nodes // units, cache))
+        found.append(LogicalCpu(number, core, socket, unit * nodes // units, cache))
     kinds = {"memory": memory, **(huge_pages or {})}
     distances = {one: {other: 10 if one == other else 20 for other in range(nodes)} for one in range(nodes)}
-    return Machine(tuple(found), tuple(Node(number, distances[number], kinds) for number in range(nodes)))
+    return MachineTopology(tuple(found), tuple(NumaNode(number, distances[number], kinds) for number in range(nodes)))
 
 
-def write_sysfs(root: Path, made: Machine) -> None:
+def write_sysfs(root: Path, made: MachineTopology) -> None:
     """The tree that `read_machine` reads this machine from."""
     system = root / "sys/devices/system"
     _write(system / "cpu/online", format_cpu_list(made.online))
@@ -66,7 +66,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text + "\n")
 
 
-def reread(root: Path, made: Machine) -> Machine:
+def reread(root: Path, made: MachineTopology) -> MachineTopology:
     """The machine as the agent reads it."""
     write_sysfs(root, made)
     return read_machine(str(root))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from actors.container_runtime.errors import MissingPrograms
-from actors.container_runtime.host import Host, look
+from actors.container_runtime.host import RuntimeHost, look
 from actors.shared.config.agent import MANAGED
 from tests.support.remains import managed
 from tests.support.runtime import PREFIX, SEARCH, RealRuntime, sweep
@@ -24,7 +24,7 @@ class ManagedRuntime(RealRuntime):
     def configured_endpoint(self) -> str:
         return MANAGED
 
-    def __init__(self, base: Path, host: Host, name: str) -> None:
+    def __init__(self, base: Path, host: RuntimeHost, name: str) -> None:
         super().__init__(base, host)
         self.instance = managed(f"{base}/{name}/root")
 

@@ -11,8 +11,8 @@ from actors.container_manager.messages import AdmitPod
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.client import CriClient
-from actors.shared.linux.command import Runner
-from actors.shared.linux.system_bus import SYSTEMD, BusObject, Call, Reply
+from actors.shared.linux.command import CommandRunner
+from actors.shared.linux.system_bus import SYSTEMD, BusObject, Call, DBusReply
 from supervision.harness import Harness
 
 ASK = "actors.container_manager.runtime_cgroup_driver:ask"
@@ -31,7 +31,7 @@ class Host:
 
     def __init__(self, root):
         self.root, self.commands = root, []
-        self.runner: Runner = self.run
+        self.runner: CommandRunner = self.run
         self.calls: list[tuple[str, list[Any]]] = []
         """Method and arguments of each call to systemd."""
         self.runtime: CriClient | None = None
@@ -73,11 +73,11 @@ class Host:
         self.commands.append(argv)
         return ""
 
-    async def answer(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> Reply:
+    async def answer(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
         """As a systemd that does all that it is told."""
         assert whom == SYSTEMD
         self.calls.append((method, body))
-        return Reply([], [])
+        return DBusReply([], [])
 
     def dress(self, cgroup):
         """The files that the kernel would put into a cgroup."""

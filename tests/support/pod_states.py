@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from actors.pod_workers.phases.life import next_step
-from actors.pod_workers.phases.step import Facts, Step
+from actors.pod_workers.phases.step import Step, StepInput
 from actors.pod_workers.pod.orders import PodWanted
 from actors.pod_workers.pod.results import Admitted, Looked
-from actors.pod_workers.pod.state import PodState, View, Wanted, replace
-from actors.pod_workers.pod.table import Event
-from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.pod_workers.pod.state import PodState, PodView, Wanted, replace
+from actors.pod_workers.pod.table import PodWorkerEvent
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container
 from actors.shared.kube.meta import ObjectMeta
@@ -39,11 +38,13 @@ def box(number: int = 0, *, ready: bool = True, created: float = NOW - 60) -> Sa
     )
 
 
-def ran(name: str = "a", state: ContainerState = ContainerState.RUNNING, count: int = 0, exit_code: int = 0) -> Ran:
+def ran(
+    name: str = "a", state: CriContainerState = CriContainerState.RUNNING, count: int = 0, exit_code: int = 0
+) -> CriContainer:
     times: dict[str, Any] = {"started_ns": round((NOW - 30) * 1e9)}
-    if state is ContainerState.EXITED:
+    if state is CriContainerState.EXITED:
         times["finished_ns"] = round((NOW - 5) * 1e9)
-    return Ran(
+    return CriContainer(
         id=f"{name}-{count}",
         name=name,
         pod_uid="u",
@@ -55,7 +56,7 @@ def ran(name: str = "a", state: ContainerState = ContainerState.RUNNING, count: 
     )
 
 
-def runtime(*containers: Ran, boxes: tuple[Sandbox, ...] = (box(),), at: float = 1.0) -> PodRuntime:
+def runtime(*containers: CriContainer, boxes: tuple[Sandbox, ...] = (box(),), at: float = 1.0) -> PodRuntime:
     return PodRuntime(uid="u", name="p", namespace="d", sandboxes=list(boxes), containers=list(containers), at=at)
 
 
@@ -65,23 +66,23 @@ def wanted(which: Pod | None = None) -> PodState:
     return PodWanted(which, encode(which)).apply(PodState(uid="u", began=NOW))
 
 
-def running(which: Pod | None = None, *containers: Ran, boxes: tuple[Sandbox, ...] = (box(),)) -> PodState:
+def running(which: Pod | None = None, *containers: CriContainer, boxes: tuple[Sandbox, ...] = (box(),)) -> PodState:
     """Admitted, and looked at."""
     state = Admitted("/kubepods/podu", {}).apply(wanted(which))
     return Looked(runtime(*containers, boxes=boxes)).apply(state)
 
 
-def orphan(*containers: Ran) -> PodState:
+def orphan(*containers: CriContainer) -> PodState:
     """Only the runtime knows it."""
-    return PodState(uid="u", wanted=Wanted(removed=True), view=View(runtime=runtime(*containers)))
+    return PodState(uid="u", wanted=Wanted(removed=True), view=PodView(runtime=runtime(*containers)))
 
 
 def leaving(state: PodState) -> PodState:
-    return state.after(Event.LEAVE)
+    return state.after(PodWorkerEvent.LEAVE)
 
 
 def decide(state: PodState, **facts: Any) -> Step:
-    return next_step(state, Facts(**{"now": NOW, **facts}))
+    return next_step(state, StepInput(**{"now": NOW, **facts}))
 
 
 def effects(step: Step) -> list[str]:

@@ -17,7 +17,7 @@ from supervision.inbox import Inbox, serve
 from supervision.message import Message
 from supervision.names import Names
 from supervision.port import ActorPort
-from supervision.running import Runner
+from supervision.running import ActorRunner
 from supervision.status_page import StatusPage
 
 
@@ -55,7 +55,7 @@ class _Node:
         self.end = _End()
         self.loop = asyncio.get_running_loop()
         self.flusher = Flusher(self.loop)
-        runner = Runner(self.flusher, status_page.take(), self.end)
+        runner = ActorRunner(self.flusher, status_page.take(), self.end)
         self.port = ActorPort(name, 1, None, names, runner)
         self.port.inbox = Inbox(self)
         self.port.actor = self.actor = actor

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from actors.container_runtime import cleanup
-from actors.container_runtime.instance import Instance
+from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.processes import commands
 from actors.shared.config.agent import CONTAINER_LOGS_DIR
 from actors.shared.config.paths import run_dir_of, state_dir_of
@@ -20,9 +20,9 @@ def root_dirs(base: Path) -> list[str]:
     return [str(path) for path in base.glob("*/root") if path.is_dir()]
 
 
-def managed(root_dir: str) -> Instance:
+def managed(root_dir: str) -> ManagedRuntime:
     """The containerd that an agent with this root directory would have of its own."""
-    return Instance(root=f"{state_dir_of(root_dir)}/containerd", state=f"{run_dir_of(root_dir)}-containerd")
+    return ManagedRuntime(root=f"{state_dir_of(root_dir)}/containerd", state=f"{run_dir_of(root_dir)}-containerd")
 
 
 def links_into(directory: Path) -> Iterator[Path]:
@@ -43,7 +43,7 @@ def take_away(base: Path) -> list[str]:
     return cleanup.unmount_below(str(base))
 
 
-def remains(instance: Instance, cgroup: str, *paths: str) -> dict[str, list[str]]:
+def remains(instance: ManagedRuntime, cgroup: str, *paths: str) -> dict[str, list[str]]:
     """All there is on the host of this containerd, of pods below this cgroup, and of files below these paths."""
     tops = (*paths, instance.state, instance.root)
     found = {

@@ -22,8 +22,8 @@ import pytest
 
 from actors.container_runtime import cleanup, images, importing
 from actors.container_runtime.errors import MissingPrograms
-from actors.container_runtime.host import Host, look
-from actors.container_runtime.instance import Instance
+from actors.container_runtime.host import RuntimeHost, look
+from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.prepare import prepare
 from actors.shared.config.paths import run_dir_of
 from actors.shared.cri.client import CriClient
@@ -48,9 +48,9 @@ SEARCH = "TROUPELET_TEST_PATH"
 class RealRuntime:
     """One containerd, its pods and all that belongs to them."""
 
-    def __init__(self, base: Path, host: Host) -> None:
+    def __init__(self, base: Path, host: RuntimeHost) -> None:
         self.base, self.host = base, host
-        self.instance = Instance(root=f"{base}/root", state=f"{base}/run")
+        self.instance = ManagedRuntime(root=f"{base}/root", state=f"{base}/run")
         self.process: subprocess.Popen[bytes] | None = None
         self.spoiled_by = ""
         """The first test after which not all could be removed."""
@@ -147,10 +147,10 @@ def sweep() -> None:
     for base in {base for place in places for base in place.glob(f"{PREFIX}*")}:
         found = re.fullmatch(rf"{PREFIX}(\d+)-\w+", base.name)
         if found and not os.path.exists(f"/proc/{found[1]}"):
-            _purge(base, Instance(root=f"{base}/root", state=f"{base}/run"), f"/{base.name}")
+            _purge(base, ManagedRuntime(root=f"{base}/root", state=f"{base}/run"), f"/{base.name}")
 
 
-def _purge(base: Path, instance: Instance, cgroup: str) -> list[str]:
+def _purge(base: Path, instance: ManagedRuntime, cgroup: str) -> list[str]:
     """Of a runtime, and of the agents below its directory, which have ended. Answers what stayed."""
     agents = remains.root_dirs(base)
     for one in (instance, *map(remains.managed, agents)):

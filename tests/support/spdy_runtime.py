@@ -5,14 +5,14 @@ from __future__ import annotations
 import zlib
 
 from actors.http_servers.streaming import spdy
-from actors.http_servers.streaming.spdy import Control, Data, Kind
+from actors.http_servers.streaming.spdy import SpdyControlFrame, SpdyDataFrame, SpdyFrameType
 
 
 class SpdyRuntime:
     """Remembers the streams that a client opens, and what comes on each."""
 
     def __init__(self) -> None:
-        self._decoder, self._headers = spdy.Decoder(), zlib.decompressobj()
+        self._decoder, self._headers = spdy.SpdyDecoder(), zlib.decompressobj()
         self.streams: dict[int, dict[str, str]] = {}
         self.heard: dict[str, bytes] = {}
         self.ended: list[str] = []
@@ -20,11 +20,11 @@ class SpdyRuntime:
 
     def feed(self, received: bytes) -> None:
         for one in self._decoder.feed(received):
-            if isinstance(one, Data):
+            if isinstance(one, SpdyDataFrame):
                 kind = self.streams[one.stream]["streamtype"]
                 self.heard[kind] = self.heard.get(kind, b"") + one.payload
                 self.ended += [kind] * one.final
-            elif one.kind == Kind.SYN_STREAM:
+            elif one.kind == SpdyFrameType.SYN_STREAM:
                 self.streams[one.stream] = self._read(self._headers.decompress(one.payload[10:]))
 
     @staticmethod
@@ -42,8 +42,8 @@ class SpdyRuntime:
         return spdy.data(stream, payload, final=final)
 
 
-def control(kind: Kind, payload: bytes, flags: int = 0) -> bytes:
+def control(kind: SpdyFrameType, payload: bytes, flags: int = 0) -> bytes:
     return b"\x80\x03" + int(kind).to_bytes(2, "big") + bytes([flags]) + len(payload).to_bytes(3, "big") + payload
 
 
-__all__ = ["Control", "SpdyRuntime", "control"]
+__all__ = ["SpdyControlFrame", "SpdyRuntime", "control"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.config_controller.messages import Configz, GetConfigz
-from actors.shared.config.sources.checkpoints import State, Store, hash_of, layers_of
+from actors.shared.config.sources.checkpoints import ConfigCheckpoints, State, hash_of, layers_of
 from actors.shared.config.sources.layers import read_layers
 from actors.shared.config.sources.policy_layer import read_policy
 from supervision.actor import AskError
@@ -27,7 +27,7 @@ class Node:
         self.policy = directory / "policy.yaml"
         self.flags: list[str] = []
         self.write(10)
-        self.store = Store(str(self.root / "troupelet/config"))
+        self.store = ConfigCheckpoints(str(self.root / "troupelet/config"))
 
     def write(self, pods: int) -> None:
         temporary = self.file.with_suffix(".tmp")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from supervision.names import Names
-from supervision.wire import Writer, encode
+from supervision.wire import FrameWriter, encode
 from tests.support.fork_server_process import ForkServerProcess, fork_server_running
 from tests.support.tree_actors import HERE, AskOther, Do, GetSeen, Said, Say, Seen, Tell
 
@@ -91,7 +91,7 @@ def test_a_flood_of_unfinished_large_messages_does_not_cost_the_receiver_its_lif
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         pid = fork_server.pid("echo")
         names = Names(tmp_path / "run" / "names")
-        writer = Writer()
+        writer = FrameWriter()
         writer.add(encode("x", Say("flood", bytes(59_000_000))))
         unfinished = b"".join(writer.take() for _ in range(900))
         socks = []
@@ -164,7 +164,7 @@ def test_what_the_receiver_does_not_know_is_given_up_and_the_rest_goes_on(tmp_pa
 
 def _frame_of_an_unknown_type() -> bytes:
     body = encode("x", Say("hi")).replace(b"Say", b"Sya")
-    writer = Writer()
+    writer = FrameWriter()
     writer.add(body)
     return writer.take()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from actors.config_controller.messages import Configz, Flagz, GetConfigz, GetFlagz
-from actors.shared.config.sources.checkpoints import Store
+from actors.shared.config.sources.checkpoints import ConfigCheckpoints
 from actors.shared.linux.cgroup_tree import find
 from actors.status_manager.messages import GetPods, Pods
 from supervision.incidents import read
@@ -37,7 +37,7 @@ class Place:
 
     def __init__(self, directory: Path) -> None:
         self.directory, self.root_dir = directory, directory / "root"
-        self.store = Store(str(self.root_dir / "troupelet/config"))
+        self.store = ConfigCheckpoints(str(self.root_dir / "troupelet/config"))
         self.file, self.log_file = directory / "config.yaml", directory / "agent.log"
         self.ports = free_port(), free_port()
         (directory / "pods").mkdir()

@@ -20,11 +20,11 @@ from actors.image_manager.keyring import read_docker_config
 from actors.pod_config.last_good import LastGoodPods
 from actors.pod_workers.containers import allocation
 from actors.shared.api.errors import Unreachable
-from actors.shared.api.exchange import Answer, event_of
+from actors.shared.api.exchange import ApiResponse, event_of
 from actors.shared.api.reflector import read_item, read_list
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.node_addresses import host_ips
-from actors.shutdown_manager.shutdown_state import FILE, StateFile
+from actors.shutdown_manager.shutdown_state import FILE, ShutdownStateFile
 from actors.status_manager.readiness_file import ReadinessFile
 from actors.volume_manager.csi import records
 from actors.volume_manager.csi.model import DATA
@@ -39,8 +39,8 @@ def fails_with(error: type[Exception], call: Callable[[], Any]) -> bool:
     return True
 
 
-def listed(version: bytes) -> Answer:
-    return Answer(200, b'{"metadata":{"resourceVersion":%s}}' % version, {})
+def listed(version: bytes) -> ApiResponse:
+    return ApiResponse(200, b'{"metadata":{"resourceVersion":%s}}' % version, {})
 
 
 @pytest.mark.parametrize("value", [NO_TEXT, DEEP], ids=["no text", "deep"])
@@ -66,7 +66,7 @@ def test_what_comes_over_the_network(reads: Callable[[bytes], bool], value: byte
 def test_what_lies_on_a_disk(tmp_path: Path, data: bytes) -> None:
     for name in (FILE, "probes.json", "session", allocation.FILE, DATA, "kept.json"):
         (tmp_path / name).write_bytes(data)
-    journal, memory = StateFile(str(tmp_path)), ReadinessFile(str(tmp_path / "probes.json"))
+    journal, memory = ShutdownStateFile(str(tmp_path)), ReadinessFile(str(tmp_path / "probes.json"))
     journal.load()
     memory.load()
     assert FILE in journal.problem

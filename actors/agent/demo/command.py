@@ -15,8 +15,8 @@ from typing import Any, Final, TextIO
 from actors.container_runtime.errors import RuntimeSetupError
 from actors.shared.config.errors import ConfigErrors
 
-from .layout import DEFAULT_ROOT_DIR, MANAGED, POD, Layout, log_lines
-from .node import DemoRefused, Node, supervise
+from .layout import DEFAULT_ROOT_DIR, MANAGED, POD, DemoLayout, log_lines
+from .node import DemoNode, DemoRefused, supervise
 
 RUNNING_SECONDS: Final = 60.0
 """The time for the sample pod to run; the first start is slow on a slow disk, because images are built."""
@@ -57,8 +57,8 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Returns 0 if the pod ran and everything was removed."""
-    layout = Layout(os.path.abspath(arguments.root_dir))
-    node = Node(layout, arguments.container_runtime_endpoint, sample())
+    layout = DemoLayout(os.path.abspath(arguments.root_dir))
+    node = DemoNode(layout, arguments.container_runtime_endpoint, sample())
     story = Story(node, sys.stdout)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, story.on_signal)
@@ -74,7 +74,7 @@ def sample() -> Path:
 class Story:
     """One run of the demo."""
 
-    def __init__(self, node: Node, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, node: DemoNode, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._node, self._out, self._clock = node, out, clock
         self._stopped = False
         self._told = 0

@@ -19,7 +19,7 @@ NODE_PORT: Final = 10250
 """The standard port; another one is used if an agent already runs here."""
 
 
-class Layout(msgspec.Struct, frozen=True):
+class DemoLayout(msgspec.Struct, frozen=True):
     """Everything is below one directory of the demo. `root`: absolute and clean."""
 
     root: str
@@ -55,7 +55,7 @@ class Layout(msgspec.Struct, frozen=True):
         return f"/troupelet-{hashlib.sha256(self.root.encode()).hexdigest()[:8]}"
 
 
-def configuration(layout: Layout, is_free: Callable[[int], bool], any_port: Callable[[], int]) -> dict[str, Any]:
+def configuration(layout: DemoLayout, is_free: Callable[[int], bool], any_port: Callable[[], int]) -> dict[str, Any]:
     """The KubeletConfiguration of the demo. `is_free`: whether a TCP port of this host is free."""
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -76,7 +76,7 @@ def rendered(config: dict[str, Any]) -> str:
     return json.dumps(config, indent=2) + "\n"
 
 
-def flags(layout: Layout, endpoint: str) -> list[str]:
+def flags(layout: DemoLayout, endpoint: str) -> list[str]:
     """The flags of `supervise start`."""
     return [
         f"--root-dir={layout.root}",

@@ -17,7 +17,7 @@ import msgspec
 from actors.container_runtime import cleanup
 from actors.container_runtime.errors import NotRoot
 from actors.container_runtime.host import look
-from actors.container_runtime.instance import Instance
+from actors.container_runtime.instance import ManagedRuntime
 from actors.shared.config.agent import Agent
 from actors.shared.config.loading import load
 from actors.shared.linux import mountinfo
@@ -27,7 +27,7 @@ from supervision.errors import AskError
 from supervision.fork_server.lock import AlreadyRunning, Lock
 from supervision.protocol import GetTree, Tree
 
-from .layout import MANAGED, NODE_PORT, POD, Layout, configuration, flags, rendered
+from .layout import MANAGED, NODE_PORT, POD, DemoLayout, configuration, flags, rendered
 
 ANSWER_SECONDS: Final = 2.0
 STOP_SECONDS: Final = 60.0
@@ -37,10 +37,10 @@ class DemoRefused(Exception):
     """The demo cannot start; the text has advice."""
 
 
-class Node:
+class DemoNode:
     """A node in one root directory. Call `start` first."""
 
-    def __init__(self, layout: Layout, endpoint: str, sample: Path) -> None:
+    def __init__(self, layout: DemoLayout, endpoint: str, sample: Path) -> None:
         self.layout, self._endpoint, self._sample = layout, endpoint, sample
         self.agent: Agent | None = None
         self.process: subprocess.Popen[bytes] | None = None
@@ -144,7 +144,7 @@ class Node:
         if agent is None:
             return []
         if agent.managed_runtime:
-            instance = Instance(root=agent.managed_runtime_dir, state=agent.managed_state_dir)
+            instance = ManagedRuntime(root=agent.managed_runtime_dir, state=agent.managed_state_dir)
             left += cleanup.purge(instance, (f"{self.layout.cgroup}/kubepods", self.layout.cgroup))
         left += cleanup.unmount_below(self.layout.root)
         _unlink_links(agent.container_logs_dir, self.layout.root)

@@ -11,7 +11,7 @@ from actors.agent.inspection.pod_rows import readiness, state
 from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
 from actors.api_clients.messages import RecentEvent
 from actors.pleg.runtime_health import CONDITION, NETWORK
-from actors.pod_config.messages import Sources
+from actors.pod_config.messages import PodSources
 from actors.shared.cri.silence import IMAGE_SERVICE, RUNTIME
 from supervision.cli.health import Reason, of_tree
 from supervision.cli.status import line
@@ -85,7 +85,7 @@ def pods(found: Sequence[dict[str, Any]], events: Sequence[RecentEvent] = ()) ->
         yield ok("pods", f"{len(found)}, all of them well")
 
 
-def manifests(sources: Sources) -> Iterator[Finding]:
+def manifests(sources: PodSources) -> Iterator[Finding]:
     errors = [error for source in sources.sources for error in source.errors]
     waiting = [source.name for source in sources.sources if not source.ready]
     if waiting:

@@ -14,7 +14,7 @@ from actors.agent.inspection.commands import node_pods
 from actors.agent.validation import validate
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvent, RecentEvents
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
-from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
+from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED, ConfigErrors
 from actors.shared.config.loading import load
@@ -124,7 +124,7 @@ def _kubeconfig(agent: Agent) -> str:
 
 
 def _manifests(context: Context) -> Iterator[Finding]:
-    yield from agent_checks.manifests(context.ask(GetSources(), Sources, name=POD_CONFIG))
+    yield from agent_checks.manifests(context.ask(GetSources(), PodSources, name=POD_CONFIG))
 
 
 def _pods(context: Context, tree: Tree) -> Iterator[Finding]:

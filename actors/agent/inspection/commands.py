@@ -16,7 +16,7 @@ import msgspec
 
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvent, RecentEvents
 from actors.pleg.messages import PLEG, GetRuntimePods, RuntimeSnapshot
-from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
+from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.pod_workers.messages import is_pod_worker, worker_of
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, GetPodStatus, Pods, PodStatusFound
 from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, json_text
@@ -179,7 +179,7 @@ def node_pods(context: Context, tree: Tree) -> NodePods:
             raise CommandError(NO_ANSWER, "; ".join(problems))
         pods = [of_runtime(pod) for pod in snapshot.pods]
         problems[-1] += "; what follows is what the runtime has"
-    sources = _ask(context, POD_CONFIG, GetSources(), Sources, problems)
+    sources = _ask(context, POD_CONFIG, GetSources(), PodSources, problems)
     return NodePods(pods, refused_by(sources) if sources is not None else [], problems)
 
 

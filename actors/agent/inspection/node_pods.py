@@ -6,14 +6,18 @@ from typing import Any
 
 import msgspec
 
-from actors.pod_config.messages import Sources
-from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.pod_config.messages import PodSources
+from actors.shared.cri.model import CriContainerState, PodRuntime
 from supervision.suggestions import did_you_mean
 
 from .pod_rows import source
 
 Object = dict[str, Any]
-_STATES = {ContainerState.RUNNING: "running", ContainerState.EXITED: "terminated", ContainerState.CREATED: "waiting"}
+_STATES = {
+    CriContainerState.RUNNING: "running",
+    CriContainerState.EXITED: "terminated",
+    CriContainerState.CREATED: "waiting",
+}
 
 
 class NodePods(msgspec.Struct, frozen=True):
@@ -31,7 +35,7 @@ class NoSuchPod(Exception):
     """No pod of that name, or more than one."""
 
 
-def refused_by(sources: Sources) -> list[str]:
+def refused_by(sources: PodSources) -> list[str]:
     """Manifests and pods that do not run because of what is in them."""
     return [error for source in sources.sources for error in source.errors]
 
@@ -45,16 +49,16 @@ def of_runtime(pod: PodRuntime) -> Object:
         "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
         "spec": {"containers": [{"name": one.name, "image": one.image} for one in newest]},
         "status": {
-            "phase": "Running" if any(one.state is ContainerState.RUNNING for one in newest) else "Unknown",
+            "phase": "Running" if any(one.state is CriContainerState.RUNNING for one in newest) else "Unknown",
             "podIP": next(iter(sandbox.ips), "") if sandbox is not None else "",
             "containerStatuses": [
                 {
                     "name": one.name,
                     "restartCount": one.restart_count,
-                    "ready": one.state is ContainerState.RUNNING,
+                    "ready": one.state is CriContainerState.RUNNING,
                     "state": {
                         _STATES.get(one.state, "waiting"): {"reason": one.reason}
-                        | ({"exitCode": one.exit_code} if one.state is ContainerState.EXITED else {})
+                        | ({"exitCode": one.exit_code} if one.state is CriContainerState.EXITED else {})
                     },
                 }
                 for one in newest

@@ -17,7 +17,7 @@ LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _BYTES: Final = 24
 
 
-class Access:
+class SessionAccess:
     """The token that is still valid, and the session that it has opened."""
 
     def __init__(self) -> None:

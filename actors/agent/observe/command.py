@@ -45,12 +45,12 @@ async def _serve(context: Context, settings: CommandSettings) -> int:
     from tornado.httpserver import HTTPServer
     from tornado.netutil import bind_sockets
 
-    from .access import Access
-    from .facts import Facts
+    from .access import SessionAccess
+    from .facts import AgentQueries
     from .server import MAX_BODY, application
 
     arguments = context.arguments
-    facts = Facts(context, settings.others or (lambda context, tree: ()), read_only=arguments.read_only)
+    facts = AgentQueries(context, settings.others or (lambda context, tree: ()), read_only=arguments.read_only)
     facts.tree()  # says at once that there is no agent; the first rates on the page are those since now
     try:
         sockets = bind_sockets(arguments.port, _LOOPBACK)
@@ -59,7 +59,7 @@ async def _serve(context: Context, settings: CommandSettings) -> int:
             REFUSED, f"port {arguments.port} cannot be opened: {error.strerror}; --port has others"
         ) from None
     port = sockets[0].getsockname()[1]
-    access = Access()
+    access = SessionAccess()
 
     def order(fault: Inject) -> str:
         return inject(context, fault)[1]

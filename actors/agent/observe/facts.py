@@ -13,7 +13,7 @@ from supervision.cli.command import Context
 from supervision.cli.health import Reason, decide
 from supervision.cli.incidents import incident_file
 from supervision.cli.status import stopped_by_signal
-from supervision.cli.top import Sample, rates
+from supervision.cli.top import TreeSample, rates
 from supervision.faults import EXPLAINED
 from supervision.incidents import Incident, read
 from supervision.protocol import Tree
@@ -23,17 +23,17 @@ MOST_EVENTS: Final = 200
 Others = Callable[[Context, Tree], Iterable[Reason]]
 
 
-class Facts:
+class AgentQueries:
     """Asks one agent. Everything blocks, and raises CommandError when the answer does not come."""
 
     def __init__(self, context: Context, others: Others, *, read_only: bool) -> None:
         """`others`: what `supervise status` knows beyond the tree. `read_only`: the page offers no faults."""
         self._context, self._others, self._read_only = context, others, read_only
-        self._last: Sample | None = None
+        self._last: TreeSample | None = None
 
     def tree(self) -> dict[str, Any]:
         """The tree, and what each process used since the last call (nothing for the first)."""
-        now = Sample(self._context.tree(), time.monotonic())
+        now = TreeSample(self._context.tree(), time.monotonic())
         last, self._last = self._last or now, now
         measured = {actor.name: rates(last, now, actor) for actor in now.tree.actors}
         return {

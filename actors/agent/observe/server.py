@@ -15,8 +15,8 @@ from supervision.cli.command import CommandError
 from supervision.errors import UNREADABLE
 from supervision.protocol import Inject
 
-from .access import Access, host_allowed, origin_allowed
-from .facts import Facts
+from .access import SessionAccess, host_allowed, origin_allowed
+from .facts import AgentQueries
 
 PAGE: Final = Path(__file__).parent / "page"
 _FILES: Final = {
@@ -39,7 +39,7 @@ Order = Callable[[Inject], str]
 class _Handler(tornado.web.RequestHandler):
     """What all have in common: who may ask, and how an error looks."""
 
-    def initialize(self, access: Access, cookie: str, **more: Any) -> None:
+    def initialize(self, access: SessionAccess, cookie: str, **more: Any) -> None:
         self.access, self.cookie = access, cookie
 
     def set_default_headers(self) -> None:
@@ -82,7 +82,7 @@ class _Page(_Handler):
 class _Data(_Handler):
     """One question, as JSON: `{"error": text}` with 503 when the agent does not answer."""
 
-    def initialize(self, access: Access, cookie: str, **more: Any) -> None:
+    def initialize(self, access: SessionAccess, cookie: str, **more: Any) -> None:
         super().initialize(access, cookie)
         self.question: Callable[[], Any] = more["question"]
 
@@ -103,7 +103,7 @@ class _Data(_Handler):
 class _Faults(_Data):
     """The order to inject a fault."""
 
-    def initialize(self, access: Access, cookie: str, **more: Any) -> None:
+    def initialize(self, access: SessionAccess, cookie: str, **more: Any) -> None:
         super().initialize(access, cookie, question=dict)
         self.order: Order | None = more["order"]
 
@@ -125,7 +125,9 @@ class _Faults(_Data):
         await self.answer(lambda: {"done": order(fault)})
 
 
-def application(access: Access, cookie: str, facts: Facts, order: Order | None) -> tornado.web.Application:
+def application(
+    access: SessionAccess, cookie: str, facts: AgentQueries, order: Order | None
+) -> tornado.web.Application:
     """All paths. `cookie`: its name, which differs for two servers on one machine; `order`: None for read-only."""
     common = {"access": access, "cookie": cookie}
     questions = {

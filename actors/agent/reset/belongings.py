@@ -12,7 +12,7 @@ import msgspec
 
 from actors.container_manager.pod_cgroups import PODS, TIERS
 from actors.container_runtime import cleanup, processes
-from actors.container_runtime.instance import Instance
+from actors.container_runtime.instance import ManagedRuntime
 from actors.image_manager.pull_record_files import PULLED
 from actors.shared.config.agent import CONTAINER_LOGS_DIR
 from actors.shared.config.paths import state_dir_of
@@ -74,10 +74,10 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(path for places in self.places for path in places.made)
 
     @property
-    def instances(self) -> list[Instance]:
+    def instances(self) -> list[ManagedRuntime]:
         """The managed containerds, of which there is one at most in practice."""
         pairs = dict.fromkeys((one.managed_root, one.managed_state) for one in self.places if one.managed_root)
-        return [Instance(root=root, state=state) for root, state in pairs]
+        return [ManagedRuntime(root=root, state=state) for root, state in pairs]
 
     @property
     def endpoints(self) -> list[str]:
@@ -232,11 +232,11 @@ def _without_sandbox(scope: Scope, pods: Sequence[RuntimePod]) -> Iterator[str]:
             yield f"{namespace}/{name} ({uid})" if name else uid
 
 
-def _containers(instance: Instance) -> list[str]:
+def _containers(instance: ManagedRuntime) -> list[str]:
     return _names(instance.tasks)
 
 
-def _processes(instance: Instance) -> list[str]:
+def _processes(instance: ManagedRuntime) -> list[str]:
     own = (instance.config_file, instance.socket)
     return [f"{pid} {os.path.basename(argv[0])}" for pid, argv in processes.commands() if set(own) & set(argv)]
 

@@ -28,7 +28,7 @@ from actors.shared.api.errors import (
 )
 from supervision.actor import Address, on
 
-from .backlog import Backlog
+from .backlog import EventBacklog
 from .correlation import CorrelatedEvent, Correlator, NewEvent
 from .event_history import EventHistory
 from .event_object import PATCH_TYPE, count_patch, event_object, namespace_of
@@ -52,7 +52,7 @@ class EventClient(ApiActor):
     ) -> None:
         super().__init__()
         self._clock, self._wall_ns, self._rng = clock, wall_ns, rng
-        self._correlator, self._backlog = Correlator(), Backlog()
+        self._correlator, self._backlog = Correlator(), EventBacklog()
         self._history, self._began = EventHistory(), wall_ns() / 1e9
         self._more = asyncio.Event()
 

@@ -14,7 +14,7 @@ from .correlation import CorrelatedEvent, Key, Recent
 LIMIT: Final = 1000
 
 
-class Backlog:
+class EventBacklog:
     """First in, first out."""
 
     def __init__(self, limit: int = LIMIT) -> None:

@@ -32,7 +32,7 @@ from actors.shared.api.errors import ApiError, NotFound
 from actors.shared.config.agent import Agent
 from actors.shared.config.version import git_version
 from actors.shared.kube.declared_features import declared_features
-from actors.shared.kube.node_addresses import Host, specified_ips
+from actors.shared.kube.node_addresses import HostAddresses, specified_ips
 from actors.shared.linux.host_addresses import THIS_HOST
 from supervision.actor import Address, AskError, on
 from supervision.addresses import ActorName
@@ -47,16 +47,16 @@ from .lease_renewal import LeaseRenewal
 from .node_events import NodeEvents, condition_event
 from .node_status.conditions import is_ready
 from .node_status.fact_sources import FactSources
-from .node_status.facts import Facts, Json, NodeSettings, Resources, pod_cidr
+from .node_status.facts import Json, NodeSettings, NodeStatusInput, NodeStatusResources, pod_cidr
 from .node_status.machine import read_machine
 from .node_status.runtime_state import RuntimeState
 from .node_status.status import Computed
 from .node_writer import NodeWriter
-from .registration import RETRIES, Plan, new_node, reconciled
+from .registration import RETRIES, RegistrationPlan, new_node, reconciled
 from .resolver_limits import ResolverLimits
 from .server_trouble import ServerTrouble
 from .startup_times import StartupTimes, agent_started, since_boot
-from .status_sync import Clocks, StatusSync
+from .status_sync import StatusSync, StatusSyncClocks
 
 FAST_SECONDS: Final = 0.1
 FAST_LIMIT: Final = 120.0
@@ -74,12 +74,12 @@ class HeartbeatClient(ApiActor):
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         rng: Callable[[], float] = random.random,
-        host: Host = THIS_HOST,
+        host: HostAddresses = THIS_HOST,
         root: str = "/",
     ) -> None:
         """`root` is where the host's /etc, /proc and /sys are found."""
         super().__init__()
-        self._clocks = Clocks(monotonic=clock, wall=wall, rng=rng)
+        self._clocks = StatusSyncClocks(monotonic=clock, wall=wall, rng=rng)
         self._host, self._root = host, root
         self._addresses = NodeAddresses([], [])
         """As last sent to cert_manager."""
@@ -99,7 +99,7 @@ class HeartbeatClient(ApiActor):
         self._times = StartupTimes(agent_started(os.getppid()))
         self._sources = FactSources(
             self,
-            Facts(machine=read_machine(self._root), runtime=RuntimeState(began=self._clocks.monotonic())),
+            NodeStatusInput(machine=read_machine(self._root), runtime=RuntimeState(began=self._clocks.monotonic())),
             self._clocks.monotonic,
             self._host,
             found=self._addresses_found,
@@ -163,7 +163,7 @@ class HeartbeatClient(ApiActor):
     @on(DeviceResources)
     def on_devices(self, message: DeviceResources, sender: Address) -> None:
         if not self.agent.standalone:
-            self._sources.learn(devices=Resources(capacity=message.capacity, allocatable=message.allocatable))
+            self._sources.learn(devices=NodeStatusResources(capacity=message.capacity, allocatable=message.allocatable))
 
     @on(VolumesInUse)
     def on_volumes_in_use(self, message: VolumesInUse, sender: Address) -> None:
@@ -207,9 +207,9 @@ class HeartbeatClient(ApiActor):
         self._written(computed)
         return True
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> RegistrationPlan:
         agent = self.agent
-        return Plan(
+        return RegistrationPlan(
             name=agent.node_name,
             labels=agent.node_labels,
             taints=tuple((taint.key, taint.value, taint.effect) for taint in agent.config.registerWithTaints),

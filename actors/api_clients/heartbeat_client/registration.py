@@ -37,7 +37,7 @@ RECONCILED_LABELS: Final = (
 """Of an existing node only these are made those of the flags; a user's other labels are the user's."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class RegistrationPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How the configuration wants the node to be registered."""
 
     name: str
@@ -53,7 +53,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """No checkpoint of device plugins: what an earlier life of the node offered of devices is gone."""
 
 
-def new_node(plan: Plan) -> Json:
+def new_node(plan: RegistrationPlan) -> Json:
     """Without its status."""
     arch = architecture()
     labels = {
@@ -75,7 +75,7 @@ def new_node(plan: Plan) -> Json:
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": {}}
 
 
-def reconciled(existing: Json, plan: Plan) -> Json:
+def reconciled(existing: Json, plan: RegistrationPlan) -> Json:
     """The existing node with default labels, the attach annotation and devices put right; taints stay as they are."""
     node = copy.deepcopy(existing)
     labels = node.setdefault("metadata", {}).setdefault("labels", {})
@@ -97,7 +97,7 @@ def _reset_devices(status: Json) -> None:
         amounts.update({name: "0" for name in amounts if is_extended(name)})
 
 
-def _annotations(plan: Plan) -> dict[str, str]:
+def _annotations(plan: RegistrationPlan) -> dict[str, str]:
     found = {}
     if plan.controller_attaches:
         found[ATTACH_DETACH] = "true"
@@ -106,7 +106,7 @@ def _annotations(plan: Plan) -> dict[str, str]:
     return found
 
 
-def _taints(plan: Plan) -> list[Json]:
+def _taints(plan: RegistrationPlan) -> list[Json]:
     taints = []
     for key, value, effect in plan.taints:
         taints.append({"key": key, **({"value": value} if value else {}), "effect": effect})

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from .node_status.facts import Facts, Json, NodeSettings
+from .node_status.facts import Json, NodeSettings, NodeStatusInput
 from .node_status.report_schedule import ReportSchedule
 from .node_status.status import Computed, compute
 from .node_writer import NodeWriter
 
 
-class Clocks(msgspec.Struct, frozen=True, kw_only=True):
+class StatusSyncClocks(msgspec.Struct, frozen=True, kw_only=True):
     monotonic: Callable[[], float]
     wall: Callable[[], float]
     """Seconds since 1970."""
@@ -29,10 +29,10 @@ class StatusSync:
         self,
         writer: NodeWriter,
         settings: NodeSettings,
-        clocks: Clocks,
+        clocks: StatusSyncClocks,
         every: float,
         *,
-        facts: Callable[[], Facts],
+        facts: Callable[[], NodeStatusInput],
         seen: Callable[[Json], None],
     ) -> None:
         """`every`: nodeStatusReportFrequency in seconds."""

@@ -11,7 +11,7 @@ import msgspec
 from actors.shared.api.errors import ApiError
 from supervision.errors import UNREADABLE
 
-from .pod_feed import Owner
+from .pod_feed import PodFeedOwner
 
 if TYPE_CHECKING:
     from actors.shared.api.reflector import Item
@@ -22,7 +22,7 @@ class CachedCollection:
 
     def __init__(
         self,
-        owner: Owner,
+        owner: PodFeedOwner,
         trim: Callable[[bytes], bytes] = lambda data: data,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:

@@ -25,7 +25,7 @@ IDLE_SECONDS: Final = 300.0
 _PLURALS: Final = {"Secret": "secrets", "ConfigMap": "configmaps"}
 
 
-class Owner(Protocol):
+class CachedObjectOwner(Protocol):
     """What a cached object needs of its actor."""
 
     client: ApiClient | None
@@ -63,7 +63,7 @@ class CachedObject:
 
     def __init__(
         self,
-        owner: Owner,
+        owner: CachedObjectOwner,
         ref: ObjectRef,
         on_change: Callable[[ObjectState], None],
         *,

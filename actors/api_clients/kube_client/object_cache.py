@@ -8,7 +8,7 @@ from typing import Final
 
 from actors.api_clients.messages import ObjectRef, ObjectState
 
-from .cached_object import IDLE_SECONDS, CachedObject, Owner
+from .cached_object import IDLE_SECONDS, CachedObject, CachedObjectOwner
 
 MAX_WATCHES: Final = 300
 """Each is a stream; further objects are read again when they are older than the TTL (strategy Cache)."""
@@ -22,7 +22,11 @@ MAX_READS: Final = 20
 
 class ObjectCache:
     def __init__(
-        self, owner: Owner, strategy: str, on_change: Callable[[ObjectState], None], clock: Callable[[], float]
+        self,
+        owner: CachedObjectOwner,
+        strategy: str,
+        on_change: Callable[[ObjectState], None],
+        clock: Callable[[], float],
     ) -> None:
         """`strategy`: Watch, Cache or Get. `on_change` is called with each new state of a mounted object."""
         self._owner, self._strategy, self._on_change, self._clock = owner, strategy, on_change, clock

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from actors.shared.api.reflector import Item
 
 
-class Owner(Protocol):
+class PodFeedOwner(Protocol):
     """What the feed needs of its actor."""
 
     def answered(self) -> None: ...
@@ -33,7 +33,7 @@ class PodFeed:
 
     def __init__(
         self,
-        owner: Owner,
+        owner: PodFeedOwner,
         tell: Callable[[ActorName, Message], None],
         on_pod: Callable[[Item], None],
         on_removal: Callable[[set[str]], None],

@@ -8,7 +8,7 @@ from math import sqrt
 
 import msgspec
 
-from actors.container_manager.topology.machine import Cpus, Machine
+from actors.container_manager.topology.machine import Cpus, MachineTopology
 
 from .packing import NotEnoughCpus, nodes_in_order, packed
 
@@ -16,7 +16,7 @@ Pack = Callable[[Cpus, int], Cpus]
 """(free CPUs, number) to those that are taken."""
 
 
-class Choice(msgspec.Struct, frozen=True):
+class NumaChoice(msgspec.Struct, frozen=True):
     """Some nodes that can satisfy the request together."""
 
     imbalance: float
@@ -28,7 +28,7 @@ class Choice(msgspec.Struct, frozen=True):
     """Nodes that give the remainder, one group after the other in turn."""
 
 
-def distributed(machine: Machine, free: Cpus, count: int, group: int, *, across_cores: bool = False) -> Cpus:
+def distributed(machine: MachineTopology, free: Cpus, count: int, group: int, *, across_cores: bool = False) -> Cpus:
     """`count` CPUs from as few nodes as can give them, the same number from each as near as can be, in groups of
     `group` CPUs. Plain packing where that cannot be done. Raises NotEnoughCpus."""
 
@@ -41,7 +41,7 @@ def distributed(machine: Machine, free: Cpus, count: int, group: int, *, across_
     return pack(free, count) if choice is None else _taken(machine, free, count, group, choice, pack)
 
 
-def _taken(machine: Machine, free: Cpus, count: int, group: int, choice: Choice, pack: Pack) -> Cpus:
+def _taken(machine: MachineTopology, free: Cpus, count: int, group: int, choice: NumaChoice, pack: Pack) -> Cpus:
     taken: Cpus = frozenset()
     for node in choice.nodes:
         taken |= pack(free & machine.of_nodes([node]) - taken, choice.share)
@@ -53,7 +53,7 @@ def _taken(machine: Machine, free: Cpus, count: int, group: int, choice: Choice,
     return taken
 
 
-def _choice(machine: Machine, free: Cpus, count: int, group: int) -> Choice | None:
+def _choice(machine: MachineTopology, free: Cpus, count: int, group: int) -> NumaChoice | None:
     """The most balanced choice of the fewest nodes."""
     order = nodes_in_order(machine, free)
     sizes = {node: len(free & machine.of_nodes([node])) for node in order}
@@ -61,7 +61,7 @@ def _choice(machine: Machine, free: Cpus, count: int, group: int) -> Choice | No
     groups = -(-len(machine.cpus) // group)
     per_node = -(-groups // len(machine.cpu_nodes))
     for number in range(-(-needed // per_node), min(needed, len(order)) + 1):
-        best: Choice | None = None
+        best: NumaChoice | None = None
         for nodes in combinations(order, number):
             found = _of_nodes(nodes, sizes, count, group)
             if found is not None and (best is None or found.imbalance < best.imbalance):
@@ -73,7 +73,7 @@ def _choice(machine: Machine, free: Cpus, count: int, group: int) -> Choice | No
     return None
 
 
-def _of_nodes(nodes: tuple[int, ...], sizes: Mapping[int, int], count: int, group: int) -> Choice | None:
+def _of_nodes(nodes: tuple[int, ...], sizes: Mapping[int, int], count: int, group: int) -> NumaChoice | None:
     """The most balanced way to take them from exactly these nodes."""
     share = count // len(nodes) // group * group
     if (
@@ -85,12 +85,12 @@ def _of_nodes(nodes: tuple[int, ...], sizes: Mapping[int, int], count: int, grou
     left = {node: size - share if node in nodes else size for node, size in sizes.items()}
     remainder = count - share * len(nodes)
     if not remainder:
-        return Choice(imbalance(left.values()), nodes, share, ())
-    best: Choice | None = None
+        return NumaChoice(imbalance(left.values()), nodes, share, ())
+    best: NumaChoice | None = None
     for extra in _largest_first([node for node in nodes if left[node] >= group]):
         after = _less(left, extra, remainder, group)
         if after is not None and (best is None or imbalance(after.values()) < best.imbalance):
-            best = Choice(imbalance(after.values()), nodes, share, extra)
+            best = NumaChoice(imbalance(after.values()), nodes, share, extra)
     return best
 
 

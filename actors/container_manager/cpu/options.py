@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from actors.container_manager.topology.machine import Machine
+from actors.container_manager.topology.machine import MachineTopology
 
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _APART: Final = (
@@ -49,7 +49,7 @@ def options_of(given: Mapping[str, str]) -> CpuOptions:
     )
 
 
-def contradiction(given: Mapping[str, str], topology_policy: str, machine: Machine) -> str:
+def contradiction(given: Mapping[str, str], topology_policy: str, machine: MachineTopology) -> str:
     """Why these options cannot be used together, on this machine; '' if they can. The kubelet's texts."""
     on = {name for name, value in given.items() if value in _TRUE}
     for one, other in _APART:

@@ -9,25 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from actors.container_manager.topology.machine import Cpu, Cpus, Machine
+from actors.container_manager.topology.machine import Cpus, LogicalCpu, MachineTopology
 from actors.container_manager.topology.provider import AllocationError
 
-Unit = Callable[[Cpu], int]
+Unit = Callable[[LogicalCpu], int]
 
 
-def _node(cpu: Cpu) -> int:
+def _node(cpu: LogicalCpu) -> int:
     return cpu.node
 
 
-def _socket(cpu: Cpu) -> int:
+def _socket(cpu: LogicalCpu) -> int:
     return cpu.socket
 
 
-def _cache(cpu: Cpu) -> int:
+def _cache(cpu: LogicalCpu) -> int:
     return cpu.cache
 
 
-def _core(cpu: Cpu) -> int:
+def _core(cpu: LogicalCpu) -> int:
     return cpu.core
 
 
@@ -39,7 +39,9 @@ class NotEnoughCpus(AllocationError):
         super().__init__(text)
 
 
-def packed(machine: Machine, free: Cpus, count: int, *, by_cache: bool = False, across_cores: bool = False) -> Cpus:
+def packed(
+    machine: MachineTopology, free: Cpus, count: int, *, by_cache: bool = False, across_cores: bool = False
+) -> Cpus:
     """`count` of the free CPUs. Raises NotEnoughCpus."""
     packing = Packing(machine, free, count)
     if count > len(free):
@@ -53,7 +55,7 @@ def packed(machine: Machine, free: Cpus, count: int, *, by_cache: bool = False, 
     return packing.taken
 
 
-def nodes_in_order(machine: Machine, free: Cpus) -> list[int]:
+def nodes_in_order(machine: MachineTopology, free: Cpus) -> list[int]:
     """The NUMA nodes with free CPUs, in the order in which they are taken from."""
     return Packing(machine, free, 0).nodes()
 
@@ -61,7 +63,7 @@ def nodes_in_order(machine: Machine, free: Cpus) -> list[int]:
 class Packing:
     """One request: what is still free, what is taken, and how much is missing."""
 
-    def __init__(self, machine: Machine, free: Cpus, count: int) -> None:
+    def __init__(self, machine: MachineTopology, free: Cpus, count: int) -> None:
         self._machine, self._free, self.missing = machine, free, count
         self.taken: Cpus = frozenset()
         self._nodes_first = len(machine.sockets) >= len(machine.cpu_nodes)
@@ -81,7 +83,7 @@ class Packing:
 
     def _nested(self, outer: Unit, order: Iterable[int], inner: Unit) -> list[int]:
         """Inner units, in the order of the outer ones that they are in."""
-        within: dict[int, list[Cpu]] = {}
+        within: dict[int, list[LogicalCpu]] = {}
         for cpu in self._free_cpus():
             within.setdefault(outer(cpu), []).append(cpu)
         sizes = self._sizes(inner)
@@ -91,7 +93,7 @@ class Packing:
             found |= dict.fromkeys(sorted(units, key=lambda one: (sizes[one], one)))
         return list(found)
 
-    def _free_cpus(self) -> list[Cpu]:
+    def _free_cpus(self) -> list[LogicalCpu]:
         return [cpu for cpu in self._machine.cpus if cpu.id in self._free]
 
     def nodes(self) -> list[int]:

@@ -13,7 +13,7 @@ import msgspec
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import Container, ContainerState
+from actors.shared.cri.model import CriContainer, CriContainerState
 from proto import cri_pb2 as cri
 from supervision.actor import Actor
 from supervision.complaints import Complaints
@@ -23,18 +23,18 @@ CpusOf = Callable[[str, str], str | None]
 _LIST: Final = "cpus: list"
 
 
-class Change(msgspec.Struct, frozen=True):
+class CpuSetChange(msgspec.Struct, frozen=True):
     """A container that is to run on other CPUs than it was last told."""
 
-    container: Container
+    container: CriContainer
     cpus: str
 
 
-def changes(containers: Iterable[Container], told: Mapping[str, str], cpus_of: CpusOf) -> list[Change]:
+def changes(containers: Iterable[CriContainer], told: Mapping[str, str], cpus_of: CpusOf) -> list[CpuSetChange]:
     """`told`: CPUs by container id. Pure."""
-    running = [one for one in containers if one.state is ContainerState.RUNNING]
+    running = [one for one in containers if one.state is CriContainerState.RUNNING]
     found = [(one, cpus_of(one.pod_uid, one.name)) for one in running]
-    return [Change(one, cpus) for one, cpus in found if cpus and told.get(one.id) != cpus]
+    return [CpuSetChange(one, cpus) for one, cpus in found if cpus and told.get(one.id) != cpus]
 
 
 class CpuReconciliation:
@@ -66,7 +66,7 @@ class CpuReconciliation:
         for change in changes(containers, self._told, self._cpus_of):
             await self._tell(change)
 
-    async def _tell(self, change: Change) -> None:
+    async def _tell(self, change: CpuSetChange) -> None:
         try:
             resources = cri.LinuxContainerResources(cpuset_cpus=change.cpus)
             await self._client.update_container_resources(change.container.id, resources)

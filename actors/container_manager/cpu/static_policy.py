@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from actors.container_manager.topology.machine import Cpus, Machine
+from actors.container_manager.topology.machine import Cpus, MachineTopology
 from actors.container_manager.topology.provider import AllocationError
 from actors.shared.config.fields.resources import format_cpu_list
 from actors.shared.hardware.hints import Hints, TopologyHint, masks_of, nodes_of
@@ -28,13 +28,13 @@ CPU: Final = "cpu"
 class StaticPolicy(msgspec.Struct, frozen=True):
     """The machine, and what is kept for the host."""
 
-    machine: Machine
+    machine: MachineTopology
     options: CpuOptions
     reserved: Cpus
     """CPUs that no container gets for its own."""
 
 
-def static_policy(machine: Machine, options: CpuOptions, reserved_milli: int, reserved: Cpus) -> StaticPolicy:
+def static_policy(machine: MachineTopology, options: CpuOptions, reserved_milli: int, reserved: Cpus) -> StaticPolicy:
     """`reserved`: reservedSystemCPUs; if empty, as many as `reserved_milli` needs, from the lowest cores. Raises
     StateError if nothing is reserved."""
     count = -(-reserved_milli // 1000)

@@ -17,7 +17,7 @@ MEMORY_STATE: Final = "memory_manager_state"
 _MOST_BYTES: Final = 16 << 20
 
 
-class Table(msgspec.Struct, frozen=True):
+class MemoryTable(msgspec.Struct, frozen=True):
     """One type of memory on one node, in bytes."""
 
     total: int
@@ -32,7 +32,7 @@ class NodeMemory(msgspec.Struct, frozen=True):
 
     numberOfAssignments: int
     """How often a type of memory of a container comes from it, alone or with others."""
-    memoryMap: dict[str, Table]
+    memoryMap: dict[str, MemoryTable]
     """By type: memory, hugepages-2Mi."""
     cells: tuple[int, ...]
     """The group of nodes that it is used in; itself alone."""
@@ -153,7 +153,7 @@ def _node_text(node: NodeMemory) -> str:
     )
 
 
-def _table_text(table: Table) -> str:
+def _table_text(table: MemoryTable) -> str:
     return (
         f"{{TotalMemSize:(uint64){table.total} SystemReserved:(uint64){table.systemReserved} "
         f"Allocatable:(uint64){table.allocatable} Reserved:(uint64){table.reserved} Free:(uint64){table.free}}}"

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from actors.container_manager.cpu.requests import has_pod_resources
 from actors.container_manager.cpu.state import StateError
-from actors.container_manager.topology.machine import MEMORY, Node
+from actors.container_manager.topology.machine import MEMORY, NumaNode
 from actors.container_manager.topology.provider import AllocationError
 from actors.shared.hardware.hints import Hints, TopologyHint, mask_of, masks_of, nodes_of
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_requests, is_sidecar, qos_class
 
-from .state import Block, Machine, MemoryState, NodeMemory, Table, taken
+from .state import Block, Machine, MemoryState, MemoryTable, NodeMemory, taken
 
 STATIC: Final = "Static"
 NONE: Final = "None"
@@ -28,7 +28,7 @@ Amounts = Mapping[str, int]
 """Bytes by type of memory."""
 
 
-def fresh(nodes: Sequence[Node], reserved: Mapping[int, Amounts]) -> MemoryState:
+def fresh(nodes: Sequence[NumaNode], reserved: Mapping[int, Amounts]) -> MemoryState:
     """Nothing is taken. `reserved`: reservedMemory, by node."""
     machine = {}
     for node in nodes:
@@ -37,7 +37,7 @@ def fresh(nodes: Sequence[Node], reserved: Mapping[int, Amounts]) -> MemoryState
         for kind, total in node.memory.items():
             kept = reserved.get(node.id, {}).get(kind, 0)
             free = max(0, total - kept - (huge if kind == MEMORY else 0))
-            tables[kind] = Table(total, kept, free, 0, free)
+            tables[kind] = MemoryTable(total, kept, free, 0, free)
         machine[node.id] = NodeMemory(0, tables, (node.id,))
     return MemoryState(STATIC, machine)
 

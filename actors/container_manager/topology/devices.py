@@ -33,7 +33,7 @@ PREPARE_SECONDS: Final = 45.0
 """A plugin has 30 s to prepare a device."""
 
 
-class Devices:
+class DeviceHintProvider:
     """A HintProvider."""
 
     def __init__(self, actor: Actor) -> None:

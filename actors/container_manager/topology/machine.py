@@ -21,7 +21,7 @@ _TOTAL: Final = re.compile(r"MemTotal:\s+([0-9]+) kB", re.ASCII)
 _UNITS: Final = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
 
 
-class Cpu(msgspec.Struct, frozen=True):
+class LogicalCpu(msgspec.Struct, frozen=True):
     """An online CPU: a hardware thread, and the units that it is in."""
 
     id: int
@@ -34,7 +34,7 @@ class Cpu(msgspec.Struct, frozen=True):
     """Its last-level cache, as the kernel numbers it; that of another socket may have the same number."""
 
 
-class Node(msgspec.Struct, frozen=True):
+class NumaNode(msgspec.Struct, frozen=True):
     """A NUMA node; it may have no CPUs."""
 
     id: int
@@ -44,14 +44,14 @@ class Node(msgspec.Struct, frozen=True):
     """Bytes: of all memory, huge pages included, and of each size of these, as `hugepages-2Mi`."""
 
 
-class Machine(msgspec.Struct, frozen=True, dict=True):
+class MachineTopology(msgspec.Struct, frozen=True, dict=True):
     """What is where."""
 
-    cpus: tuple[Cpu, ...]
-    nodes: tuple[Node, ...]
+    cpus: tuple[LogicalCpu, ...]
+    nodes: tuple[NumaNode, ...]
 
     @cached_property
-    def by_id(self) -> dict[int, Cpu]:
+    def by_id(self) -> dict[int, LogicalCpu]:
         return {cpu.id: cpu for cpu in self.cpus}
 
     @cached_property
@@ -101,7 +101,7 @@ class Machine(msgspec.Struct, frozen=True, dict=True):
 
 
 # -- sysfs -----------------------------------------------------------------------------------------------------------
-def read_machine(root: str = "") -> Machine:
+def read_machine(root: str = "") -> MachineTopology:
     """The machine whose root directory is `root`. Raises OSError, ValueError."""
     system = Path(f"{root}/sys/devices/system")
     online = parse_cpu_list((system / "cpu/online").read_text("ascii"))
@@ -111,18 +111,18 @@ def read_machine(root: str = "") -> Machine:
     }
     cpus = tuple(_cpu(system / "cpu" / f"cpu{number}", number, of_node.get(number, 0)) for number in sorted(online))
     if not nodes:
-        return Machine(cpus, (Node(0, {0: 10}, _plain_memory(root)),))
-    return Machine(cpus, tuple(_node(nodes[number], number, sorted(nodes)) for number in sorted(nodes)))
+        return MachineTopology(cpus, (NumaNode(0, {0: 10}, _plain_memory(root)),))
+    return MachineTopology(cpus, tuple(_node(nodes[number], number, sorted(nodes)) for number in sorted(nodes)))
 
 
 def _entries(directory: Path) -> list[Path]:
     return sorted(directory.iterdir()) if directory.is_dir() else []
 
 
-def _cpu(path: Path, number: int, node: int) -> Cpu:
+def _cpu(path: Path, number: int, node: int) -> LogicalCpu:
     siblings = parse_cpu_list(_text(path / "topology/thread_siblings_list")) or {number}
     socket = max(0, int(_text(path / "topology/physical_package_id") or 0))
-    return Cpu(number, min(siblings), socket, node, _cache(path / "cache", socket))
+    return LogicalCpu(number, min(siblings), socket, node, _cache(path / "cache", socket))
 
 
 def _cache(directory: Path, socket: int) -> int:
@@ -134,11 +134,11 @@ def _cache(directory: Path, socket: int) -> int:
     return socket
 
 
-def _node(path: Path, number: int, nodes: list[int]) -> Node:
+def _node(path: Path, number: int, nodes: list[int]) -> NumaNode:
     distances = [int(word) for word in _text(path / "distance").split()]
     total = _TOTAL.search(_text(path / "meminfo"))
     memory = {MEMORY: int(total[1]) * 1024 if total else 0, **_huge_pages(path / "hugepages")}
-    return Node(number, dict(zip(nodes, distances, strict=False)), memory)
+    return NumaNode(number, dict(zip(nodes, distances, strict=False)), memory)
 
 
 def _plain_memory(root: str) -> dict[str, int]:

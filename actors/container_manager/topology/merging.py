@@ -37,24 +37,24 @@ class Numa(msgspec.Struct, frozen=True):
         return sum(pairs) / len(pairs) if pairs else 0.0
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class TopologyDecision(msgspec.Struct, frozen=True):
     """What the policy makes of all hints."""
 
     affinity: TopologyHint
     admitted: bool
 
 
-def verdict(policy: str, numa: Numa, providers: Iterable[Hints]) -> Verdict:
+def verdict(policy: str, numa: Numa, providers: Iterable[Hints]) -> TopologyDecision:
     """`policy`: best-effort, restricted or single-numa-node."""
     resources = [_opinion(hints) for one in providers for hints in (one.values() or (None,))]
     if policy != SINGLE:
         best = merged(numa, resources)
-        return Verdict(best, policy != RESTRICTED or best.preferred)
+        return TopologyDecision(best, policy != RESTRICTED or best.preferred)
     single = [[hint for hint in hints if hint.preferred and _at_most_one_node(hint)] for hints in resources]
     best = merged(msgspec.structs.replace(numa, distances={}), single)
     if best.mask == numa.all:
         best = TopologyHint(None, best.preferred)
-    return Verdict(best, best.preferred)
+    return TopologyDecision(best, best.preferred)
 
 
 def _opinion(hints: Sequence[TopologyHint] | None) -> Sequence[TopologyHint]:

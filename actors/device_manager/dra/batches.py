@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from actors.shared.kube.resource_claims import ClaimError
+from actors.shared.kube.resource_claims import ResourceClaimError
 
 from .claims import ClaimInfo
 
@@ -32,13 +32,13 @@ def batches(claims: Iterable[ClaimInfo]) -> dict[str, list[ClaimRef]]:
 
 
 def check_answer(method: str, asked: Iterable[ClaimRef], errors: Mapping[str, str]) -> None:
-    """`errors`: what the driver answered by claim UID, '' for success. Raises ClaimError for any other success than
-    that of all."""
+    """`errors`: the driver's answer by claim UID, '' for success. Raises ResourceClaimError unless all claims
+    succeeded."""
     names = {claim.uid: claim.name for claim in asked}
     for uid, error in errors.items():
         if uid not in names:
-            raise ClaimError(f"{method} returned result for unknown claim UID {uid}")
+            raise ResourceClaimError(f"{method} returned result for unknown claim UID {uid}")
         if error:
-            raise ClaimError(f"{method} failed for ResourceClaim {names[uid]}: {error}")
+            raise ResourceClaimError(f"{method} failed for ResourceClaim {names[uid]}: {error}")
     if missing := len(names) - len(errors):
-        raise ClaimError(f"{method} skipped {missing} ResourceClaims")
+        raise ResourceClaimError(f"{method} skipped {missing} ResourceClaims")

@@ -18,7 +18,7 @@ KIND: Final = "DRACheckpoint"
 VERSION: Final = "checkpoint.dra.kubelet.k8s.io/v1"
 
 
-class CheckpointError(ValueError):
+class ClaimCheckpointError(ValueError):
     """The bytes are not such a file; the text says why."""
 
 
@@ -61,18 +61,18 @@ def encode(claims: Claims) -> bytes:
 
 
 def decode(raw: bytes) -> Claims:
-    """The claims of a file; none of them counts as prepared. Raises CheckpointError."""
+    """The claims of a file; none of them counts as prepared. Raises ClaimCheckpointError."""
     try:
         file = msgspec.json.decode(raw, type=_File)
         if zlib.crc32(file.Data.encode()) != file.Checksum:
-            raise CheckpointError("checkpoint is corrupted: its Checksum is not that of its Data")
+            raise ClaimCheckpointError("checkpoint is corrupted: its Checksum is not that of its Data")
         data = msgspec.json.decode(file.Data, type=_Data)
-    except CheckpointError:
+    except ClaimCheckpointError:
         raise
     except UNREADABLE as error:
-        raise CheckpointError(str(error)) from None
+        raise ClaimCheckpointError(str(error)) from None
     if (data.kind, data.apiVersion) != (KIND, VERSION):
-        raise CheckpointError(f"{data.apiVersion} {data.kind} is not {VERSION} {KIND}")
+        raise ClaimCheckpointError(f"{data.apiVersion} {data.kind} is not {VERSION} {KIND}")
     found = [_loaded(claim) for claim in data.ClaimInfoStateList or []]
     return Claims({claim.key: claim for claim in found})
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from actors.shared.kube.resource_claims import ClaimError
+from actors.shared.kube.resource_claims import ResourceClaimError
 from supervision.metrics import Metrics
 from supervision.state_file import write_private
 
-from .checkpoint import CheckpointError, decode, encode
+from .checkpoint import ClaimCheckpointError, decode, encode
 from .claims import Claims
 
 
@@ -24,36 +24,36 @@ class ClaimStore:
         self._drivers: frozenset[str] = frozenset()
 
     def load(self) -> None:
-        """Read the file; one that is not there is made. Raises ClaimError: nothing is known of what is prepared."""
+        """Read the file, or create a missing one. Raises ResourceClaimError: the prepared claims are not known."""
         raw = self._read()
         if raw is None:
             self._write(encode(Claims()), "ResourceClaim cache")
             return
         try:
             self.claims, self._written = decode(raw), raw
-        except CheckpointError as error:
-            raise ClaimError(self._advice(str(error))) from None
+        except ClaimCheckpointError as error:
+            raise ResourceClaimError(self._advice(str(error))) from None
         self._count()
 
     def error(self) -> str:
         """Why the file cannot be used; '' if it can, or is not there."""
         try:
             decode(self._read() or encode(Claims()))
-        except CheckpointError as error:
+        except ClaimCheckpointError as error:
             return self._advice(str(error))
-        except ClaimError as error:
+        except ResourceClaimError as error:
             return str(error)
         return ""
 
     def _read(self) -> bytes | None:
-        """None: there is no file. Raises ClaimError."""
+        """None: there is no file. Raises ResourceClaimError."""
         try:
             with open(self.path, "rb") as file:
                 return file.read()
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise ClaimError(self._advice(str(error.strerror))) from None
+            raise ResourceClaimError(self._advice(str(error.strerror))) from None
 
     def _advice(self, text: str) -> str:
         """As the reference says it at its start, with the file and a way out."""
@@ -61,7 +61,7 @@ class ClaimStore:
         return f"create ResourceClaim cache: failed to get checkpoint dra_manager_state: {text}, {advice}"
 
     def save(self, claims: Claims, what: str = "ResourceClaim state") -> None:
-        """Raises ClaimError, and changes nothing then."""
+        """Raises ResourceClaimError, and changes nothing then."""
         data = encode(claims)
         if data != self._written:
             self._write(data, what)
@@ -72,7 +72,9 @@ class ClaimStore:
         try:
             write_private(self.path, data)
         except OSError as error:
-            raise ClaimError(f"checkpoint {what}: could not save checkpoint {self.path}: {error.strerror}") from None
+            raise ResourceClaimError(
+                f"checkpoint {what}: could not save checkpoint {self.path}: {error.strerror}"
+            ) from None
         self._written = data
 
     def _count(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from actors.shared.kube.resource_claims import ClaimError, ClaimUse, ResourceClaim, base_request
+from actors.shared.kube.resource_claims import ClaimUse, ResourceClaim, ResourceClaimError, base_request
 
 ClaimKey = tuple[str, str]
 """(namespace, name)."""
@@ -101,23 +101,23 @@ class Claims(msgspec.Struct, frozen=True):
         return counts
 
     def cdi_ids(self, namespace: str, uses: Iterable[ClaimUse]) -> list[str]:
-        """What a container gets of these claims, each once. Raises ClaimError."""
+        """What a container gets of these claims, each once. Raises ResourceClaimError."""
         found: dict[str, None] = {}
         for use in uses:
             claim = self.get((namespace, use.claim))
             if claim is None:
                 text = f"unable to get claim info for ResourceClaim {use.claim} in namespace {namespace}"
-                raise ClaimError(f"internal error: {text}")
+                raise ResourceClaimError(f"internal error: {text}")
             found |= dict.fromkeys(cdi for _, device in claim.devices(use.request) for cdi in device.cdi_ids)
         return list(found)
 
     # -- changes -----------------------------------------------------------------------------------------------------
     def used_by(self, claim: ClaimInfo, pod: str) -> Claims:
-        """The pod uses the claim. Raises ClaimError while another claim of that name is not unprepared."""
+        """The pod uses the claim. Raises ResourceClaimError while another claim of that name is not unprepared."""
         known = self.get(claim.key)
         if known is not None and known.uid != claim.uid:
             text = f"old ResourceClaim with same name {claim.name} and different UID {known.uid} still exists"
-            raise ClaimError(f"{text} (previous pod force-deleted?!)")
+            raise ResourceClaimError(f"{text} (previous pod force-deleted?!)")
         before = known or claim
         return self._with(msgspec.structs.replace(before, pods=before.pods | {pod}))
 

@@ -10,7 +10,7 @@ import grpc
 import grpc.aio
 
 from actors.shared.kube.go_text import UNREADABLE, code_name, rpc_error
-from actors.shared.kube.resource_claims import ClaimError
+from actors.shared.kube.resource_claims import ResourceClaimError
 from actors.shared.plugins.registrar import channel_to
 from proto import dra_health_pb2 as health_pb
 from proto import dra_pb2 as dra
@@ -20,7 +20,7 @@ from supervision.time_scale import scaled
 from .batches import ClaimRef
 from .claims import PreparedDevice
 from .driver import DriverService
-from .health import HEALTHY, UNHEALTHY, UNKNOWN, DeviceHealth
+from .health import HEALTHY, UNHEALTHY, UNKNOWN, DraDeviceHealth
 
 CALL_SECONDS: Final = 45.0
 _PACKAGE: Final = "k8s.io.kubelet.pkg.apis.dra"
@@ -29,7 +29,7 @@ _Request = TypeVar("_Request", dra.NodePrepareResourcesRequest, dra.NodeUnprepar
 _Answer = TypeVar("_Answer", dra.NodePrepareResourcesResponse, dra.NodeUnprepareResourcesResponse)
 
 
-class Connection:
+class DraConnection:
     """To the socket at `endpoint`. It connects by itself, and again whenever the driver went away."""
 
     def __init__(self, driver: str, endpoint: str, service: DriverService, metrics: Metrics) -> None:
@@ -52,20 +52,20 @@ class Connection:
     async def prepare(
         self, claims: Iterable[ClaimRef]
     ) -> tuple[dict[str, str], Mapping[str, tuple[PreparedDevice, ...]]]:
-        """By claim UID the error, '' for none, and the devices. Raises ClaimError."""
+        """By claim UID the error, '' for none, and the devices. Raises ResourceClaimError."""
         request = dra.NodePrepareResourcesRequest(claims=map(_claim, claims))
         answer = await self._call("NodePrepareResources", request, dra.NodePrepareResourcesResponse)
         errors = {uid: one.error for uid, one in answer.claims.items()}
         return errors, {uid: tuple(map(_device, one.devices)) for uid, one in answer.claims.items()}
 
     async def unprepare(self, claims: Iterable[ClaimRef]) -> dict[str, str]:
-        """By claim UID the error, '' for none. Raises ClaimError."""
+        """By claim UID the error, '' for none. Raises ResourceClaimError."""
         request = dra.NodeUnprepareResourcesRequest(claims=map(_claim, claims))
         answer = await self._call("NodeUnprepareResources", request, dra.NodeUnprepareResourcesResponse)
         return {uid: one.error for uid, one in answer.claims.items()}
 
     async def _call(self, method: str, request: _Request, kind: type[_Answer]) -> _Answer:
-        """Raises ClaimError."""
+        """Raises ResourceClaimError."""
         path = f"/{_PACKAGE}.{self._service.version}.DRAPlugin/{method}"
         began, code = time.monotonic(), grpc.StatusCode.OK
         call: Any = self._channel.unary_unary(
@@ -75,11 +75,11 @@ class Connection:
             answer: _Answer | None = await call(request, timeout=scaled(CALL_SECONDS))
             if answer is None:  # what gRPC makes of bytes that are no such message
                 code = grpc.StatusCode.INTERNAL
-                raise ClaimError(f"{method}: {rpc_error(code.name, UNREADABLE)}")
+                raise ResourceClaimError(f"{method}: {rpc_error(code.name, UNREADABLE)}")
             return answer
         except grpc.aio.AioRpcError as error:
             code = error.code()
-            raise ClaimError(f"{method}: {_text(error)}") from None
+            raise ResourceClaimError(f"{method}: {_text(error)}") from None
         finally:
             self._metrics.observe(
                 "dra_grpc_operations_duration_seconds", time.monotonic() - began,
@@ -87,8 +87,8 @@ class Connection:
             )  # fmt: skip
 
     # -- health ------------------------------------------------------------------------------------------------------
-    async def watch_health(self) -> AsyncIterator[list[DeviceHealth]]:
-        """Each report of the driver, until it or the connection ends. Raises ClaimError."""
+    async def watch_health(self) -> AsyncIterator[list[DraDeviceHealth]]:
+        """Each report of the driver, until it or the connection ends. Raises ResourceClaimError."""
         watch: Any = self._channel.unary_stream(
             f"/{self._service.health_version}.DRAResourceHealth/NodeWatchResources",
             request_serializer=health_pb.NodeWatchResourcesRequest.SerializeToString,
@@ -97,10 +97,10 @@ class Connection:
         try:
             async for answer in watch(health_pb.NodeWatchResourcesRequest()):
                 if answer is None:
-                    raise ClaimError("NodeWatchResources: a report cannot be read")
+                    raise ResourceClaimError("NodeWatchResources: a report cannot be read")
                 yield [_health(one) for one in answer.devices]
         except grpc.aio.AioRpcError as error:
-            raise ClaimError(f"NodeWatchResources: {_text(error)}") from None
+            raise ResourceClaimError(f"NodeWatchResources: {_text(error)}") from None
 
 
 def _text(error: grpc.aio.AioRpcError) -> str:
@@ -121,8 +121,8 @@ def _device(one: dra.Device) -> PreparedDevice:
     )
 
 
-def _health(one: health_pb.DeviceHealth) -> DeviceHealth:
-    return DeviceHealth(
+def _health(one: health_pb.DeviceHealth) -> DraDeviceHealth:
+    return DraDeviceHealth(
         pool=one.device.pool_name,
         device=one.device.device_name,
         health=_HEALTH.get(one.health, UNKNOWN),

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from actors.shared.kube.resource_claims import ClaimError
+from actors.shared.kube.resource_claims import ResourceClaimError
 from actors.shared.plugins.model import Plugin, PluginError
 from supervision.actor import Actor
 
 from .driver import DriverService, ServiceError, choose
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .connection import DraConnection
 
-Connect = Callable[[str, str, DriverService], "Connection"]
+Connect = Callable[[str, str, DriverService], "DraConnection"]
 """Of (driver, endpoint, service)."""
 BROKEN: Final = "invalid supported gRPC versions of DRA driver plugin"
 
@@ -25,22 +25,22 @@ class Followers(Protocol):
     def presence(self, driver: str, *, there: bool) -> None:
         """Whether any plugin of the driver is connected; told again without a change, too."""
 
-    def came(self, driver: str, connection: Connection, service: DriverService) -> None:
+    def came(self, driver: str, connection: DraConnection, service: DriverService) -> None:
         """A plugin has registered."""
 
-    def left(self, connection: Connection) -> None:
+    def left(self, connection: DraConnection) -> None:
         """It has gone."""
 
 
 class _Registered:
     """One plugin of a driver."""
 
-    def __init__(self, plugin: Plugin, connection: Connection, following: Any) -> None:
+    def __init__(self, plugin: Plugin, connection: DraConnection, following: Any) -> None:
         self.plugin, self.connection, self.following = plugin, connection, following
         self.connected = False
 
 
-class Drivers:
+class DraDrivers:
     """The handler of plugins of type DRAPlugin."""
 
     def __init__(self, actor: Actor, followers: Followers, connect: Connect | None = None) -> None:
@@ -50,11 +50,11 @@ class Drivers:
         self._plugins: dict[str, list[_Registered]] = {}
         """By driver, oldest first."""
 
-    def get(self, driver: str) -> Connection:
-        """Raises ClaimError for a driver that is not registered."""
+    def get(self, driver: str) -> DraConnection:
+        """Raises ResourceClaimError for a driver that is not registered."""
         plugins = self._plugins.get(driver, [])
         if not plugins:
-            raise ClaimError(f"DRA driver {driver} is not registered" if driver else "DRA driver name is empty")
+            raise ResourceClaimError(f"DRA driver {driver} is not registered" if driver else "DRA driver name is empty")
         return next((one for one in reversed(plugins) if one.connected), plugins[-1]).connection
 
     def connected(self, driver: str) -> bool:
@@ -110,7 +110,7 @@ class Drivers:
 
         await one.connection.follow(changed)
 
-    def _connection(self, driver: str, endpoint: str, service: DriverService) -> Connection:
-        from .connection import Connection  # gRPC, only where there is a driver
+    def _connection(self, driver: str, endpoint: str, service: DriverService) -> DraConnection:
+        from .connection import DraConnection  # gRPC, only where there is a driver
 
-        return Connection(driver, endpoint, service, self._actor.metrics)
+        return DraConnection(driver, endpoint, service, self._actor.metrics)

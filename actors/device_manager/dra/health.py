@@ -21,7 +21,7 @@ DeviceId = tuple[str, str]
 """(pool, device)."""
 
 
-class DeviceHealth(msgspec.Struct, frozen=True, kw_only=True):
+class DraDeviceHealth(msgspec.Struct, frozen=True, kw_only=True):
     """The last report about one device."""
 
     pool: str
@@ -42,27 +42,27 @@ class DeviceHealth(msgspec.Struct, frozen=True, kw_only=True):
         """Until when the report holds, seconds since 1970."""
         return self.updated + (self.timeout or DEFAULT_TIMEOUT_SECONDS)
 
-    def at(self, now: float) -> DeviceHealth:
+    def at(self, now: float) -> DraDeviceHealth:
         """The health at that time."""
         if now <= self.expires:
             return self
         return msgspec.structs.replace(self, health=UNKNOWN, message="")
 
-    def same(self, other: DeviceHealth | None) -> bool:
+    def same(self, other: DraDeviceHealth | None) -> bool:
         """Whether users see no difference."""
         return other is not None and (self.health, self.message) == (other.health, other.message)
 
 
-class Health(msgspec.Struct, frozen=True):
+class DraHealth(msgspec.Struct, frozen=True):
     """Of all devices that drivers report."""
 
-    drivers: dict[str, dict[DeviceId, DeviceHealth]] = {}
+    drivers: dict[str, dict[DeviceId, DraDeviceHealth]] = {}
 
-    def of(self, driver: str, pool: str, device: str, now: float) -> DeviceHealth:
+    def of(self, driver: str, pool: str, device: str, now: float) -> DraDeviceHealth:
         known = self.drivers.get(driver, {}).get((pool, device))
-        return known.at(now) if known is not None else DeviceHealth(pool=pool, device=device)
+        return known.at(now) if known is not None else DraDeviceHealth(pool=pool, device=device)
 
-    def reported(self, driver: str, devices: Iterable[DeviceHealth], now: float) -> tuple[Health, frozenset[DeviceId]]:
+    def reported(self, driver: str, devices: Iterable[DraDeviceHealth], now: float) -> tuple[DraHealth, frozenset[DeviceId]]:
         """After a report: the devices that it does not name keep what is known of them, but of more than MOST_DEVICES
         the oldest reports are forgotten. Returns the changed ones, too."""
         known, changed = dict(self.drivers.get(driver, {})), set()
@@ -77,9 +77,9 @@ class Health(msgspec.Struct, frozen=True):
         for each in forgotten:
             del known[each]
             changed.add(each)
-        return Health({**self.drivers, driver: known}), frozenset(changed)
+        return DraHealth({**self.drivers, driver: known}), frozenset(changed)
 
-    def expired(self, now: float) -> tuple[Health, dict[str, frozenset[DeviceId]]]:
+    def expired(self, now: float) -> tuple[DraHealth, dict[str, frozenset[DeviceId]]]:
         """Without the reports that hold no longer. Returns their devices by driver, too."""
         gone = {
             driver: frozenset(key for key, one in devices.items() if now > one.expires)
@@ -89,19 +89,19 @@ class Health(msgspec.Struct, frozen=True):
             driver: {key: one for key, one in devices.items() if key not in gone[driver]}
             for driver, devices in self.drivers.items()
         }
-        return Health(kept), {driver: devices for driver, devices in gone.items() if devices}
+        return DraHealth(kept), {driver: devices for driver, devices in gone.items() if devices}
 
-    def without(self, driver: str) -> tuple[Health, frozenset[DeviceId]]:
+    def without(self, driver: str) -> tuple[DraHealth, frozenset[DeviceId]]:
         """The driver reports no more. Returns its devices, too."""
         rest = {name: devices for name, devices in self.drivers.items() if name != driver}
-        return Health(rest), frozenset(self.drivers.get(driver, {}))
+        return DraHealth(rest), frozenset(self.drivers.get(driver, {}))
 
     @property
     def next_expiry(self) -> float | None:
         """When the first report will hold no longer, seconds since 1970."""
         return min((one.expires for one in self._all()), default=None)
 
-    def _all(self) -> Iterator[DeviceHealth]:
+    def _all(self) -> Iterator[DraDeviceHealth]:
         for devices in self.drivers.values():
             yield from devices.values()
 

@@ -12,7 +12,7 @@ import msgspec
 
 from supervision.errors import UNREADABLE
 
-from .health import DEFAULT_TIMEOUT_SECONDS, UNKNOWN, DeviceHealth, Health, HealthState
+from .health import DEFAULT_TIMEOUT_SECONDS, UNKNOWN, DraDeviceHealth, DraHealth, HealthState
 
 _SECOND: Final = 10**9
 
@@ -31,7 +31,7 @@ class _Driver(msgspec.Struct, frozen=True):
     Devices: dict[str, _Device] | None = None
 
 
-def encode(health: Health) -> bytes:
+def encode(health: DraHealth) -> bytes:
     found = {
         driver: _Driver({"/".join(key): _stored(one) for key, one in sorted(devices.items())})
         for driver, devices in sorted(health.drivers.items())
@@ -39,25 +39,25 @@ def encode(health: Health) -> bytes:
     return msgspec.json.encode(found)
 
 
-def decode(raw: bytes) -> Health:
+def decode(raw: bytes) -> DraHealth:
     """Raises ValueError."""
     try:
         drivers: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, _Driver])
-        return Health(
+        return DraHealth(
             {name: {one.id: one for one in map(_loaded, (of.Devices or {}).values())} for name, of in drivers.items()}
         )
     except UNREADABLE as error:
         raise ValueError(str(error)) from None
 
 
-def _stored(one: DeviceHealth) -> _Device:
+def _stored(one: DraDeviceHealth) -> _Device:
     updated = datetime.fromtimestamp(one.updated, UTC)
     timeout = round((one.timeout or DEFAULT_TIMEOUT_SECONDS) * _SECOND)
     return _Device(one.pool, one.device, one.health, updated, timeout, one.message)
 
 
-def _loaded(one: _Device) -> DeviceHealth:
-    return DeviceHealth(
+def _loaded(one: _Device) -> DraDeviceHealth:
+    return DraDeviceHealth(
         pool=one.PoolName,
         device=one.DeviceName,
         health=one.Health,

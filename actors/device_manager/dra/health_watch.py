@@ -9,17 +9,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from actors.device_manager.pace import Pace
-from actors.shared.kube.resource_claims import ClaimError
+from actors.shared.kube.resource_claims import ResourceClaimError
 from supervision.actor import Actor, Timer
 from supervision.state_file import write_private
 from supervision.time_scale import scaled
 
 from . import health_file
 from .driver import DriverService
-from .health import DeviceId, Health
+from .health import DeviceId, DraHealth
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .connection import DraConnection
 
 RETRY_SECONDS: Final = 5.0
 Changed = Callable[[str, frozenset[DeviceId]], None]
@@ -31,8 +31,8 @@ class HealthWatch:
         """`clock`: seconds since 1970."""
         self._actor, self._changed, self._clock = actor, changed, clock
         self._path = os.path.join(root_dir, "dra_health_state")
-        self.health = Health()
-        self._streams: dict[Connection, asyncio.Future[None]] = {}
+        self.health = DraHealth()
+        self._streams: dict[DraConnection, asyncio.Future[None]] = {}
         self._expiry: Timer | None = None
 
     def load(self) -> None:
@@ -45,19 +45,19 @@ class HealthWatch:
             self._actor.log.warning("%s cannot be read, the health of devices is asked anew: %s", self._path, error)
         self._expire()
 
-    def follow(self, driver: str, connection: Connection, service: DriverService) -> None:
+    def follow(self, driver: str, connection: DraConnection, service: DriverService) -> None:
         if not service.health_version:
             return
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._streams[connection] = ended
         self._actor.start_task(self._watch(driver, connection, ended), f"health {driver}")
 
-    def unfollow(self, connection: Connection) -> None:
+    def unfollow(self, connection: DraConnection) -> None:
         ended = self._streams.pop(connection, None)
         if ended is not None:
             ended.set_result(None)
 
-    async def _watch(self, driver: str, connection: Connection, ended: asyncio.Future[None]) -> None:
+    async def _watch(self, driver: str, connection: DraConnection, ended: asyncio.Future[None]) -> None:
         """Until the plugin is gone."""
         while not ended.done():
             reading = asyncio.ensure_future(self._read(driver, connection))
@@ -65,21 +65,21 @@ class HealthWatch:
             reading.cancel()
             await asyncio.wait({reading})
             if not reading.cancelled() and (error := reading.exception()) is not None:
-                if not isinstance(error, ClaimError):
+                if not isinstance(error, ResourceClaimError):
                     raise error
                 self._actor.log.info("DRA driver %s: %s; tried again in %g s", driver, error, RETRY_SECONDS)
             self._set(driver, *self.health.without(driver))
             await asyncio.wait({ended}, timeout=scaled(RETRY_SECONDS))
 
-    async def _read(self, driver: str, connection: Connection) -> None:
-        """Raises ClaimError."""
+    async def _read(self, driver: str, connection: DraConnection) -> None:
+        """Raises ResourceClaimError."""
         pace = Pace()
         async for devices in connection.watch_health():
             began = time.monotonic()
             self._set(driver, *self.health.reported(driver, devices, self._clock()))
             await pace.after(began)
 
-    def _set(self, driver: str, health: Health, changed: frozenset[DeviceId]) -> None:
+    def _set(self, driver: str, health: DraHealth, changed: frozenset[DeviceId]) -> None:
         self.health = health
         self._expire_later()
         if changed:

@@ -16,9 +16,9 @@ from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.resource_claims import (
     CLAIMS,
-    ClaimError,
     ClaimName,
     ResourceClaim,
+    ResourceClaimError,
     check_claim,
     claim_names,
 )
@@ -30,15 +30,15 @@ from .claim_store import ClaimStore
 from .claims import ClaimInfo, ClaimKey, claim_info
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .connection import DraConnection
 
 CALL_SECONDS = 15.0
-Find = Callable[[str], "Connection"]
-"""The connection to a driver. Raises ClaimError."""
+Find = Callable[[str], "DraConnection"]
+"""The connection to a driver. Raises ResourceClaimError."""
 
 
 class Preparation:
-    """`extended`: gate DRAExtendedResource. `find` gives the connection to a driver, or raises ClaimError."""
+    """`extended`: gate DRAExtendedResource. `find` gives the connection to a driver, or raises ResourceClaimError."""
 
     def __init__(self, actor: Actor, store: ClaimStore, find: Find, *, extended: bool) -> None:
         self._actor, self._store, self._find, self._extended = actor, store, find, extended
@@ -46,15 +46,15 @@ class Preparation:
 
     # -- prepare -----------------------------------------------------------------------------------------------------
     async def prepare(self, pod: Pod) -> None:
-        """All claims of the pod. Raises ClaimError."""
+        """All claims of the pod. Raises ResourceClaimError."""
         async with self._pods.hold(pod.metadata.uid):
             try:
                 await self._timed("PrepareResources", self._prepare(pod))
-            except (ClaimError, ObjectError) as error:
-                raise ClaimError(f"prepare dynamic resources: {error}") from None
+            except (ResourceClaimError, ObjectError) as error:
+                raise ResourceClaimError(f"prepare dynamic resources: {error}") from None
 
     async def _prepare(self, pod: Pod) -> None:
-        """Raises ClaimError, ObjectError."""
+        """Raises ResourceClaimError, ObjectError."""
         found = [await self._usable(pod, name) for name in claim_names(pod, extended=self._extended)]
         keys = [claim.key for claim in found]
         async with self._hold(keys):
@@ -68,7 +68,7 @@ class Preparation:
             self._store.save(self._store.claims.prepared(todo))
 
     async def _usable(self, pod: Pod, name: ClaimName) -> ClaimInfo:
-        """The claim, which this pod may use and whose drivers are all there. Raises ClaimError, ObjectError."""
+        """The claim, which this pod may use and whose drivers are all there. Raises ResourceClaimError, ObjectError."""
         claim = await self._fetch(pod.metadata.namespace, name.name)
         check_claim(pod, name, claim)
         info = claim_info(claim)
@@ -77,18 +77,18 @@ class Preparation:
         return info
 
     async def _fetch(self, namespace: str, name: str) -> ResourceClaim:
-        """Raises ClaimError, ObjectError."""
+        """Raises ResourceClaimError, ObjectError."""
         path = f"{CLAIMS}/namespaces/{quote(namespace, safe='')}/resourceclaims/{quote(name, safe='')}"
         try:
             answer = await self._actor.ask(KUBE_CLIENT, ApiCall(method="GET", path=path), timeout=CALL_SECONDS)
         except AskError as error:
-            raise ClaimError(f"fetch ResourceClaim {name}: {KUBE_CLIENT}: {error}") from None
+            raise ResourceClaimError(f"fetch ResourceClaim {name}: {KUBE_CLIENT}: {error}") from None
         if not answer.ok:
-            raise ClaimError(f"fetch ResourceClaim {name}: {answer.message or answer.reason}")
+            raise ResourceClaimError(f"fetch ResourceClaim {name}: {answer.message or answer.reason}")
         return decode(answer.body, ResourceClaim)
 
     async def _prepare_batch(self, driver: str, refs: list[ClaimRef]) -> None:
-        """Raises ClaimError."""
+        """Raises ResourceClaimError."""
         errors, devices = await self._find(driver).prepare(refs)
         check_answer("NodePrepareResources", refs, errors)
         claims = self._store.claims
@@ -98,17 +98,17 @@ class Preparation:
 
     # -- unprepare ---------------------------------------------------------------------------------------------------
     async def unprepare(self, uid: str) -> None:
-        """All claims of the pod with this UID: those that no other pod uses. Raises ClaimError."""
+        """All claims of the pod with this UID: those that no other pod uses. Raises ResourceClaimError."""
         async with self._pods.hold(uid):
             if not self._store.claims.of_pod(uid):
                 return
             try:
                 await self._timed("UnprepareResources", self._unprepare(uid))
-            except ClaimError as error:
-                raise ClaimError(f"unprepare dynamic resources: {error}") from None
+            except ResourceClaimError as error:
+                raise ResourceClaimError(f"unprepare dynamic resources: {error}") from None
 
     async def _unprepare(self, uid: str) -> None:
-        """A driver that fails costs only its own claims. Raises ClaimError."""
+        """A driver that fails costs only its own claims. Raises ResourceClaimError."""
         async with self._hold(claim.key for claim in self._store.claims.of_pod(uid)):
             own, claims = [], self._store.claims
             for claim in claims.of_pod(uid):
@@ -117,11 +117,11 @@ class Preparation:
                 else:
                     claims = claims.not_used_by(claim.key, uid)
             self._store.save(claims)
-            failures: dict[str, ClaimError] = {}
+            failures: dict[str, ResourceClaimError] = {}
             for driver, refs in batches(own).items():
                 try:
                     check_answer("NodeUnprepareResources", refs, await self._find(driver).unprepare(refs))
-                except ClaimError as error:
+                except ResourceClaimError as error:
                     failures[driver] = error
             done = [claim.key for claim in own if not claim.drivers.keys() & failures.keys()]
             self._store.save(self._store.claims.without(done))

@@ -22,23 +22,22 @@ from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
-from actors.shared.kube.resource_claims import ClaimError, claim_uses
+from actors.shared.kube.resource_claims import ResourceClaimError, claim_uses
 from actors.shared.pod_inventory import PodInventory
-from actors.status_manager.messages import STATUS_MANAGER, ClaimedDevices
-from actors.status_manager.messages import ClaimedDevice as DeviceOfClaim
+from actors.status_manager.messages import STATUS_MANAGER, ClaimedDeviceHealth, ClaimedDevices
 from supervision.actor import Actor
 
 from .claim_store import ClaimStore
 from .claims import ClaimInfo, PreparedDevice
 from .driver import DriverService
-from .drivers import Connect, Drivers
-from .health import DeviceHealth, DeviceId, Health
+from .drivers import Connect, DraDrivers
+from .health import DeviceId, DraDeviceHealth, DraHealth
 from .health_watch import HealthWatch
 from .preparation import Preparation
 from .slices import ResourceSlices
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .connection import DraConnection
 
 RECONCILE_SECONDS: Final = 60.0
 
@@ -54,7 +53,7 @@ class ResourceClaims:
         self._messages = agent.gate("ResourceHealthStatusMessage")
         self._extended = agent.gate("DRAExtendedResource")
         self.store = ClaimStore(agent.root_dir, actor.metrics)
-        self.drivers = Drivers(actor, self, connect)
+        self.drivers = DraDrivers(actor, self, connect)
         self._preparation = Preparation(actor, self.store, self.drivers.get, extended=self._extended)
         self._slices = None if agent.standalone else ResourceSlices(actor, agent.node_name, self.drivers.connected)
         watches = agent.gate("ResourceHealthStatus")
@@ -64,7 +63,7 @@ class ResourceClaims:
         """Pods with claims that no worker had at the last look."""
 
     def start(self) -> None:
-        """Raises ClaimError: what is prepared is not known."""
+        """Raises ResourceClaimError: what is prepared is not known."""
         self.store.load()
         if self._health is not None:
             self._health.load()
@@ -77,7 +76,7 @@ class ResourceClaims:
     async def prepare(self, message: PrepareClaims) -> ClaimsPrepared | ClaimsFailed:
         try:
             await self._preparation.prepare(_pod(message.uid, message.pod))
-        except (ClaimError, ObjectError) as error:
+        except (ResourceClaimError, ObjectError) as error:
             return ClaimsFailed(message.uid, str(error))
         self._tell_health([message.uid])
         return ClaimsPrepared(message.uid)
@@ -89,14 +88,14 @@ class ResourceClaims:
             container = find_container(pod, name)
             uses = claim_uses(pod, container, extended=self._extended) if container is not None else []
             found = self.store.claims.cdi_ids(pod.metadata.namespace, uses)
-        except (ClaimError, ObjectError) as error:
+        except (ResourceClaimError, ObjectError) as error:
             return ClaimsFailed(uid, str(error))
         return ClaimDevices(uid, name, found)
 
     async def unprepare(self, uid: str) -> ClaimsUnprepared | ClaimsFailed:
         try:
             await self._preparation.unprepare(uid)
-        except ClaimError as error:
+        except ResourceClaimError as error:
             return ClaimsFailed(uid, str(error))
         return ClaimsUnprepared(uid)
 
@@ -146,11 +145,11 @@ class ResourceClaims:
         if self._slices is not None:
             self._slices.presence(driver, there=there)
 
-    def came(self, driver: str, connection: Connection, service: DriverService) -> None:
+    def came(self, driver: str, connection: DraConnection, service: DriverService) -> None:
         if self._health is not None:
             self._health.follow(driver, connection, service)
 
-    def left(self, connection: Connection) -> None:
+    def left(self, connection: DraConnection) -> None:
         if self._health is not None:
             self._health.unfollow(connection)
 
@@ -168,9 +167,9 @@ class ResourceClaims:
             claims = {claim.name: self._devices(claim) for claim in self.store.claims.of_pod(uid)}
             self._actor.tell(STATUS_MANAGER, ClaimedDevices(uid, claims))
 
-    def _devices(self, claim: ClaimInfo) -> list[DeviceOfClaim]:
+    def _devices(self, claim: ClaimInfo) -> list[ClaimedDeviceHealth]:
         return [
-            DeviceOfClaim(
+            ClaimedDeviceHealth(
                 resource_id=one.cdi_ids[0] if one.cdi_ids else f"{driver}/{one.pool}/{one.device}",
                 requests=list(one.requests),
                 health=known.health,
@@ -180,14 +179,14 @@ class ResourceClaims:
             if (known := self._known_health(driver, one))
         ]
 
-    def _known_health(self, driver: str, device: PreparedDevice) -> DeviceHealth:
-        health = self._health.health if self._health is not None else Health()
+    def _known_health(self, driver: str, device: PreparedDevice) -> DraDeviceHealth:
+        health = self._health.health if self._health is not None else DraHealth()
         return health.of(driver, device.pool, device.device, self._clock())
 
 
 def _pod(uid: str, data: bytes) -> Pod:
-    """Raises ObjectError, ClaimError."""
+    """Raises ObjectError, ResourceClaimError."""
     pod = decode_pod(data)
     if pod.metadata.uid != uid:
-        raise ClaimError(f"not the pod {uid}: {pod.metadata.uid}")
+        raise ResourceClaimError(f"not the pod {uid}: {pod.metadata.uid}")
     return pod

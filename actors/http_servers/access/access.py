@@ -12,7 +12,7 @@ from .authorization import Authorizer, Denial
 UNAUTHORIZED: Final = Denial(401, "Unauthorized")
 
 
-class Access(Protocol):
+class AccessCheck(Protocol):
     """Checked before a request is handled."""
 
     health_is_open: bool

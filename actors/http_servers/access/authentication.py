@@ -7,12 +7,12 @@ from typing import Any, Final, cast
 import msgspec
 from tornado.httputil import HTTPServerRequest
 
-from actors.http_servers.tls.client_certificate import BadCertificate, identity_on
+from actors.http_servers.tls.client_certificate import BadClientCertificate, identity_on
 
-from .reviews import ReviewFailed, Reviews, User
+from .reviews import ReviewFailed, Reviews, UserInfo
 
 AUTHENTICATED: Final = "system:authenticated"
-ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
+ANONYMOUS: Final = UserInfo("system:anonymous", ("system:unauthenticated",))
 _BEARER: Final = "bearer "
 
 
@@ -27,12 +27,12 @@ class Authenticator:
         """`tokens`: None where bearer tokens are not reviewed."""
         self._tokens, self._anonymous = tokens, anonymous
 
-    async def identify(self, request: HTTPServerRequest) -> User | None:
+    async def identify(self, request: HTTPServerRequest) -> UserInfo | None:
         """The user; None without a valid credential, or when it cannot be checked."""
         anonymous = self._anonymous
         try:
             found = _by_certificate(request)
-        except BadCertificate:
+        except BadClientCertificate:
             found, anonymous = None, False
         if found is not None:
             return found
@@ -46,15 +46,15 @@ class Authenticator:
         return ANONYMOUS if anonymous else None
 
 
-def _by_certificate(request: HTTPServerRequest) -> User | None:
-    """Raises BadCertificate."""
+def _by_certificate(request: HTTPServerRequest) -> UserInfo | None:
+    """Raises BadClientCertificate."""
     if request.connection is None or request.protocol != "https":
         return None
     found = identity_on(cast(Any, request.connection).stream.socket)
-    return _authenticated(User(found[0], found[1])) if found is not None else None
+    return _authenticated(UserInfo(found[0], found[1])) if found is not None else None
 
 
-def _authenticated(user: User | None) -> User | None:
+def _authenticated(user: UserInfo | None) -> UserInfo | None:
     if user is None or AUTHENTICATED in user.groups:
         return user
     return msgspec.structs.replace(user, groups=(*user.groups, AUTHENTICATED))

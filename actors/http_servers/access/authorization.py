@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from .reviews import ReviewFailed, Reviews, User
+from .reviews import ReviewFailed, Reviews, UserInfo
 
 VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
@@ -20,14 +20,14 @@ class Denial(msgspec.Struct, frozen=True):
 
 
 class Authorizer(Protocol):
-    async def denial(self, user: User, method: str, path: str) -> Denial | None:
+    async def denial(self, user: UserInfo, method: str, path: str) -> Denial | None:
         """The denial of this request; None: it is allowed."""
 
 
 class AlwaysAllow:
     """Every authenticated user may do everything."""
 
-    async def denial(self, user: User, method: str, path: str) -> Denial | None:
+    async def denial(self, user: UserInfo, method: str, path: str) -> Denial | None:
         return None
 
 
@@ -37,7 +37,7 @@ class Webhook:
     def __init__(self, reviews: Reviews, node: str, subresources: Callable[[str], tuple[str, ...]]) -> None:
         self._reviews, self._node, self._subresources = reviews, node, subresources
 
-    async def denial(self, user: User, method: str, path: str) -> Denial | None:
+    async def denial(self, user: UserInfo, method: str, path: str) -> Denial | None:
         verb, over = VERBS.get(method, ""), self._subresources(path)
         what = f"(user={user.name}, verb={verb}, resource=nodes, subresource(s)=[{' '.join(over)}])"
         try:

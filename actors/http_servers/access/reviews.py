@@ -23,7 +23,7 @@ _FIRST_SECONDS, _FACTOR, _JITTER = 0.5, 1.5, 0.2
 _CALL_SECONDS: Final = 10.0
 
 
-class User(msgspec.Struct, frozen=True):
+class UserInfo(msgspec.Struct, frozen=True):
     """An authenticated caller."""
 
     name: str
@@ -73,32 +73,32 @@ class Reviews:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._call, self._pause, self._salt = call, pause, os.urandom(16)
-        self._users: AnswerCache[User | None] = AnswerCache(lambda user: token_seconds)
+        self._users: AnswerCache[UserInfo | None] = AnswerCache(lambda user: token_seconds)
         self._permissions: AnswerCache[bool] = AnswerCache(
             lambda allowed: allowed_seconds if allowed else denied_seconds
         )
 
-    async def user_of(self, token: str) -> User | None:
+    async def user_of(self, token: str) -> UserInfo | None:
         """The token's user; None for an invalid token. Raises ReviewFailed."""
         # the cache has a hash in place of the token, so that a memory dump shows none
         key = hashlib.blake2b(token.encode(errors="surrogateescape"), key=self._salt).digest()
         return await self._users.get(key, lambda: self._review_token(token))
 
-    async def _review_token(self, token: str) -> User | None:
+    async def _review_token(self, token: str) -> UserInfo | None:
         body = {"kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1", "spec": {"token": token}}
         review = await self._post("/apis/authentication.k8s.io/v1/tokenreviews", body, _TokenReview)
         found = review.status.user
         if not review.status.authenticated or not found.username:
             return None
-        return User(found.username, tuple(found.groups), found.uid, found.extra)
+        return UserInfo(found.username, tuple(found.groups), found.uid, found.extra)
 
-    async def may(self, user: User, verb: str, subresource: str, node: str) -> bool:
+    async def may(self, user: UserInfo, verb: str, subresource: str, node: str) -> bool:
         """Whether the user may do this with the node. Raises ReviewFailed."""
         attributes = {"verb": verb, "version": "v1", "resource": "nodes", "subresource": subresource, "name": node}
         key = (user.name, user.groups, user.uid, msgspec.json.encode(user.extra), verb, subresource)
         return await self._permissions.get(key, lambda: self._review_access(user, attributes))
 
-    async def _review_access(self, user: User, attributes: dict[str, str]) -> bool:
+    async def _review_access(self, user: UserInfo, attributes: dict[str, str]) -> bool:
         spec = {
             "resourceAttributes": attributes,
             "user": user.name,

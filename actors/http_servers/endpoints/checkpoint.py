@@ -9,7 +9,7 @@ from datetime import datetime
 import msgspec
 
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.serving.pods import find_pod, running_container
 from actors.shared.cri.errors import CriError
@@ -17,7 +17,7 @@ from actors.shared.cri.errors import CriError
 _SECONDS = re.compile(r"[0-9]{1,9}")
 
 
-async def post(handler: Handler, namespace: str, pod: str, container: str) -> None:
+async def post(handler: ServerHandler, namespace: str, pod: str, container: str) -> None:
     timeout = handler.get_query_argument("timeout", "0")
     if not _SECONDS.fullmatch(timeout):
         raise HttpError(404, f"cannot parse value of timeout parameter: {timeout[:40]!r}")

@@ -11,13 +11,13 @@ from actors.http_servers.container_logs.opening import LogUnavailable, open_log
 from actors.http_servers.container_logs.query import LogQuery, parse_query
 from actors.http_servers.container_logs.reader import read_log
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.serving.pods import FoundPod, find_pod
 from actors.http_servers.streaming.stream import query as query_of
 
 
-async def get(handler: Handler, namespace: str, pod: str, container: str) -> None:
+async def get(handler: ServerHandler, namespace: str, pod: str, container: str) -> None:
     values = {key: found[0] for key, found in query_of(handler).items()}
     if "tail" in values and values["tail"] != "all":
         values.setdefault("tailLines", values["tail"])
@@ -28,7 +28,7 @@ async def get(handler: Handler, namespace: str, pod: str, container: str) -> Non
     await _stream(handler, found, find_log(found.pod, found.status, container, previous=query.previous), query)
 
 
-async def _stream(handler: Handler, found: FoundPod, log: LogFile, query: LogQuery) -> None:
+async def _stream(handler: ServerHandler, found: FoundPod, log: LogFile, query: LogQuery) -> None:
     directory = handler.state.agent.pod_logs_dir
     metadata = found.pod.metadata
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 from actors.shared.config.fields.log_settings import set_logging
 from supervision.protocol import FORK_SERVER
@@ -13,7 +13,7 @@ from supervision.protocol import FORK_SERVER
 _MOST = 100
 
 
-async def put(handler: Handler) -> None:
+async def put(handler: ServerHandler) -> None:
     """The body is a whole number."""
     text = handler.request.body.decode("utf-8", "replace").strip()
     if not text.isascii() or not text.isdigit() or int(text) > _MOST:

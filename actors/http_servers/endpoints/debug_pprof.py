@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Final
 
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 
 PAGES: Final = {
@@ -29,7 +29,7 @@ _MOST_DEPTH: Final = 64
 _TYPES: Final = 100
 
 
-async def get(handler: Handler, profile: str = "") -> None:
+async def get(handler: ServerHandler, profile: str = "") -> None:
     name = profile
     if name in ("profile", "trace"):
         await _profile(handler, "30" if name == "profile" else "1")
@@ -47,7 +47,7 @@ async def get(handler: Handler, profile: str = "") -> None:
         raise HttpError(404, f"Unknown profile {name[:40]!r}")
 
 
-async def _profile(handler: Handler, usual: str) -> None:
+async def _profile(handler: ServerHandler, usual: str) -> None:
     try:
         seconds = float(handler.get_query_argument("seconds", usual))
     except ValueError:

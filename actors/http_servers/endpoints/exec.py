@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.streaming.options import command, streams
 from actors.http_servers.streaming.stream import Target, container_id, find_for_stream, query, serve
 from proto import cri_pb2 as cri
 
 
-async def answer(handler: Handler, namespace: str, pod: str, container: str, uid: str = "") -> None:
+async def answer(handler: ServerHandler, namespace: str, pod: str, container: str, uid: str = "") -> None:
     async def target() -> Target:
         found = await find_for_stream(handler, namespace, pod, uid)
         parameters = query(handler)

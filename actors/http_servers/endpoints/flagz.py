@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from actors.config_controller.messages import CONFIG_CONTROLLER, GetFlagz
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.z_page import json_page, negotiated, text_page
 
 
-async def get(handler: Handler) -> None:
+async def get(handler: ServerHandler) -> None:
     version = negotiated(handler.request.headers.get("Accept", ""), "Flagz")
     found = await handler.ask(CONFIG_CONTROLLER, GetFlagz())
     flags = dict(sorted(found.flags.items()))

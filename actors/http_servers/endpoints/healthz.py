@@ -5,11 +5,11 @@ from __future__ import annotations
 from actors.http_servers.exposition.scrape import find_tree
 from actors.http_servers.serving import health_checks
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 
 
-async def get(handler: Handler, check: str = "") -> None:
+async def get(handler: ServerHandler, check: str = "") -> None:
     tree = await find_tree(handler.state.actor)
     results = health_checks.results(tree, handler.state.sync_loop)
     if check and check not in results:

@@ -11,9 +11,9 @@ import msgspec
 from tornado.iostream import StreamClosedError
 
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
-from actors.http_servers.system_logs.files import Directory, Opened, listing, look
+from actors.http_servers.system_logs.files import DirectoryListing, Opened, listing, look
 from actors.http_servers.system_logs.query import NodeLogQuery, command, parse, probe
 from actors.shared.config.feature_gates import enabled
 from supervision.time_scale import scaled
@@ -25,7 +25,7 @@ JOURNAL_SECONDS: Final = 30.0
 """Time limit without a byte from journalctl."""
 
 
-async def get(handler: Handler, path: str | None = None) -> None:
+async def get(handler: ServerHandler, path: str | None = None) -> None:
     config = handler.state.agent.config
     with_query = config.enableSystemLogQuery and enabled("NodeLogQuery", config.featureGates)
     if with_query and "query" in handler.request.query_arguments:
@@ -40,9 +40,9 @@ async def get(handler: Handler, path: str | None = None) -> None:
         await _path(handler, path)
 
 
-async def _path(handler: Handler, path: str) -> None:
+async def _path(handler: ServerHandler, path: str) -> None:
     found = look(ROOT, path)
-    if isinstance(found, Directory):
+    if isinstance(found, DirectoryListing):
         await _directory(handler, found, path)
     elif path.endswith("/"):
         found.file.close()
@@ -51,7 +51,7 @@ async def _path(handler: Handler, path: str) -> None:
         await _file(handler, found, path)
 
 
-async def _directory(handler: Handler, found: Directory, path: str) -> None:
+async def _directory(handler: ServerHandler, found: DirectoryListing, path: str) -> None:
     if path and not path.endswith("/"):
         handler.redirect(f"{path.rpartition('/')[2]}/", permanent=True)
         return
@@ -59,7 +59,7 @@ async def _directory(handler: Handler, found: Directory, path: str) -> None:
     await handler.finish(listing(found))
 
 
-async def _file(handler: Handler, found: Opened, path: str) -> None:
+async def _file(handler: ServerHandler, found: Opened, path: str) -> None:
     kind = mimetypes.guess_type(path)[0] or "text/plain; charset=utf-8"
     # a log is text or bytes: never a type that a browser runs
     handler.set_header("Content-Type", kind if kind.startswith("application/") else "text/plain; charset=utf-8")
@@ -73,7 +73,7 @@ async def _file(handler: Handler, found: Opened, path: str) -> None:
             return
 
 
-async def _send(handler: Handler, file: BinaryIO, left: int) -> bool:
+async def _send(handler: ServerHandler, file: BinaryIO, left: int) -> bool:
     """Send the file up to its size when it was opened. False: it was truncated meanwhile, the connection must end."""
     while left > 0:
         block = file.read(min(BLOCK_BYTES, left))
@@ -86,7 +86,7 @@ async def _send(handler: Handler, file: BinaryIO, left: int) -> bool:
     return True
 
 
-async def _services(handler: Handler, query: NodeLogQuery) -> None:
+async def _services(handler: ServerHandler, query: NodeLogQuery) -> None:
     """The journals of services that have one, then the log files of the others."""
     with_journal = [name for name in query.services if await _has_journal(name)]
     files = [found for name in query.services if name not in with_journal if (found := _service_file(name)) is not None]
@@ -121,7 +121,7 @@ async def _has_journal(service: str) -> bool:
     return bool(output.strip())
 
 
-async def _journal(handler: Handler, query: NodeLogQuery) -> None:
+async def _journal(handler: ServerHandler, query: NodeLogQuery) -> None:
     """Send the journal. Raises StreamClosedError when the client has disconnected."""
     process = await asyncio.create_subprocess_exec(
         JOURNALCTL, *command(query), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT

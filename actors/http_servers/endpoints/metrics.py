@@ -8,14 +8,14 @@ from actors.http_servers.exposition.actor_metrics import text
 from actors.http_servers.exposition.scrape import scrape
 from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.usage import log_metrics
 from actors.http_servers.usage.sample import CACHED_SECONDS, take_sample
 from actors.shared.stats.disk import has_claims
-from supervision.protocol import Sample
+from supervision.protocol import MetricSample
 
 
-async def get(handler: Handler) -> None:
+async def get(handler: ServerHandler) -> None:
     state = handler.state
     samples = await scrape(state.actor, state.actor_metrics, state.processes)
     samples += log_metrics.samples(state.agent.pod_logs_dir)
@@ -24,7 +24,7 @@ async def get(handler: Handler) -> None:
     await handler.finish(text(samples))
 
 
-async def _volumes(handler: Handler) -> Iterable[Sample]:
+async def _volumes(handler: ServerHandler) -> Iterable[MetricSample]:
     """The series of claims. Without a claim the runtime is not asked, and no module loaded."""
     if not has_claims(handler.state.agent.pods_dir):
         return ()

@@ -9,13 +9,13 @@ from actors.http_servers.exposition.program_metrics import start_sample
 from actors.http_servers.exposition.scrape import find_tree, scrape_actor
 from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.prober.messages import PROBER
 
 PROBES: Final = "prober_probe_"
 
 
-async def get(handler: Handler) -> None:
+async def get(handler: ServerHandler) -> None:
     state = handler.state
     await scrape_actor(state.actor, PROBER, state.actor_metrics)
     probes = [sample for sample in state.actor_metrics.samples() if sample.name.startswith(PROBES)]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.usage.sample import FRESH_SECONDS, take_sample
 
 
-async def get(handler: Handler) -> None:
+async def get(handler: ServerHandler) -> None:
     from actors.http_servers.usage import resource_metrics
 
     sample = await take_sample(handler, FRESH_SECONDS, disks=False)

@@ -7,27 +7,29 @@ from actors.http_servers.exposition.scrape import find_tree
 from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving import health_checks
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
-from supervision.protocol import Sample
+from actors.http_servers.serving.handler import ServerHandler
+from supervision.protocol import MetricSample
 
 
-async def get(handler: Handler) -> None:
+async def get(handler: ServerHandler) -> None:
     results = health_checks.results(await find_tree(handler.state.actor), handler.state.sync_loop)
     counts = handler.state.check_results
     counts.update((name, "error" if failure else "success") for name, failure in results.items())
     now = [
-        Sample("gauge", "kubernetes_healthcheck", {"name": name, "type": "healthz"}, int(not failure))
+        MetricSample("gauge", "kubernetes_healthcheck", {"name": name, "type": "healthz"}, int(not failure))
         for name, failure in results.items()
     ]
     total = [
-        Sample("counter", "kubernetes_healthchecks_total", {"name": name, "status": status, "type": "healthz"}, count)
+        MetricSample(
+            "counter", "kubernetes_healthchecks_total", {"name": name, "status": status, "type": "healthz"}, count
+        )
         for (name, status), count in sorted(counts.items())
     ]
     handler.set_header("Content-Type", CONTENT_TYPE)
     await handler.finish(text([*now, *total]))
 
 
-async def delete(handler: Handler) -> None:
+async def delete(handler: ServerHandler) -> None:
     """Reset the counts."""
     handler.state.check_results.clear()
     await handler.finish("metrics reset\n")

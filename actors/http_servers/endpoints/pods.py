@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.status_manager.messages import STATUS_MANAGER, GetPods
 
 
-async def get(handler: Handler) -> None:
+async def get(handler: ServerHandler) -> None:
     handler.finish_json((await handler.ask(STATUS_MANAGER, GetPods())).data)
 
 

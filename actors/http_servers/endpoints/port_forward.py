@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.streaming.options import ports
 from actors.http_servers.streaming.stream import Target, find_for_stream, query, serve, translated_protocol
 from actors.shared.kube.names import POD_UID_LABEL
 
 
-async def answer(handler: Handler, namespace: str, pod: str, uid: str = "") -> None:
+async def answer(handler: ServerHandler, namespace: str, pod: str, uid: str = "") -> None:
     async def target() -> Target:
         found = await find_for_stream(handler, namespace, pod, uid)
         websocket = handler.request.headers.get("Upgrade", "").lower() == "websocket"

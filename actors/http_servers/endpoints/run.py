@@ -6,7 +6,7 @@ import shlex
 from typing import Final
 
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.streaming.stream import container_id, find_for_stream
 from actors.shared.cri.errors import CriError, DeadlineExceeded
@@ -14,7 +14,7 @@ from actors.shared.cri.errors import CriError, DeadlineExceeded
 RUN_SECONDS: Final = 120
 
 
-async def post(handler: Handler, namespace: str, pod: str, container: str, uid: str = "") -> None:
+async def post(handler: ServerHandler, namespace: str, pod: str, container: str, uid: str = "") -> None:
     words = handler.get_query_argument("cmd", "").split(" ")
     found = await find_for_stream(handler, namespace, pod, uid)
     try:

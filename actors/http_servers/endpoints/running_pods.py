@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import Container, ContainerState, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 
 
-async def get(handler: Handler) -> None:
+async def get(handler: ServerHandler) -> None:
     runtime = handler.state.runtime
     try:
         sandboxes, containers = await runtime.list_pod_sandboxes(), await runtime.list_containers()
@@ -22,14 +22,14 @@ async def get(handler: Handler) -> None:
     handler.finish_json(msgspec.json.encode(pod_list(sandboxes, containers)))
 
 
-def pod_list(sandboxes: list[Sandbox], containers: list[Container]) -> dict[str, Any]:
+def pod_list(sandboxes: list[Sandbox], containers: list[CriContainer]) -> dict[str, Any]:
     """Pods with a sandbox or a container that runs. Pure."""
     pods: dict[str, dict[str, Any]] = {}
     for sandbox in sandboxes:
         if sandbox.ready:
             pods[sandbox.pod_uid] = _pod(sandbox.pod_uid, sandbox.pod_name, sandbox.pod_namespace)
     for container in containers:
-        if container.state is ContainerState.RUNNING:
+        if container.state is CriContainerState.RUNNING:
             whose = (container.pod_uid, container.pod_name, container.pod_namespace)
             pod = pods.setdefault(container.pod_uid, _pod(*whose))
             image = container.image or container.image_ref

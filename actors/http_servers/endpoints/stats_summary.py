@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.usage.sample import CACHED_SECONDS, FRESH_SECONDS
 from actors.shared.cri.errors import CriError
@@ -15,7 +15,7 @@ from actors.shared.cri.errors import CriError
 _TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
 
 
-async def get(handler: Handler) -> None:
+async def get(handler: ServerHandler) -> None:
     from actors.http_servers.usage.summary import summary
 
     small = handler.get_query_argument("only_cpu_and_memory", "") in _TRUE

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from actors.config_controller.messages import CONFIG_CONTROLLER, GetFlagz
 from actors.http_servers.exposition.scrape import find_tree
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.z_page import json_page, negotiated, text_page
 from actors.shared.config.version import MAJOR, MINOR
 
 
-async def get(handler: Handler) -> None:
+async def get(handler: ServerHandler) -> None:
     kind = negotiated(handler.request.headers.get("Accept", ""), "Statusz")
     found = await handler.ask(CONFIG_CONTROLLER, GetFlagz())
     tree = await find_tree(handler.state.actor)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from supervision.metrics import Catalogue, Metric, installed
-from supervision.protocol import MetricsSnapshot, Sample
+from supervision.protocol import MetricSample, MetricsSnapshot
 
 from .text_format import family
 
@@ -24,7 +24,7 @@ class ActorMetrics:
 
     def __init__(self) -> None:
         self._last: dict[str, MetricsSnapshot] = {}
-        self._totals: dict[str, dict[_Series, Sample]] = {}
+        self._totals: dict[str, dict[_Series, MetricSample]] = {}
 
     def update(self, snapshot: MetricsSnapshot) -> None:
         """Set the snapshot of an actor. With a new incarnation, the counts of the old one are added to its totals."""
@@ -33,7 +33,7 @@ class ActorMetrics:
             self._totals[snapshot.actor] = self._with_ended(known)
         self._last[snapshot.actor] = snapshot
 
-    def _with_ended(self, last: MetricsSnapshot) -> dict[_Series, Sample]:
+    def _with_ended(self, last: MetricsSnapshot) -> dict[_Series, MetricSample]:
         """The totals with those of an ended incarnation; series of pods only if it had them."""
         known = {_series(sample) for sample in last.samples}
         before = self._totals.get(last.actor, {})
@@ -44,7 +44,7 @@ class ActorMetrics:
                 base[key] = add(base[key], sample) if key in base else sample
         return base
 
-    def samples(self) -> Iterable[Sample]:
+    def samples(self) -> Iterable[MetricSample]:
         """Every series of every actor, with the totals of earlier incarnations; none of a removed pod."""
         for name, snapshot in self._last.items():
             base = dict(self._totals.get(name, {}))
@@ -54,21 +54,21 @@ class ActorMetrics:
             yield from (sample for sample in base.values() if POD not in sample.labels)
 
 
-def _series(sample: Sample) -> _Series:
+def _series(sample: MetricSample) -> _Series:
     return sample.name, tuple(sorted(sample.labels.items()))
 
 
-def add(one: Sample, other: Sample) -> Sample:
+def add(one: MetricSample, other: MetricSample) -> MetricSample:
     """The sum of two counters or histograms; of histograms with different bounds, `other` alone."""
     if one.bounds != other.bounds:
         return other
     counts = [a + b for a, b in zip(one.counts, other.counts, strict=True)]
-    return Sample(other.kind, other.name, other.labels, one.value + other.value, other.bounds, counts)
+    return MetricSample(other.kind, other.name, other.labels, one.value + other.value, other.bounds, counts)
 
 
-def merged(samples: Iterable[Sample]) -> list[Sample]:
+def merged(samples: Iterable[MetricSample]) -> list[MetricSample]:
     """Each series once: counters and histograms of several actors are added, of gauges the last one counts."""
-    found: dict[_Series, Sample] = {}
+    found: dict[_Series, MetricSample] = {}
     for sample in samples:
         key = _series(sample)
         known = found.get(key)
@@ -76,18 +76,18 @@ def merged(samples: Iterable[Sample]) -> list[Sample]:
     return list(found.values())
 
 
-def text(samples: Iterable[Sample], catalogue: Catalogue | None = None) -> bytes:
+def text(samples: Iterable[MetricSample], catalogue: Catalogue | None = None) -> bytes:
     """A page in the Prometheus text format 0.0.4, with the HELP of the catalogue (default: the installed one)."""
     known = catalogue if catalogue is not None else installed()
-    families: dict[str, list[Sample]] = {}
+    families: dict[str, list[MetricSample]] = {}
     for sample in merged(samples):
         families.setdefault(sample.name, []).append(sample)
     return "".join(family(known[name].help, found) for name, found in families.items() if name in known).encode()
 
 
-def zeros(metrics: Iterable[Metric]) -> Iterable[Sample]:
+def zeros(metrics: Iterable[Metric]) -> Iterable[MetricSample]:
     """Zeros for the counters and histograms without labels, as before the first count."""
     for metric in metrics:
         if not metric.labels and metric.kind != "gauge":
             counts = [0] * (len(metric.buckets) + 1) if metric.kind == "histogram" else []
-            yield Sample(metric.kind, metric.name, {}, 0, list(metric.buckets), counts)
+            yield MetricSample(metric.kind, metric.name, {}, 0, list(metric.buckets), counts)

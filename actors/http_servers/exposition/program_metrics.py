@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from actors.shared.config.version import MAJOR, MINOR, git_version
-from supervision.protocol import Sample, Tree
+from supervision.protocol import MetricSample, Tree
 
 _TREE: Final = (
     ("gauge", "memory_bytes", "memory_bytes"),
@@ -25,23 +25,23 @@ _TREE: Final = (
 """Type, end of the metric's name, field of ActorState."""
 
 
-def tree_samples(tree: Tree) -> Iterable[Sample]:
+def tree_samples(tree: Tree) -> Iterable[MetricSample]:
     """The fork server's figures of each actor."""
     for actor in tree.actors:
         labels = {"actor": actor.name}
-        yield Sample("gauge", "troupelet_actor_up", labels, float(actor.state == "running"))
+        yield MetricSample("gauge", "troupelet_actor_up", labels, float(actor.state == "running"))
         for kind, end, field in _TREE:
-            yield Sample(kind, f"troupelet_actor_{end}", labels, getattr(actor, field))  # type: ignore[arg-type]
+            yield MetricSample(kind, f"troupelet_actor_{end}", labels, getattr(actor, field))  # type: ignore[arg-type]
 
 
-class Processes:
+class AgentProcesses:
     """Remembers the CPU time of ended processes, so that the sum never decreases."""
 
     def __init__(self) -> None:
         self._cpu: dict[int, float] = {}
         self._ended = 0.0
 
-    def samples(self, tree: Tree) -> Iterable[Sample]:
+    def samples(self, tree: Tree) -> Iterable[MetricSample]:
         """The usage of all processes of the agent together."""
         import psutil  # loaded by the first scrape
 
@@ -60,20 +60,20 @@ class Processes:
                 continue  # it has ended
         self._ended += sum(seconds for pid, seconds in self._cpu.items() if seconds > cpu.get(pid, 0.0))
         self._cpu = cpu
-        yield Sample("counter", "process_cpu_seconds_total", {}, self._ended + sum(cpu.values()))
-        yield Sample("gauge", "process_virtual_memory_bytes", {}, virtual)
-        yield Sample("gauge", "process_resident_memory_bytes", {}, sum(actor.memory_bytes for actor in actors))
-        yield Sample("gauge", "process_open_fds", {}, files)
-        yield Sample("gauge", "process_max_fds", {}, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        yield MetricSample("counter", "process_cpu_seconds_total", {}, self._ended + sum(cpu.values()))
+        yield MetricSample("gauge", "process_virtual_memory_bytes", {}, virtual)
+        yield MetricSample("gauge", "process_resident_memory_bytes", {}, sum(actor.memory_bytes for actor in actors))
+        yield MetricSample("gauge", "process_open_fds", {}, files)
+        yield MetricSample("gauge", "process_max_fds", {}, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         yield start_sample(tree)
 
 
-def start_sample(tree: Tree) -> Sample:
+def start_sample(tree: Tree) -> MetricSample:
     """The start time of the agent."""
-    return Sample("gauge", "process_start_time_seconds", {}, round(time.time() - tree.uptime, 2))
+    return MetricSample("gauge", "process_start_time_seconds", {}, round(time.time() - tree.uptime, 2))
 
 
-def version_samples() -> Iterable[Sample]:
+def version_samples() -> Iterable[MetricSample]:
     """The version of the agent; constant."""
     build = {
         "build_date": "", "compiler": platform.python_implementation(), "git_commit": "", "git_tree_state": "",
@@ -81,7 +81,7 @@ def version_samples() -> Iterable[Sample]:
         "platform": f"linux/{platform.machine()}",
     }  # fmt: skip
     version = f"{MAJOR}.{MINOR}"
-    yield Sample("gauge", "kubernetes_build_info", build, 1)
+    yield MetricSample("gauge", "kubernetes_build_info", build, 1)
     labels = {"binary": version, "component": "kubelet", "emulation": version, "min_compat": f"{MAJOR}.{MINOR - 1}"}
-    yield Sample("gauge", "version_info", labels, 1)
-    yield Sample("gauge", "kubelet_metrics_provider", {"provider": "cadvisor"}, 1)
+    yield MetricSample("gauge", "version_info", labels, 1)
+    yield MetricSample("gauge", "kubelet_metrics_provider", {"provider": "cadvisor"}, 1)

@@ -8,10 +8,10 @@ from typing import Final
 from supervision.actor import Actor, AskError
 from supervision.addresses import ActorName
 from supervision.metrics import installed
-from supervision.protocol import FORK_SERVER, GetMetrics, GetTree, Sample, Tree
+from supervision.protocol import FORK_SERVER, GetMetrics, GetTree, MetricSample, Tree
 
 from .actor_metrics import ActorMetrics, zeros
-from .program_metrics import Processes, tree_samples, version_samples
+from .program_metrics import AgentProcesses, tree_samples, version_samples
 
 SCRAPE_SECONDS: Final = 1.0
 
@@ -24,7 +24,7 @@ async def find_tree(actor: Actor) -> Tree | None:
         return None
 
 
-async def scrape(actor: Actor, metrics: ActorMetrics, processes: Processes) -> list[Sample]:
+async def scrape(actor: Actor, metrics: ActorMetrics, processes: AgentProcesses) -> list[MetricSample]:
     """The metrics of every actor and of the tree; of an actor that does not answer in time, its last ones."""
     tree = await find_tree(actor)
     if tree is None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from supervision.metrics import Kind, Metric
-from supervision.protocol import Sample
+from supervision.protocol import MetricSample
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Row = tuple[Mapping[str, str], float]
 
 
-def family(about: str, samples: Sequence[Sample]) -> str:
+def family(about: str, samples: Sequence[MetricSample]) -> str:
     """The text of all series of one metric; `about`: its HELP."""
     name, kind = samples[0].name, samples[0].kind
     lines = _head(name, kind, about)
@@ -35,7 +35,7 @@ def _head(name: str, kind: Kind, about: str) -> list[str]:
     return [f"# HELP {name} {_escape(about, quotes=False)}", f"# TYPE {name} {kind}"]
 
 
-def _histogram(sample: Sample) -> Iterator[str]:
+def _histogram(sample: MetricSample) -> Iterator[str]:
     name, labels, running = sample.name, labels_of(sample.labels), 0
     start = f"{name}_bucket{labels[:-1]}," if labels else f"{name}_bucket{{"
     for bound, count in zip([*sample.bounds, float("inf")], sample.counts, strict=True):

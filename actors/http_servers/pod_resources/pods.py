@@ -9,7 +9,7 @@ import msgspec
 
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.pods import all_containers
-from actors.shared.kube.resource_claims import ClaimError, claim_uses
+from actors.shared.kube.resource_claims import ResourceClaimError, claim_uses
 
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 
@@ -85,7 +85,7 @@ def _claims(raw: bytes) -> dict[str, tuple[str, ...]]:
     try:
         pod = decode_pod(raw)
         uses = {one.name: claim_uses(pod, one, extended=True) for one in all_containers(pod)}
-    except (ObjectError, ClaimError):
+    except (ObjectError, ResourceClaimError):
         return {}
     return {name: tuple(dict.fromkeys(use.claim for use in found)) for name, found in uses.items() if found}
 

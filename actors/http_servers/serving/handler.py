@@ -27,7 +27,7 @@ STEP_SECONDS = 5.0
 R = TypeVar("R", bound=Message)
 
 
-class Handler(RequestHandler):
+class ServerHandler(RequestHandler):
     """Checks access first; counts, traces and logs requests; answers errors as plain text."""
 
     state: ServerState
@@ -113,7 +113,7 @@ class Handler(RequestHandler):
         return None
 
 
-class EndpointHandler(Handler):
+class EndpointHandler(ServerHandler):
     """Answers for one endpoint."""
 
     endpoint: Endpoint
@@ -142,7 +142,7 @@ class EndpointHandler(Handler):
     get = head = post = put = delete = patch = options = _answer
 
 
-class DisabledHandler(Handler):
+class DisabledHandler(ServerHandler):
     """Answers for an endpoint that is switched off."""
 
     async def prepare(self) -> None:
@@ -151,7 +151,7 @@ class DisabledHandler(Handler):
             self.refuse(405, "Debug endpoints are disabled.")
 
 
-class NotFoundHandler(Handler):
+class NotFoundHandler(ServerHandler):
     """Answers for any other path, after the access check: callers without access learn nothing."""
 
     async def prepare(self) -> None:

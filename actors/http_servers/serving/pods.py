@@ -9,7 +9,7 @@ from actors.shared.kube.pod import Pod, PodStatus
 from actors.shared.kube.pods import container_statuses
 from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus
 
-from .handler import Handler
+from .handler import ServerHandler
 from .http_error import HttpError
 
 
@@ -20,7 +20,7 @@ class FoundPod(msgspec.Struct, frozen=True):
     """The agent's UID of it; `pod` has that of the mirror of a static pod."""
 
 
-async def find_pod(handler: Handler, namespace: str, name: str) -> FoundPod | None:
+async def find_pod(handler: ServerHandler, namespace: str, name: str) -> FoundPod | None:
     """The pod; None: this node has no such pod. Raises HttpError."""
     found = await handler.ask(STATUS_MANAGER, GetPodStatus(namespace=namespace, name=name))
     if not found.pod:

@@ -6,9 +6,9 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from actors.http_servers.access.access import Access
+from actors.http_servers.access.access import AccessCheck
 from actors.http_servers.exposition.actor_metrics import ActorMetrics
-from actors.http_servers.exposition.program_metrics import Processes
+from actors.http_servers.exposition.program_metrics import AgentProcesses
 from actors.shared.config.agent import Agent
 from actors.shared.tracing.tracer import OFF, Tracer
 from supervision.actor import Actor
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 class ServerState:
     """Members that cost memory are made at their first use."""
 
-    def __init__(self, actor: Actor, access: Access, *, read_only: bool = False, tracer: Tracer = OFF) -> None:
+    def __init__(self, actor: Actor, access: AccessCheck, *, read_only: bool = False, tracer: Tracer = OFF) -> None:
         self.actor, self.access, self.read_only, self.tracer = actor, access, read_only, tracer
         self.requests = RequestMetrics(actor.metrics, read_only=read_only)
-        self.actor_metrics, self.processes = ActorMetrics(), Processes()
+        self.actor_metrics, self.processes = ActorMetrics(), AgentProcesses()
         self.sync_loop = SyncLoop()
         self.check_results: Counter[tuple[str, str]] = Counter()
         """Results of health checks, by (check, success or error)."""

@@ -22,7 +22,7 @@ _HEAD: Final = 8
 _ID: Final = (1 << 31) - 1
 
 
-class Kind(IntEnum):
+class SpdyFrameType(IntEnum):
     SYN_STREAM = 1
     SYN_REPLY = 2
     RST_STREAM = 3
@@ -37,7 +37,7 @@ class SpdyError(Exception):
     """The peer does not speak SPDY/3.1."""
 
 
-class Data(msgspec.Struct, frozen=True):
+class SpdyDataFrame(msgspec.Struct, frozen=True):
     """Bytes of a stream. `final`: its last ones."""
 
     stream: int
@@ -45,7 +45,7 @@ class Data(msgspec.Struct, frozen=True):
     final: bool
 
 
-class Control(msgspec.Struct, frozen=True):
+class SpdyControlFrame(msgspec.Struct, frozen=True):
     """Any other frame. `stream`: 0 where it is about none."""
 
     kind: int
@@ -67,30 +67,30 @@ class Encoder:
             for text in (name.lower().encode(), value.encode()):
                 block += len(text).to_bytes(4, "big") + text
         packed = self._compressor.compress(block) + self._compressor.flush(zlib.Z_SYNC_FLUSH)
-        return _control(Kind.SYN_STREAM, stream.to_bytes(4, "big") + bytes(6) + packed)
+        return _control(SpdyFrameType.SYN_STREAM, stream.to_bytes(4, "big") + bytes(6) + packed)
 
 
 def data(stream: int, payload: bytes, *, final: bool = False) -> bytes:
     return stream.to_bytes(4, "big") + bytes([_FINAL * final]) + len(payload).to_bytes(3, "big") + payload
 
 
-def pong(ping: Control) -> bytes:
+def pong(ping: SpdyControlFrame) -> bytes:
     """The answer to a PING is the same frame."""
-    return _control(Kind.PING, ping.payload)
+    return _control(SpdyFrameType.PING, ping.payload)
 
 
-def _control(kind: Kind, payload: bytes) -> bytes:
+def _control(kind: SpdyFrameType, payload: bytes) -> bytes:
     head = (_CONTROL | VERSION).to_bytes(2, "big") + int(kind).to_bytes(2, "big")
     return head + bytes(1) + len(payload).to_bytes(3, "big") + payload
 
 
-class Decoder:
+class SpdyDecoder:
     """The frames of a peer."""
 
     def __init__(self) -> None:
         self._left = bytearray()
 
-    def feed(self, received: bytes) -> Iterator[Data | Control]:
+    def feed(self, received: bytes) -> Iterator[SpdyDataFrame | SpdyControlFrame]:
         """The frames that are whole with these bytes. Raises SpdyError."""
         self._left += received
         left = self._left
@@ -101,11 +101,17 @@ class Decoder:
             payload, final = bytes(left[_HEAD : _HEAD + length]), bool(left[4] & _FINAL)
             del left[: _HEAD + length]
             if not first >> 31:
-                yield Data(first & _ID, payload, final)
+                yield SpdyDataFrame(first & _ID, payload, final)
                 continue
             version, kind = first >> 16 & (_CONTROL - 1), first & 0xFFFF
             if version != VERSION:
                 raise SpdyError(f"the peer speaks SPDY/{version}")
-            about = kind in (Kind.SYN_STREAM, Kind.SYN_REPLY, Kind.RST_STREAM, Kind.HEADERS, Kind.WINDOW_UPDATE)
+            about = kind in (
+                SpdyFrameType.SYN_STREAM,
+                SpdyFrameType.SYN_REPLY,
+                SpdyFrameType.RST_STREAM,
+                SpdyFrameType.HEADERS,
+                SpdyFrameType.WINDOW_UPDATE,
+            )
             stream = int.from_bytes(payload[:4], "big") & _ID if about else 0
-            yield Control(kind, stream, payload, final)
+            yield SpdyControlFrame(kind, stream, payload, final)

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from tornado.iostream import StreamClosedError
 
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.serving.pods import FoundPod, find_pod, running_container
 from actors.shared.cri.errors import CriError, NotFound
@@ -27,7 +27,7 @@ GATE: Final = "ExtendWebSocketsToKubelet"
 _BAD_REQUEST: Final = 400
 
 
-async def find_for_stream(handler: Handler, namespace: str, name: str, uid: str) -> FoundPod:
+async def find_for_stream(handler: ServerHandler, namespace: str, name: str, uid: str) -> FoundPod:
     """The pod; with `uid`, only the one with this UID. Raises HttpError."""
     found = await find_pod(handler, namespace, name)
     if found is None or (uid and uid not in (found.uid, found.pod.metadata.uid)):
@@ -43,7 +43,7 @@ def container_id(found: FoundPod, name: str) -> str:
     return running
 
 
-def query(handler: Handler) -> dict[str, list[str]]:
+def query(handler: ServerHandler) -> dict[str, list[str]]:
     return {key: handler.get_query_arguments(key, strip=False) for key in handler.request.query_arguments}
 
 
@@ -54,7 +54,7 @@ class Target(msgspec.Struct, frozen=True):
     streams: Streams | None = None
 
 
-async def serve(handler: Handler, find_target: Callable[[], Awaitable[Target]]) -> None:
+async def serve(handler: ServerHandler, find_target: Callable[[], Awaitable[Target]]) -> None:
     """Answer with a stream. `find_target` asks the runtime for it. Raises HttpError."""
     headers = handler.request.headers
     if "upgrade" not in headers.get("Connection", "").lower() or not headers.get("Upgrade"):
@@ -74,12 +74,12 @@ async def serve(handler: Handler, find_target: Callable[[], Awaitable[Target]]) 
         raise HttpError(404 if isinstance(error, NotFound) else 500, str(error)) from None
 
 
-def translated_protocol(handler: Handler) -> str:
+def translated_protocol(handler: ServerHandler) -> str:
     """The protocol of a WebSocket that is translated to SPDY, '' for other requests."""
     return translated.protocol(handler.request.headers) if handler.state.agent.gate(GATE) else ""
 
 
-async def _join(handler: Handler, target: Target) -> None:
+async def _join(handler: ServerHandler, target: Target) -> None:
     asked, spoken = handler.request.headers, translated_protocol(handler)
     if spoken and (spoken == translated.V5) != (target.streams is not None):
         raise HttpError(_BAD_REQUEST, f"the protocol {spoken} is not for this stream")

@@ -19,7 +19,7 @@ from supervision.time_scale import scaled
 from . import spdy, websocket
 from .joined_streams import CHUNK_BYTES, LINGER_SECONDS, Activity, run
 from .options import Streams
-from .spdy import Control, Data, Kind, SpdyError
+from .spdy import SpdyControlFrame, SpdyDataFrame, SpdyError, SpdyFrameType
 from .websocket import Opcode, WebSocketError
 
 V5: Final = "v5.channel.k8s.io"
@@ -79,7 +79,7 @@ class Channels:
         self._channels = {stream: channel for channel, stream in self._streams.items()}
         self._inputs = {channel for channel in (STDIN, RESIZE) if channel in self._streams}
         self._open = {channel for channel in (STDOUT, STDERR, ERROR) if channel in self._streams}
-        self._frames, self._spdy, self._encoder = websocket.Decoder(), spdy.Decoder(), spdy.Encoder()
+        self._frames, self._spdy, self._encoder = websocket.WebSocketDecoder(), spdy.SpdyDecoder(), spdy.Encoder()
 
     def begin(self) -> Ends:
         streams = [self._encoder.open(stream, {"streamType": _TYPES[one]}) for one, stream in self._streams.items()]
@@ -108,23 +108,23 @@ class Channels:
     def from_runtime(self, received: bytes) -> Ends:
         found = Ends()
         for one in self._spdy.feed(received):
-            if isinstance(one, Data):
+            if isinstance(one, SpdyDataFrame):
                 channel = self._channels.get(one.stream)
                 if channel in self._open and one.payload:
                     found += Ends(to_caller=_message(channel, one.payload))
                 if one.final:
                     self._open.discard(channel if channel is not None else -1)
-            elif one.kind == Kind.PING:
+            elif one.kind == SpdyFrameType.PING:
                 found += Ends(to_runtime=spdy.pong(one))
-            elif one.kind == Kind.RST_STREAM or (one.kind == Kind.SYN_REPLY and one.final):
+            elif one.kind == SpdyFrameType.RST_STREAM or (one.kind == SpdyFrameType.SYN_REPLY and one.final):
                 self._open.discard(self._channels.get(one.stream, -1))
             if not self._open or _goes(one):
                 return found + Ends(to_caller=websocket.close_frame(), ended=True)
         return found
 
 
-def _goes(one: Data | Control) -> bool:
-    return isinstance(one, Control) and one.kind == Kind.GOAWAY
+def _goes(one: SpdyDataFrame | SpdyControlFrame) -> bool:
+    return isinstance(one, SpdyControlFrame) and one.kind == SpdyFrameType.GOAWAY
 
 
 def _message(channel: int, payload: bytes) -> bytes:
@@ -135,7 +135,7 @@ class Tunnel:
     """A SPDY connection in messages."""
 
     def __init__(self) -> None:
-        self._frames = websocket.Decoder()
+        self._frames = websocket.WebSocketDecoder()
 
     def begin(self) -> Ends:
         return Ends()

@@ -42,7 +42,7 @@ class UpstreamError(Exception):
     """The runtime's streaming server cannot be reached, or its answer cannot be read."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class UpstreamResponse(msgspec.Struct, frozen=True):
     """`head` as received; `body` of an error only."""
 
     status: int
@@ -50,7 +50,7 @@ class Answer(msgspec.Struct, frozen=True):
     body: str = ""
 
 
-async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IOStream, Answer]:
+async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IOStream, UpstreamResponse]:
     """The connection and the runtime's answer. Unless that is 101 the connection is closed. Raises UpstreamError."""
     parts = urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname:
@@ -66,10 +66,10 @@ async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IO
         head = await with_timeout(limit, stream.read_until_regex(_END, max_bytes=HEAD_BYTES))
         status = _status(head)
         if status == 101:
-            return stream, Answer(status, head)
+            return stream, UpstreamResponse(status, head)
         body = await with_timeout(limit, _body(stream))
         stream.close()
-        return stream, Answer(status, head, body)
+        return stream, UpstreamResponse(status, head, body)
     except (OSError, StreamClosedError, UnsatisfiableReadError, TornadoTimeout, ValueError) as error:
         if stream is not None:
             stream.close()

@@ -39,7 +39,7 @@ class WebSocketError(Exception):
 Message = tuple[Opcode, bytes]
 
 
-class Decoder:
+class WebSocketDecoder:
     """The messages of a client, whose frames are masked."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ _PLAIN: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _NOT_THERE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ENXIO}
 
 
-class Directory(msgspec.Struct, frozen=True):
+class DirectoryListing(msgspec.Struct, frozen=True):
     """`names`: as listed; those of directories end with a slash."""
 
     names: list[str]
@@ -37,7 +37,7 @@ class Opened(msgspec.Struct, frozen=True):
     """In HTTP's time format."""
 
 
-def look(root: str, path: str) -> Directory | Opened:
+def look(root: str, path: str) -> DirectoryListing | Opened:
     """`path` relative to the root, '' for the root itself. Raises HttpError."""
     try:
         top = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -58,7 +58,7 @@ def look(root: str, path: str) -> Directory | Opened:
     return _what(opened)
 
 
-def _what(opened: int) -> Directory | Opened:
+def _what(opened: int) -> DirectoryListing | Opened:
     """The directory or file behind a descriptor, which is closed unless it is a file's."""
     found = os.fstat(opened)
     if stat.S_ISREG(found.st_mode):
@@ -70,10 +70,10 @@ def _what(opened: int) -> Directory | Opened:
             names = [entry.name + ("/" if entry.is_dir(follow_symlinks=False) else "") for entry in entries]
     finally:
         os.close(opened)
-    return Directory(sorted(names))
+    return DirectoryListing(sorted(names))
 
 
-def listing(directory: Directory) -> str:
+def listing(directory: DirectoryListing) -> str:
     """HTML, with the names escaped."""
     lines = []
     for name in directory.names:

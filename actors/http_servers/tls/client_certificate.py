@@ -10,21 +10,21 @@ from .context import ServerContext
 from .openssl import is_verified
 
 
-class BadCertificate(Exception):
+class BadClientCertificate(Exception):
     """The client's certificate is invalid or has expired."""
 
 
 def identity_on(
     connection: ssl.SSLSocket | ssl.SSLObject, now: Callable[[], float] = time.time
 ) -> tuple[str, tuple[str, ...]] | None:
-    """User and groups of the client of a connection; None without a certificate. Raises BadCertificate."""
+    """User and groups of the client of a connection; None without a certificate. Raises BadClientCertificate."""
     context = connection.context
     if not isinstance(context, ServerContext) or not connection.getpeercert(binary_form=True):
         return None
     if context.verify_mode is ssl.CERT_NONE or not context.still_trusts():
-        raise BadCertificate
+        raise BadClientCertificate
     if context.verification_is_deferred and not is_verified(connection):
-        raise BadCertificate
+        raise BadClientCertificate
     return identity(connection.getpeercert(), now)
 
 
@@ -33,13 +33,13 @@ def identity(
 ) -> tuple[str, tuple[str, ...]] | None:
     """User (CN) and groups (O) of a client certificate that was valid in the handshake; None when it names nobody.
 
-    `peer` is as SSLSocket.getpeercert gives it (API doc, X509 client certificates). Raises BadCertificate for one that
-    has expired since: connections last longer than certificates.
+    `peer` is as SSLSocket.getpeercert gives it (API doc, X509 client certificates). Raises BadClientCertificate for one
+    that has expired since: connections last longer than certificates.
     """
     if not peer:
         return None
     if _ended(peer.get("notAfter"), now):
-        raise BadCertificate
+        raise BadClientCertificate
     user, groups = "", []
     for key, value in _attributes(peer.get("subject", ())):
         if key == "commonName":

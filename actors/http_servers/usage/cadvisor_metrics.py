@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from actors.http_servers.exposition.text_format import Row
-from actors.shared.stats.cgroup_usage import Usage
-from actors.shared.stats.host import Interface, Machine
-from actors.shared.stats.processes import Processes
-from actors.shared.stats.sample import Sample
+from actors.shared.stats.cgroup_usage import CgroupUsage
+from actors.shared.stats.host import Interface, MachineInfo
+from actors.shared.stats.processes import ProcessStats
+from actors.shared.stats.sample import UsageSample
 
 from . import disk_metrics as disks
 from .places import Labels, Place, metric, places
 
-Value = Callable[[Usage], float | None]
+Value = Callable[[CgroupUsage], float | None]
 
 
-def chunks(sample: Sample, machine: Machine, processes: Mapping[str, Processes]) -> Iterator[str]:
+def chunks(sample: UsageSample, machine: MachineInfo, processes: Mapping[str, ProcessStats]) -> Iterator[str]:
     """The page, one metric after the other, so that the server can do other work in between. `processes`: by cgroup."""
     yield from _machine(sample, machine)
     found = places(sample)
@@ -47,7 +47,7 @@ def _seconds(nanoseconds: int | None) -> float | None:
 
 
 def _stalled(controller: str, full: bool) -> Value:
-    def value(usage: Usage) -> float | None:
+    def value(usage: CgroupUsage) -> float | None:
         psi = usage.psi.get(controller)
         return None if psi is None else (psi.full if full else psi.some).total_us / 1e6
 
@@ -90,7 +90,7 @@ _FIGURES: Final[tuple[tuple[str, Value], ...]] = (
 )
 
 
-def _by_kind(usages: Iterable[tuple[Labels, Usage]], at: float) -> Iterator[str]:
+def _by_kind(usages: Iterable[tuple[Labels, CgroupUsage]], at: float) -> Iterator[str]:
     """Metrics with an additional label."""
     cpu: list[Row] = []
     faults: list[Row] = []
@@ -104,7 +104,7 @@ def _by_kind(usages: Iterable[tuple[Labels, Usage]], at: float) -> Iterator[str]
     yield metric("container_memory_failures_total", faults, at)
 
 
-def _processes(found: Sequence[tuple[Labels, Processes | None]], at: float) -> Iterator[str]:
+def _processes(found: Sequence[tuple[Labels, ProcessStats | None]], at: float) -> Iterator[str]:
     known = [(labels, one) for labels, one in found if one is not None]
     yield metric("container_processes", [(labels, one.count) for labels, one in known], at)
     yield metric("container_file_descriptors", [(labels, one.descriptors) for labels, one in known], at)
@@ -141,7 +141,7 @@ def _networks(found: list[Place], at: float) -> Iterator[str]:
         yield metric(f"container_network_{name}_total", rows, at)
 
 
-def _machine(sample: Sample, machine: Machine) -> Iterator[str]:
+def _machine(sample: UsageSample, machine: MachineInfo) -> Iterator[str]:
     about = {"cadvisorRevision": "", "cadvisorVersion": "", "dockerVersion": ""}
     versions = {**about, "kernelVersion": machine.kernel, "osVersion": machine.os_image}
     yield metric("cadvisor_version_info", [(versions, 1)])

@@ -12,7 +12,7 @@ from typing import Final
 
 from actors.http_servers.exposition.text_format import Row
 from actors.shared.stats.disk_io import DeviceIo, DiskIo, IoCost
-from actors.shared.stats.sample import Disk, Sample
+from actors.shared.stats.sample import Disk, UsageSample
 
 from .places import Labels, Place, metric
 
@@ -42,7 +42,7 @@ _COST: Final[tuple[tuple[str, Callable[[IoCost], int]], ...]] = (
 _SECTOR: Final = 512
 
 
-def chunks(sample: Sample, names: Mapping[str, str], found: Sequence[Place]) -> Iterator[str]:
+def chunks(sample: UsageSample, names: Mapping[str, str], found: Sequence[Place]) -> Iterator[str]:
     """The series, one metric after the other. `names`: path of each disk by `major:minor`; `found`: the node's cgroup
     first."""
     stores = {_name(disk, names): disk for disk in (sample.node_fs, sample.image_fs, sample.container_fs) if disk}
@@ -77,7 +77,7 @@ def _operations(labels: Labels, number: str, io: DiskIo) -> list[Row]:
 
 
 def _usage(
-    sample: Sample, names: Mapping[str, str], stores: Mapping[str, Disk], found: Sequence[Place]
+    sample: UsageSample, names: Mapping[str, str], stores: Mapping[str, Disk], found: Sequence[Place]
 ) -> Iterator[str]:
     """The node's file systems as they are; of a container its own part of the file system that it is on."""
     rows: list[tuple[Labels, Disk]] = [({**found[0].labels, "device": name}, disk) for name, disk in stores.items()]

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
-from supervision.protocol import Sample
+from supervision.protocol import MetricSample
 
 NAME: Final = "kubelet_container_log_filesystem_used_bytes"
 _BLOCK: Final = 512
 
 
-def samples(pod_logs_dir: str) -> Iterator[Sample]:
+def samples(pod_logs_dir: str) -> Iterator[MetricSample]:
     """One for each container that has a directory of logs, `<namespace>_<pod>_<uid>/<container>`. What is removed
     meanwhile is left out."""
     for pod in _directories(pod_logs_dir):
@@ -22,7 +22,7 @@ def samples(pod_logs_dir: str) -> Iterator[Sample]:
         namespace, name, uid = parts
         for container in _directories(pod.path):
             labels = {"uid": uid, "namespace": namespace, "pod": name, "container": container.name}
-            yield Sample("gauge", NAME, labels, _used(container.path))
+            yield MetricSample("gauge", NAME, labels, _used(container.path))
 
 
 def _directories(path: str) -> list[os.DirEntry[str]]:

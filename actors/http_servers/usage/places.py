@@ -10,7 +10,7 @@ import msgspec
 from actors.http_servers.exposition.text_format import Row, simple
 from actors.shared.cri.stats import FileSystem
 from actors.shared.metrics.usage import CADVISOR
-from actors.shared.stats.sample import Measured, Network, Sample
+from actors.shared.stats.sample import Measured, Network, UsageSample
 from supervision.metrics import Catalogue
 
 Labels = dict[str, str]
@@ -29,7 +29,7 @@ class Place(msgspec.Struct, frozen=True):
     """What the container wrote into its own file system."""
 
 
-def places(sample: Sample) -> list[Place]:
+def places(sample: UsageSample) -> list[Place]:
     """All cgroups of the sample, that of the node first."""
     host, boot = sample.host, sample.host.boot
     found = [Place(labels("/"), sample.root, boot, Network(host.interfaces, host.default_interface))]

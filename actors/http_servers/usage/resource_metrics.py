@@ -7,7 +7,7 @@ from typing import Final
 
 from actors.http_servers.exposition.text_format import Row, simple
 from actors.shared.metrics.usage import RESOURCE
-from actors.shared.stats.sample import Measured, PodSample, Sample
+from actors.shared.stats.sample import Measured, PodSample, UsageSample
 from supervision.metrics import Catalogue
 
 from .summary import node_swap_used, node_working_set
@@ -15,7 +15,7 @@ from .summary import node_swap_used, node_working_set
 _DECLARED: Final = Catalogue(RESOURCE)
 
 
-def text(sample: Sample) -> str:
+def text(sample: UsageSample) -> str:
     """The page without the scrape errors."""
     at = sample.at
     rows = [(labels, value) for labels, value in _containers(sample)]
@@ -41,7 +41,7 @@ def text(sample: Sample) -> str:
     return "".join(parts)
 
 
-def _containers(sample: Sample) -> list[tuple[dict[str, str], Measured]]:
+def _containers(sample: UsageSample) -> list[tuple[dict[str, str], Measured]]:
     return [(labels(pod, one.container.name), one.measured) for pod in sample.pods for one in pod.containers]
 
 
@@ -50,7 +50,7 @@ def labels(pod: PodSample, container: str) -> dict[str, str]:
     return {"container": container, "namespace": pod.sandbox.pod_namespace, "pod": pod.sandbox.pod_name}
 
 
-def _starts(sample: Sample) -> list[Row]:
+def _starts(sample: UsageSample) -> list[Row]:
     return [
         (labels(pod, one.container.name), (one.container.started_ns or one.container.created_ns) / 1e9)
         for pod in sample.pods

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.shared.cri.errors import CriError
 
 if TYPE_CHECKING:
-    from actors.shared.stats.sample import Sample
+    from actors.shared.stats.sample import UsageSample
 
 CACHED_SECONDS: Final = 10.0
 FRESH_SECONDS: Final = 1.0
 """Where clients compute rates from the figures: metrics-server polls every 10 to 15 s."""
 
 
-async def take_sample(handler: Handler, most_seconds: float, *, disks: bool) -> Sample | None:
+async def take_sample(handler: ServerHandler, most_seconds: float, *, disks: bool) -> UsageSample | None:
     """Figures with this age at most; None, after a warning, when the runtime does not list its pods."""
     try:
         return await handler.state.collector.sample(most_seconds, disks=disks)

@@ -10,16 +10,17 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from actors.shared.stats.cgroup_usage import Psi, Usage
-from actors.shared.stats.host import Host, Interface
-from actors.shared.stats.sample import ContainerSample, Disk, Measured, Network, PodSample, Sample
+from actors.shared.linux.psi import Psi
+from actors.shared.stats.cgroup_usage import CgroupUsage
+from actors.shared.stats.host import HostStats, Interface
+from actors.shared.stats.sample import ContainerSample, Disk, Measured, Network, PodSample, UsageSample
 
 Json = dict[str, Any]
 NONE: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 def summary(
-    sample: Sample, node_name: str, processes: Mapping[str, int] = NONE, *, only_cpu_and_memory: bool = False
+    sample: UsageSample, node_name: str, processes: Mapping[str, int] = NONE, *, only_cpu_and_memory: bool = False
 ) -> Json:
     """The whole document. `processes`: the number of each pod's, by its UID."""
     node = _node(sample, node_name, only_cpu_and_memory)
@@ -33,7 +34,7 @@ def rfc3339(seconds: float) -> str:
 
 
 # -- the node -----------------------------------------------------------------------------------------------------
-def _node(sample: Sample, node_name: str, small: bool) -> Json:
+def _node(sample: UsageSample, node_name: str, small: bool) -> Json:
     host = sample.host
     found = {
         "nodeName": node_name,
@@ -62,7 +63,7 @@ def _node(sample: Sample, node_name: str, small: bool) -> Json:
     )
 
 
-def _system(sample: Sample, small: bool) -> list[Json]:
+def _system(sample: UsageSample, small: bool) -> list[Json]:
     measured = dict(sample.system)
     if sample.tiers:
         measured["pods"] = sample.tiers[0]
@@ -81,7 +82,7 @@ def _system(sample: Sample, small: bool) -> list[Json]:
     ]
 
 
-def _node_memory(sample: Sample) -> Json | None:
+def _node_memory(sample: UsageSample) -> Json | None:
     """From /proc/meminfo where the root cgroup has no memory files (v2): the values are the same."""
     usage, memory = sample.root.usage, sample.host.memory
     total = memory.get("MemTotal")
@@ -105,18 +106,18 @@ def _node_memory(sample: Sample) -> Json | None:
     )
 
 
-def node_working_set(sample: Sample) -> int | None:
+def node_working_set(sample: UsageSample) -> int | None:
     """Bytes, as in the summary."""
     return (_node_memory(sample) or {}).get("workingSetBytes")
 
 
-def node_swap_used(host: Host) -> int | None:
+def node_swap_used(host: HostStats) -> int | None:
     """Bytes; None: unknown to the kernel."""
     total, free = host.memory.get("SwapTotal"), host.memory.get("SwapFree")
     return None if total is None or free is None else max(0, total - free)
 
 
-def _node_swap(host: Host, at: float) -> Json:
+def _node_swap(host: HostStats, at: float) -> Json:
     return _known(
         {
             "time": rfc3339(at),
@@ -127,7 +128,7 @@ def _node_swap(host: Host, at: float) -> Json:
 
 
 # -- pods and containers ------------------------------------------------------------------------------------------
-def _pod(sample: Sample, pod: PodSample, processes: Mapping[str, int], small: bool) -> Json:
+def _pod(sample: UsageSample, pod: PodSample, processes: Mapping[str, int], small: bool) -> Json:
     box = pod.sandbox
     found = {
         "podRef": {"name": box.pod_name, "namespace": box.pod_namespace, "uid": box.pod_uid},
@@ -153,7 +154,7 @@ def _pod(sample: Sample, pod: PodSample, processes: Mapping[str, int], small: bo
     )
 
 
-def _container(sample: Sample, pod: PodSample, one: ContainerSample, small: bool) -> Json:
+def _container(sample: UsageSample, pod: PodSample, one: ContainerSample, small: bool) -> Json:
     usage = one.measured.usage
     found = {
         "name": one.container.name,
@@ -175,20 +176,20 @@ def _container(sample: Sample, pod: PodSample, one: ContainerSample, small: bool
     )
 
 
-def _rootfs(sample: Sample, one: ContainerSample) -> Json | None:
+def _rootfs(sample: UsageSample, one: ContainerSample) -> Json | None:
     if one.layer is None:
         return None
     used: Disk = {"used_bytes": one.layer.used_bytes, "inodes_used": one.layer.inodes_used}
     return _fs(one.layer.at_ns / 1e9, {**_file_system(sample.container_fs), **used})
 
 
-def _volume(sample: Sample, namespace: str, name: str, volume: Disk) -> Json:
+def _volume(sample: UsageSample, namespace: str, name: str, volume: Disk) -> Json:
     claim = volume.get("claim")
     found = {"name": name, **(_fs(sample.disks_at, volume) or {})}
     return {**found, "pvcRef": {"name": claim, "namespace": namespace}} if claim else found
 
 
-def _ephemeral(sample: Sample, pod: PodSample, disk: Disk) -> Json | None:
+def _ephemeral(sample: UsageSample, pod: PodSample, disk: Disk) -> Json | None:
     """The pod's usage of the node's disk: layers, logs, local volumes, files of the agent."""
     if not disk:
         return None
@@ -218,7 +219,7 @@ def _cpu(measured: Measured, psi: dict[str, Psi] | None = None) -> Json | None:
     )
 
 
-def _memory(usage: Usage) -> Json | None:
+def _memory(usage: CgroupUsage) -> Json | None:
     if usage.memory_bytes is None and usage.working_set_bytes is None:
         return None
     limit = usage.memory_limit_bytes
@@ -236,7 +237,7 @@ def _memory(usage: Usage) -> Json | None:
     )
 
 
-def _swap(usage: Usage) -> Json | None:
+def _swap(usage: CgroupUsage) -> Json | None:
     if usage.swap_bytes is None:
         return None
     limit = usage.swap_limit_bytes

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from actors.shared.stats.sample import Disk, Sample
-from supervision.protocol import Sample as Series
+from actors.shared.stats.sample import Disk, UsageSample
+from supervision.protocol import MetricSample
 
 FIGURES: Final = ("capacity_bytes", "available_bytes", "used_bytes", "inodes", "inodes_free", "inodes_used")
 """The figures of a disk; each is the end of a metric's name."""
 
 
-def samples(sample: Sample) -> Iterator[Series]:
+def samples(sample: UsageSample) -> Iterator[MetricSample]:
     """Each claim once, however many pods use it."""
     for (namespace, claim), disk in sorted(_claims(sample).items()):
         labels = {"namespace": namespace, "persistentvolumeclaim": claim}
         for figure in FIGURES:
             if figure in disk:
-                yield Series("gauge", f"kubelet_volume_stats_{figure}", labels, disk[figure])
+                yield MetricSample("gauge", f"kubelet_volume_stats_{figure}", labels, disk[figure])
 
 
-def _claims(sample: Sample) -> dict[tuple[str, str], Disk]:
+def _claims(sample: UsageSample) -> dict[tuple[str, str], Disk]:
     return {
         (pod.sandbox.pod_namespace, disk["claim"]): disk
         for pod in sample.pods

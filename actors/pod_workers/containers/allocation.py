@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
@@ -88,7 +88,7 @@ def with_resources(pod: Pod, allocated: Mapping[str, ResourceRequirements]) -> P
     return msgspec.structs.replace(pod, spec=spec)
 
 
-def made_with(ran: Ran) -> ResourceRequirements | None:
+def made_with(ran: CriContainer) -> ResourceRequirements | None:
     """The resources that the container was created with, from its annotation; None without one."""
     text = ran.annotations.get(CONTAINER_RESOURCES, "")
     try:

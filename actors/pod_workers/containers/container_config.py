@@ -18,7 +18,7 @@ from proto import cri_pb2 as cri
 from . import allocation
 from .expansion import expand_all
 from .names import log_path
-from .resources import Limits
+from .resources import LinuxContainerResources
 from .sandbox_config import identity
 from .spec_hash import container_hash
 
@@ -33,7 +33,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     """Bytes of a secret that are not UTF-8 are escaped (PEP 383)."""
     mounts: list[cri.Mount]
-    limits: Limits
+    limits: LinuxContainerResources
     security: cri.LinuxContainerSecurityContext
     hardware: ContainerAllocation = NOTHING
     """From the managers of CPUs, memory and devices."""
@@ -90,7 +90,7 @@ def device_mounts(hardware: ContainerAllocation) -> list[cri.Mount]:
 
 
 def linux_resources(
-    limits: Limits, unified: dict[str, str], memory_swap_bytes: int, hardware: ContainerAllocation
+    limits: LinuxContainerResources, unified: dict[str, str], memory_swap_bytes: int, hardware: ContainerAllocation
 ) -> cri.LinuxContainerResources:
     """LinuxContainerResources, to create a container or to resize one. CPUs of its own have no quota."""
     return cri.LinuxContainerResources(

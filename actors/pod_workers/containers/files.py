@@ -12,7 +12,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
@@ -77,7 +77,7 @@ def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, conta
     os.replace(temporary, link)
 
 
-def remove_log(links_dir: str, logs_dir: str, pod: Pod, ran: Ran) -> None:
+def remove_log(links_dir: str, logs_dir: str, pod: Pod, ran: CriContainer) -> None:
     """Remove the log of a container, its rotated files and its link."""
     Path(log_link(links_dir, pod, ran.name, ran.id)).unlink(missing_ok=True)
     directory = Path(pod_log_directory(logs_dir, pod)) / ran.name

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from actors.shared.linux.memory import read_memory
 
-from .resources import Machine
+from .resources import ResourcesHost
 
 _V1_SWAP = "memory.memsw.limit_in_bytes"
 _PAGES = "/sys/kernel/mm/hugepages"
@@ -17,7 +17,7 @@ _SELINUX = "/sys/fs/selinux/enforce"
 _THROTTLES = "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle"
 
 
-def this_machine(root: str = "") -> Machine:
+def this_machine(root: str = "") -> ResourcesHost:
     """`root`: a directory with the files of a test machine."""
     try:
         names = sorted(os.listdir(root + _PAGES))
@@ -26,7 +26,7 @@ def this_machine(root: str = "") -> Machine:
     sizes = [int(name[10:-2]) for name in names if name.startswith("hugepages-") and name[10:-2].isdigit()]
     memory = read_memory(f"{root}/proc")
     unified = os.path.exists(f"{root}{_CGROUPS}/cgroup.controllers")
-    return Machine(
+    return ResourcesHost(
         memory=memory["MemTotal"],
         page_sizes=tuple(size_name(size) for size in sizes),
         swap=memory.get("SwapTotal", 0),

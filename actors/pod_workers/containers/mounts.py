@@ -26,7 +26,7 @@ _PROPAGATION = {
 }
 
 
-class Sources(msgspec.Struct, frozen=True, kw_only=True):
+class MountSources(msgspec.Struct, frozen=True, kw_only=True):
     """The locations of a pod's volumes, and how they may be mounted."""
 
     paths: Mapping[str, str]
@@ -94,12 +94,12 @@ def image_volumes(pod: Pod, container: Container) -> dict[str, str]:
     }
 
 
-def volume_mounts(container: Container, sources: Sources) -> list[cri.Mount]:
+def volume_mounts(container: Container, sources: MountSources) -> list[cri.Mount]:
     """The mounts of the container's volumes. Raises ConfigError."""
     return [_mount(index, mount, sources) for index, mount in enumerate(container.volumeMounts)]
 
 
-def _mount(index: int, mount: VolumeMount, sources: Sources) -> cri.Mount:
+def _mount(index: int, mount: VolumeMount, sources: MountSources) -> cri.Mount:
     entry = cri.Mount(
         container_path=mount.mountPath if mount.mountPath.startswith("/") else f"/{mount.mountPath}",
         readonly=mount.readOnly or mount.name in sources.read_only,
@@ -117,7 +117,7 @@ def _mount(index: int, mount: VolumeMount, sources: Sources) -> cri.Mount:
     return entry
 
 
-def _recursive(mount: VolumeMount, sources: Sources) -> bool:
+def _recursive(mount: VolumeMount, sources: MountSources) -> bool:
     """Whether the mount is recursively read-only (KEP-3857). Raises ConfigError if that is required but not
     supported."""
     wanted = mount.recursiveReadOnly or "Disabled"

@@ -14,7 +14,7 @@ MIN_QUOTA_US = 1000
 GUARANTEED_SCORE, BEST_EFFORT_SCORE = -997, 1000
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class LinuxContainerResources(msgspec.Struct, frozen=True, kw_only=True):
     """LinuxContainerResources as plain numbers; 0 is not set."""
 
     cpu_shares: int
@@ -36,7 +36,7 @@ def quota(milli_cpu: int, period_us: int) -> int:
     return max(MIN_QUOTA_US, milli_cpu * period_us // 1000) if milli_cpu else 0
 
 
-class Machine(msgspec.Struct, frozen=True, kw_only=True):
+class ResourcesHost(msgspec.Struct, frozen=True, kw_only=True):
     """The facts about the node for the limits of containers."""
 
     memory: int
@@ -52,11 +52,13 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """SELinux is enabled: files need labels."""
 
 
-def limits(pod: Pod, container: Container, machine: Machine, *, enforce_quota: bool, period_us: int) -> Limits:
+def limits(
+    pod: Pod, container: Container, machine: ResourcesHost, *, enforce_quota: bool, period_us: int
+) -> LinuxContainerResources:
     """The limits of one container on this node. For a resource without its own limit the pod's limit applies
     (KEP-2837)."""
     wanted, most = container_requests(container), _pod_limits(pod) | container_limits(container)
-    return Limits(
+    return LinuxContainerResources(
         cpu_shares=shares(wanted.get("cpu", most.get("cpu", 0))),
         cpu_quota=quota(most.get("cpu", 0), period_us) if enforce_quota else 0,
         cpu_period=period_us,

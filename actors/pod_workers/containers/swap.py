@@ -10,7 +10,7 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_limits, container_requests, is_critical, qos_class
 
-from .resources import Machine
+from .resources import ResourcesHost
 
 LIMITED: Final = "LimitedSwap"
 _V2_FILE: Final = "memory.swap.max"
@@ -25,7 +25,7 @@ class SwapFields(msgspec.Struct, frozen=True):
     """cgroup v2: the file to write."""
 
 
-def swap_fields(pod: Pod, container: Container, behavior: str, machine: Machine) -> SwapFields:
+def swap_fields(pod: Pod, container: Container, behavior: str, machine: ResourcesHost) -> SwapFields:
     """`behavior`: memorySwap.swapBehavior. Empty if the kernel does not account for swap. On v1, as in the kubelet, the
     limit covers memory and swap together; without a memory limit there is none."""
     if not machine.accounts_swap:
@@ -35,7 +35,7 @@ def swap_fields(pod: Pod, container: Container, behavior: str, machine: Machine)
     return SwapFields(unified={_V2_FILE: str(allowed_swap(pod, container, behavior, machine))})
 
 
-def allowed_swap(pod: Pod, container: Container, behavior: str, machine: Machine) -> int:
+def allowed_swap(pod: Pod, container: Container, behavior: str, machine: ResourcesHost) -> int:
     """Bytes, on cgroup v2: the share of the node's swap equals the container's requested share of the node's memory.
     Only for Burstable pods that are not critical, and containers that request less than their limit."""
     requested = container_requests(container).get("memory", 0)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, PodReleased, ReleasePod
-from actors.container_manager.messages import StopCounting as CountingStopped
+from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, PodReleased, ReleasePod, StopCounting
 from actors.pod_workers.containers import files
-from actors.pod_workers.phases.effects import CollectGarbage, Count, Release, RemoveTraces, StopCounting, Unmount
+from actors.pod_workers.phases.effects import CollectGarbage, Count, Release, ReleaseResources, RemoveTraces, Unmount
 from actors.pod_workers.pod.results import Counted, Forgotten, Released, Unmounted
 from actors.pod_workers.pod.runtime import alive
 from actors.shared.cri.client import CriClient
@@ -31,8 +30,8 @@ async def count(run: Execution, effect: Count) -> None:
     run.report(Counted())
 
 
-async def stop_counting(run: Execution, effect: StopCounting) -> None:
-    run.services.actor.tell(CONTAINER_MANAGER, CountingStopped(run.state.uid))
+async def release_resources(run: Execution, effect: ReleaseResources) -> None:
+    run.services.actor.tell(CONTAINER_MANAGER, StopCounting(run.state.uid))
 
 
 async def unmount(run: Execution, effect: Unmount) -> None:

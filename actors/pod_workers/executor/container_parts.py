@@ -17,7 +17,7 @@ from actors.pod_workers.containers.machine import thermal_throttles, this_machin
 from actors.pod_workers.containers.memory_qos import TIERED, MemoryQos
 from actors.pod_workers.containers.memory_qos import unified as unified_memory
 from actors.pod_workers.containers.mounts import (
-    Sources,
+    MountSources,
     expanded_subpath,
     image_volumes,
     read_only_volumes,
@@ -25,7 +25,7 @@ from actors.pod_workers.containers.mounts import (
     volume_mounts,
 )
 from actors.pod_workers.containers.names import domain, hostname
-from actors.pod_workers.containers.resources import Limits, limits
+from actors.pod_workers.containers.resources import LinuxContainerResources, limits
 from actors.pod_workers.containers.security import container_context
 from actors.pod_workers.containers.swap import SwapFields, swap_fields
 from actors.pod_workers.errors import ConfigError
@@ -104,7 +104,7 @@ class ContainerParts:
             memory_swap_bytes=swap.memory_swap_bytes,
         )
 
-    def _limits(self, pod: Pod, container: Container) -> Limits:
+    def _limits(self, pod: Pod, container: Container) -> LinuxContainerResources:
         config = self._agent.config
         period = round(float(config.cpuCFSQuotaPeriod) * 1e6)
         return limits(pod, container, self._machine, enforce_quota=config.cpuCFSQuota, period_us=period)
@@ -152,7 +152,7 @@ class ContainerParts:
         container, uid = start.container, pod.metadata.uid
         pod_dir = self._agent.pod_dir(uid)
         images_of = image_volumes(pod, container)
-        sources = Sources(
+        sources = MountSources(
             paths=held.volumes,
             subpaths=await self._subpaths(pod, container, values, held),
             images={name: await self._image_id(reference) for name, reference in images_of.items()},

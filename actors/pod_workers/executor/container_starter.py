@@ -33,8 +33,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.adoption import Settling
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, StillStarting
-from actors.shared.cri.model import START_ERROR, ContainerState, PodRuntime
-from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import START_ERROR, CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.resolv_conf import Dns, parse_resolv_conf
@@ -173,10 +172,10 @@ class ContainerStarter:
         await self.start(pod, start.container, container_id, start.restart_count)
         return container_id
 
-    async def _end_failed_start(self, last: Ran | None) -> None:
+    async def _end_failed_start(self, last: CriContainer | None) -> None:
         """End a leftover task of the previous instance: if the client of a failed start went away, its process may
         exist and wait to be started."""
-        if last is not None and last.state is ContainerState.EXITED and last.reason == START_ERROR:
+        if last is not None and last.state is CriContainerState.EXITED and last.reason == START_ERROR:
             try:
                 await self._client.end_lost_task(last.id)
             except CriError as error:
@@ -227,7 +226,7 @@ class ContainerStarter:
         """The container whose processes an ephemeral container targets."""
         if not container.targetContainerName:
             return ""
-        found: Ran | None = runtime.newest(container.targetContainerName)
+        found: CriContainer | None = runtime.newest(container.targetContainerName)
         if found is None:
             raise ConfigError(f"target container {container.targetContainerName!r} is not running")
         return found.id

@@ -24,7 +24,7 @@ from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
 from .hooks import HookFailed
-from .services import Services
+from .services import ExecutorContext
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
@@ -37,7 +37,7 @@ class EffectInterrupted(Exception):
 class Execution:
     """The execution of one pod."""
 
-    def __init__(self, services: Services, state: PodState) -> None:
+    def __init__(self, services: ExecutorContext, state: PodState) -> None:
         self.services, self.state = services, state
         self.news = asyncio.Event()
         """Events have arrived that the pod worker has not handled yet."""

@@ -23,8 +23,8 @@ from actors.pod_workers.pod.orders import PodWanted, RuntimeChanged
 from actors.pod_workers.pod.resize_plan import changes
 from actors.pod_workers.pod.resizes import ResizeRetried
 from actors.pod_workers.pod.results import Interrupted, RoundSucceeded, TryFailed, Woken
-from actors.pod_workers.pod.state import PodState, View, Wanted
-from actors.pod_workers.pod.table import Phase
+from actors.pod_workers.pod.state import PodState, PodView, Wanted
+from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.pod import Pod
@@ -32,7 +32,7 @@ from supervision.actor import AskError, DisposableError
 
 from . import admission, claims, cleanup, resizing, spans, starts, termination
 from .execution import EffectInterrupted, Execution
-from .services import Services
+from .services import ExecutorContext
 from .volumes import renew_volumes
 
 MOST_STEPS: Final = 100
@@ -71,7 +71,7 @@ PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitab
     effects.RunPostStart: starts.run_post_start,
     effects.CollectGarbage: cleanup.collect_garbage,
     effects.Count: cleanup.count,
-    effects.StopCounting: cleanup.stop_counting,
+    effects.ReleaseResources: cleanup.release_resources,
     effects.Unprepare: claims.unprepare,
     effects.Unmount: cleanup.unmount,
     effects.Release: cleanup.release,
@@ -82,7 +82,7 @@ PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitab
 class PodWorker:
     """The worker of one pod. `runtime`: the runtime's data for a pod without a source; None for a pod with a source."""
 
-    def __init__(self, services: Services, uid: str, runtime: PodRuntime | None = None) -> None:
+    def __init__(self, services: ExecutorContext, uid: str, runtime: PodRuntime | None = None) -> None:
         self._services = services
         self._synced = b""
         """The pod at the last synchronization."""
@@ -91,7 +91,7 @@ class PodWorker:
         self._seen_at: float | None = time.monotonic()
         """None after its first synchronization."""
         wanted = Wanted(removed=runtime is not None)
-        view = View(runtime=runtime)
+        view = PodView(runtime=runtime)
         state = PodState(uid=uid, began=services.clock(), wanted=wanted, view=view, due=0.0)
         self._run = Execution(services, state)
 
@@ -121,7 +121,7 @@ class PodWorker:
             self._count_allocated()
 
     def _count_changes(self, before: Pod | None, after: Pod) -> None:
-        if before is not None and self.state.phase is Phase.RUNNING:
+        if before is not None and self.state.phase is PodWorkerPhase.RUNNING:
             for change in changes(before, after):
                 self._services.starter.metrics.resize_requested(*change)
 
@@ -134,7 +134,7 @@ class PodWorker:
     def _count_allocated(self) -> None:
         """Nothing is wanted beyond it. A resize that is carried out ends with the same."""
         state = self.state
-        if state.phase is Phase.RUNNING and state.held.counted and not state.resizing.in_progress:
+        if state.phase is PodWorkerPhase.RUNNING and state.held.counted and not state.resizing.in_progress:
             resizing.count_allocated(self._run)
 
     def see(self, runtime: PodRuntime) -> None:
@@ -170,7 +170,7 @@ class PodWorker:
     async def run(self) -> None:
         """Run until nothing of the pod is left."""
         run = self._run
-        while self.state.phase is not Phase.FINISHED:
+        while self.state.phase is not PodWorkerPhase.FINISHED:
             await self._sleep()
             run.report(Woken())
             failures = self.state.retry.failures
@@ -194,9 +194,9 @@ class PodWorker:
 
     def _operation(self) -> str:
         """The kubelet's name for the next synchronization."""
-        if self.state.phase is Phase.TERMINATING:
+        if self.state.phase is PodWorkerPhase.TERMINATING:
             return "kill"
-        if self.state.phase not in (Phase.ADMITTING, Phase.RUNNING):
+        if self.state.phase not in (PodWorkerPhase.ADMITTING, PodWorkerPhase.RUNNING):
             return "terminated"
         return "sync" if self.state.wanted.data == self._synced else "update" if self._synced else "create"
 
@@ -216,7 +216,7 @@ class PodWorker:
 
     async def _live(self) -> None:
         """Do everything possible, in this phase and the following ones."""
-        while (phase := self.state.phase) is not Phase.FINISHED:
+        while (phase := self.state.phase) is not PodWorkerPhase.FINISHED:
             step = next_step(self.state, self._services.facts())
             if step.state.phase is phase:
                 with self._span(phase):
@@ -226,7 +226,7 @@ class PodWorker:
             if self.state.phase is phase:
                 return
 
-    async def _stay(self, phase: Phase, step: Step) -> None:
+    async def _stay(self, phase: PodWorkerPhase, step: Step) -> None:
         """Take steps as long as the pod stays in this phase and has something to do."""
         for _ in range(MOST_STEPS):
             await self._take(step)
@@ -239,11 +239,11 @@ class PodWorker:
         for effect in step.effects:
             await PERFORMS[type(effect)](self._run, effect)
 
-    def _span(self, phase: Phase) -> Any:
+    def _span(self, phase: PodWorkerPhase) -> Any:
         if phase not in SPANS:
             return nullcontext()
         update = ""
-        if phase is Phase.RUNNING:
+        if phase is PodWorkerPhase.RUNNING:
             update, self._synced = self._operation(), self.state.wanted.data
         return spans.of_phase(self._run, SPANS[phase], update)
 

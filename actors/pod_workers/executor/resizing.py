@@ -26,7 +26,7 @@ from actors.pod_workers.pod.resizes import (
     ResizePending,
 )
 from actors.shared.cri.errors import CriError, Unimplemented
-from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import CriContainer
 from actors.shared.hardware.allocation import NOTHING
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container
@@ -143,7 +143,7 @@ async def _update_sandbox(run: Execution) -> None:
         )
 
 
-async def _restart(run: Execution, found: list[tuple[Container, Ran]]) -> None:
+async def _restart(run: Execution, found: list[tuple[Container, CriContainer]]) -> None:
     """Stop them; they are started again with the allocated resources. Raises like `terminate`."""
     if not found:
         return
@@ -153,7 +153,7 @@ async def _restart(run: Execution, found: list[tuple[Container, Ran]]) -> None:
     await terminate(run, [plan(ran, run.pod) for _, ran in found])
 
 
-async def _update(run: Execution, container: Container, ran: Ran, names: list[str]) -> None:
+async def _update(run: Execution, container: Container, ran: CriContainer, names: list[str]) -> None:
     """In place. Raises CriError, _NoRoom."""
     client, hardware = run.services.client, run.state.held.containers.get(container.name, NOTHING)
     resources = run.services.starter.parts.resources(run.pod, container, hardware)

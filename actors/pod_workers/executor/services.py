@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from actors.pod_workers.garbage.container_gc import Policy
+from actors.pod_workers.garbage.container_gc import ContainerGcPolicy
 from actors.pod_workers.messages import RuntimeHealth
-from actors.pod_workers.phases.step import Facts
+from actors.pod_workers.phases.step import StepInput
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.tracing.tracer import Tracer
@@ -18,7 +18,7 @@ from supervision.actor import Actor
 from .container_starter import ContainerStarter
 
 
-class Services(msgspec.Struct, frozen=True, kw_only=True):
+class ExecutorContext(msgspec.Struct, frozen=True, kw_only=True):
     """Created once by the shard."""
 
     actor: Actor
@@ -31,7 +31,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     rng: random.Random
     health: Callable[[], RuntimeHealth]
     """The last health of the runtime and its network, from the PLEG."""
-    garbage: Policy
+    garbage: ContainerGcPolicy
     maximum_backoff: float
     """The maximum seconds between restarts of a failing container."""
     sync_seconds: float
@@ -39,10 +39,10 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     ends_pods: bool
     apparmor: bool
 
-    def facts(self) -> Facts:
+    def facts(self) -> StepInput:
         """The current facts for decisions."""
         health = self.health()
-        return Facts(
+        return StepInput(
             now=self.clock(),
             maximum_backoff=self.maximum_backoff,
             network_ready=health.network_ready,

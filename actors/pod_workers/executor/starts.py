@@ -27,7 +27,7 @@ from actors.pod_workers.pod.starts import (
     SandboxStarted,
 )
 from actors.pod_workers.pod.state import Attempt
-from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
 
@@ -150,7 +150,7 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
     return True
 
 
-async def _resume(run: Execution, ran: Ran, permit: Permit) -> None:
+async def _resume(run: Execution, ran: CriContainer, permit: Permit) -> None:
     """Start a container that was created before."""
     container = find_container(run.pod, ran.name)
     if container is None:

@@ -17,12 +17,11 @@ from actors.pod_workers.phases.termination_plan import Termination, plan, waits_
 from actors.pod_workers.pod.results import PreStopBegun, PreStopUnreached, RuntimeTouched, TerminationAnnounced
 from actors.pod_workers.pod.runtime import alive, created
 from actors.pod_workers.pod.starts import AllRestarting
-from actors.pod_workers.pod.state import Instance
+from actors.pod_workers.pod.state import ContainerInstance
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.crash_loop import next_consecutive_restarts
 from actors.shared.cri.errors import CriError, Unavailable
-from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.pod import Pod
 
 from .execution import Execution
@@ -34,7 +33,7 @@ CREATED_TRIES = 3
 """The number of failed removals of a never-started container before the pod's termination continues without it."""
 
 
-class Observer(msgspec.Struct, frozen=True):
+class PreStopObserver(msgspec.Struct, frozen=True):
     """Receives the events of preStop hooks."""
 
     begun: Callable[[str], None]
@@ -60,7 +59,7 @@ class Unstopped(CriError):
 
 
 async def terminate_all(
-    client: CriClient, pod: Pod | None, terminations: Sequence[Termination], pod_ip: PodIp, observer: Observer
+    client: CriClient, pod: Pod | None, terminations: Sequence[Termination], pod_ip: PodIp, observer: PreStopObserver
 ) -> list[str]:
     """Stop them, each in its turn. Answers what the runtime refused (tried again by the caller)."""
     ended = {one.ran.id: asyncio.Event() for one in terminations}
@@ -81,8 +80,8 @@ async def terminate_all(
     return [failure for failure in failures if failure]
 
 
-async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer: Observer) -> None:
-    if one.pre_stop is None or one.grace <= 0 or one.ran.state is not ContainerState.RUNNING:
+async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer: PreStopObserver) -> None:
+    if one.pre_stop is None or one.grace <= 0 or one.ran.state is not CriContainerState.RUNNING:
         return
     observer.begun(one.ran.id)
     try:
@@ -130,10 +129,12 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
     then it is planned anew."""
     grace, known = run.state.wanted.grace_seconds, run.state.instances
     todo = [
-        msgspec.structs.replace(one, pre_stop=None) if known.get(one.ran.id, Instance()).pre_stop_begun else one
+        msgspec.structs.replace(one, pre_stop=None)
+        if known.get(one.ran.id, ContainerInstance()).pre_stop_begun
+        else one
         for one in terminations
     ]
-    observer = Observer(
+    observer = PreStopObserver(
         begun=lambda container_id: run.report(PreStopBegun(container_id)),
         unreached=lambda container_id: run.report(PreStopUnreached(container_id)),
         failed=lambda name, why: announce_hook(run, "PreStop", name, why),
@@ -145,9 +146,9 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
         raise Unstopped(failures)
 
 
-def announce_termination(run: Execution, ran: Ran, why: str) -> None:
+def announce_termination(run: Execution, ran: CriContainer, why: str) -> None:
     """Emit the event once, however often the termination is retried."""
-    if not run.state.instances.get(ran.id, Instance()).termination_announced:
+    if not run.state.instances.get(ran.id, ContainerInstance()).termination_announced:
         run.report(TerminationAnnounced(ran.id))
         run.announce("Normal", "Killing", why, ran.name)
 

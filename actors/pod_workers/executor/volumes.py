@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from actors.pod_workers.pod.results import VolumesMountedAgain
-from actors.pod_workers.pod.table import Phase
+from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.kube.pods import used_volumes
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed, VolumesMounted
 from supervision.actor import AskError
@@ -21,7 +21,7 @@ def renew_volumes(run: Execution, *, forgotten: bool = False) -> None:
     """Update the volumes whose content may change (labels, API objects) while the pod runs, and mount those that only
     an added container uses. `forgotten`: the volume manager has restarted and also needs the CSI volumes."""
     state = run.state
-    pod = state.wanted.pod if state.phase is Phase.RUNNING else None
+    pod = state.wanted.pod if state.phase is PodWorkerPhase.RUNNING else None
     volumes = pod.spec.volumes if pod is not None else []
     added = used_volumes(pod) - state.held.volumes.keys() if pod is not None else frozenset()
     if (

@@ -7,11 +7,10 @@ from typing import Any
 
 import msgspec
 
-from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 
 
-class Policy(msgspec.Struct, frozen=True):
+class ContainerGcPolicy(msgspec.Struct, frozen=True):
     """The numbers of dead containers to keep, by the kubelet's flags. Negative: all."""
 
     of_each: int = 1
@@ -22,28 +21,28 @@ class Policy(msgspec.Struct, frozen=True):
     """--minimum-container-ttl-duration: the minimum age in seconds."""
 
 
-def policy_of(flags: Mapping[str, Any]) -> Policy:
+def policy_of(flags: Mapping[str, Any]) -> ContainerGcPolicy:
     of_each = int(flags.get("maximum-dead-containers-per-container", 1))
-    return Policy(
+    return ContainerGcPolicy(
         of_each if of_each < 0 else max(1, of_each),
         int(flags.get("maximum-dead-containers", -1)),
         float(flags.get("minimum-container-ttl-duration", 0.0)),
     )
 
 
-def dead_containers(runtime: PodRuntime, policy: Policy, now: float) -> list[Ran]:
+def dead_containers(runtime: PodRuntime, policy: ContainerGcPolicy, now: float) -> list[CriContainer]:
     """Dead containers beyond the newest of each name; `runtime.containers` is newest first. `now`: since 1970."""
     return _beyond([runtime], policy.of_each, policy, now) if policy.of_each >= 0 else []
 
 
-def surplus(pods: Iterable[PodRuntime], policy: Policy, now: float) -> list[Ran]:
+def surplus(pods: Iterable[PodRuntime], policy: ContainerGcPolicy, now: float) -> list[CriContainer]:
     """The dead containers over --maximum-dead-containers, among all of the runtime.
 
     As in the kubelet, each container first keeps its share, then the oldest are removed. Unlike there, the newest
     instance of a container always stays, because it carries the restart count and the fact that it need not run again.
     """
     pods = list(pods)
-    dead = [ran for runtime in pods for ran in runtime.containers if ran.state is ContainerState.EXITED]
+    dead = [ran for runtime in pods for ran in runtime.containers if ran.state is CriContainerState.EXITED]
     if not 0 <= policy.on_node < len(dead):
         return []
     share = max(1, policy.on_node // len({(ran.pod_uid, ran.name) for ran in dead}))
@@ -54,25 +53,25 @@ def surplus(pods: Iterable[PodRuntime], policy: Policy, now: float) -> list[Ran]
     return going + rest[: max(0, len(dead) - len(going) - policy.on_node)]
 
 
-def _beyond(pods: Iterable[PodRuntime], keep: int, policy: Policy, now: float) -> list[Ran]:
+def _beyond(pods: Iterable[PodRuntime], keep: int, policy: ContainerGcPolicy, now: float) -> list[CriContainer]:
     """The old enough dead containers beyond `keep` of each name."""
     found = []
     for runtime in pods:
         seen: dict[str, int] = {}
         for ran in runtime.containers:
-            if ran.state is ContainerState.EXITED:
+            if ran.state is CriContainerState.EXITED:
                 seen[ran.name] = seen.get(ran.name, 0) + 1
                 if seen[ran.name] > keep and _is_old(ran, policy, now):
                     found.append(ran)
     return found
 
 
-def _newest(runtime: PodRuntime) -> Iterable[Ran]:
+def _newest(runtime: PodRuntime) -> Iterable[CriContainer]:
     """The newest container of each name."""
     return {ran.name: ran for ran in reversed(runtime.containers)}.values()
 
 
-def _is_old(ran: Ran, policy: Policy, now: float) -> bool:
+def _is_old(ran: CriContainer, policy: ContainerGcPolicy, now: float) -> bool:
     return policy.min_age <= 0 or now - ran.created_ns / 1e9 >= policy.min_age
 
 

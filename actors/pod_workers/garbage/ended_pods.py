@@ -6,22 +6,22 @@ from collections.abc import Iterable
 
 from actors.pod_workers.containers import files
 from actors.pod_workers.executor.pod_worker import PodWorker
-from actors.pod_workers.executor.services import Services
-from actors.pod_workers.pod.table import Phase
+from actors.pod_workers.executor.services import ExecutorContext
+from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 
 from .failures import report
 
 
-async def remove_containers(services: Services, workers: Iterable[PodWorker]) -> int:
+async def remove_containers(services: ExecutorContext, workers: Iterable[PodWorker]) -> int:
     """How many were removed. One that cannot be is logged, and stays."""
     removed = 0
     for state in [worker.state for worker in workers]:
         pod, runtime = state.wanted.pod, state.runtime
-        if state.phase is not Phase.ENDED or pod is None or runtime is None:
+        if state.phase is not PodWorkerPhase.ENDED or pod is None or runtime is None:
             continue
-        for ran in [one for one in runtime.containers if one.state is ContainerState.EXITED]:
+        for ran in [one for one in runtime.containers if one.state is CriContainerState.EXITED]:
             try:
                 await services.client.remove_container(ran.id)
             except CriError as error:

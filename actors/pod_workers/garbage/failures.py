@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from actors.api_clients.messages import EVENT_CLIENT, node_event
-from actors.pod_workers.executor.services import Services
+from actors.pod_workers.executor.services import ExecutorContext
 from actors.shared.cri.errors import CriError
 
 
-def report(services: Services, container_id: str, error: CriError) -> None:
+def report(services: ExecutorContext, container_id: str, error: CriError) -> None:
     """In the log, and as an event of the node: its disk may fill up."""
     services.actor.log.warning("dead container %s stays for now: %s", container_id, error)
     if not services.agent.standalone:

@@ -10,12 +10,12 @@ from typing import Final
 
 from actors.pleg.messages import PLEG, GetRuntimePods
 from actors.pod_workers.containers import files
-from actors.pod_workers.executor.services import Services
+from actors.pod_workers.executor.services import ExecutorContext
 from actors.shared.cri.errors import CriError
 from actors.shared.kube.pod import Pod
 from supervision.actor import AskError
 
-from .container_gc import Policy, dead_containers, surplus
+from .container_gc import ContainerGcPolicy, dead_containers, surplus
 from .failures import report
 
 SECONDS: Final = 60.0
@@ -23,12 +23,12 @@ SECONDS: Final = 60.0
 _ASK_SECONDS: Final = 10.0
 
 
-def is_needed(policy: Policy) -> bool:
+def is_needed(policy: ContainerGcPolicy) -> bool:
     """If not, the pod workers alone remove everything."""
     return policy.on_node >= 0 or policy.min_age > 0
 
 
-async def enforce(services: Services, pods: Mapping[str, Pod]) -> None:
+async def enforce(services: ExecutorContext, pods: Mapping[str, Pod]) -> None:
     """Remove dead containers of these pods."""
     try:
         found = await services.actor.ask(PLEG, GetRuntimePods(), timeout=_ASK_SECONDS)

@@ -21,8 +21,7 @@ import msgspec
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.quantity import whole
 
 COMPRESS_SECONDS = 120.0
@@ -33,7 +32,7 @@ Compress = Callable[[str], Awaitable[None]]
 """Compresses one file, in a process of its own."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class LogRotationPolicy(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
     """The size in bytes above which a log is rotated; negative: never."""
     files: int
@@ -41,8 +40,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     at_once: int = 1
 
 
-def limits_of(config: KubeletConfiguration) -> Limits:
-    return Limits(
+def limits_of(config: KubeletConfiguration) -> LogRotationPolicy:
+    return LogRotationPolicy(
         size_bytes=whole(config.containerLogMaxSize),
         files=config.containerLogMaxFiles,
         at_once=config.containerLogMaxWorkers,
@@ -86,7 +85,7 @@ def rotated_name(path: str, now: float) -> str:
 class LogRotation:
     """Rotates the logs of a shard's containers."""
 
-    def __init__(self, client: CriClient, logs_dir: str, limits: Limits, compress: Compress) -> None:
+    def __init__(self, client: CriClient, logs_dir: str, limits: LogRotationPolicy, compress: Compress) -> None:
         self._client, self._logs_dir, self._limits, self._compress = client, logs_dir, limits, compress
         self._slots = asyncio.Semaphore(limits.at_once)
 
@@ -94,7 +93,7 @@ class LogRotation:
         """Check every running container's log. Returns the errors; all are retried in the next round."""
         if self._limits.size_bytes < 0:
             return []
-        running = [ran for pod in pods for ran in pod.containers if ran.state is ContainerState.RUNNING]
+        running = [ran for pod in pods for ran in pod.containers if ran.state is CriContainerState.RUNNING]
         due = [ran for ran in running if self._ours(ran.log_path) and self._is_due(ran.log_path)]
         found = await asyncio.gather(*(self._one(ran, now) for ran in due))
         return [problem for problem in found if problem]
@@ -112,7 +111,7 @@ class LogRotation:
             return False
         return stat.S_ISREG(about.st_mode) and about.st_size > self._limits.size_bytes
 
-    async def _one(self, ran: Ran, now: float) -> str:
+    async def _one(self, ran: CriContainer, now: float) -> str:
         async with self._slots:
             try:
                 await self._rotate(ran, now)
@@ -121,7 +120,7 @@ class LogRotation:
                 return f"log of container {ran.pod_namespace}/{ran.pod_name}/{ran.name} is not rotated: {error}"
         return ""
 
-    async def _rotate(self, ran: Ran, now: float) -> None:
+    async def _rotate(self, ran: CriContainer, now: float) -> None:
         path, aside = ran.log_path, rotated_name(ran.log_path, now)
         renamed = _rename(path, aside)
         try:

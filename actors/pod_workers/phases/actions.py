@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 
 
 class Kill(msgspec.Struct, frozen=True):
-    container: Ran
+    container: CriContainer
     why: str
     probe: str = ""
     """`liveness` or `startup`, if that probe's grace period may apply; `postStart` for the hook."""
@@ -26,12 +26,12 @@ class Start(msgspec.Struct, frozen=True):
     """The number of restarts without a long run between them, this one included."""
 
 
-class Backoff(msgspec.Struct, frozen=True):
+class ContainerBackoff(msgspec.Struct, frozen=True):
     """A container in backoff, until a time in seconds since 1970."""
 
     name: str
     until: float
-    last: Ran
+    last: CriContainer
 
 
 class PodActions(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,18 +41,18 @@ class PodActions(msgspec.Struct, frozen=True, kw_only=True):
     """Stop all containers and sandboxes first, because the sandbox is replaced or the pod has ended."""
     create_sandbox: bool = False
     attempt: int = 0
-    restart_all: list[Ran] = []
+    restart_all: list[CriContainer] = []
     """Containers whose exit restarts the whole pod: all are stopped and removed, these last."""
     kill: list[Kill] = []
-    resume: list[Ran] = []
+    resume: list[CriContainer] = []
     """Containers that an earlier incarnation created but did not start."""
     start: list[Start] = []
-    backoff: list[Backoff] = []
+    backoff: list[ContainerBackoff] = []
     done: bool = False
     """Every container has ended and none restarts: the pod is complete."""
     initialized: bool = False
 
 
-def earliest(backoffs: Iterable[Backoff]) -> float:
+def earliest(backoffs: Iterable[ContainerBackoff]) -> float:
     """The earliest start of a waiting container, seconds since 1970; 0: none waits."""
     return min((backoff.until for backoff in backoffs), default=0.0)

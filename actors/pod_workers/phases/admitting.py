@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from actors.pod_workers.pod.state import Part, PodState
-from actors.pod_workers.pod.table import Event
+from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import Admit, AskForKillOrder, Look
 from .leaving import active_deadline, leave
 from .pod_actions import actions_of
-from .step import Facts, Step
+from .step import Step, StepInput
 
 
-def next_step(state: PodState, facts: Facts) -> Step:
+def next_step(state: PodState, facts: StepInput) -> Step:
     left = leave(state, facts.now)
     if left is not None:
         return left
@@ -21,7 +21,7 @@ def next_step(state: PodState, facts: Facts) -> Step:
     if state.runtime.sandboxes and actions_of(state, facts.now, facts.maximum_backoff).done:
         if facts.ends_pods and Part.KILL_ORDER not in state.done:
             return Step(state.did(Part.KILL_ORDER), (AskForKillOrder(),))
-        return Step(state.after(Event.LEAVE))
+        return Step(state.after(PodWorkerEvent.LEAVE))
     if Part.ADMISSION in state.done:
         return Step(state)
     return Step(state.did(Part.ADMISSION), (Admit(),))

@@ -14,15 +14,14 @@ from actors.shared.cri.crash_loop import (
     next_consecutive_restarts,
     start_not_before,
 )
-from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, is_sidecar
 from actors.shared.kube.restart_policy import RESTART_ALL, may_restart, rule_for
 
-from .actions import Backoff, Kill, PodActions, Start
+from .actions import ContainerBackoff, Kill, PodActions, Start
 
 HASH = "io.kubernetes.container.hash"
 KILLED = 137
@@ -41,7 +40,7 @@ def next_start(container: Container, runtime: PodRuntime, *, first_kill: bool = 
     return Start(container, last.restart_count + 1, consecutive)
 
 
-def _is_mended(container: Container, last: Ran) -> bool:
+def _is_mended(container: Container, last: CriContainer) -> bool:
     """Whether image or resources differ from the last instance's, so that its crashes do not count for the next one."""
     made_with = allocation.made_with(last)
     return _has_other_image(container, last) or (
@@ -49,7 +48,7 @@ def _is_mended(container: Container, last: Ran) -> bool:
     )
 
 
-def _has_other_image(container: Container, last: Ran) -> bool:
+def _has_other_image(container: Container, last: CriContainer) -> bool:
     theirs = last.annotations.get(HASH, "")
     return bool(theirs) and theirs != container_hash(container)
 
@@ -61,7 +60,7 @@ class ContainerActions:
         self,
         pod: Pod,
         runtime: PodRuntime,
-        here: list[Ran],
+        here: list[CriContainer],
         verdicts: Verdicts,
         now: float,
         maximum_backoff: float,
@@ -70,11 +69,11 @@ class ContainerActions:
         self.pod, self.runtime, self.here, self.verdicts = pod, runtime, here, verdicts
         self.now, self.maximum, self.restarting = now, maximum_backoff, restarting
         self.kill: list[Kill] = []
-        self.resume: list[Ran] = []
+        self.resume: list[CriContainer] = []
         self.start: list[Start] = []
-        self.backoff: list[Backoff] = []
+        self.backoff: list[ContainerBackoff] = []
 
-    def newest(self, name: str) -> Ran | None:
+    def newest(self, name: str) -> CriContainer | None:
         """The newest instance in this sandbox."""
         return next((ran for ran in self.here if ran.name == name), None)
 
@@ -110,26 +109,26 @@ class ContainerActions:
         have lost it for a while."""
         for ran in self.runtime.containers:
             later = self.runtime.newest(ran.name)
-            if ran is not later and ran.state is ContainerState.RUNNING:
+            if ran is not later and ran.state is CriContainerState.RUNNING:
                 self.kill.append(Kill(ran, f"Container {ran.name} runs twice, its earlier instance is ended"))
 
     # -- restart of all -----------------------------------------------------------------------------------------------
-    def _restarting_all(self) -> list[Ran]:
+    def _restarting_all(self) -> list[CriContainer]:
         """The containers whose exit requires it (KEP-5532)."""
         found = []
         for container in (*self.pod.spec.initContainers, *self.pod.spec.containers):
             last = self.newest(container.name)
-            ended = last is not None and last.state is ContainerState.EXITED and not last.start_given_up
+            ended = last is not None and last.state is CriContainerState.EXITED and not last.start_given_up
             if last is not None and ended and rule_for(container, last.exit_code) == RESTART_ALL:
                 found.append(last)
         return found
 
-    def _restart_all(self, sources: list[Ran], attempt: int) -> PodActions:
+    def _restart_all(self, sources: list[CriContainer], attempt: int) -> PodActions:
         """Restart all now, or after the backoff of the container that causes it."""
         last = max(sources, key=lambda ran: start_not_before(ran, self.maximum, self.now))
         until = start_not_before(last, self.maximum, self.now)
         if until > self.now:
-            return PodActions(attempt=attempt, backoff=[Backoff(last.name, until, last)])
+            return PodActions(attempt=attempt, backoff=[ContainerBackoff(last.name, until, last)])
         return PodActions(attempt=attempt, restart_all=sources)
 
     # -- init containers and sidecars -------------------------------------------------------------------------------
@@ -149,9 +148,9 @@ class ContainerActions:
                 if not self._later_init_ran(container):
                     self._start(container)
                     return False, False
-            elif last.state is ContainerState.EXITED and last.exit_code == 0:
+            elif last.state is CriContainerState.EXITED and last.exit_code == 0:
                 continue
-            elif last.state is ContainerState.EXITED:
+            elif last.state is CriContainerState.EXITED:
                 if not self._again(container, last, init=True):
                     return True, False
                 self._start(container)
@@ -166,12 +165,12 @@ class ContainerActions:
         later = names[names.index(container.name) + 1 :]
         return any(self.newest(name) is not None for name in later)
 
-    def _sidecar(self, container: Container, last: Ran | None) -> bool:
+    def _sidecar(self, container: Container, last: CriContainer | None) -> bool:
         """Keep a sidecar running. Returns whether it has started, so that the next container may start."""
-        if last is None or last.state is ContainerState.EXITED:
+        if last is None or last.state is CriContainerState.EXITED:
             self._start(container)
             return False
-        if last.state is not ContainerState.RUNNING:
+        if last.state is not CriContainerState.RUNNING:
             self._not_running(last)
             return False
         if self._changed(container, last) or self._unhealthy(last):
@@ -184,22 +183,22 @@ class ContainerActions:
         last = self.newest(container.name)
         if last is None:
             older = self.runtime.newest(container.name)
-            ended = older is not None and older.state is ContainerState.EXITED
+            ended = older is not None and older.state is CriContainerState.EXITED
             if older is None or not ended or starts_again(self.pod, container, older, init=False):
                 self._start(container)
                 return True
             return False
-        if last.state is ContainerState.EXITED:
+        if last.state is CriContainerState.EXITED:
             if not self._again(container, last, init=False):
                 return False
             self._start(container)
             return True
-        if last.state is not ContainerState.RUNNING:
+        if last.state is not CriContainerState.RUNNING:
             self._not_running(last)
             return True
         return self._running(container, last)
 
-    def _running(self, container: Container, last: Ran) -> bool:
+    def _running(self, container: Container, last: CriContainer) -> bool:
         """Keep a running container, unless its definition changed or it is unhealthy."""
         if self._changed(container, last):
             return True
@@ -212,21 +211,21 @@ class ContainerActions:
             newest, last = self.runtime.newest(container.name), self.newest(container.name)
             if newest is None or newest.start_given_up:
                 self.start.append(next_start(container, self.runtime))
-            elif last is not None and last.state is ContainerState.CREATED:
+            elif last is not None and last.state is CriContainerState.CREATED:
                 self.resume.append(last)
 
     # -- shared -----------------------------------------------------------------------------------------------------
-    def _again(self, container: Container, last: Ran, *, init: bool) -> bool:
+    def _again(self, container: Container, last: CriContainer, *, init: bool) -> bool:
         """Whether an ended container is restarted."""
         return last.id in self.restarting or starts_again(self.pod, container, last, init=init)
 
-    def _changed(self, container: Container, last: Ran) -> bool:
+    def _changed(self, container: Container, last: CriContainer) -> bool:
         if not _has_other_image(container, last):
             return False
         self.kill.append(Kill(last, f"Container {container.name} definition changed, will be restarted", restart=True))
         return True
 
-    def _unhealthy(self, last: Ran) -> bool:
+    def _unhealthy(self, last: CriContainer) -> bool:
         kind = self.verdicts.unhealthy.get(last.id)
         if kind is None:
             return False
@@ -239,11 +238,11 @@ class ContainerActions:
             self.kill.append(Kill(last, text, kind, restart=again))
         return True
 
-    def _not_running(self, last: Ran) -> bool:
+    def _not_running(self, last: CriContainer) -> bool:
         """A created container is started now. One in an unknown state is stopped, then created again."""
-        if last.state is ContainerState.RUNNING:
+        if last.state is CriContainerState.RUNNING:
             return False
-        if last.state is ContainerState.CREATED:
+        if last.state is CriContainerState.CREATED:
             self.resume.append(last)
             return True
         text = f"Container {last.name} is in state {last.state}, try killing it before restart"
@@ -256,18 +255,18 @@ class ContainerActions:
         if last is not None and not self._at_once(container, last):
             until = start_not_before(last, self.maximum, self.now)
             if until > self.now:
-                self.backoff.append(Backoff(container.name, until, last))
+                self.backoff.append(ContainerBackoff(container.name, until, last))
                 return
         first_kill = last is not None and last.id in self.restarting and not last.restart_count
         self.start.append(next_start(container, self.runtime, first_kill=first_kill))
 
-    def _at_once(self, container: Container, last: Ran) -> bool:
+    def _at_once(self, container: Container, last: CriContainer) -> bool:
         """Whether the end of the last instance delays nothing."""
         if last.start_given_up or _is_mended(container, last):
             return True
         return last.id in self.restarting and not is_delayed_after_kill(last, self._previous(last), self.maximum)
 
-    def _previous(self, last: Ran) -> Ran | None:
+    def _previous(self, last: CriContainer) -> CriContainer | None:
         """The instance before this one, if it has ended."""
         same = [ran for ran in self.runtime.containers if ran.name == last.name and ran.id != last.id]
-        return same[0] if same and same[0].state is ContainerState.EXITED else None
+        return same[0] if same and same[0].state is CriContainerState.EXITED else None

@@ -6,8 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import Sandbox
+from actors.shared.cri.model import CriContainer, Sandbox
 
 from .actions import Kill, Start
 
@@ -74,7 +73,7 @@ class RestartAll(Effect, frozen=True):
     """Stop and remove all containers except ephemeral ones, `sources` last, so that an interrupted restart is repeated
     (KEP-5532)."""
 
-    sources: list[Ran]
+    sources: list[CriContainer]
 
 
 class StartContainers(Effect, frozen=True):
@@ -83,7 +82,7 @@ class StartContainers(Effect, frozen=True):
     create_sandbox: bool = False
     attempt: int = 0
     """The attempt number of the sandbox."""
-    resume: list[Ran] = []
+    resume: list[CriContainer] = []
     start: list[Start] = []
 
 
@@ -91,13 +90,13 @@ class RunPostStart(Effect, frozen=True):
     """Run the postStart hooks of these containers that were interrupted, or whose start was never answered: a hook runs
     at least once."""
 
-    containers: list[Ran]
+    containers: list[CriContainer]
 
 
 class CollectGarbage(Effect, frozen=True):
     """Remove dead containers, their logs, and dead sandboxes."""
 
-    containers: list[Ran]
+    containers: list[CriContainer]
     sandboxes: list[Sandbox]
 
 
@@ -105,7 +104,7 @@ class Count(Effect, frozen=True):
     """Tell the container manager to count the pod, if its containers run and it was not admitted by this pod worker."""
 
 
-class StopCounting(Effect, frozen=True):
+class ReleaseResources(Effect, frozen=True):
     """Tell the container manager that the pod uses no resources any more."""
 
 

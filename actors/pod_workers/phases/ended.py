@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from actors.pod_workers.pod.runtime import remains
 from actors.pod_workers.pod.state import Part, PodState
-from actors.pod_workers.pod.table import Event
+from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import Look, RemoveTraces, StopPod
 from .garbage import collect
-from .step import Facts, Step
+from .step import Step, StepInput
 
 
-def next_step(state: PodState, facts: Facts) -> Step:
+def next_step(state: PodState, facts: StepInput) -> Step:
     if state.wanted.again:
-        return Step(state.after(Event.FORGOTTEN))
+        return Step(state.after(PodWorkerEvent.FORGOTTEN))
     if state.wanted.removed:
         if Part.REMOVAL in state.done:
             return Step(state)

@@ -6,10 +6,10 @@ from actors.pod_workers.garbage.container_gc import dead_containers, dead_sandbo
 from actors.pod_workers.pod.state import Part, PodState
 
 from .effects import CollectGarbage
-from .step import Facts, Step
+from .step import Step, StepInput
 
 
-def collect(state: PodState, facts: Facts) -> Step:
+def collect(state: PodState, facts: StepInput) -> Step:
     runtime = state.runtime
     if Part.GARBAGE in state.done or runtime is None or state.wanted.pod is None:
         return Step(state)

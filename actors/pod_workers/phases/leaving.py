@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actors.pod_workers.pod.state import PodState, Retry, replace
-from actors.pod_workers.pod.table import Event
+from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.kube.times import seconds
 
 from .effects import Announce
@@ -17,16 +17,16 @@ def leave(state: PodState, now: float) -> Step | None:
     """The step into termination; None while the pod may run."""
     wanted, state = state.wanted, replace(state, retry=Retry())  # its end is a work of its own
     if wanted.pod is None or wanted.unwanted:
-        return Step(state.after(Event.LEAVE))
+        return Step(state.after(PodWorkerEvent.LEAVE))
     if wanted.kill is not None:
-        return Step(replace(state, reason=(wanted.kill.reason, wanted.kill.message)).after(Event.LEAVE))
+        return Step(replace(state, reason=(wanted.kill.reason, wanted.kill.message)).after(PodWorkerEvent.LEAVE))
     if wanted.pod.status.phase in ("Failed", "Succeeded"):
-        return Step(state.after(Event.LEAVE))  # the pod is terminal in the API: it is not started again
+        return Step(state.after(PodWorkerEvent.LEAVE))  # the pod is terminal in the API: it is not started again
     deadline = active_deadline(state)
     if deadline is None or now < deadline:
         return None
     announcements = () if state.reason[0] else (Announce("Normal", DEADLINE_EXCEEDED, OVERDUE),)
-    return Step(replace(state, reason=(DEADLINE_EXCEEDED, OVERDUE)).after(Event.LEAVE), announcements)
+    return Step(replace(state, reason=(DEADLINE_EXCEEDED, OVERDUE)).after(PodWorkerEvent.LEAVE), announcements)
 
 
 def active_deadline(state: PodState) -> float | None:

@@ -6,27 +6,27 @@ from collections.abc import Callable
 from typing import Final
 
 from actors.pod_workers.pod.state import PodState
-from actors.pod_workers.pod.table import Phase
+from actors.pod_workers.pod.table import PodWorkerPhase
 
 from . import admitting, ended, rejected, running, terminated, terminating
-from .step import Facts, Step
+from .step import Step, StepInput
 
-DECIDES: Final[dict[Phase, Callable[[PodState, Facts], Step]]] = {
-    Phase.ADMITTING: admitting.next_step,
-    Phase.RUNNING: running.next_step,
-    Phase.TERMINATING: terminating.next_step,
-    Phase.TERMINATED: terminated.next_step,
-    Phase.ENDED: ended.next_step,
-    Phase.REJECTED: rejected.next_step,
+DECIDES: Final[dict[PodWorkerPhase, Callable[[PodState, StepInput], Step]]] = {
+    PodWorkerPhase.ADMITTING: admitting.next_step,
+    PodWorkerPhase.RUNNING: running.next_step,
+    PodWorkerPhase.TERMINATING: terminating.next_step,
+    PodWorkerPhase.TERMINATED: terminated.next_step,
+    PodWorkerPhase.ENDED: ended.next_step,
+    PodWorkerPhase.REJECTED: rejected.next_step,
 }
 SPANS: Final = {
-    Phase.RUNNING: "syncPod",
-    Phase.TERMINATING: "syncTerminatingPod",
-    Phase.TERMINATED: "syncTerminatedPod",
+    PodWorkerPhase.RUNNING: "syncPod",
+    PodWorkerPhase.TERMINATING: "syncTerminatingPod",
+    PodWorkerPhase.TERMINATED: "syncTerminatedPod",
 }
 """The kubelet's names."""
 
 
-def next_step(state: PodState, facts: Facts) -> Step:
+def next_step(state: PodState, facts: StepInput) -> Step:
     """The next step of a pod that is not finished. Pure."""
     return DECIDES[state.phase](state, facts)

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 
 from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.pod.state import PodState, Verdicts
-from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import CriContainerState, PodRuntime, Sandbox
 from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
@@ -74,7 +74,7 @@ def _worth_a_sandbox(pod: Pod, runtime: PodRuntime) -> bool:
 def _failed_for_good(pod: Pod, container: Container, runtime: PodRuntime) -> bool:
     """Whether this init container has ended the pod."""
     last = runtime.newest(container.name)
-    if last is None or last.state is not ContainerState.EXITED or last.exit_code == 0:
+    if last is None or last.state is not CriContainerState.EXITED or last.exit_code == 0:
         return False
     return not starts_again(pod, container, last, init=True)
 
@@ -83,7 +83,7 @@ def _runs_again(pod: Pod, container: Container, runtime: PodRuntime) -> bool:
     """Whether this container would run in a new sandbox. A container that never ended is lost with the old sandbox, and
     runs again unless its policy is Never."""
     last = runtime.newest(container.name)
-    if last is None or last.state is not ContainerState.EXITED:
+    if last is None or last.state is not CriContainerState.EXITED:
         return (container.restartPolicy or pod.spec.restartPolicy) != "Never" or bool(container.restartPolicyRules)
     return starts_again(pod, container, last, init=False)
 
@@ -101,7 +101,7 @@ def _fresh(pod: Pod, runtime: PodRuntime) -> list[Start]:
     starts = []
     for container in pod.spec.containers:
         last = runtime.newest(container.name)
-        ended = last is not None and last.state is ContainerState.EXITED
+        ended = last is not None and last.state is CriContainerState.EXITED
         if last is None or not ended or starts_again(pod, container, last, init=False):
             starts.append(next_start(container, runtime))
     return starts

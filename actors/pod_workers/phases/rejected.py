@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from actors.pod_workers.pod.runtime import remains
 from actors.pod_workers.pod.state import PodState
-from actors.pod_workers.pod.table import Event
+from actors.pod_workers.pod.table import PodWorkerEvent
 
-from .step import Facts, Step
+from .step import Step, StepInput
 
 
-def next_step(state: PodState, facts: Facts) -> Step:
+def next_step(state: PodState, facts: StepInput) -> Step:
     if state.wanted.unwanted or remains(state.runtime):
-        return Step(state.after(Event.LEAVE))
+        return Step(state.after(PodWorkerEvent.LEAVE))
     return Step(state)

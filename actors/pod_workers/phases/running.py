@@ -14,13 +14,13 @@ from actors.pod_workers.containers.names import label
 from actors.pod_workers.pod.resize_plan import outdated
 from actors.pod_workers.pod.results import waiting_for_all
 from actors.pod_workers.pod.state import SANDBOX, Part, PodState, replace
-from actors.pod_workers.pod.table import Event
+from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.model import PodRuntime, is_running
 from actors.shared.kube.pod import Pod
 from actors.status_manager.messages import Waiting
 
-from .actions import Backoff, PodActions, earliest
+from .actions import ContainerBackoff, PodActions, earliest
 from .effects import (
     ActuateResize,
     AllocateResize,
@@ -38,7 +38,7 @@ from .effects import (
 from .garbage import collect
 from .leaving import active_deadline, leave
 from .pod_actions import actions_of
-from .step import Facts, Step
+from .step import Step, StepInput
 
 CRASH_LOOP = "CrashLoopBackOff"
 NETWORK_SECONDS = 1.0
@@ -47,7 +47,7 @@ MOST_BACKOFF_SECONDS = 300.0
 """A backoff that ends later dates from before the clock was set back."""
 
 
-def next_step(state: PodState, facts: Facts) -> Step:
+def next_step(state: PodState, facts: StepInput) -> Step:
     if state.view.changed:
         return Step(replace(state, done=frozenset()), (LookAgain(), Publish()))
     left = leave(state, facts.now)
@@ -82,14 +82,14 @@ def _hook_is_due(state: PodState, container_id: str) -> bool:
     return instance is not None and instance.post_start_due
 
 
-def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: Facts) -> Step:
+def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: StepInput) -> Step:
     """Decide the actions for sandbox and containers."""
     actions = actions_of(state, facts.now, facts.maximum_backoff)
     state, actions = without_backoff(state, actions, facts.now)
     state = _without_withdrawn_restarts(state, runtime, actions)
     state, announcements = _crash_loops(state, pod, actions.backoff)
     if actions.done:
-        return Step(state.after(Event.LEAVE), announcements)
+        return Step(state.after(PodWorkerEvent.LEAVE), announcements)
     effects: list[Effect] = [*announcements]
     if actions.create_sandbox and not facts.network_ready and not pod.spec.hostNetwork:
         state, waits = _without_network(state, facts)  # stop nothing for a sandbox that cannot be created
@@ -133,7 +133,7 @@ def _without_withdrawn_restarts(state: PodState, runtime: PodRuntime, actions: P
     return state.with_instances(state.restarting & (running - stopped), restarting=False)
 
 
-def _crash_loops(state: PodState, pod: Pod, backoffs: list[Backoff]) -> tuple[PodState, tuple[Announce, ...]]:
+def _crash_loops(state: PodState, pod: Pod, backoffs: list[ContainerBackoff]) -> tuple[PodState, tuple[Announce, ...]]:
     """Say which containers wait in a crash loop, once each time the pod worker wakes (who collects events counts them),
     and which do not any more."""
     known = {name for name, why in state.waiting.items() if why.reason == CRASH_LOOP}
@@ -151,7 +151,7 @@ def _crash_loops(state: PodState, pod: Pod, backoffs: list[Backoff]) -> tuple[Po
     return state.with_attempts(known - names, waiting=None), tuple(announcements)
 
 
-def _without_network(state: PodState, facts: Facts) -> tuple[PodState, tuple[Announce, ...]]:
+def _without_network(state: PodState, facts: StepInput) -> tuple[PodState, tuple[Announce, ...]]:
     """A sandbox needs a network: check again soon."""
     text = f"network is not ready: container runtime network not ready: {facts.network_message}"
     announcements = () if SANDBOX in state.announced else (Announce("Warning", "NetworkNotReady", text),)

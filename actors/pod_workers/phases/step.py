@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.pod_workers.garbage.container_gc import Policy
+from actors.pod_workers.garbage.container_gc import ContainerGcPolicy
 from actors.pod_workers.pod.state import PodState
 
 from .effects import Effect
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class StepInput(msgspec.Struct, frozen=True, kw_only=True):
     """The input of a decision besides the pod."""
 
     now: float
@@ -22,7 +22,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The error if it is not ready."""
     ends_pods: bool = False
     """The node may have ended the pod: it evicts pods, or ends them before it shuts down."""
-    garbage: Policy = Policy()
+    garbage: ContainerGcPolicy = ContainerGcPolicy()
     """The garbage collection policy of dead containers."""
 
 

@@ -6,13 +6,13 @@ import msgspec
 
 from actors.pod_workers.pod.state import Part, PodState
 
-from .effects import Publish, Release, StopCounting, Unmount
-from .step import Facts, Step
+from .effects import Publish, Release, ReleaseResources, Unmount
+from .step import Step, StepInput
 
 
-def next_step(state: PodState, facts: Facts) -> Step:
+def next_step(state: PodState, facts: StepInput) -> Step:
     if Part.UNMOUNT not in state.done:
-        effects = (StopCounting(),) if state.held.unmounted else (StopCounting(), Unmount())
+        effects = (ReleaseResources(),) if state.held.unmounted else (ReleaseResources(), Unmount())
         # as in the kubelet, a pod's resources are free when its last container ends, however long its volumes take
         uncounted = msgspec.structs.replace(state.held, counted=False)
         return Step(msgspec.structs.replace(state.did(Part.UNMOUNT), held=uncounted), effects)

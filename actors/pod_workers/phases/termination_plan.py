@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from actors.pod_workers.pod.state import DEFAULT_GRACE_SECONDS
-from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import CriContainer
 from actors.shared.kube import names as known
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.container import ContainerPort, LifecycleHandler
@@ -26,14 +26,14 @@ _SECONDS = re.compile("[0-9]{1,9}")
 class Termination(msgspec.Struct, frozen=True, kw_only=True):
     """One container to stop."""
 
-    ran: Ran
+    ran: CriContainer
     grace: int
     """Seconds for hook and SIGTERM together."""
     pre_stop: LifecycleHandler | None = None
     ports: list[ContainerPort] = []
 
 
-def grace_of(ran: Ran, pod: Pod | None, override: int | None = None, probe: str = "") -> int:
+def grace_of(ran: CriContainer, pod: Pod | None, override: int | None = None, probe: str = "") -> int:
     """The grace period of a container in seconds, the first of: an override, the API's deletion, the probe's, the
     pod's, 30."""
     if override is not None:
@@ -54,7 +54,7 @@ def grace_of(ran: Ran, pod: Pod | None, override: int | None = None, probe: str 
     return DEFAULT_GRACE_SECONDS
 
 
-def plan(ran: Ran, pod: Pod | None, override: int | None = None, probe: str = "") -> Termination:
+def plan(ran: CriContainer, pod: Pod | None, override: int | None = None, probe: str = "") -> Termination:
     """Plan the termination of one container."""
     container = find_container(pod, ran.name) if pod is not None else None
     if container is not None:
@@ -64,7 +64,7 @@ def plan(ran: Ran, pod: Pod | None, override: int | None = None, probe: str = ""
     return Termination(ran=ran, grace=grace_of(ran, pod, override, probe), pre_stop=pre_stop, ports=ports)
 
 
-def _annotated_hook(ran: Ran) -> LifecycleHandler | None:
+def _annotated_hook(ran: CriContainer) -> LifecycleHandler | None:
     text = ran.annotations.get(known.CONTAINER_PRE_STOP_HANDLER, "")
     try:
         return decode(text.encode(), LifecycleHandler) if text else None
@@ -72,7 +72,7 @@ def _annotated_hook(ran: Ran) -> LifecycleHandler | None:
         return None
 
 
-def _annotated_ports(ran: Ran) -> list[ContainerPort]:
+def _annotated_ports(ran: CriContainer) -> list[ContainerPort]:
     try:
         return msgspec.json.decode(ran.annotations.get(known.CONTAINER_PORTS, "[]"), type=list[ContainerPort])
     except UNREADABLE:

@@ -13,24 +13,24 @@ from actors.status_manager.messages import PodObserved, TerminationStep, Waiting
 from .resize_plan import transitional
 from .runtime import alive, remains
 from .state import PodState
-from .table import Phase
+from .table import PodWorkerPhase
 
-_WORKER_PHASES: dict[Phase, WorkerPhase] = {
-    Phase.ADMITTING: "admitting",
-    Phase.RUNNING: "running",
-    Phase.TERMINATING: "terminating",
-    Phase.TERMINATED: "terminated",
-    Phase.ENDED: "terminated",
-    Phase.FINISHED: "terminated",
-    Phase.REJECTED: "rejected",
+_WORKER_PHASES: dict[PodWorkerPhase, WorkerPhase] = {
+    PodWorkerPhase.ADMITTING: "admitting",
+    PodWorkerPhase.RUNNING: "running",
+    PodWorkerPhase.TERMINATING: "terminating",
+    PodWorkerPhase.TERMINATED: "terminated",
+    PodWorkerPhase.ENDED: "terminated",
+    PodWorkerPhase.FINISHED: "terminated",
+    PodWorkerPhase.REJECTED: "rejected",
 }
-_OVER = (Phase.FINISHED, Phase.REJECTED, Phase.ENDED, Phase.TERMINATED)
+_OVER = (PodWorkerPhase.FINISHED, PodWorkerPhase.REJECTED, PodWorkerPhase.ENDED, PodWorkerPhase.TERMINATED)
 
 
 def observed(state: PodState) -> PodObserved:
     """The whole observation of the pod."""
     runtime, phase = state.runtime, state.phase
-    if phase is Phase.REJECTED and runtime is not None and not runtime.containers:
+    if phase is PodWorkerPhase.REJECTED and runtime is not None and not runtime.containers:
         runtime = None  # the pod never had anything on this node
     return PodObserved(
         state.uid,
@@ -42,8 +42,8 @@ def observed(state: PodState) -> PodObserved:
         message=state.reason[1],
         disruption=_disruption(state),
         sandbox_ready=bool(runtime and runtime.sandboxes and runtime.sandboxes[0].ready),
-        gone=phase is Phase.FINISHED,
-        finished=phase in (Phase.ENDED, Phase.FINISHED),
+        gone=phase is PodWorkerPhase.FINISHED,
+        finished=phase in (PodWorkerPhase.ENDED, PodWorkerPhase.FINISHED),
         removed=state.wanted.removed,
         termination_step=termination_step(state),
         pulls=list(state.pulls),
@@ -69,11 +69,11 @@ def _restarting(state: PodState) -> dict[str, Waiting]:
 
 def termination_step(state: PodState) -> TerminationStep:
     """The step that its termination waits for."""
-    if state.phase is Phase.TERMINATING:
+    if state.phase is PodWorkerPhase.TERMINATING:
         if state.runtime is not None and alive(state.runtime):
             return "containers"
         return "sandbox" if remains(state.runtime) or not state.may_have_claims else "claims"
-    if state.phase is Phase.TERMINATED:
+    if state.phase is PodWorkerPhase.TERMINATED:
         return "cgroup" if state.held.unmounted else "volumes"
     return ""
 
@@ -103,7 +103,7 @@ def probed(state: PodState) -> ProbedPod | None:
         state.uid,
         b"" if over else state.wanted.data,
         containers,
-        deleting=state.phase is Phase.TERMINATING,
+        deleting=state.phase is PodWorkerPhase.TERMINATING,
         gone=over,
     )
 

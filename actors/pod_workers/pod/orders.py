@@ -16,8 +16,8 @@ from actors.shared.kube.restart_policy import RESTARTING_ALL
 
 from .event import PodEvent
 from .runtime import with_addresses
-from .state import Instance, PodState, Resizing, replace, without_request
-from .table import Phase
+from .state import ContainerInstance, PodState, Resizing, replace, without_request
+from .table import PodWorkerPhase
 
 
 class PodWanted(PodEvent, frozen=True):
@@ -39,7 +39,7 @@ class PodWanted(PodEvent, frozen=True):
             return state
         if wanted.deleted and self.pod.metadata.deletionTimestamp is None and not wanted.removed:
             return state  # older than the known state: a deletion is never undone
-        if wanted.removed and state.phase is not Phase.ADMITTING:
+        if wanted.removed and state.phase is not PodWorkerPhase.ADMITTING:
             return replace(state, wanted=replace(wanted, again=self.data))
         resizing, pod, data = as_allocated(state.resizing, self.pod, self.data, self.kept)
         wanted = replace(wanted, pod=pod, data=data, source=self.data, removed=False)
@@ -113,7 +113,7 @@ class ProbeDecided(PodEvent, frozen=True):
     success: bool
 
     def apply(self, state: PodState) -> PodState:
-        known = state.instances.get(self.container_id, Instance())
+        known = state.instances.get(self.container_id, ContainerInstance())
         after = known
         if not self.success:
             after = replace(after, unhealthy=self.kind)

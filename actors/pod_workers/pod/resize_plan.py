@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from actors.pod_workers.containers import allocation
-from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import CriContainer as Ran
 from actors.shared.cri.model import is_running
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container, ResourceRequirements

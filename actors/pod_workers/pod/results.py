@@ -15,8 +15,8 @@ from supervision.backoff import RetrySchedule
 from .event import PodEvent
 from .orders import without_waiting
 from .runtime import with_addresses
-from .state import PodState, Retry, View, replace
-from .table import Event
+from .state import PodState, PodView, Retry, replace
+from .table import PodWorkerEvent
 
 RETRIES: Final = RetrySchedule(first=1.0, limit=10.0)
 CREATING: Final = "ContainerCreating"
@@ -69,7 +69,7 @@ class Looked(PodEvent, frozen=True):
         if known is not None and self.runtime.at < known.at:
             # the PLEG began its look later, finished sooner, and reports a change only once
             return replace(state, view=replace(state.view, stale=False, changed=False, sandboxes=(), containers={}))
-        from_here = replace(state, view=View(runtime=with_addresses(self.runtime, known), stale=False))
+        from_here = replace(state, view=PodView(runtime=with_addresses(self.runtime, known), stale=False))
         return without_waiting(from_here, self.runtime).with_instances_of({ran.id for ran in self.runtime.containers})
 
 
@@ -95,7 +95,7 @@ class Refused(PodEvent, frozen=True):
     message: str
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, reason=(self.reason, f"Pod was rejected: {self.message}")).after(Event.REFUSED)
+        return replace(state, reason=(self.reason, f"Pod was rejected: {self.message}")).after(PodWorkerEvent.REFUSED)
 
 
 class Counted(PodEvent, frozen=True):
@@ -134,7 +134,7 @@ class Admitted(PodEvent, frozen=True):
             containers=self.containers,
             prepare=self.prepare,
         )
-        return without_creating(replace(state, held=held)).after(Event.ADMITTED)
+        return without_creating(replace(state, held=held)).after(PodWorkerEvent.ADMITTED)
 
 
 class VolumesMountedAgain(PodEvent, frozen=True):
@@ -203,11 +203,11 @@ class Released(PodEvent, frozen=True):
     """Its cgroup is removed."""
 
     def apply(self, state: PodState) -> PodState:
-        return state.after(Event.CLEANED)
+        return state.after(PodWorkerEvent.CLEANED)
 
 
 class Forgotten(PodEvent, frozen=True):
     """Its cleanup is complete."""
 
     def apply(self, state: PodState) -> PodState:
-        return state.after(Event.FORGOTTEN)
+        return state.after(PodWorkerEvent.FORGOTTEN)

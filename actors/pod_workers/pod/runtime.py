@@ -7,19 +7,19 @@ import msgspec
 
 from actors.pod_workers.containers.files import termination_log, termination_message
 from actors.pod_workers.containers.names import pod_log_directory
-from actors.shared.cri.model import Container, ContainerState, PodRuntime
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers
 
 
-def alive(runtime: PodRuntime) -> list[Container]:
+def alive(runtime: PodRuntime) -> list[CriContainer]:
     """The containers that may have a process."""
-    return [ran for ran in runtime.containers if ran.state in (ContainerState.RUNNING, ContainerState.UNKNOWN)]
+    return [ran for ran in runtime.containers if ran.state in (CriContainerState.RUNNING, CriContainerState.UNKNOWN)]
 
 
-def created(runtime: PodRuntime) -> list[Container]:
+def created(runtime: PodRuntime) -> list[CriContainer]:
     """The containers that were created but never started. A runtime cannot stop these, only remove them."""
-    return [ran for ran in runtime.containers if ran.state is ContainerState.CREATED]
+    return [ran for ran in runtime.containers if ran.state is CriContainerState.CREATED]
 
 
 def remains(runtime: PodRuntime | None) -> bool:
@@ -46,7 +46,7 @@ def with_messages(runtime: PodRuntime, pod: Pod, pod_dir: str, logs_dir: str) ->
     policies = {container.name: container.terminationMessagePolicy for container in all_containers(pod)}
     containers = []
     for ran in runtime.containers:
-        if ran.state is ContainerState.EXITED and ran.name in policies:
+        if ran.state is CriContainerState.EXITED and ran.name in policies:
             text = termination_message(
                 termination_log(pod_dir, ran.name, ran.restart_count),
                 f"{pod_log_directory(logs_dir, pod)}/{ran.name}/{ran.restart_count}.log",

@@ -22,7 +22,7 @@ from actors.shared.kube.pods import grace_period
 from actors.shared.kube.resource_claims import has_claims
 from actors.status_manager.messages import Resize, Waiting
 
-from .table import Event, Phase, step
+from .table import PodWorkerEvent, PodWorkerPhase, step
 
 DEFAULT_GRACE_SECONDS: Final = 30
 SANDBOX: Final = ""
@@ -76,7 +76,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         return own if self.ordered_grace is None else min(own, self.ordered_grace)
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class PodView(msgspec.Struct, frozen=True, kw_only=True):
     """The runtime's state of the pod, and the pod worker's own changes since its last look."""
 
     runtime: PodRuntime | None = None
@@ -101,7 +101,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """The count for the next instance after a restart of all containers; 0: none."""
 
 
-class Instance(msgspec.Struct, frozen=True, kw_only=True):
+class ContainerInstance(msgspec.Struct, frozen=True, kw_only=True):
     """The pod worker's own knowledge of one container, by id: probes and in-flight hooks."""
 
     unhealthy: str = ""
@@ -207,12 +207,12 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     uid: str
     began: float = 0.0
     """When this pod worker started, seconds since 1970."""
-    phase: Phase = Phase.ADMITTING
+    phase: PodWorkerPhase = PodWorkerPhase.ADMITTING
     wanted: Wanted = Wanted()
-    view: View = View()
+    view: PodView = PodView()
     attempts: dict[str, Attempt] = {}
     """By container name; the sandbox by SANDBOX."""
-    instances: dict[str, Instance] = {}
+    instances: dict[str, ContainerInstance] = {}
     """By container id."""
     resizing: Resizing = Resizing()
     retry: Retry = Retry()
@@ -281,7 +281,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         return self.wanted.pod is None or has_claims(self.wanted.pod)
 
     # -- changes ---------------------------------------------------------------------------------------------------
-    def after(self, event: Event) -> PodState:
+    def after(self, event: PodWorkerEvent) -> PodState:
         """The pod in the next phase. Raises IllegalTransition."""
         return replace(self, phase=step(self.phase, event), done=frozenset())
 
@@ -305,8 +305,8 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         """Change fields of these instances."""
         instances = dict(self.instances)
         for key in ids:
-            instances[key] = replace(instances.get(key, Instance()), **changes)
-        return replace(self, instances={key: one for key, one in instances.items() if one != Instance()})
+            instances[key] = replace(instances.get(key, ContainerInstance()), **changes)
+        return replace(self, instances={key: one for key, one in instances.items() if one != ContainerInstance()})
 
     def with_instances_of(self, ids: Collection[str]) -> PodState:
         """Drop all other instances: the runtime no longer has them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Phase(StrEnum):
+class PodWorkerPhase(StrEnum):
     ADMITTING = "admitting"
     RUNNING = "running"
     TERMINATING = "terminating"
@@ -17,7 +17,7 @@ class Phase(StrEnum):
     FINISHED = "finished"
 
 
-class Event(StrEnum):
+class PodWorkerEvent(StrEnum):
     ADMITTED = "admitted"
     REFUSED = "refused"
     LEAVE = "leave"
@@ -28,14 +28,18 @@ class Event(StrEnum):
     """No source has the pod, and nothing of it is left."""
 
 
-TRANSITIONS: dict[Phase, dict[Event, Phase]] = {
-    Phase.ADMITTING: {Event.ADMITTED: Phase.RUNNING, Event.REFUSED: Phase.REJECTED, Event.LEAVE: Phase.TERMINATING},
-    Phase.RUNNING: {Event.LEAVE: Phase.TERMINATING},
-    Phase.TERMINATING: {Event.STOPPED: Phase.TERMINATED},
-    Phase.TERMINATED: {Event.CLEANED: Phase.ENDED},
-    Phase.ENDED: {Event.FORGOTTEN: Phase.FINISHED},
-    Phase.REJECTED: {Event.LEAVE: Phase.TERMINATING},
-    Phase.FINISHED: {},
+TRANSITIONS: dict[PodWorkerPhase, dict[PodWorkerEvent, PodWorkerPhase]] = {
+    PodWorkerPhase.ADMITTING: {
+        PodWorkerEvent.ADMITTED: PodWorkerPhase.RUNNING,
+        PodWorkerEvent.REFUSED: PodWorkerPhase.REJECTED,
+        PodWorkerEvent.LEAVE: PodWorkerPhase.TERMINATING,
+    },
+    PodWorkerPhase.RUNNING: {PodWorkerEvent.LEAVE: PodWorkerPhase.TERMINATING},
+    PodWorkerPhase.TERMINATING: {PodWorkerEvent.STOPPED: PodWorkerPhase.TERMINATED},
+    PodWorkerPhase.TERMINATED: {PodWorkerEvent.CLEANED: PodWorkerPhase.ENDED},
+    PodWorkerPhase.ENDED: {PodWorkerEvent.FORGOTTEN: PodWorkerPhase.FINISHED},
+    PodWorkerPhase.REJECTED: {PodWorkerEvent.LEAVE: PodWorkerPhase.TERMINATING},
+    PodWorkerPhase.FINISHED: {},
 }
 
 
@@ -43,7 +47,7 @@ class IllegalTransition(Exception):
     """The table has no such transition."""
 
 
-def step(phase: Phase, event: Event) -> Phase:
+def step(phase: PodWorkerPhase, event: PodWorkerEvent) -> PodWorkerPhase:
     """The next phase. Raises IllegalTransition."""
     try:
         return TRANSITIONS[phase][event]

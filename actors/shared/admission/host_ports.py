@@ -6,12 +6,12 @@ from typing import Final
 
 from actors.shared.kube.pod import HostPort
 
-from .request import Candidate, NodeState, Refusal
+from .request import NodeState, PodAdmitAttributes, Refusal
 
 _ANY_ADDRESS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - what a host port without an address means
 
 
-def occupied_host_port(candidate: Candidate, node: NodeState) -> Refusal | None:
+def occupied_host_port(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """NodePorts, if an admitted pod uses one of the pod's host ports."""
     if any(conflict(port, other) for port in candidate.demand.ports for other in node.usage.ports):
         text = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"

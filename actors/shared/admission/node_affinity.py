@@ -15,7 +15,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
 from supervision.errors import UNREADABLE
 
-from .request import Candidate, NodeState, Refusal
+from .request import NodeState, PodAdmitAttributes, Refusal
 
 NODE_AFFINITY: Final = "NodeAffinity"
 
@@ -41,7 +41,7 @@ def _asks_for_extended(pod: Pod) -> bool:
     return any(is_extended(name) for one in containers for name in (*one.resources.requests, *one.resources.limits))
 
 
-def unmatched_affinity(candidate: Candidate, node: NodeState) -> Refusal | None:
+def unmatched_affinity(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """NodeAffinity. Without a Node object the node counts as matching: the scheduler has checked it."""
     known, pod = node.object, candidate.pod
     if known is None or _selected(pod, known.metadata.name, known.metadata.labels or {}):
@@ -49,7 +49,7 @@ def unmatched_affinity(candidate: Candidate, node: NodeState) -> Refusal | None:
     return Refusal(NODE_AFFINITY, "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector")
 
 
-def other_node(candidate: Candidate, node: NodeState) -> Refusal | None:
+def other_node(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """NodeName, for a pod that is bound to another node."""
     wanted = candidate.pod.spec.nodeName
     if node.object is None or wanted in ("", node.object.metadata.name):

@@ -11,7 +11,7 @@ from typing import Final
 from actors.shared.kube.pod import Toleration
 from actors.shared.kube.pods import is_critical
 
-from .request import Candidate, NodeState, Refusal
+from .request import NodeState, PodAdmitAttributes, Refusal
 
 MEMORY_PRESSURE: Final = "MemoryPressure"
 DISK_PRESSURE: Final = "DiskPressure"
@@ -20,7 +20,7 @@ _ORDER: Final = (MEMORY_PRESSURE, DISK_PRESSURE, PID_PRESSURE)
 _TAINT: Final = "node.kubernetes.io/memory-pressure"
 
 
-def node_condition(candidate: Candidate, node: NodeState) -> Refusal | None:
+def node_condition(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """Evicted, if a condition holds from which the pod is not exempt."""
     if not node.conditions or is_critical(candidate.pod):
         return None

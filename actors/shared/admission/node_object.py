@@ -10,7 +10,7 @@ from actors.shared.kube.quantity import QuantityError, whole
 from supervision.errors import UNREADABLE
 
 
-class Taint(msgspec.Struct, frozen=True):
+class NodeTaint(msgspec.Struct, frozen=True):
     key: str
     effect: str = ""
     value: str = ""
@@ -22,7 +22,7 @@ class NodeMetadata(msgspec.Struct, frozen=True):
 
 
 class NodeSpec(msgspec.Struct, frozen=True):
-    taints: list[Taint] | None = None
+    taints: list[NodeTaint] | None = None
 
 
 class NodeObject(msgspec.Struct, frozen=True):

@@ -11,13 +11,13 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers, is_static
 from actors.shared.kube.resource_claims import has_claims, is_extended
 
-from .request import Candidate, NodeState, Refusal
+from .request import NodeState, PodAdmitAttributes, Refusal
 
 OS_LABEL: Final = "kubernetes.io/os"
 OS: Final = "linux"
 
 
-def other_os(candidate: Candidate, node: NodeState) -> Refusal | None:
+def other_os(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """PodOSSelectorNodeLabelDoesNotMatch or PodOSNotSupported: by the pod's label, then by its field."""
     pod = candidate.pod
     if pod.metadata.labels.get(OS_LABEL, OS) != OS:
@@ -28,7 +28,7 @@ def other_os(candidate: Candidate, node: NodeState) -> Refusal | None:
     return None
 
 
-def unsupported_groups_policy(candidate: Candidate, node: NodeState) -> Refusal | None:
+def unsupported_groups_policy(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """SupplementalGroupsPolicyNotSupported."""
     if node.strict_groups or not wants_strict_groups(candidate.pod):
         return None
@@ -36,7 +36,7 @@ def unsupported_groups_policy(candidate: Candidate, node: NodeState) -> Refusal 
     return Refusal("SupplementalGroupsPolicyNotSupported", text)
 
 
-def unavailable_apparmor(candidate: Candidate, node: NodeState) -> Refusal | None:
+def unavailable_apparmor(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """AppArmor, if a container's profile cannot be enforced. A pod that has run here is not asked again."""
     if node.apparmor or candidate.pod.status.phase not in ("", "Pending") or not wants_apparmor(candidate.pod):
         return None
@@ -56,7 +56,7 @@ def wants_apparmor(pod: Pod) -> bool:
     return any(profile is not None and profile.type != "Unconfined" for profile in profiles)
 
 
-def unprepared_claims(candidate: Candidate, node: NodeState) -> Refusal | None:
+def unprepared_claims(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """PodFeatureUnsupported, for a pod whose resource claims would not be prepared: it would start without its devices
     (KEP-4381)."""
     pod = candidate.pod
@@ -71,7 +71,7 @@ def unprepared_claims(candidate: Candidate, node: NodeState) -> Refusal | None:
     return None
 
 
-def pod_level_resources(candidate: Candidate, node: NodeState) -> Refusal | None:
+def pod_level_resources(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """PodLevelResourcesNotSupported, where the gate is off."""
     given = candidate.pod.spec.resources
     if node.pod_level or given is None or not (given.requests or given.limits):
@@ -79,7 +79,7 @@ def pod_level_resources(candidate: Candidate, node: NodeState) -> Refusal | None
     return Refusal("PodLevelResourcesNotSupported", "PodLevelResources feature gate is disabled")
 
 
-def undeclared_features(candidate: Candidate, node: NodeState) -> Refusal | None:
+def undeclared_features(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """PodFeatureUnsupported, for a pod that needs features that this node does not declare (KEP-5328)."""
     if node.features is None:
         return None

@@ -35,7 +35,7 @@ class Demand(msgspec.Struct, frozen=True):
     """Extended resources that device plugins have given it as requested."""
 
 
-class Usage(msgspec.Struct, frozen=True):
+class AdmittedUsage(msgspec.Struct, frozen=True):
     """The resources that all admitted pods take."""
 
     pods: int = 0
@@ -44,13 +44,13 @@ class Usage(msgspec.Struct, frozen=True):
     ports: frozenset[HostPort] = frozenset()
 
 
-def usage_of(demands: Iterable[Demand]) -> Usage:
+def usage_of(demands: Iterable[Demand]) -> AdmittedUsage:
     """The resources that these pods take together."""
     demands, total = list(demands), dict[str, int]()
     for demand in demands:
         for name, value in demand.requests.items():
             total[name] = total.get(name, 0) + value
-    return Usage(len(demands), total, frozenset(port for demand in demands for port in demand.ports))
+    return AdmittedUsage(len(demands), total, frozenset(port for demand in demands for port in demand.ports))
 
 
 class NodeState(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     allocatable: Mapping[str, int]
     """In the units of Demand; `pods` is the largest number of pods. Without extended resources, which the Node object
     has."""
-    usage: Usage = Usage()
+    usage: AdmittedUsage = AdmittedUsage()
     conditions: frozenset[str] = frozenset()
     """Which of MemoryPressure, DiskPressure and PIDPressure hold."""
     shutting_down: bool = False
@@ -81,14 +81,14 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     """Which features the node declares; None: it declares none, and no pod is refused for one that it lacks."""
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class PodAdmitAttributes(msgspec.Struct, frozen=True):
     """A pod that asks for admission."""
 
     pod: Pod
     demand: Demand
 
 
-CheckFunction = Callable[[Candidate, NodeState], Refusal | None]
+CheckFunction = Callable[[PodAdmitAttributes, NodeState], Refusal | None]
 """Returns None if the check accepts the pod."""
 
 

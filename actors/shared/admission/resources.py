@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from .request import Candidate, Demand, NodeState, Refusal
+from .request import Demand, NodeState, PodAdmitAttributes, Refusal
 
 _ALWAYS_CHECKED: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-def insufficient_resource(candidate: Candidate, node: NodeState) -> Refusal | None:
+def insufficient_resource(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """OutOfpods, OutOfcpu, OutOfmemory, ...: the first insufficient resource."""
     for name, requested, used, capacity in _amounts(candidate.demand, node):
         if 0 < requested > capacity - used:

@@ -7,7 +7,7 @@ from typing import Final
 
 from actors.shared.kube.pod import Pod
 
-from .request import Candidate, NodeState, Refusal
+from .request import NodeState, PodAdmitAttributes, Refusal
 
 SAFE: Final = frozenset(
     {
@@ -28,7 +28,7 @@ SAFE: Final = frozenset(
 _IPC: Final = ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")
 
 
-def forbidden_sysctl(candidate: Candidate, node: NodeState) -> Refusal | None:
+def forbidden_sysctl(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """SysctlForbidden."""
     text = forbidden(candidate.pod, node.allowed_sysctls)
     return Refusal("SysctlForbidden", text) if text else None

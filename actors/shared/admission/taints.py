@@ -5,11 +5,11 @@ from __future__ import annotations
 from actors.shared.kube.pod import Toleration
 from actors.shared.kube.pods import is_static
 
-from .node_object import Taint
-from .request import Candidate, NodeState, Refusal
+from .node_object import NodeTaint
+from .request import NodeState, PodAdmitAttributes, Refusal
 
 
-def untolerated_taint(candidate: Candidate, node: NodeState) -> Refusal | None:
+def untolerated_taint(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """TaintToleration. Without a Node object no taint is known."""
     if node.object is None or is_static(candidate.pod):
         return None
@@ -21,7 +21,7 @@ def untolerated_taint(candidate: Candidate, node: NodeState) -> Refusal | None:
     return None
 
 
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+def _tolerates(toleration: Toleration, taint: NodeTaint) -> bool:
     if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
         return False
     if toleration.operator == "Exists":

@@ -36,7 +36,7 @@ class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-class Access(msgspec.Struct, frozen=True, kw_only=True):
+class ServerAccess(msgspec.Struct, frozen=True, kw_only=True):
     """One server with one set of credentials. Paths are absolute, data is PEM; empty means not given."""
 
     server: str
@@ -71,7 +71,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     def has_credentials(self) -> bool:
         return bool(self.cert_file or self.cert_data or self.token or self.token_file or self.username or self.exec)
 
-    def with_certificate(self, path: str) -> Access:
+    def with_certificate(self, path: str) -> ServerAccess:
         """The same server with another client certificate: a PEM file that includes its key."""
         return msgspec.structs.replace(self, cert_file=path, key_file=path, cert_data=b"", key_data=b"")
 
@@ -81,6 +81,6 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(path for path in (self.source, self.ca_file, self.cert_file, self.key_file) if path))
 
 
-def loaded_at_start(data: bytes) -> Access | None:
+def loaded_at_start(data: bytes) -> ServerAccess | None:
     """Decodes `Agent.access`; None: there is none."""
-    return msgspec.msgpack.decode(data, type=Access) if data else None
+    return msgspec.msgpack.decode(data, type=ServerAccess) if data else None

@@ -25,17 +25,17 @@ from actors.shared.tracing.span import Kind, Span
 from actors.shared.tracing.tracer import OFF, Tracer
 from supervision.time_scale import scaled
 
-from .access import Access
+from .access import ServerAccess
 from .connections import Connections
-from .credentials import Certificate, Credentials
+from .credentials import ClientKeyPair, Credentials
 from .errors import ApiError, Unauthorized, Unreachable, error_of
 from .exchange import (
     NO_ANSWER,
-    Answer,
-    Event,
-    Observation,
+    ApiResponse,
     Observer,
-    Request,
+    RequestAttempt,
+    RequestObservation,
+    WatchEvent,
     bounded_body,
     event_of,
     headers_of,
@@ -66,7 +66,7 @@ class ApiClient:
 
     def __init__(
         self,
-        access: Access,
+        access: ServerAccess,
         *,
         qps: float = 0.0,
         burst: int = 0,
@@ -86,7 +86,7 @@ class ApiClient:
         self.plugin_metrics = plugin_metrics or PluginMetrics()
         self._use(access)
 
-    def _use(self, access: Access) -> None:
+    def _use(self, access: ServerAccess) -> None:
         self.access, self._credentials = access, Credentials(access, plugin_metrics=self.plugin_metrics)
         self._base = urlsplit(access.server)
 
@@ -96,7 +96,7 @@ class ApiClient:
         return self._base.netloc.rpartition("@")[2]
 
     # -- life -----------------------------------------------------------------------------------------------------
-    async def renew(self, access: Access) -> None:
+    async def renew(self, access: ServerAccess) -> None:
         """Use other credentials and new connections. Watches end; calls under way still complete."""
         self._use(access)
         old, self._connections = self._connections, None
@@ -125,7 +125,7 @@ class ApiClient:
                 await old.retire()
             return self._connections
 
-    async def _certificate(self) -> Certificate:
+    async def _certificate(self) -> ClientKeyPair:
         """The certificate of the credentials that are current once it is loaded (a plugin may be slow)."""
         while True:
             credentials = self._credentials
@@ -143,7 +143,7 @@ class ApiClient:
         body: bytes = b"",
         content_type: str = "application/json",
         timeout: float | None = None,
-    ) -> Answer:
+    ) -> ApiResponse:
         """One request. `path` has its parts percent-encoded; `timeout` is in seconds, including the wait for the rate
         limit.
 
@@ -153,7 +153,7 @@ class ApiClient:
         headers = [("Accept", "application/json")]
         if body:
             headers += [("Content-Type", content_type), ("Content-Length", str(len(body)))]
-        request = Request(method, self._target(path, query or {}), headers, body)
+        request = RequestAttempt(method, self._target(path, query or {}), headers, body)
         try:
             async with asyncio.timeout(seconds):
                 request.waited = await self._turn()
@@ -172,7 +172,7 @@ class ApiClient:
             raise
         return wait
 
-    async def _once_more(self, request: Request) -> Answer:
+    async def _once_more(self, request: RequestAttempt) -> ApiResponse:
         """Try at most twice: with new credentials after a 401, on a new connection after a dead one."""
         try:
             return await self._exchange(request)
@@ -185,13 +185,13 @@ class ApiClient:
                 raise
         return await self._exchange(request.again())
 
-    async def _exchange(self, request: Request) -> Answer:
+    async def _exchange(self, request: RequestAttempt) -> ApiResponse:
         connections = await self._connected()
         connections.in_flight += 1
         began, code, received = time.monotonic(), NO_ANSWER, 0
         try:
             async with self._stream(connections.calls, request, self._timeout) as response:
-                answer = Answer(response.status, await bounded_body(response), headers_of(response))
+                answer = ApiResponse(response.status, await bounded_body(response), headers_of(response))
                 for text in warnings_of(response):
                     self._warned(text)
             code, received = str(answer.status), len(answer.body)
@@ -213,13 +213,15 @@ class ApiClient:
         *,
         quiet: float = QUIET_SECONDS,
         opened: Callable[[], None] = lambda: None,
-    ) -> AsyncGenerator[Event, None]:
+    ) -> AsyncGenerator[WatchEvent, None]:
         """The events of a collection; `query` says from which resourceVersion. Close it (contextlib.aclosing).
 
         Ends when the server ends it. Raises Gone if the version is too old, Unreachable after `quiet` seconds without
         data, or another ApiError.
         """
-        request = Request("GET", self._target(path, {**query, "watch": "true"}), [("Accept", "application/json")], b"")
+        request = RequestAttempt(
+            "GET", self._target(path, {**query, "watch": "true"}), [("Accept", "application/json")], b""
+        )
         connections = await self._connected()
         try:
             async with AsyncExitStack() as stack:
@@ -242,7 +244,7 @@ class ApiClient:
             raise unreachable(request, error) from None
 
     async def _begin_watch(
-        self, stack: AsyncExitStack, connections: Connections, request: Request, quiet: float
+        self, stack: AsyncExitStack, connections: Connections, request: RequestAttempt, quiet: float
     ) -> httpcore.Response:
         """The head of the response, within a call's timeout."""
         began, code = time.monotonic(), NO_ANSWER
@@ -272,7 +274,7 @@ class ApiClient:
 
     @asynccontextmanager
     async def _stream(
-        self, pool: httpcore.AsyncConnectionPool, request: Request, read_seconds: float
+        self, pool: httpcore.AsyncConnectionPool, request: RequestAttempt, read_seconds: float
     ) -> AsyncIterator[httpcore.Response]:
         credentials = await self._credentials.headers()
         own = [("Host", self.host), ("User-Agent", self._agent)]
@@ -304,11 +306,11 @@ class ApiClient:
         finally:
             span.end()
 
-    def _span(self, request: Request) -> Span:
+    def _span(self, request: RequestAttempt) -> Span:
         """The span of one attempt; of a watch, until its end."""
         name, path = f"HTTP {request.method}", urlsplit(request.url).path
         about = {"http.request.method": request.method, "server.address": self.host, "url.path": path}
         return self._tracer.start(name, about, kind=Kind.CLIENT)
 
 
-__all__ = ["USER_AGENT", "Answer", "ApiClient", "Event", "Observation"]
+__all__ = ["USER_AGENT", "ApiClient", "ApiResponse", "RequestObservation", "WatchEvent"]

@@ -7,8 +7,8 @@ from typing import Final
 
 import httpcore
 
-from .access import Access
-from .credentials import Certificate
+from .access import ServerAccess
+from .credentials import ClientKeyPair
 from .proxy import ProxyBackend, proxy_for
 from .tls import context
 
@@ -30,7 +30,7 @@ _KEEPALIVE: Final = (
 class Connections:
     """The connections of one client certificate."""
 
-    def __init__(self, access: Access, certificate: Certificate) -> None:
+    def __init__(self, access: ServerAccess, certificate: ClientKeyPair) -> None:
         """Raises NoCredentials."""
         self.certificate = certificate
         self._tls = context(access, certificate) if access.server.startswith("https:") else None

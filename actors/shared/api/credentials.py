@@ -12,7 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from . import exec_plugin
-from .access import MINUTE, Access
+from .access import MINUTE, ServerAccess
 from .errors import NoCredentials
 from .exec_plugin import Issued
 from .kubeconfig import read_bounded
@@ -23,7 +23,7 @@ RETRY_SECONDS: Final = 5.0
 """The pause before a failed plugin runs again."""
 
 
-class Certificate(msgspec.Struct, frozen=True):
+class ClientKeyPair(msgspec.Struct, frozen=True):
     """A client certificate: paths, or PEM; all empty: none."""
 
     cert_file: str = ""
@@ -33,10 +33,10 @@ class Certificate(msgspec.Struct, frozen=True):
 
 
 class Credentials:
-    """The credentials of one Access. `clock` returns seconds since 1970."""
+    """The credentials of one server. `clock` returns seconds since 1970."""
 
     def __init__(
-        self, access: Access, clock: Callable[[], float] = time.time, plugin_metrics: PluginMetrics | None = None
+        self, access: ServerAccess, clock: Callable[[], float] = time.time, plugin_metrics: PluginMetrics | None = None
     ) -> None:
         self._access, self._clock, self._plugin_metrics = access, clock, plugin_metrics or PluginMetrics()
         self._token, self._token_read = "", float("-inf")
@@ -58,13 +58,13 @@ class Credentials:
             return [("Authorization", f"Basic {base64.b64encode(pair).decode()}"), *self._fixed]
         return self._fixed
 
-    async def certificate(self) -> Certificate:
+    async def certificate(self) -> ClientKeyPair:
         """The certificate of a new connection. If it differs from the last one, reconnect. Raises NoCredentials."""
         access = self._access
         if access.cert_data or access.cert_file or access.exec is None:
-            return Certificate(access.cert_file, access.key_file, access.cert_data, access.key_data)
+            return ClientKeyPair(access.cert_file, access.key_file, access.cert_data, access.key_data)
         issued = await self._exec()
-        return Certificate(cert_data=issued.cert, key_data=issued.key)
+        return ClientKeyPair(cert_data=issued.cert, key_data=issued.key)
 
     def refused(self) -> bool:
         """Handle a 401. Returns whether the next request may have other credentials."""
@@ -104,7 +104,7 @@ class Credentials:
             return self._issued
 
 
-def _impersonation(access: Access) -> Headers:
+def _impersonation(access: ServerAccess) -> Headers:
     """Kubernetes documentation, "User impersonation"."""
     as_whom = access.impersonate
     if as_whom is None:

@@ -19,7 +19,7 @@ _WARNING: Final = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _ESCAPED: Final = re.compile(r"\\(.)")
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ApiResponse(msgspec.Struct, frozen=True):
     """2xx."""
 
     status: int
@@ -28,7 +28,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Names are lower case."""
 
 
-class Event(msgspec.Struct, frozen=True):
+class WatchEvent(msgspec.Struct, frozen=True):
     """One event of a watch: ADDED, MODIFIED, DELETED, BOOKMARK."""
 
     type: str
@@ -44,7 +44,7 @@ class _Line(msgspec.Struct):
 _line = msgspec.json.Decoder(_Line)
 
 
-class Observation(msgspec.Struct, frozen=True):
+class RequestObservation(msgspec.Struct, frozen=True):
     """One request, for metrics."""
 
     method: str
@@ -61,11 +61,11 @@ class Observation(msgspec.Struct, frozen=True):
     """It was the second attempt."""
 
 
-Observer = Callable[[Observation], None]
+Observer = Callable[[RequestObservation], None]
 NO_ANSWER: Final = "<error>"
 
 
-class Request:
+class RequestAttempt:
     """One attempt at a request, and its progress."""
 
     def __init__(self, method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> None:
@@ -82,13 +82,13 @@ class Request:
         """Whether it is safe to repeat: the server cannot have processed it, or it changes nothing."""
         return self.method in ("GET", "HEAD") or not self.written
 
-    def again(self) -> Request:
-        retry = Request(self.method, self.url, self.headers, self.body)
+    def again(self) -> RequestAttempt:
+        retry = RequestAttempt(self.method, self.url, self.headers, self.body)
         retry.second = True
         return retry
 
-    def observation(self, code: str, seconds: float, received: int) -> Observation:
-        return Observation(self.method, code, seconds, self.waited, len(self.body), received, self.second)
+    def observation(self, code: str, seconds: float, received: int) -> RequestObservation:
+        return RequestObservation(self.method, code, seconds, self.waited, len(self.body), received, self.second)
 
 
 async def bounded_body(response: httpcore.Response) -> bytes:
@@ -111,7 +111,7 @@ def warnings_of(response: httpcore.Response) -> list[str]:
     return [_ESCAPED.sub(r"\1", found[1]) for text in given for found in _WARNING.finditer(text)]
 
 
-def event_of(line: bytes) -> Event:
+def event_of(line: bytes) -> WatchEvent:
     """Parse an event. Raises the ApiError of an ERROR event, Unreachable for invalid data."""
     try:
         read = _line.decode(line)
@@ -119,10 +119,10 @@ def event_of(line: bytes) -> Event:
         raise Unreachable(0, "Unreachable", "the watch returned an invalid event") from None
     if read.type == "ERROR":
         raise error_of(0, bytes(read.object), {})
-    return Event(read.type, bytes(read.object))
+    return WatchEvent(read.type, bytes(read.object))
 
 
-def unreachable(request: Request, error: Exception) -> Unreachable:
+def unreachable(request: RequestAttempt, error: Exception) -> Unreachable:
     path = urlsplit(request.url).path
     text = str(error) or type(error).__name__
     return Unreachable(0, "Unreachable", f"{request.method} {path}: {text}")

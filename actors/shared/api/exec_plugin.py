@@ -17,7 +17,7 @@ import msgspec
 from supervision.errors import UNREADABLE
 
 from . import disposable_loader
-from .access import Access, Exec
+from .access import Exec, ServerAccess
 from .disposable_loader import LoaderError
 from .errors import NoCredentials
 
@@ -61,7 +61,7 @@ class _Status(msgspec.Struct):
     """Not of the plugin: what `kubeconfig_process` read in the certificate."""
 
 
-async def run(access: Access, observe: Observer = lambda run: None) -> Issued:
+async def run(access: ServerAccess, observe: Observer = lambda run: None) -> Issued:
     """Run the plugin of `access`; `observe` is told how it ended. Raises NoCredentials."""
     plugin = access.exec
     assert plugin is not None  # noqa: S101 - asked for those that have one only
@@ -102,7 +102,7 @@ def outcome(error: LoaderError | OSError) -> PluginRun:
     return PluginRun("client_internal_error", 1)
 
 
-def _cluster(plugin: Exec, access: Access) -> dict[str, Any]:
+def _cluster(plugin: Exec, access: ServerAccess) -> dict[str, Any]:
     """spec.cluster of the ExecCredential, for a plugin that asks for it."""
     found = {
         "server": access.server,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from . import disposable_loader
-from .access import Access
+from .access import ServerAccess
 from .disposable_loader import LoaderError
 from .kubeconfig_check import MAX_BYTES, Checked, KubeconfigError, check, check_file, read_bounded
 
@@ -43,7 +43,7 @@ class Loading:
             raise _not_loaded(self._checked.path, error) from None
         self.end = self._loader.end
 
-    def access(self, seconds: float = LOAD_SECONDS) -> Access:
+    def access(self, seconds: float = LOAD_SECONDS) -> ServerAccess:
         """Resolve the file's current context; blocks until the loader is done. Raises KubeconfigError."""
         try:
             with disposable_loader.scratch() as scratch:
@@ -52,12 +52,12 @@ class Loading:
             raise _not_loaded(self._checked.path, error) from None
 
 
-def load(path: str, seconds: float = LOAD_SECONDS) -> Access:
+def load(path: str, seconds: float = LOAD_SECONDS) -> ServerAccess:
     """Resolve the file's current context; blocks until the loader is done. Raises KubeconfigError."""
     return Loading(path).access(seconds)
 
 
-async def load_later(path: str, known: Access | None = None, seconds: float = LOAD_SECONDS) -> Access:
+async def load_later(path: str, known: ServerAccess | None = None, seconds: float = LOAD_SECONDS) -> ServerAccess:
     """`load` as a coroutine. Returns at once if the files are unchanged since `known` was loaded. Raises
     KubeconfigError."""
     checked = check_file(path)
@@ -80,7 +80,7 @@ def _not_loaded(path: str, error: LoaderError | OSError) -> KubeconfigError:
     return KubeconfigError(path, [f"the loader of the kubernetes package: {text}"], may_pass=may_pass)
 
 
-def access(checked: Checked, found: Mapping[str, Any]) -> Access:
+def access(checked: Checked, found: Mapping[str, Any]) -> ServerAccess:
     """Combine the loader's result with the fields that it does not support. Raises OSError if a key was removed
     meanwhile."""
     pem = {name: base64.b64decode(found[name]) for name in ("ca", "cert", "key")}
@@ -90,7 +90,7 @@ def access(checked: Checked, found: Mapping[str, Any]) -> Access:
         for name in ("cert", "key"):
             pem[name] = pem[name] or (read_bounded(files[name]) if files[name] else b"")
             files[name] = ""
-    return Access(
+    return ServerAccess(
         **{name: found[name] for name in _AS_FOUND},
         ca=pem["ca"],
         ca_file=files["ca"],
@@ -106,7 +106,7 @@ def access(checked: Checked, found: Mapping[str, Any]) -> Access:
     )
 
 
-def render(access: Access, cert_file: str, key_file: str) -> str:
+def render(access: ServerAccess, cert_file: str, key_file: str) -> str:
     """A kubeconfig for `access`'s server with these client certificate files, laid out like the kubelet's, because
     people edit it."""
     import yaml

@@ -15,14 +15,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from supervision.documents.model import DocumentError, DocumentProblem, Limits
+from supervision.documents.model import DocumentError, DocumentLimits, DocumentProblem
 from supervision.documents.reading import read as read_document
 
 from .access import Exec, Impersonation
 from .fields import Fields
 
 MAX_BYTES: Final = 4 << 20
-_LIMITS: Final = Limits(size=MAX_BYTES, depth=64, lines=False)
+_LIMITS: Final = DocumentLimits(size=MAX_BYTES, depth=64, lines=False)
 EXEC_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
 PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")

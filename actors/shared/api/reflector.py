@@ -18,7 +18,7 @@ import msgspec
 from supervision.backoff import Backoff, BackoffPolicy
 from supervision.errors import UNREADABLE
 
-from .client import Answer, ApiClient, Event
+from .client import ApiClient, ApiResponse, WatchEvent
 from .errors import ApiError, Gone, Unreachable
 
 BACKOFF: Final = BackoffPolicy(first=0.8, maximum=30.0, factor=2.0, jitter=0.5, free=0)
@@ -162,7 +162,7 @@ class Reflector:
             async for event in events:
                 self._take(event)
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: WatchEvent) -> None:
         item = read_item(event.object)
         self._version = item.version or self._version
         if event.type == "DELETED":
@@ -171,7 +171,7 @@ class Reflector:
             self._store.changed(item)
 
 
-def read_list(answer: Answer) -> tuple[str, list[Item]]:
+def read_list(answer: ApiResponse) -> tuple[str, list[Item]]:
     """The list's resourceVersion and objects, as original JSON. Raises Unreachable if it is not a list."""
     try:
         read = _read_list.decode(answer.body)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import ssl
 
-from .access import Access
-from .credentials import Certificate
+from .access import ServerAccess
+from .credentials import ClientKeyPair
 from .errors import NoCredentials
 
 
-def context(access: Access, certificate: Certificate) -> ssl.SSLContext:
+def context(access: ServerAccess, certificate: ClientKeyPair) -> ssl.SSLContext:
     """TLS 1.2 or newer. Every certificate of `ca` is a trusted root, self-signed or not (as in Go). Raises
     NoCredentials."""
     tls_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -29,7 +29,7 @@ def context(access: Access, certificate: Certificate) -> ssl.SSLContext:
     return tls_context
 
 
-def _load_certificate(tls_context: ssl.SSLContext, certificate: Certificate) -> None:
+def _load_certificate(tls_context: ssl.SSLContext, certificate: ClientKeyPair) -> None:
     try:
         if certificate.cert_file:
             tls_context.load_cert_chain(certificate.cert_file, certificate.key_file, password=_no_password)

@@ -16,7 +16,7 @@ import msgspec
 
 from supervision.suggestions import did_you_mean
 
-from .errors import MASKED, ConfigErrors, Problem, shown
+from .errors import MASKED, ConfigErrors, ConfigProblem, shown
 
 ABOUT: Final = """\
 Usage: supervise config check [-o json] [flags of start]     validate flags, files and what they name, all at once
@@ -27,7 +27,7 @@ Usage: supervise config check [-o json] [flags of start]     validate flags, fil
 """
 
 
-Validate = Callable[[Sequence[str]], tuple[tuple[str, ...], tuple[Problem, ...]]]
+Validate = Callable[[Sequence[str]], tuple[tuple[str, ...], tuple[ConfigProblem, ...]]]
 """Returns the warnings and problems of a command line."""
 Command = Callable[[Sequence[str], bool, TextIO], int]
 """Takes the arguments, whether to print JSON, and the output stream; returns the exit code."""
@@ -68,7 +68,7 @@ def _output(words: Sequence[str]) -> tuple[bool, list[str]]:
     return as_json or bool(joined), [word for word in rest if word not in joined]
 
 
-def _validate(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+def _validate(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[ConfigProblem, ...]]:
     from .loading import load
 
     try:
@@ -129,7 +129,7 @@ def explain(words: Sequence[str], as_json: bool, out: TextIO, effect: Callable[[
         text = text_of(word, effect)
         if not text:
             hint = did_you_mean(word, (entry.path for entry in entries()), most=3)
-            raise ConfigErrors([Problem(word, "", f"no such field, flag or feature gate{hint}")])
+            raise ConfigErrors([ConfigProblem(word, "", f"no such field, flag or feature gate{hint}")])
         out.write(text + "\n")
     if not words:
         for entry in entries():

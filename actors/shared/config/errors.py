@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 
-class Problem(msgspec.Struct, frozen=True):
+class ConfigProblem(msgspec.Struct, frozen=True):
     """One broken rule."""
 
     path: str
@@ -28,7 +28,7 @@ class Problem(msgspec.Struct, frozen=True):
 class ConfigErrors(Exception):
     """The configuration is invalid. `problems` lists every problem."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[ConfigProblem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 

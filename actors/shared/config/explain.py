@@ -25,7 +25,7 @@ from .flags.table import FLAG_OF_FIELD, FLAGS, REMOVED, Flag
 from .validation.rules import rules_of
 
 
-class Entry(NamedTuple):
+class FieldEntry(NamedTuple):
     """One field, as it is documented."""
 
     path: str
@@ -52,17 +52,17 @@ def _attributes(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
             yield field.target.id, " ".join(str(ast.literal_eval(after.value)).split())
 
 
-def entries() -> list[Entry]:
+def entries() -> list[FieldEntry]:
     """Every field, objects before their fields."""
     return list(_walk(KubeletConfiguration, KubeletConfiguration(), ""))
 
 
-def _walk(kind: type[msgspec.Struct], value: Any, prefix: str) -> Iterator[Entry]:
+def _walk(kind: type[msgspec.Struct], value: Any, prefix: str) -> Iterator[FieldEntry]:
     for name, hint in fields_of(kind)[0].items():
         path, default = f"{prefix}{name}", getattr(value, name)
         inner = _struct_in(hint)
         plain = "" if inner is not None and not isinstance(default, list) and default is not None else _default(default)
-        yield Entry(path, _kind(hint), plain, texts()[kind.__name__, name])
+        yield FieldEntry(path, _kind(hint), plain, texts()[kind.__name__, name])
         if inner is not None:
             yield from _walk(inner, inner(), f"{path}[]." if get_origin(hint) is list else f"{path}.")
 
@@ -112,7 +112,7 @@ def _change(field: str, effect: Callable[[str], str]) -> list[str]:
     return [f"  change:  {text}"] if text else []
 
 
-def _field(entry: Entry, found: dict[str, Entry], effect: Callable[[str], str]) -> str:
+def _field(entry: FieldEntry, found: dict[str, FieldEntry], effect: Callable[[str], str]) -> str:
     lines = [f"{entry.path}: {entry.kind}", f"  {entry.text}"]
     if entry.default:
         lines.append(f"  default: {entry.default}")

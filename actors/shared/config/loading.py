@@ -12,14 +12,14 @@ from typing import Any, Final
 import msgspec
 
 from .agent import MANAGED, Agent, checkpoint_dir, default_workers, run_dir_of
-from .errors import ConfigErrors, Problem
+from .errors import ConfigErrors, ConfigProblem
 from .fields.duration import Duration
 from .fields.names import is_subdomain
 from .flags import parsing
 from .flags.table import OTHER_FLAGS, OWN_FLAGS
 from .flags.values import READERS
 from .sources import credential_providers
-from .sources.checkpoints import Store, hash_of, instead_of
+from .sources.checkpoints import ConfigCheckpoints, hash_of, instead_of
 from .sources.documents import Document
 from .sources.effective import Effective, effective
 from .sources.layers import read_layers
@@ -60,7 +60,9 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
         problems += [one for one in error.problems if layers or not unreadable or one.source.startswith("--")]
     name = (alone["hostname-override"] or host.hostname).strip().lower()
     if not alone["hostname-override"] and not is_subdomain(name):
-        problems.append(Problem("", name, "the host name must be a DNS name: give --hostname-override", "hostname"))
+        problems.append(
+            ConfigProblem("", name, "the host name must be a DNS name: give --hostname-override", "hostname")
+        )
     if problems or result is None:
         raise ConfigErrors(problems)
     agent = _agent(result, alone, parsed, (name, host))
@@ -68,13 +70,13 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
     return msgspec.structs.replace(agent, config_hash=hash_of(documents), policy=policy, warnings=warnings)
 
 
-def _read(alone: dict[str, Any], recover: bool) -> tuple[list[Document], list[str], list[Problem]]:
+def _read(alone: dict[str, Any], recover: bool) -> tuple[list[Document], list[str], list[ConfigProblem]]:
     """The documents to use, warnings about the choice, and the problems of unreadable files."""
     documents, unreadable = read_all(alone["config"], alone["config-dir"], alone["policy"])
     if unreadable or not recover:
         return documents, [], unreadable
     assigned = hash_of(documents)
-    store = Store(checkpoint_dir(alone))
+    store = ConfigCheckpoints(checkpoint_dir(alone))
     other = instead_of(assigned, store.state())
     layers = store.layers(other) if other else None
     if layers is None:
@@ -83,10 +85,10 @@ def _read(alone: dict[str, Any], recover: bool) -> tuple[list[Document], list[st
     return layers.documents(), [note], []
 
 
-def read_all(config: str, config_dir: str, policy: str) -> tuple[list[Document], list[Problem]]:
+def read_all(config: str, config_dir: str, policy: str) -> tuple[list[Document], list[ConfigProblem]]:
     """The layers in the files, and the problems of unreadable files."""
     documents: list[Document] = []
-    problems: list[Problem] = []
+    problems: list[ConfigProblem] = []
     try:
         documents += read_layers(config, config_dir)
     except ConfigErrors as error:

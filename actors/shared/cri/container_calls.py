@@ -11,7 +11,7 @@ from . import leftover_tasks, methods, translate
 from .adoption import Existing, Settling, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound, Unimplemented
-from .model import Container, ContainerEvent, ContainerState, ExecResult
+from .model import ContainerEvent, CriContainer, CriContainerState, ExecResult
 from .transport import Transport
 
 HASH_ANNOTATION = "io.kubernetes.container.hash"
@@ -72,13 +72,15 @@ class ContainerCalls:
         with contextlib.suppress(Unimplemented):
             await leftover_tasks.end(container_id, self._runtime, self._settling)
 
-    async def container_status(self, container_id: str, sandbox_id: str = "") -> Container:
+    async def container_status(self, container_id: str, sandbox_id: str = "") -> CriContainer:
         """Raises NotFound. The status does not include the sandbox: that is set to `sandbox_id`."""
         request = cri.ContainerStatusRequest(container_id=container_id)
         answer = await self._runtime.call(methods.CONTAINER_STATUS, request, self._deadlines.request)
         return translate.container_of(answer.status, sandbox_id)
 
-    async def list_containers(self, labels: Mapping[str, str] | None = None, sandbox_id: str = "") -> list[Container]:
+    async def list_containers(
+        self, labels: Mapping[str, str] | None = None, sandbox_id: str = ""
+    ) -> list[CriContainer]:
         """The containers with all of `labels`, of one sandbox or of all, in any state."""
         selection = cri.ContainerFilter(pod_sandbox_id=sandbox_id, label_selector=labels or {})
         request = cri.ListContainersRequest(filter=selection)
@@ -133,7 +135,7 @@ class ContainerCalls:
             yield translate.event_of(event)
 
 
-def _is_usable(config: cri.ContainerConfig, existing: Container) -> bool:
+def _is_usable(config: cri.ContainerConfig, existing: CriContainer) -> bool:
     """Whether `existing` was created from this config and has not been started."""
     same_hash = existing.annotations.get(HASH_ANNOTATION) == config.annotations.get(HASH_ANNOTATION)
-    return same_hash and existing.state is ContainerState.CREATED
+    return same_hash and existing.state is CriContainerState.CREATED

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from supervision.backoff import RetrySchedule
 
@@ -26,7 +25,7 @@ def pause_after(count: int, maximum: float) -> float:
     return RetrySchedule(FIRST_SECONDS, maximum).pause(count)
 
 
-def consecutive_restarts(last: Ran) -> int:
+def consecutive_restarts(last: CriContainer) -> int:
     """Number of restarts without a long run in between; this run counts unless it was long."""
     if last.started_ns and last.finished_ns - last.started_ns > RESET_SECONDS * 1e9:
         return 0
@@ -34,12 +33,12 @@ def consecutive_restarts(last: Ran) -> int:
     return int(text) if _COUNT.fullmatch(text) else last.restart_count
 
 
-def next_consecutive_restarts(last: Ran, *, mended: bool = False) -> int:
+def next_consecutive_restarts(last: CriContainer, *, mended: bool = False) -> int:
     """The number for the next instance. `mended`: it has another image or other resources, and starts from zero."""
     return 1 if mended else consecutive_restarts(last) + 1
 
 
-def is_delayed_after_kill(last: Ran, previous: Ran | None, maximum: float) -> bool:
+def is_delayed_after_kill(last: CriContainer, previous: CriContainer | None, maximum: float) -> bool:
     """Whether the backoff applies to the instance after `last`, which was killed for a restart. As in the kubelet, the
     backoff counts from the end of `previous`, the last end known at the kill. Once `previous` is garbage-collected, the
     usual rule applies."""
@@ -49,12 +48,12 @@ def is_delayed_after_kill(last: Ran, previous: Ran | None, maximum: float) -> bo
     return last.finished_ns / 1e9 < previous.finished_ns / 1e9 + pause
 
 
-def start_not_before(last: Ran | None, maximum: float, now: float) -> float:
+def start_not_before(last: CriContainer | None, maximum: float, now: float) -> float:
     """Time in seconds since 1970 at which the next instance may start; 0: at once.
 
     An end later than `now` means that the clock was set back. The length of the wait is then unknown: start at once.
     """
-    if last is None or last.state is not ContainerState.EXITED:
+    if last is None or last.state is not CriContainerState.EXITED:
         return 0.0
     pause = pause_after(consecutive_restarts(last), maximum)
     ended = (last.finished_ns or last.created_ns) / 1e9

@@ -10,7 +10,7 @@ from actors.shared.kube.names import POD_UID_LABEL
 
 from .client import CriClient
 from .errors import NotFound
-from .model import Container, PodRuntime, Sandbox
+from .model import CriContainer, PodRuntime, Sandbox
 
 
 async def look(client: CriClient, uid: str, clock: Callable[[], float] = time.monotonic) -> PodRuntime:
@@ -52,14 +52,14 @@ async def _sandbox(client: CriClient, sandbox: str) -> Sandbox | None:
         return None
 
 
-async def _container(client: CriClient, container: str, sandbox: str) -> Container | None:
+async def _container(client: CriClient, container: str, sandbox: str) -> CriContainer | None:
     try:
         return await client.container_status(container, sandbox)
     except NotFound:
         return None
 
 
-def assemble(uid: str, sandboxes: Iterable[Sandbox], containers: Iterable[Container], at: float) -> PodRuntime:
+def assemble(uid: str, sandboxes: Iterable[Sandbox], containers: Iterable[CriContainer], at: float) -> PodRuntime:
     """The pod's sandboxes and containers, newest first: by attempt, then by time, as the clock may be set back."""
     boxes = sorted(sandboxes, key=lambda sandbox: (sandbox.attempt, sandbox.created_ns), reverse=True)
     ran = sorted(containers, key=lambda container: (container.restart_count, container.created_ns), reverse=True)

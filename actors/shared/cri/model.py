@@ -17,14 +17,14 @@ START_ERROR = "StartError"
 """The reason of a container that the runtime could not start."""
 
 
-class ContainerState(StrEnum):
+class CriContainerState(StrEnum):
     CREATED = "created"
     RUNNING = "running"
     EXITED = "exited"
     UNKNOWN = "unknown"
 
 
-class Resources(msgspec.Struct, frozen=True, kw_only=True):
+class CriResources(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of a container as the runtime applied them; 0: no limit or not reported."""
 
     cpu_shares: int = 0
@@ -35,7 +35,7 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     memory_swap_limit_bytes: int = 0
 
 
-class User(msgspec.Struct, frozen=True, kw_only=True):
+class CriUser(msgspec.Struct, frozen=True, kw_only=True):
     """The identity of a container's first process."""
 
     uid: int
@@ -60,7 +60,7 @@ class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
     annotations: dict[str, str] = {}
 
 
-class Container(msgspec.Struct, frozen=True, kw_only=True):
+class CriContainer(msgspec.Struct, frozen=True, kw_only=True):
     """One container, from ContainerStatus (the list call leaves times, exit, reason, message and log path unset)."""
 
     id: str
@@ -70,7 +70,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     pod_namespace: str = ""
     sandbox_id: str = ""
     attempt: int = 0
-    state: ContainerState = ContainerState.UNKNOWN
+    state: CriContainerState = CriContainerState.UNKNOWN
     image: str = ""
     """The image name in the pod's spec, if the runtime stores it."""
     resolved_image: str = ""
@@ -86,9 +86,9 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     log_path: str = ""
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    resources: Resources | None = None
+    resources: CriResources | None = None
     """From the status, if the runtime reports it."""
-    user: User | None = None
+    user: CriUser | None = None
     """From the status, if the runtime reports it."""
     recursive_read_only: list[str] = []
     """Paths in the container of recursively read-only mounts; from the status."""
@@ -98,7 +98,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
         """Its start was cut short because the client that had asked for it went away. Nothing of the container failed,
         and its program has not run; containerd tells it as an end with START_ERROR."""
         return (
-            self.state is ContainerState.EXITED
+            self.state is CriContainerState.EXITED
             and self.reason == START_ERROR
             and _GIVEN_UP.search(self.message) is not None
         )
@@ -118,16 +118,16 @@ class PodRuntime(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     namespace: str = ""
     sandboxes: list[Sandbox] = []
-    containers: list[Container] = []
+    containers: list[CriContainer] = []
     at: float = 0.0
 
-    def newest(self, name: str) -> Container | None:
+    def newest(self, name: str) -> CriContainer | None:
         """The newest container of that name."""
         return next((container for container in self.containers if container.name == name), None)
 
 
-def is_running(container: Container | None) -> bool:
-    return container is not None and container.state is ContainerState.RUNNING
+def is_running(container: CriContainer | None) -> bool:
+    return container is not None and container.state is CriContainerState.RUNNING
 
 
 class RuntimeVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,7 +201,7 @@ class ContainerEvent(msgspec.Struct, frozen=True, kw_only=True):
     kind: EventKind
     created_ns: int
     sandbox: Sandbox | None = None
-    containers: list[Container] = []
+    containers: list[CriContainer] = []
     """All containers of the sandbox."""
 
     @property

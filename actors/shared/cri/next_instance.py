@@ -6,9 +6,9 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.restart_policy import may_restart
 
-from .model import Container as Ran
+from .model import CriContainer
 
 
-def starts_again(pod: Pod, container: Container, ended: Ran, *, init: bool) -> bool:
+def starts_again(pod: Pod, container: Container, ended: CriContainer, *, init: bool) -> bool:
     """By the policy, or because its start was given up: no policy counts that as an end."""
     return ended.start_given_up or may_restart(pod, container, ended.exit_code, init=init)

@@ -7,22 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
-
-class Pressure(msgspec.Struct, frozen=True):
-    """One line of a PSI file: microseconds in all, and the share of the last 10, 60 and 300 s in percent."""
-
-    total_us: int
-    avg10: float
-    avg60: float
-    avg300: float
+from actors.shared.linux.psi import Psi
 
 
-class Psi(msgspec.Struct, frozen=True):
-    some: Pressure
-    full: Pressure
-
-
-class Cpu(msgspec.Struct, frozen=True, kw_only=True):
+class CpuUsage(msgspec.Struct, frozen=True, kw_only=True):
     at_ns: int
     usage_core_ns: int | None = None
     """CPU time since the start."""
@@ -63,7 +51,7 @@ class ContainerStats(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int = 0
     pod_uid: str = ""
     labels: dict[str, str] = {}
-    cpu: Cpu | None = None
+    cpu: CpuUsage | None = None
     memory: Memory | None = None
     swap: Swap | None = None
     writable_layer: FileSystem | None = None

@@ -5,16 +5,16 @@ from __future__ import annotations
 from proto import cri_pb2 as cri
 
 from .model import (
-    Container,
     ContainerEvent,
-    ContainerState,
+    CriContainer,
+    CriContainerState,
+    CriResources,
+    CriUser,
     EventKind,
     Image,
-    Resources,
     RuntimeHandler,
     RuntimeStatus,
     Sandbox,
-    User,
 )
 
 POD_NAME = "io.kubernetes.pod.name"
@@ -23,9 +23,9 @@ POD_UID = "io.kubernetes.pod.uid"
 CONTAINER_NAME = "io.kubernetes.container.name"
 
 _STATES = {
-    cri.CONTAINER_CREATED: ContainerState.CREATED,
-    cri.CONTAINER_RUNNING: ContainerState.RUNNING,
-    cri.CONTAINER_EXITED: ContainerState.EXITED,
+    cri.CONTAINER_CREATED: CriContainerState.CREATED,
+    cri.CONTAINER_RUNNING: CriContainerState.RUNNING,
+    cri.CONTAINER_EXITED: CriContainerState.EXITED,
 }
 _EVENTS = {
     cri.CONTAINER_CREATED_EVENT: EventKind.CREATED,
@@ -70,9 +70,9 @@ def sandbox_of(status: cri.PodSandboxStatus) -> Sandbox:
     )
 
 
-def container_state(number: int) -> ContainerState:
+def container_state(number: int) -> CriContainerState:
     """UNKNOWN also for the numbers of later versions of CRI."""
-    return _STATES.get(number, ContainerState.UNKNOWN)  # type: ignore[call-overload, no-any-return]
+    return _STATES.get(number, CriContainerState.UNKNOWN)  # type: ignore[call-overload, no-any-return]
 
 
 def _time(nanoseconds: int) -> int:
@@ -84,10 +84,10 @@ def _image_name(spec: cri.ImageSpec) -> str:
     return spec.user_specified_image or spec.image
 
 
-def listed_container(container: cri.Container) -> Container:
+def listed_container(container: cri.Container) -> CriContainer:
     """From a list: without times but creation, exit, reason, message, log path."""
     labels = dict(container.labels)
-    return Container(
+    return CriContainer(
         id=container.id,
         name=container.metadata.name or labels.get(CONTAINER_NAME, ""),
         pod_uid=labels.get(POD_UID, ""),
@@ -105,10 +105,10 @@ def listed_container(container: cri.Container) -> Container:
     )
 
 
-def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> Container:
+def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> CriContainer:
     """From a status or an event. They do not include the sandbox: `sandbox_id` is its ID, if known."""
     labels = dict(status.labels)
-    return Container(
+    return CriContainer(
         id=status.id,
         name=status.metadata.name or labels.get(CONTAINER_NAME, ""),
         pod_uid=labels.get(POD_UID, ""),
@@ -136,11 +136,11 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> Container
     )
 
 
-def _resources(status: cri.ContainerStatus) -> Resources | None:
+def _resources(status: cri.ContainerStatus) -> CriResources | None:
     if not status.resources.HasField("linux"):
         return None
     linux = status.resources.linux
-    return Resources(
+    return CriResources(
         cpu_shares=linux.cpu_shares,
         cpu_quota=linux.cpu_quota,
         cpu_period=linux.cpu_period,
@@ -149,11 +149,11 @@ def _resources(status: cri.ContainerStatus) -> Resources | None:
     )
 
 
-def _user(status: cri.ContainerStatus) -> User | None:
+def _user(status: cri.ContainerStatus) -> CriUser | None:
     if not status.user.HasField("linux"):
         return None
     linux = status.user.linux
-    return User(uid=linux.uid, gid=linux.gid, supplemental_groups=list(linux.supplemental_groups))
+    return CriUser(uid=linux.uid, gid=linux.gid, supplemental_groups=list(linux.supplemental_groups))
 
 
 def runtime_status(response: cri.StatusResponse) -> RuntimeStatus:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from google.protobuf.message import Message
 
+from actors.shared.linux.psi import Pressure, Psi
 from proto import cri_pb2 as cri
 
 from .stats import (
     ContainerStats,
-    Cpu,
+    CpuUsage,
     FileSystem,
     ImageFileSystems,
     Memory,
-    Pressure,
-    Psi,
     Swap,
 )
 from .translate import POD_UID
@@ -32,8 +31,8 @@ def _psi(usage: cri.CpuUsage | cri.MemoryUsage | cri.IoUsage) -> Psi | None:
     return Psi(_pressure(usage.psi.Some), _pressure(usage.psi.Full)) if usage.HasField("psi") else None
 
 
-def _cpu(usage: cri.CpuUsage) -> Cpu:
-    return Cpu(
+def _cpu(usage: cri.CpuUsage) -> CpuUsage:
+    return CpuUsage(
         at_ns=usage.timestamp,
         usage_core_ns=_number(usage, "usage_core_nano_seconds"),
         usage_nano_cores=_number(usage, "usage_nano_cores"),

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 
-class AllocatedDevice(msgspec.Struct, frozen=True):
+class DeviceSpec(msgspec.Struct, frozen=True):
     """A device node of the host that the container sees."""
 
     host_path: str
@@ -37,7 +37,7 @@ class ContainerAllocation(msgspec.Struct, frozen=True, kw_only=True):
     """NUMA nodes that its memory comes from, likewise."""
     exclusive_cpus: bool = False
     """The CPUs are its own: its CPU quota is not enforced (gate DisableCPUQuotaWithExclusiveCPUs)."""
-    devices: tuple[AllocatedDevice, ...] = ()
+    devices: tuple[DeviceSpec, ...] = ()
     mounts: tuple[AllocatedMount, ...] = ()
     environment: dict[str, str] = {}
     """Variables; those of the pod's spec override them."""

@@ -24,7 +24,7 @@ BODY_BYTES: Final = 10 << 10
 """The number of body bytes to read."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class HttpGetResponse(msgspec.Struct, frozen=True):
     """The part of a response that matters."""
 
     status: int
@@ -37,7 +37,7 @@ class ExchangeError(Exception):
     """There is no response; the text is that of Go's HTTP client."""
 
 
-async def get(url: str, headers: Headers, user_agent: str) -> Answer:
+async def get(url: str, headers: Headers, user_agent: str) -> HttpGetResponse:
     """Raises ExchangeError; the deadline is the caller's."""
     try:
         parts = urlsplit(url)
@@ -119,7 +119,7 @@ def _without_breaks(text: str, lines: Headers) -> str:
     return text
 
 
-async def _read(reader: asyncio.StreamReader) -> Answer:
+async def _read(reader: asyncio.StreamReader) -> HttpGetResponse:
     """Status, Location and the start of the body; interim responses (1xx) are skipped."""
     for _ in range(_MOST_INTERIM):
         head = (await reader.readuntil(_LINE_END * 2)).decode("latin-1").split("\r\n")
@@ -133,7 +133,7 @@ async def _read(reader: asyncio.StreamReader) -> Answer:
         raise ExchangeError(f"{_BROKEN}too many 1xx informational responses")
     fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
     length = "0" if code in ("204", "304") else fields.get("content-length", "")
-    return Answer(int(code), fields.get("location", ""), await _body(reader, length))
+    return HttpGetResponse(int(code), fields.get("location", ""), await _body(reader, length))
 
 
 async def _body(reader: asyncio.StreamReader, length: str) -> bytes:

@@ -6,14 +6,14 @@ import asyncio
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
-from .exchange import Answer, ExchangeError, Headers, get
+from .exchange import ExchangeError, Headers, HttpGetResponse, get
 
 MAX_REDIRECTS: Final = 10
 """The limit of requests in all, as in Go."""
 _FOLLOWED: Final = (301, 302, 303, 307, 308)
 
 
-async def get_following(url: str, headers: Headers, user_agent: str, seconds: float | None = None) -> Answer:
+async def get_following(url: str, headers: Headers, user_agent: str, seconds: float | None = None) -> HttpGetResponse:
     """The last response; a redirect to another host is not followed. `seconds`: limit for all requests together, None
     for none. Raises ExchangeError with the URL."""
     try:
@@ -32,7 +32,7 @@ async def get_following(url: str, headers: Headers, user_agent: str, seconds: fl
     raise ExchangeError(f'Get "{url}": stopped after {MAX_REDIRECTS} redirects')
 
 
-def redirect(url: str, answer: Answer) -> str | None:
+def redirect(url: str, answer: HttpGetResponse) -> str | None:
     """The next URL; None: this is the last response. Raises ExchangeError."""
     if answer.status not in _FOLLOWED or not answer.location:
         return None

@@ -1,6 +1,6 @@
 """The addresses of this node: for its Node object, and for status.hostIPs of its pods. Pure.
 
-`Host` gives access to the host; the real one is `actors/shared/linux/host_addresses.py`.
+`HostAddresses` gives access to the host; the real one is `actors/shared/linux/host_addresses.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class AddressError(Exception):
     """The node has no usable address; the text says why."""
 
 
-class Host(msgspec.Struct, frozen=True):
+class HostAddresses(msgspec.Struct, frozen=True):
     """The questions to the host."""
 
     has: Callable[[str], bool]
@@ -31,7 +31,7 @@ class Host(msgspec.Struct, frozen=True):
 
 
 # -- addresses of the Node object -------------------------------------------------------------------------------------
-def choose(given: str, name: str, looked_up: list[str], host: Host) -> list[Json]:
+def choose(given: str, name: str, looked_up: list[str], host: HostAddresses) -> list[Json]:
     """The NodeAddresses. `given` is --node-ip, `name` the node's name, `looked_up` its DNS addresses.
 
     Raises AddressError.
@@ -47,7 +47,7 @@ def choose(given: str, name: str, looked_up: list[str], host: Host) -> list[Json
     return _objects([_resolved(name, looked_up, prefer, host)], name)
 
 
-def unfit(ip: IP, host: Host) -> str:
+def unfit(ip: IP, host: HostAddresses) -> str:
     """Why the address is not usable for a node; '' if it is."""
     if ip.is_loopback:
         return "nodeIP can't be loopback address"
@@ -73,7 +73,7 @@ def _parts(given: str) -> list[str]:
     return [part.strip() for part in given.split(",") if part.strip()]
 
 
-def _resolved(name: str, looked_up: list[str], prefer: int, host: Host) -> str:
+def _resolved(name: str, looked_up: list[str], prefer: int, host: HostAddresses) -> str:
     """The name itself if it is an address, else its DNS address, else the source address of the default route."""
     named = _address(name)
     if named is not None:

@@ -26,7 +26,7 @@ _UNSUPPORTED: Final = "none of the supported fields are set"
 T = TypeVar("T")
 
 
-class ClaimError(Exception):
+class ResourceClaimError(Exception):
     """A claim cannot be used now; the text says why."""
 
 
@@ -74,7 +74,7 @@ class ClaimName(msgspec.Struct, frozen=True):
 
 
 # -- of the API ------------------------------------------------------------------------------------------------------
-class AllocatedDevice(Api, frozen=True):
+class DeviceRequestAllocationResult(Api, frozen=True):
     """An entry of status.allocation.devices.results."""
 
     request: str = ""
@@ -86,7 +86,7 @@ class AllocatedDevice(Api, frozen=True):
 
 
 class DeviceAllocation(Api, frozen=True):
-    results: list[AllocatedDevice] = []
+    results: list[DeviceRequestAllocationResult] = []
 
 
 class Allocation(Api, frozen=True):
@@ -161,7 +161,7 @@ def _given(raw: msgspec.Raw) -> bool:
 def claim_names(pod: Pod, *, extended: bool) -> list[ClaimName]:
     """The claims of the pod, without those that it does not need; `extended`: with that of its extended resources.
 
-    Raises ClaimError for one that is not made yet, ObjectError.
+    Raises ResourceClaimError for one that is not made yet, ObjectError.
     """
     statuses = _list(pod.status.resourceClaimStatuses, PodResourceClaimStatus, "status.resourceClaimStatuses")
     found = [name for claim in pod_claims(pod) if (name := _claim_name(pod, claim, statuses)) is not None]
@@ -172,18 +172,18 @@ def claim_names(pod: Pod, *, extended: bool) -> list[ClaimName]:
 
 
 def _claim_name(pod: Pod, claim: PodResourceClaim, statuses: list[PodResourceClaimStatus]) -> ClaimName | None:
-    """None: no claim is needed. Raises ClaimError."""
+    """None: no claim is needed. Raises ResourceClaimError."""
     meta = pod.metadata
     whole = f'pod "{meta.namespace}/{meta.name}"'
     if claim.resourceClaimName is not None:
         return ClaimName(claim.name, claim.resourceClaimName)
     if claim.resourceClaimTemplateName is None:
-        raise ClaimError(f'{whole}, spec.resourceClaim "{claim.name}": {_UNSUPPORTED}')
+        raise ResourceClaimError(f'{whole}, spec.resourceClaim "{claim.name}": {_UNSUPPORTED}')
     for status in statuses:
         if status.name == claim.name:
             made = status.resourceClaimName
             return ClaimName(claim.name, made, made_for_pod=True) if made is not None else None
-    raise ClaimError(f"{whole}: {_NOT_CREATED}")
+    raise ResourceClaimError(f"{whole}: {_NOT_CREATED}")
 
 
 class ClaimUse(msgspec.Struct, frozen=True):
@@ -200,7 +200,7 @@ class ClaimUse(msgspec.Struct, frozen=True):
 def claim_uses(pod: Pod, container: Container, *, extended: bool) -> list[ClaimUse]:
     """What the container uses, in the pod's order of claims, then its extended resources.
 
-    Raises ClaimError, ObjectError.
+    Raises ResourceClaimError, ObjectError.
     """
     if not container.resources.claims and not (extended and container.resources.requests):
         return []
@@ -238,16 +238,16 @@ def base_request(request: str) -> str:
 
 
 def check_claim(pod: Pod, wanted: ClaimName, claim: ResourceClaim) -> Allocation:
-    """Its allocation, if the pod may use the claim now. Raises ClaimError."""
+    """Its allocation, if the pod may use the claim now. Raises ResourceClaimError."""
     meta, of = claim.metadata, pod.metadata
     if wanted.made_for_pod and not any(owner.controller and owner.uid == of.uid for owner in meta.ownerReferences):
         whole = f"ResourceClaim {meta.namespace}/{meta.name}"
-        raise ClaimError(f"{whole} was not created for pod {of.namespace}/{of.name} (pod is not owner)")
+        raise ResourceClaimError(f"{whole} was not created for pod {of.namespace}/{of.name} (pod is not owner)")
     if all(consumer.uid != of.uid for consumer in claim.status.reservedFor):
         text = f"pod {of.name} ({of.uid}) is not allowed to use ResourceClaim {wanted.name} ({meta.uid})"
-        raise ClaimError(text)
+        raise ResourceClaimError(text)
     if claim.status.allocation is None:
-        raise ClaimError(f"ResourceClaim {meta.name}: not allocated")
+        raise ResourceClaimError(f"ResourceClaim {meta.name}: not allocated")
     return claim.status.allocation
 
 

@@ -16,7 +16,7 @@ Write = tuple[str, str, str]
 """(controller, file, text)."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class CgroupLimits(msgspec.Struct, frozen=True, kw_only=True):
     """None leaves a value unchanged; -1 removes a limit."""
 
     cpu_shares: int | None = None
@@ -45,7 +45,7 @@ def shares_to_weight(shares: int) -> int:
     return math.ceil(10 ** ((logarithm * logarithm + 125 * logarithm) / 612 - 7 / 34))
 
 
-def writes_v1(limits: Limits) -> list[Write]:
+def writes_v1(limits: CgroupLimits) -> list[Write]:
     found: list[Write] = []
     if limits.cpu_shares is not None:
         found.append(("cpu", "cpu.shares", str(limits.cpu_shares)))
@@ -60,7 +60,7 @@ def writes_v1(limits: Limits) -> list[Write]:
     return found
 
 
-def writes_v2(limits: Limits) -> list[Write]:
+def writes_v2(limits: CgroupLimits) -> list[Write]:
     found: list[Write] = []
     if limits.cpu_shares is not None:
         found.append(("cpu", "cpu.weight", str(shares_to_weight(limits.cpu_shares))))
@@ -79,7 +79,7 @@ def writes_v2(limits: Limits) -> list[Write]:
     return found
 
 
-def unit_properties(limits: Limits, version: int) -> dict[str, tuple[str, Any]]:
+def unit_properties(limits: CgroupLimits, version: int) -> dict[str, tuple[str, Any]]:
     """The limits as properties of a systemd slice, because systemd would otherwise write its own values at the next
     reload (systemd.resource-control(5)): name to (D-Bus type, value)."""
     found: dict[str, tuple[str, Any]] = {}
@@ -106,7 +106,7 @@ def _bits(cpus: frozenset[int]) -> bytes:
     return whole.to_bytes((whole.bit_length() + 7) // 8, "little")
 
 
-def _quota_per_second(limits: Limits) -> int:
+def _quota_per_second(limits: CgroupLimits) -> int:
     """systemd stores whole hundredths of a core; rounded up, so that the unit never has less than the pod's limit."""
     quota = limits.cpu_quota_us
     if quota is None or quota < 0:

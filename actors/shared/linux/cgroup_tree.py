@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from . import mountinfo
-from .cgroup_limits import Limits, writes_v1, writes_v2
+from .cgroup_limits import CgroupLimits, writes_v1, writes_v2
 
 CONTROLLERS: Final = frozenset(
     {"blkio", "cpu", "cpuacct", "cpuset", "devices", "dmem", "freezer", "hugetlb", "io", "memory", "misc"}
@@ -69,7 +69,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
             else:
                 _make_all(hierarchy, cgroup)
 
-    def apply(self, cgroup: str, limits: Limits) -> None:
+    def apply(self, cgroup: str, limits: CgroupLimits) -> None:
         """Write the limits in the hierarchies of `create`. Controllers and files that this kernel lacks are skipped,
         and so are huge pages in use: a pod that has them from before the limit keeps them. Raises CgroupError."""
         for hierarchy in self._limiting():

@@ -12,7 +12,7 @@ SECONDS: Final = 5.0
 _OUTPUT_BYTES: Final = 4096
 
 
-class Runner(Protocol):
+class CommandRunner(Protocol):
     """Runs a command with this input; returns its error text, '' on success."""
 
     async def __call__(self, argv: list[str], given: bytes = b"") -> str: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Final
 
-from actors.shared.kube.node_addresses import Host
+from actors.shared.kube.node_addresses import HostAddresses
 
 _FAR: Final = {4: (socket.AF_INET, "192.0.2.1"), 6: (socket.AF_INET6, "2001:db8::1")}
 """Addresses of documentation prefixes, which the default route covers."""
@@ -42,4 +42,4 @@ def look_up(name: str) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-THIS_HOST: Final = Host(is_local, source_address)
+THIS_HOST: Final = HostAddresses(is_local, source_address)

@@ -19,7 +19,7 @@ LOST: Final = flags.DELETE_SELF | flags.MOVE_SELF | flags.Q_OVERFLOW | flags.IGN
 """The watched file was removed or replaced, or events were lost."""
 
 
-class Event(Protocol):
+class InotifyEvent(Protocol):
     """An event of inotify_simple."""
 
     wd: int
@@ -53,7 +53,7 @@ class Watcher:
         with contextlib.suppress(OSError):
             self._inotify.rm_watch(watch)
 
-    def read(self) -> list[Event]:
+    def read(self) -> list[InotifyEvent]:
         """The pending events."""
         return list(self._inotify.read(timeout=0))
 

@@ -43,7 +43,7 @@ class BusError(Exception):
         self.name = name
 
 
-class Reply(NamedTuple):
+class DBusReply(NamedTuple):
     body: list[Any]
     descriptors: list[int]
     """Files that came with it, if they were wanted. The receiver closes them."""
@@ -52,7 +52,7 @@ class Reply(NamedTuple):
 class Call(Protocol):
     """Calls a method of an object. Raises BusError."""
 
-    async def __call__(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> Reply: ...
+    async def __call__(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply: ...
 
 
 class SystemBus:
@@ -80,7 +80,7 @@ class SystemBus:
             self._bus.disconnect()
             self._bus = None
 
-    async def call(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> Reply:
+    async def call(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
         """Call a method with arguments of this signature. Raises BusError."""
         from dbus_fast import Message, MessageType
 
@@ -103,9 +103,9 @@ class SystemBus:
         if reply.message_type is MessageType.ERROR:
             text = str(reply.body[0]) if reply.body else ""
             raise BusError(f"{method} was refused: {reply.error_name}: {text}", str(reply.error_name))
-        return Reply(reply.body, reply.unix_fds if self._awaiting_descriptors else [])
+        return DBusReply(reply.body, reply.unix_fds if self._awaiting_descriptors else [])
 
-    async def call_for_descriptors(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> Reply:
+    async def call_for_descriptors(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
         """Like `call`, and the files of the answer come with it. One such call at a time."""
         self._awaiting_descriptors = True
         try:

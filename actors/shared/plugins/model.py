@@ -28,7 +28,7 @@ class PluginError(Exception):
     """The plugin, or something that its registration depends on, failed; asking again may help."""
 
 
-class Handler(Protocol):
+class PluginHandler(Protocol):
     """Serves one type of plugin. The calls for one socket never overlap; those for different sockets may."""
 
     def refusal(self, plugin: Plugin) -> str:

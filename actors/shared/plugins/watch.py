@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from supervision.actor import Actor
 from supervision.backoff import RetrySchedule
 
-from .model import Handler, Plugin, PluginError
+from .model import Plugin, PluginError, PluginHandler
 from .sockets import FolderWatch, Stamp, look
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class PluginWatch:
         self,
         actor: Actor,
         directory: str,
-        handlers: Mapping[str, Handler],
+        handlers: Mapping[str, PluginHandler],
         elsewhere: Collection[str] | None,
         connect: Callable[[str], Registrar] | None = None,
     ) -> None:

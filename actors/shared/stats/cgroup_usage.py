@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.linux.cgroup_tree import CgroupTree
+from actors.shared.linux.psi import Psi, psi_of
 
 from .disk_io import DiskIo, blkio_of, io_of
 
@@ -24,21 +25,7 @@ Read = Callable[[str, str], str]
 """Controller and file to text. Raises OSError."""
 
 
-class Pressure(msgspec.Struct, frozen=True):
-    """One line of PSI: microseconds in all; percent of the last 10, 60 and 300 s."""
-
-    total_us: int = 0
-    avg10: float = 0.0
-    avg60: float = 0.0
-    avg300: float = 0.0
-
-
-class Psi(msgspec.Struct, frozen=True):
-    some: Pressure = Pressure()
-    full: Pressure = Pressure()
-
-
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
+class CgroupUsage(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes, nanoseconds, counts. A limit is also None if there is none."""
 
     at: float
@@ -80,7 +67,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     psi: dict[str, Psi] = {}
 
 
-def read(tree: CgroupTree, cgroup: str, clock: Callable[[], float] = time.time) -> Usage:
+def read(tree: CgroupTree, cgroup: str, clock: Callable[[], float] = time.time) -> CgroupUsage:
     """Never raises: for a removed cgroup everything is unknown."""
 
     def file(controller: str, name: str) -> str:
@@ -91,7 +78,7 @@ def read(tree: CgroupTree, cgroup: str, clock: Callable[[], float] = time.time) 
 
 
 def working_set(tree: CgroupTree, cgroup: str) -> int | None:
-    """Bytes of memory that it needs, as in Usage, by two files only. None: it is gone, or v2's root."""
+    """Bytes of memory that it needs, as in CgroupUsage, by two files only. None: it is gone, or v2's root."""
 
     def file(controller: str, name: str) -> str:
         return tree.read(cgroup, controller, name)
@@ -115,7 +102,7 @@ def memory_limit(tree: CgroupTree, cgroup: str) -> int | None:
     return _limit(_number(lambda controller, file: tree.read(cgroup, controller, file), "memory", name))
 
 
-def _read_v2(file: Read, now: float) -> Usage:
+def _read_v2(file: Read, now: float) -> CgroupUsage:
     cpu = _table(file, "cpu", "cpu.stat")
     memory = _table(file, "memory", "memory.stat")
     events = _table(file, "memory", "memory.events")
@@ -123,7 +110,7 @@ def _read_v2(file: Read, now: float) -> Usage:
     swap_limit = _number(file, "memory", "memory.swap.max")
     quota, period = _cpu_max(_text(file, "cpu", "cpu.max"))
     weight = _number(file, "cpu", "cpu.weight")
-    return Usage(
+    return CgroupUsage(
         at=now,
         cpu_ns=_times(cpu.get("usage_usec"), 1000),
         user_ns=_times(cpu.get("user_usec"), 1000),
@@ -160,7 +147,7 @@ def _read_v2(file: Read, now: float) -> Usage:
     )
 
 
-def _read_v1(file: Read, now: float) -> Usage:
+def _read_v1(file: Read, now: float) -> CgroupUsage:
     times = _table(file, "cpuacct", "cpuacct.stat")
     cpu = _table(file, "cpu", "cpu.stat")
     memory = _table(file, "memory", "memory.stat")
@@ -168,7 +155,7 @@ def _read_v1(file: Read, now: float) -> Usage:
     quota = _number(file, "cpu", "cpu.cfs_quota_us")
     limit = _limit(_number(file, "memory", "memory.limit_in_bytes"))
     with_swap = _limit(_number(file, "memory", "memory.memsw.limit_in_bytes"))
-    return Usage(
+    return CgroupUsage(
         at=now,
         cpu_ns=_number(file, "cpuacct", "cpuacct.usage"),
         user_ns=_times(times.get("user"), _USER_HZ_NS),
@@ -236,21 +223,6 @@ def _table(file: Read, controller: str, name: str) -> dict[str, int]:
 def _cpu_max(text: str) -> tuple[int | None, int | None]:
     quota, _, period = text.partition(" ")
     return int(quota) if quota.isdigit() else None, int(period) if period.isdigit() else None
-
-
-def psi_of(text: str) -> Psi | None:
-    """`some avg10=0.00 avg60=0.00 avg300=0.00 total=0`, and the same for `full`; None: it is not that."""
-    found: dict[str, Pressure] = {}
-    for line in text.splitlines():
-        kind, _, rest = line.partition(" ")
-        pairs = rest.split()
-        values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
-        try:
-            averages = [float(values[name]) for name in ("avg10", "avg60", "avg300")]
-            found[kind] = Pressure(int(values["total"]), *averages)
-        except (KeyError, ValueError):
-            return None
-    return Psi(found.get("some", Pressure()), found.get("full", Pressure())) if found else None
 
 
 def _times(value: int | None, by: int) -> int | None:

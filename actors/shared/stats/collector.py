@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import Container, ContainerState, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from actors.shared.cri.stats import ContainerStats
 from actors.shared.linux.cgroup_names import plain_path
 from actors.shared.linux.cgroup_tree import CgroupTree
@@ -22,10 +22,10 @@ from actors.shared.linux.cgroup_tree import find as find_cgroups
 from supervision.metrics import Metrics
 
 from . import host, pod_cgroups
-from .cgroup_usage import Usage, read
-from .disk_usage import DiskUsage, Disposable
-from .processes import Processes, count_of, processes_of
-from .sample import ContainerSample, Measured, Network, PodSample, Sample, usage_of
+from .cgroup_usage import CgroupUsage, read
+from .disk_usage import DiskUsageCollector, Disposable
+from .processes import ProcessStats, count_of, processes_of
+from .sample import ContainerSample, Measured, Network, PodSample, UsageSample, usage_of
 
 KEPT_SECONDS: Final = 10.0
 RATE_SECONDS: Final = 600.0
@@ -59,13 +59,13 @@ class Collector:
     ) -> None:
         self._agent, self._runtime, self._clock = agent, runtime, clock
         self._tree: CgroupTree | None = None
-        self._kept: tuple[float, Sample] | None = None
-        self._looking: asyncio.Task[Sample] | None = None
+        self._kept: tuple[float, UsageSample] | None = None
+        self._looking: asyncio.Task[UsageSample] | None = None
         self._before: dict[str, tuple[float, int]] = {}
         self._rates: dict[str, int] = {}
-        self._disks = DiskUsage(agent, runtime, disposable, metrics, clock)
+        self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, clock)
 
-    async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> Sample:
+    async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> UsageSample:
         """A sample that is at most `most_seconds` old; without `disks` it does not wait for them. Raises CriError."""
         if self._kept is None or self._clock() - self._kept[0] > most_seconds:
             if self._looking is None or self._looking.done():
@@ -78,14 +78,14 @@ class Collector:
         return self._disks.with_disks(kept)
 
     # -- cgroups, processes, the runtime ---------------------------------------------------------------------------
-    async def _look(self) -> Sample:
+    async def _look(self) -> UsageSample:
         sandboxes, containers, stats = await asyncio.gather(
             self._runtime.list_pod_sandboxes(), self._runtime.list_containers(), self._container_stats()
         )
         self._places = pod_cgroups.find(self.tree, self._agent.config.cgroupRoot)
-        inside: dict[str, list[Container]] = {}
+        inside: dict[str, list[CriContainer]] = {}
         for container in containers:
-            if container.state is ContainerState.RUNNING:
+            if container.state is CriContainerState.RUNNING:
                 inside.setdefault(container.sandbox_id, []).append(container)
         running = [(box, inside.get(box.id, [])) for box in newest(sandboxes)]
         groups, found = self._groups(), await self._pods(running, stats)
@@ -97,7 +97,7 @@ class Collector:
             newer = {pod.sandbox.id: pod for pod in await self._pods(again, stats)}
             found = [newer.get(pod.sandbox.id, pod) for pod in found]
         now = time.time()
-        sample = Sample(
+        sample = UsageSample(
             at=now,
             host=host.read(now),
             root=groups.root,
@@ -123,7 +123,7 @@ class Collector:
             return {}  # then only the sizes of writable layers are unknown
 
     async def _pods(
-        self, running: list[tuple[Sandbox, list[Container]]], stats: dict[str, ContainerStats]
+        self, running: list[tuple[Sandbox, list[CriContainer]]], stats: dict[str, ContainerStats]
     ) -> list[PodSample]:
         found = []
         for count, (sandbox, containers) in enumerate(running):
@@ -132,7 +132,7 @@ class Collector:
             found.append(self._pod(sandbox, containers, stats))
         return found
 
-    def _pod(self, sandbox: Sandbox, containers: list[Container], stats: dict[str, ContainerStats]) -> PodSample:
+    def _pod(self, sandbox: Sandbox, containers: list[CriContainer], stats: dict[str, ContainerStats]) -> PodSample:
         place = self._places.pods.get(sandbox.pod_uid)
         inner = place.containers if place is not None else {}
         own = inner.get(sandbox.id, "")
@@ -144,12 +144,12 @@ class Collector:
             network=self._network([own] if own else [inner[one.id] for one in containers if one.id in inner]),
         )
 
-    def _container(self, container: Container, path: str, stats: ContainerStats | None) -> ContainerSample:
+    def _container(self, container: CriContainer, path: str, stats: ContainerStats | None) -> ContainerSample:
         if path:
             measured = self._measured(path, self._read(path))
         else:
             now = time.time()
-            usage = usage_of(stats, now) if stats is not None else Usage(at=now)
+            usage = usage_of(stats, now) if stats is not None else CgroupUsage(at=now)
             measured = self._measured(f"/{container.id}", usage)
         return ContainerSample(container, measured, stats.writable_layer if stats is not None else None)
 
@@ -184,10 +184,10 @@ class Collector:
             self._tree = find_cgroups()
         return self._tree
 
-    def _read(self, path: str) -> Usage:
+    def _read(self, path: str) -> CgroupUsage:
         return read(self.tree, "" if path == "/" else path)
 
-    def _measured(self, path: str, usage: Usage) -> Measured:
+    def _measured(self, path: str, usage: CgroupUsage) -> Measured:
         if usage.cpu_ns is not None:
             before = self._before.get(path)
             if before is not None and before[0] == usage.at:
@@ -205,16 +205,16 @@ class Collector:
             self._before.pop(path)
             self._rates.pop(path, None)
 
-    async def processes(self, sample: Sample) -> dict[str, Processes]:
+    async def processes(self, sample: UsageSample) -> dict[str, ProcessStats]:
         """The current processes of containers and sandboxes, by cgroup."""
-        found: dict[str, Processes] = {}
+        found: dict[str, ProcessStats] = {}
         for count, path in enumerate(_cgroups(sample)):
             if count % _AT_ONCE == _AT_ONCE - 1:
                 await asyncio.sleep(0)
             found[path] = processes_of(self.tree, path)
         return found
 
-    def process_count(self, sample: Sample) -> dict[str, int]:
+    def process_count(self, sample: UsageSample) -> dict[str, int]:
         """The current number of processes of each pod, by UID: those of its containers and its sandbox."""
         return {pod.sandbox.pod_uid: sum(count_of(self.tree, path) for path in _cgroups_of(pod)) for pod in sample.pods}
 
@@ -229,7 +229,7 @@ def _rated(measured: Measured) -> bool:
     return measured.nano_cores is not None or measured.usage.cpu_ns is None
 
 
-def _cgroups(sample: Sample) -> Iterator[str]:
+def _cgroups(sample: UsageSample) -> Iterator[str]:
     for pod in sample.pods:
         yield from _cgroups_of(pod)
 

@@ -17,7 +17,7 @@ from supervision.actor import DisposableError, DisposableTimeout
 from supervision.metrics import Metrics
 from supervision.time_scale import scaled
 
-from .sample import Disk, Sample
+from .sample import Disk, UsageSample
 
 DISK_SECONDS: Final = 30.0
 FIRST_DISK_SECONDS: Final = 3.0
@@ -28,7 +28,7 @@ _MODULE: Final = "actors.shared.stats.disk"
 Disposable = Callable[[str, dict[str, Any], float], Awaitable[Any]]
 
 
-class DiskUsage:
+class DiskUsageCollector:
     """`clock`: seconds, monotonic."""
 
     def __init__(
@@ -47,7 +47,7 @@ class DiskUsage:
         self._measured = float("-inf")
         self._measuring: asyncio.Task[None] | None = None
 
-    async def measure(self, sample: Sample) -> None:
+    async def measure(self, sample: UsageSample) -> None:
         """Measure if it is due. Who comes first, or long after the last one, waits for it."""
         given = float(self._agent.config.volumeStatsAggPeriod)
         period = given if given > 0 else PERIOD_SECONDS
@@ -57,7 +57,7 @@ class DiskUsage:
         if age >= 2 * period and self._measuring is not None:
             await asyncio.wait([self._measuring], timeout=scaled(FIRST_DISK_SECONDS))
 
-    def with_disks(self, sample: Sample) -> Sample:
+    def with_disks(self, sample: UsageSample) -> UsageSample:
         """The sample with the figures of the last measurement."""
         return msgspec.structs.replace(
             sample,
@@ -68,7 +68,7 @@ class DiskUsage:
             container_fs=self._systems.get("containers", {}),
         )
 
-    async def _measure(self, sample: Sample, *, walk: bool) -> None:
+    async def _measure(self, sample: UsageSample, *, walk: bool) -> None:
         logs = self._agent.pod_logs_dir
         pods = []
         for pod in sample.pods:

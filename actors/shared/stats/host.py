@@ -12,8 +12,8 @@ import msgspec
 import psutil
 
 from actors.shared.linux.memory import parse_meminfo
+from actors.shared.linux.psi import Psi, psi_of
 
-from .cgroup_usage import Psi, psi_of
 from .disk_io import DeviceIo, devices_of
 
 _RECEIVED_BYTES, _RECEIVED_PACKETS, _RECEIVE_ERRORS, _RECEIVE_DROPS = 0, 1, 2, 3
@@ -35,7 +35,7 @@ class Interface(msgspec.Struct, frozen=True, kw_only=True):
     tx_drops: int
 
 
-class Host(msgspec.Struct, frozen=True, kw_only=True):
+class HostStats(msgspec.Struct, frozen=True, kw_only=True):
     """The machine. Times are seconds since 1970."""
 
     at: float
@@ -51,9 +51,9 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     """Disks and partitions by `major:minor`."""
 
 
-def read(at: float, proc: str = "/proc") -> Host:
+def read(at: float, proc: str = "/proc") -> HostStats:
     """Raises nothing: figures that the kernel does not have are empty."""
-    return Host(
+    return HostStats(
         at=at,
         boot=psutil.boot_time(),
         memory=parse_meminfo(_text(f"{proc}/meminfo")),
@@ -110,7 +110,7 @@ def default_interface(text: str) -> str:
     return ""
 
 
-class Machine(msgspec.Struct, frozen=True, kw_only=True):
+class MachineInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What does not change while the agent runs."""
 
     machine_id: str
@@ -126,12 +126,12 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def machine(root: str = "") -> Machine:
+def machine(root: str = "") -> MachineInfo:
     """Read once. Raises nothing."""
     cpuinfo = _text(f"{root}/proc/cpuinfo")
     fields = [(key.strip(), value.strip()) for key, _, value in (line.partition(":") for line in cpuinfo.splitlines())]
     packages = {value for key, value in fields if key == "physical id"}
-    return Machine(
+    return MachineInfo(
         machine_id=_text(f"{root}/etc/machine-id").strip(),
         system_uuid=_text(f"{root}/sys/class/dmi/id/product_uuid").strip(),
         boot_id=_text(f"{root}/proc/sys/kernel/random/boot_id").strip(),

@@ -15,7 +15,7 @@ _INNER: Final = ("", "/container")
 """crun puts the processes into a cgroup of this name below the container's (cgroup v2 with systemd)."""
 
 
-class Processes(msgspec.Struct, frozen=True):
+class ProcessStats(msgspec.Struct, frozen=True):
     count: int
     descriptors: int
     sockets: int
@@ -24,12 +24,12 @@ class Processes(msgspec.Struct, frozen=True):
     """The soft limit of the first process; None: unlimited, or it has ended."""
 
 
-def processes_of(tree: CgroupTree, path: str) -> Processes:
+def processes_of(tree: CgroupTree, path: str) -> ProcessStats:
     """Raises nothing: a process that ends meanwhile is skipped."""
     pids = [pid for inner in _INNER for pid in _pids(tree, path + inner)]
     links = [link for pid in pids for link in _descriptors(pid)]
     sockets = sum(link.startswith("socket:") for link in links)
-    return Processes(len(pids), len(links), sockets, _open_files_limit(pids[0]) if pids else None)
+    return ProcessStats(len(pids), len(links), sockets, _open_files_limit(pids[0]) if pids else None)
 
 
 def count_of(tree: CgroupTree, path: str) -> int:

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from actors.shared.cri.model import Container, Sandbox
+from actors.shared.cri.model import CriContainer, Sandbox
 from actors.shared.cri.stats import ContainerStats, FileSystem
 
-from .cgroup_usage import Usage
-from .host import Host, Interface
+from .cgroup_usage import CgroupUsage
+from .host import HostStats, Interface
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -25,12 +25,12 @@ class Measured(msgspec.Struct, frozen=True):
     is one look at it only."""
 
     path: str
-    usage: Usage
+    usage: CgroupUsage
     nano_cores: int | None = None
 
 
 class ContainerSample(msgspec.Struct, frozen=True):
-    container: Container
+    container: CriContainer
     measured: Measured
     layer: FileSystem | None = None
     """Its writable layer."""
@@ -51,11 +51,11 @@ Disk = dict[str, Any]
 """`used_bytes`, `inodes_used`, and of a file system (see disk.py)."""
 
 
-class Sample(msgspec.Struct, frozen=True, kw_only=True):
+class UsageSample(msgspec.Struct, frozen=True, kw_only=True):
     """`at`: seconds since 1970."""
 
     at: float
-    host: Host
+    host: HostStats
     root: Measured
     tiers: list[Measured]
     system: dict[str, Measured]
@@ -69,10 +69,10 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     container_fs: Disk = {}
 
 
-def usage_of(stats: ContainerStats, at: float) -> Usage:
+def usage_of(stats: ContainerStats, at: float) -> CgroupUsage:
     """The runtime's figures, if the cgroup is not found. `at` is their time if the runtime says none."""
     cpu, memory, swap = stats.cpu, stats.memory, stats.swap
-    return Usage(
+    return CgroupUsage(
         at=cpu.at_ns / 1e9 if cpu and cpu.at_ns else at,
         cpu_ns=cpu.usage_core_ns if cpu else None,
         memory_bytes=memory.usage_bytes if memory else None,

@@ -35,7 +35,7 @@ class SpanContext(msgspec.Struct, frozen=True, kw_only=True):
     """It came from another process."""
 
 
-class Event(msgspec.Struct, frozen=True):
+class SpanEvent(msgspec.Struct, frozen=True):
     """An event within a span. `at`: nanoseconds since 1970."""
 
     at: int
@@ -55,7 +55,7 @@ class Span:
         """`done` is called with the span when it has ended."""
         self.name, self.kind, self.context, self.parent, self._done = name, kind, context, parent, done
         self.attributes: dict[str, Value] = {}
-        self.events: list[Event] = []
+        self.events: list[SpanEvent] = []
         self.links: tuple[SpanContext, ...] = ()
         self.error: str | None = None
         """The error; None on success."""
@@ -77,7 +77,7 @@ class Span:
         if self.context.sampled:
             text = str(error)
             attributes_of_error = {"exception.type": type(error).__qualname__, "exception.message": text}
-            self.events.append(Event(time.time_ns(), "exception", attributes_of_error))
+            self.events.append(SpanEvent(time.time_ns(), "exception", attributes_of_error))
             self.error = text or type(error).__name__
 
     def end(self) -> None:

@@ -25,7 +25,7 @@ _RPC: Final = csi.NodeServiceCapability.RPC
 _Answer = TypeVar("_Answer")
 
 
-class Connection:
+class CsiConnection:
     """To the socket at `path`. Each method raises CsiError."""
 
     def __init__(self, path: str, metrics: Metrics | None = None) -> None:

@@ -16,28 +16,30 @@ from .model import Driver
 from .node_objects import NodeObjects
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .connection import CsiConnection
 
 
 Version = tuple[int, ...]
 _VERSION: Final = re.compile(r"\s*v?([0-9]+(?:\.[0-9]+)+)", re.ASCII)
 
 
-class Drivers:
+class CsiDrivers:
     """Serves plugins of the type CSIPlugin (`Handler`). `connect` makes a connection; by default its module is imported
     with the first driver."""
 
-    def __init__(self, actor: Actor, objects: NodeObjects, connect: Callable[[str], Connection] | None = None) -> None:
+    def __init__(
+        self, actor: Actor, objects: NodeObjects, connect: Callable[[str], CsiConnection] | None = None
+    ) -> None:
         self._actor, self._objects = actor, objects
         self._connect = connect or (lambda path: _connect(path, actor.metrics))
         self._names: dict[str, str] = {}
         """Driver by registration socket."""
-        self._known: dict[str, tuple[Driver, Connection]] = {}
+        self._known: dict[str, tuple[Driver, CsiConnection]] = {}
         self._versions: dict[str, Version] = {}
         """The highest one that each driver offers."""
         self._changed = asyncio.Lock()
 
-    def get(self, name: str) -> tuple[Driver, Connection]:
+    def get(self, name: str) -> tuple[Driver, CsiConnection]:
         """Raises CsiError for a driver that is not registered."""
         found = self._known.get(name)
         if found is None:
@@ -118,7 +120,7 @@ def _numbers(text: str) -> Version:
     return parts + (0,) * (3 - len(parts))
 
 
-def _connect(path: str, metrics: Metrics) -> Connection:
-    from .connection import Connection  # gRPC, only where there is a driver
+def _connect(path: str, metrics: Metrics) -> CsiConnection:
+    from .connection import CsiConnection  # gRPC, only where there is a driver
 
-    return Connection(path, metrics)
+    return CsiConnection(path, metrics)

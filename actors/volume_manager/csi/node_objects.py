@@ -18,7 +18,7 @@ TRIES: Final = 5
 """Attempts at a write that conflicts with those of other clients."""
 
 
-class Change(Protocol):
+class ObjectChange(Protocol):
     def __call__(self, node: Obj) -> Obj: ...
 
 
@@ -51,7 +51,7 @@ class NodeObjects:
     async def _node(self) -> Obj:
         return _ok(await self._api.call("GET", self._node_path), "node")
 
-    async def _write(self, uid: str, change: Change) -> None:
+    async def _write(self, uid: str, change: ObjectChange) -> None:
         path = f"{STORAGE}/csinodes"
         for _ in range(TRIES):
             answer = await self._api.call("GET", f"{path}/{self._name}")

@@ -23,14 +23,14 @@ from ..files.projections import ContentError
 from ..files.service_tokens import ServiceTokens
 from . import records
 from .api_objects import ApiObjects, DriverSpec
-from .drivers import Drivers
+from .drivers import CsiDrivers
 from .errors import CsiError
 from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name
 from .pod_info import TOKENS, fs_group_to_apply, pod_attributes, token_requests, tokens_json
 from .records import Records
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .connection import CsiConnection
 
 REPUBLISH_SECONDS: Final = 60.0
 _STAGED: Final = "globalmount"
@@ -44,7 +44,7 @@ class CsiContext:
     """What CsiVolumes works with."""
 
     actor: Actor
-    drivers: Drivers
+    drivers: CsiDrivers
     api: ApiObjects
     records: Records
     tokens: ServiceTokens
@@ -101,7 +101,7 @@ class CsiVolumes:
         pod: Pod,
         step: CsiMount,
         driver: Driver,
-        connection: Connection,
+        connection: CsiConnection,
         check: Callable[[], None] = lambda: None,
     ) -> None:
         """`check` is called after each wait; it raises when the volume was unmounted meanwhile."""
@@ -155,7 +155,7 @@ class CsiVolumes:
         return await self._api.attached(record.attachmentID, f"volume {step.source.handle}")
 
     async def _stage(
-        self, step: CsiMount, driver: Driver, connection: Connection, record: VolumeRecord, context: dict[str, str],
+        self, step: CsiMount, driver: Driver, connection: CsiConnection, record: VolumeRecord, context: dict[str, str],
         check: Callable[[], None],
     ) -> str:  # fmt: skip
         """Stage the volume. Returns its staging path, '' when it needs none."""

@@ -23,7 +23,7 @@ PROTECTION: Final = "kubernetes.io/pvc-protection"
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
 
 
-class ClaimError(Exception):
+class VolumeClaimError(Exception):
     """The claim cannot be used now; the text says why."""
 
 
@@ -60,46 +60,48 @@ def claimed_volume(pod: Pod, volume: Volume, persistent: PersistentVolume) -> Cl
     )
 
 
-def claim_error(pod: Pod, volume: Volume, error: ClaimError) -> str:
+def claim_error(pod: Pod, volume: Volume, error: VolumeClaimError) -> str:
     """The text of the event."""
     return f"error processing PVC {pod.metadata.namespace}/{claim_name(pod, volume)}: {error}"
 
 
 def check_claim(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> None:
-    """Raises ClaimError for a claim that this pod cannot use now."""
+    """Raises VolumeClaimError for a claim that this pod cannot use now."""
     meta = claim.metadata
     whole = f"{meta.namespace}/{meta.name}"
     if volume.persistentVolumeClaim is None and not any(
         owner.controller and owner.uid == pod.metadata.uid for owner in meta.ownerReferences
     ):
         owner = f"{pod.metadata.namespace}/{pod.metadata.name}"
-        raise ClaimError(f"PVC {whole} was not created for pod {owner} (pod is not owner)")
+        raise VolumeClaimError(f"PVC {whole} was not created for pod {owner} (pod is not owner)")
     if meta.deletionTimestamp is not None and PROTECTION not in meta.finalizers:
-        raise ClaimError("PVC is being deleted")
+        raise VolumeClaimError("PVC is being deleted")
     if claim.status.phase != BOUND:
-        raise ClaimError("PVC is not bound")
+        raise VolumeClaimError("PVC is not bound")
     if not claim.spec.volumeName:
-        raise ClaimError("PVC has empty pvc.Spec.VolumeName")
+        raise VolumeClaimError("PVC has empty pvc.Spec.VolumeName")
     if claim.spec.volumeMode == "Block":
-        raise ClaimError(f"PVC {whole} is a block volume, which this agent does not support yet")
+        raise VolumeClaimError(f"PVC {whole} is a block volume, which this agent does not support yet")
 
 
 def check_persistent_volume(claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:
-    """Raises ClaimError for a volume that is not the claim's."""
+    """Raises VolumeClaimError for a volume that is not the claim's."""
     name, reference = volume.metadata.name, volume.spec.claimRef
     if reference is None:
-        raise ClaimError(f"found PV object {name} but it has a nil pv.Spec.ClaimRef: it is not yet bound to the claim")
+        raise VolumeClaimError(
+            f"found PV object {name} but it has a nil pv.Spec.ClaimRef: it is not yet bound to the claim"
+        )
     if reference.uid != claim.metadata.uid:
         text = f"its pv.Spec.ClaimRef.UID {reference.uid} does not point to claim.UID {claim.metadata.uid}"
-        raise ClaimError(f"found PV object {name} but {text}")
+        raise VolumeClaimError(f"found PV object {name} but {text}")
 
 
 def check_node(volume: PersistentVolume, name: str, labels: Mapping[str, str]) -> None:
-    """Raises ClaimError for a volume that is not to be used on this node, which has this name and these labels."""
+    """Raises VolumeClaimError for a volume that this node, with this name and these labels, may not use."""
     affinity = volume.spec.nodeAffinity
     if affinity is not None and affinity.required is not None and not selects(affinity.required, name, labels):
         what = f'MountVolume.NodeAffinity check failed for volume "{volume.metadata.name}"'
-        raise ClaimError(f"{what} : no matching NodeSelectorTerms")
+        raise VolumeClaimError(f"{what} : no matching NodeSelectorTerms")
 
 
 def supplemental_groups(volumes: Iterable[PersistentVolume]) -> list[int]:
@@ -109,14 +111,14 @@ def supplemental_groups(volumes: Iterable[PersistentVolume]) -> list[int]:
 
 
 def checked_name(volume: ClaimedVolume) -> str:
-    """The PersistentVolume's name, which becomes a directory. Raises ClaimError when it is no name."""
+    """The PersistentVolume's name, which becomes a directory. Raises VolumeClaimError when it is no name."""
     if not _NAME.match(volume.name):
-        raise ClaimError(f"PV {volume.name!r}: not a name")
+        raise VolumeClaimError(f"PV {volume.name!r}: not a name")
     return volume.name
 
 
 def checked_path(volume: ClaimedVolume, path: str) -> str:
-    """A path of this node in a PersistentVolume. Raises ClaimError."""
+    """A path of this node in a PersistentVolume. Raises VolumeClaimError."""
     if not path.startswith("/") or ".." in path.split("/"):
-        raise ClaimError(f"PV {volume.name}: its path {path!r} must be absolute and without '..'")
+        raise VolumeClaimError(f"PV {volume.name}: its path {path!r} must be absolute and without '..'")
     return path

@@ -18,14 +18,14 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
 from actors.volume_manager.layout import PLUGINS
-from actors.volume_manager.tools.api_source import ApiSource
+from actors.volume_manager.tools.api_source import VolumeObjects
 from supervision.errors import UNREADABLE
 from supervision.state_file import write_private
 
 from .claims import (
     ONE_POD,
     ClaimedVolume,
-    ClaimError,
+    VolumeClaimError,
     check_claim,
     check_node,
     check_persistent_volume,
@@ -43,12 +43,12 @@ class _Node(Api, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
 
 
-class ApiUnavailable(ClaimError):
+class ApiUnavailable(VolumeClaimError):
     """The API server does not answer."""
 
 
 class ClaimLookup:
-    def __init__(self, api: ApiSource, node_name: str, pods_dir: str) -> None:
+    def __init__(self, api: VolumeObjects, node_name: str, pods_dir: str) -> None:
         self._api, self._node_name, self._pods_dir = api, node_name, pods_dir
 
     async def find(self, pod: Pod, pod_dir: str) -> dict[str, ClaimedVolume | str]:
@@ -62,7 +62,7 @@ class ClaimLookup:
         for volume in claims:
             try:
                 persistent = await self._bound_to(pod, volume, saved.get(volume.name))
-            except ClaimError as error:
+            except VolumeClaimError as error:
                 known = saved.get(volume.name) if isinstance(error, ApiUnavailable) else None
                 found[volume.name] = claimed_volume(pod, volume, known) if known else claim_error(pod, volume, error)
             else:
@@ -88,7 +88,7 @@ class ClaimLookup:
         if persistent.spec.nodeAffinity is not None:
             check_node(persistent, self._node_name, await self._node_labels())
         if ONE_POD in persistent.spec.accessModes and self._used_by_another(pod.metadata.uid, name):
-            raise ClaimError("volume uses the ReadWriteOncePod access mode and is already in use by another pod")
+            raise VolumeClaimError("volume uses the ReadWriteOncePod access mode and is already in use by another pod")
         return persistent
 
     async def _node_labels(self) -> dict[str, str]:
@@ -99,7 +99,7 @@ class ClaimLookup:
         try:
             return decode(state.body, _Node).metadata.labels
         except ObjectError as error:
-            raise ClaimError(f"node {self._node_name} cannot be read: {error}") from None
+            raise VolumeClaimError(f"node {self._node_name} cannot be read: {error}") from None
 
     def _used_by_another(self, uid: str, name: str) -> bool:
         """Whether another pod of this node has a claim on the PersistentVolume."""
@@ -111,13 +111,13 @@ class ClaimLookup:
         failed = f"failed to fetch {label} from API server"
         answer = await self._api.call(ApiCall(method="GET", path=path))
         if answer.reason == "NotFound":
-            raise ClaimError(f"{failed}: {what} not found")
+            raise VolumeClaimError(f"{failed}: {what} not found")
         if not answer.ok:
             raise ApiUnavailable(f"{failed}: {what}: {answer.reason}: {answer.message}")
         try:
             return decode(answer.body, kind)
         except ObjectError as error:
-            raise ClaimError(f"{what} cannot be read: {error}") from None
+            raise VolumeClaimError(f"{what} cannot be read: {error}") from None
 
 
 def _read(pod_dir: str) -> dict[str, PersistentVolume]:

@@ -12,7 +12,7 @@ OBJECT_SECONDS: Final = 5.0
 CALL_SECONDS: Final = 15.0
 
 
-class ApiSource:
+class VolumeObjects:
     """When kube_client does not answer, the answer has the reason Unreachable."""
 
     def __init__(self, actor: Actor) -> None:

@@ -7,7 +7,7 @@ from actors.shared.linux.memory import total_memory
 from supervision.actor import Actor, AskError
 
 
-class NodeAllocatable:
+class AllocatableLookup:
     """Cached after the first answer."""
 
     def __init__(self, actor: Actor) -> None:

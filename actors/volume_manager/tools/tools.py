@@ -8,19 +8,19 @@ import msgspec
 
 from actors.volume_manager.csi.volumes import CsiVolumes
 
-from .api_source import ApiSource
+from .api_source import VolumeObjects
 from .disposable_calls import DisposableCalls
 from .fs_group import FsGroup
 from .memory_mounts import MemoryMounts
-from .node_allocatable import NodeAllocatable
+from .node_allocatable import AllocatableLookup
 
 
-class Tools(msgspec.Struct, frozen=True, kw_only=True):
+class VolumeTools(msgspec.Struct, frozen=True, kw_only=True):
     calls: DisposableCalls
     memory: MemoryMounts
     fs_group: FsGroup
-    allocatable: NodeAllocatable
-    api: ApiSource
+    allocatable: AllocatableLookup
+    api: VolumeObjects
     csi: CsiVolumes | None
     """None on a standalone node."""
     stamp: Callable[[], str]

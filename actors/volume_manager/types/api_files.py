@@ -14,7 +14,7 @@ from actors.volume_manager.files import atomic, projections
 from actors.volume_manager.files.downward_fields import DEFAULT_MODE, DownwardError
 from actors.volume_manager.files.projections import Content, ContentError
 from actors.volume_manager.host.directories import make_directory
-from actors.volume_manager.tools.tools import Tools
+from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import ApiInputs, Mounter
 
@@ -32,7 +32,7 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
     size: int | None = None
     """Bytes of memory, 0 for no limit; None: on disk."""
 
-    async def set_up(self, pod: Pod, tools: Tools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         try:
             files = projections.files(pod, self.sources, self.mode, await self._content(pod, tools))
         except (ContentError, DownwardError, QuantityError) as error:
@@ -56,7 +56,7 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
     def is_filled(self) -> bool:
         return os.path.isdir(f"{self.path}/{atomic.DATA}")
 
-    async def _content(self, pod: Pod, tools: Tools) -> Content:
+    async def _content(self, pod: Pod, tools: VolumeTools) -> Content:
         """Raises ContentError."""
         refs = projections.objects_of(pod.metadata.namespace, self.sources)
         requests = projections.tokens_of(pod, self.sources)

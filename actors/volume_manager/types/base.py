@@ -13,7 +13,7 @@ from actors.shared.kube.volumes import Volume
 from actors.volume_manager.files.projections import PodTokenRequest
 from actors.volume_manager.layout import volume_path
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume
-from actors.volume_manager.tools.tools import Tools
+from actors.volume_manager.tools.tools import VolumeTools
 
 
 class PodContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class Mounter(msgspec.Struct, frozen=True, kw_only=True):
     path: str = ""
     """On the host; '' when the runtime mounts the volume."""
 
-    async def set_up(self, pod: Pod, tools: Tools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         """Mount the volume; idempotent. '' or the error's text."""
         raise NotImplementedError
 
@@ -104,7 +104,7 @@ class VolumeType(msgspec.Struct, frozen=True, kw_only=True):
     plan_claim: Callable[[ClaimedVolume, PodContext], Plan] | None = None
     """For a claim that is bound to a PersistentVolume with this source; None when there are none. Pure.
 
-    Raises ClaimError.
+    Raises VolumeClaimError.
     """
     needs_api: str = ""
     """What it needs of the API server, for the error on a standalone node; '' for nothing."""
@@ -112,5 +112,5 @@ class VolumeType(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `plan` needs to know the node's memory."""
     plugin_dir: str = ""
     """Below a pod's `volumes`, as in `kubernetes.io~csi`; needed with `tear_down`."""
-    tear_down: Callable[[str, Tools], Awaitable[str]] | None = None
+    tear_down: Callable[[str, VolumeTools], Awaitable[str]] | None = None
     """Called with a pod's directory before everything below it is unmounted; '' or the error's text."""

@@ -8,8 +8,8 @@ from typing import ClassVar, Final
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import CSIPersistentVolumeSource, CSIVolumeSource, SecretReference, Volume
 from actors.volume_manager.csi.model import PLUGIN, CsiMount, CsiVolume, SecretName, inline_handle, volume_dir
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, ClaimError, checked_name
-from actors.volume_manager.tools.tools import Tools
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError, checked_name
+from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 
@@ -20,7 +20,7 @@ class CsiMounter(Mounter, frozen=True, kw_only=True):
     plugin: ClassVar[str] = "kubernetes.io/csi"
     mount: CsiMount
 
-    async def set_up(self, pod: Pod, tools: Tools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         return await tools.csi.mount(pod, self.mount) if tools.csi is not None else "no API server is joined"
 
 
@@ -47,7 +47,7 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
     volume = claimed.persistent
     source = volume.spec.csi or CSIPersistentVolumeSource(driver="", volumeHandle="")
     if not _DRIVER_NAME.match(source.driver) or not source.volumeHandle:
-        raise ClaimError(f"PV {claimed.name!r}: its driver {source.driver!r} or volumeHandle is none")
+        raise VolumeClaimError(f"PV {claimed.name!r}: its driver {source.driver!r} or volumeHandle is none")
     persistent = CsiVolume(
         name=checked_name(claimed),
         driver=source.driver,
@@ -82,7 +82,7 @@ def _secret(ref: SecretReference | None) -> SecretName | None:
     return None if ref is None or not ref.name else SecretName(ref.namespace, ref.name)
 
 
-async def _tear_down(pod_dir: str, tools: Tools) -> str:
+async def _tear_down(pod_dir: str, tools: VolumeTools) -> str:
     return await tools.csi.unmount(pod_dir) if tools.csi is not None else ""
 
 

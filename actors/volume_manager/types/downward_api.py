@@ -9,7 +9,7 @@ from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.volumes import DownwardAPIVolumeSource, Volume
 from actors.volume_manager.files import atomic, downward_fields
 from actors.volume_manager.host.directories import make_directory
-from actors.volume_manager.tools.tools import Tools
+from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, VolumeType
 
@@ -22,7 +22,7 @@ class DownwardApiFiles(Mounter, frozen=True, kw_only=True):
     group: int | None = None
     source: DownwardAPIVolumeSource
 
-    async def set_up(self, pod: Pod, tools: Tools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         try:
             files = downward_fields.files(pod, self.source, await tools.allocatable.resources())
             make_directory(self.path, _MODE, self.group)

@@ -9,7 +9,7 @@ from actors.shared.kube.pods import container_requests
 from actors.shared.kube.quantity import whole
 from actors.shared.kube.volumes import EmptyDirVolumeSource, Volume
 from actors.volume_manager.host.directories import make_directory
-from actors.volume_manager.tools.tools import Tools
+from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 from .memory_size import containers_of, smallest
@@ -26,7 +26,7 @@ class EmptyDir(Mounter, frozen=True, kw_only=True):
     plugin: ClassVar[str] = PLUGIN
     group: int | None = None
 
-    async def set_up(self, pod: Pod, tools: Tools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         # no disposable process: on this file system nothing hangs that does not hang the agent anyway
         try:
             make_directory(self.path, MODE, self.group)
@@ -43,7 +43,7 @@ class MemoryEmptyDir(Mounter, frozen=True, kw_only=True):
     size: int
     """Bytes; 0: no limit."""
 
-    async def set_up(self, pod: Pod, tools: Tools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         return await tools.memory.mount(self.path, self.size, self.group)
 
 
@@ -55,7 +55,7 @@ class HugePagesEmptyDir(Mounter, frozen=True, kw_only=True):
     page_size: int
     """Bytes."""
 
-    async def set_up(self, pod: Pod, tools: Tools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         arguments = {"path": self.path, "page_size": self.page_size, "group": self.group}
         return await tools.calls.run(self.path, _MOUNT_HUGE_PAGES, arguments)
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import HOST_PATH_TYPES, HostPathVolumeSource, Volume
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, checked_path
-from actors.volume_manager.tools.tools import Tools
+from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 
@@ -20,7 +20,7 @@ class HostPath(Mounter, frozen=True, kw_only=True):
     kind: str = ""
     """The source's `type`; '': whatever is there."""
 
-    async def set_up(self, pod: Pod, tools: Tools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         if not self.kind:
             return ""
         return await tools.calls.run(self.path, CHECK, {"path": self.path, "type": self.kind}, str)

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import Volume
-from actors.volume_manager.tools.tools import Tools
+from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, VolumeType
 
@@ -14,7 +14,7 @@ from .base import Mounter, Plan, PodContext, VolumeType
 class ImageVolume(Mounter, frozen=True, kw_only=True):
     plugin: ClassVar[str] = "kubernetes.io/image"
 
-    async def set_up(self, pod: Pod, tools: Tools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         return ""
 
 

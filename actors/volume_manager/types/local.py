@@ -9,7 +9,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import LocalVolumeSource
 from actors.volume_manager.persistent_volumes import first_mount
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, checked_name, checked_path
-from actors.volume_manager.tools.tools import Tools
+from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, VolumeType
 from .host_path import CHECK
@@ -25,7 +25,7 @@ class Local(Mounter, frozen=True, kw_only=True):
     """Of the PersistentVolume."""
     pod_dir: str
 
-    async def set_up(self, pod: Pod, tools: Tools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         error = await tools.calls.run(self.path, CHECK, {"path": self.path, "type": "Directory"}, str)
         if error or self.group is None:
             return error

@@ -6,9 +6,9 @@ from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import NFSVolumeSource, Volume
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, ClaimError, checked_name
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError, checked_name
 from actors.volume_manager.tools.disposable_calls import MOUNT_SECONDS
-from actors.volume_manager.tools.tools import Tools
+from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 
@@ -26,7 +26,7 @@ class Nfs(Mounter, frozen=True, kw_only=True):
     """As mount takes it: server:/directory."""
     options: list[str] = []
 
-    async def set_up(self, pod: Pod, tools: Tools) -> str:
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         arguments = {
             "source": self.export,
             "target": self.path,
@@ -54,7 +54,7 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
     try:
         export = export_of(source)
     except ValueError as error:
-        raise ClaimError(f"PV {name}: nfs: {error}") from None
+        raise VolumeClaimError(f"PV {name}: nfs: {error}") from None
     return Nfs(
         volume=claimed.volume,
         path=context.path(PLUGIN, name),

@@ -8,7 +8,7 @@ from typing import Final
 from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.layout import is_name
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, ClaimError
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError
 
 from . import (
     claim,
@@ -90,6 +90,6 @@ def _plan_claim(name: str, claimed: ClaimedVolume | str, context: PodContext) ->
             if found.plan_claim is not None and getattr(claimed.persistent.spec, found.source) is not None:
                 return found.plan_claim(claimed, context)
         supported = ", ".join(sorted(found.source for found in TYPES if found.plan_claim is not None))
-        raise ClaimError(f"PV {claimed.name}: its source is not supported by this agent, only {supported}")
-    except ClaimError as error:
+        raise VolumeClaimError(f"PV {claimed.name}: its source is not supported by this agent, only {supported}")
+    except VolumeClaimError as error:
         return PendingVolume(name, f"error processing PVC {context.pod.metadata.namespace}/{claimed.claim}: {error}")

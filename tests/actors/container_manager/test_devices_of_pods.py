@@ -14,7 +14,7 @@ from actors.container_manager.messages import (
     ReleasePod,
     StopCounting,
 )
-from actors.container_manager.topology.devices import ALLOCATE_SECONDS, HINT_SECONDS, Devices
+from actors.container_manager.topology.devices import ALLOCATE_SECONDS, HINT_SECONDS, DeviceHintProvider
 from actors.device_manager.messages import (
     AllocateDevices,
     DeviceHints,
@@ -114,14 +114,14 @@ async def test_a_pod_of_an_earlier_process_may_have_devices(host: Host) -> None:
 
 
 async def test_nothing_is_kept_of_pods_that_no_worker_has(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Devices] = []
-    begin = Devices.__init__
+    made: list[DeviceHintProvider] = []
+    begin = DeviceHintProvider.__init__
 
-    def noted(self: Devices, actor: object) -> None:
+    def noted(self: DeviceHintProvider, actor: object) -> None:
         begin(self, actor)  # type: ignore[arg-type]
         made.append(self)
 
-    monkeypatch.setattr(Devices, "__init__", noted)
+    monkeypatch.setattr(DeviceHintProvider, "__init__", noted)
     async with host.start() as manager:
         await admit(manager, "u", pod())
         await admit(manager, "v", pod())

@@ -14,8 +14,8 @@ import pytest
 
 from actors.container_manager.systemd_slices import SliceError, Slices
 from actors.shared.linux import system_bus as client
-from actors.shared.linux.cgroup_limits import Limits
-from actors.shared.linux.system_bus import BUS, BusError, BusObject, Reply, SystemBus
+from actors.shared.linux.cgroup_limits import CgroupLimits
+from actors.shared.linux.system_bus import BUS, BusError, BusObject, DBusReply, SystemBus
 from tests.support.system_bus import ADDRESS
 from tests.support.system_bus import SystemBus as Daemon
 from tests.support.system_bus import system_bus as daemon_at
@@ -33,7 +33,7 @@ def told(daemon: Daemon) -> list[tuple[str, str]]:
     return [(one["event"], one["unit"]) for one in daemon.seen() if "unit" in one]
 
 
-def connections(reply: Reply) -> int:
+def connections(reply: DBusReply) -> int:
     """On the bus, of an answer to ListNames."""
     return len([name for name in reply.body[0] if name.startswith(":")])
 
@@ -41,9 +41,9 @@ def connections(reply: Reply) -> int:
 async def test_a_slice_is_started_updated_and_stopped(daemon: Daemon) -> None:
     with closing(SystemBus()) as bus:
         slices = Slices(2, bus.call)
-        await slices.start(POD, Limits(pids=5))
-        await slices.start(POD, Limits(memory_bytes=-1))
-        await slices.update(POD, Limits(cpu_shares=1024))
+        await slices.start(POD, CgroupLimits(pids=5))
+        await slices.start(POD, CgroupLimits(memory_bytes=-1))
+        await slices.update(POD, CgroupLimits(cpu_shares=1024))
         await slices.stop(POD)
         await slices.stop(POD)
 
@@ -58,14 +58,14 @@ async def test_a_slice_is_started_updated_and_stopped(daemon: Daemon) -> None:
 async def test_after_the_bus_was_away_the_next_call_goes_through(daemon: Daemon) -> None:
     with closing(SystemBus()) as bus:
         slices = Slices(2, bus.call)
-        await slices.start(POD, Limits(pids=5))
+        await slices.start(POD, CgroupLimits(pids=5))
         daemon.stop()
         with pytest.raises(SliceError, match=UNIT):
-            await slices.update(POD, Limits(pids=6))
+            await slices.update(POD, CgroupLimits(pids=6))
         with pytest.raises(SliceError, match="the system bus does not answer: "):
-            await slices.update(POD, Limits(pids=6))
+            await slices.update(POD, CgroupLimits(pids=6))
         daemon.start()
-        await slices.start(POD, Limits(pids=7))
+        await slices.start(POD, CgroupLimits(pids=7))
 
     assert daemon.seen("start")[-1]["properties"]["TasksMax"] == ["t", 7]
 

@@ -29,7 +29,7 @@ from actors.container_manager.startup_hold import HOLD_SECONDS
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.fields.duration import Duration
 from actors.shared.linux.cgroup_tree import CgroupTree
-from actors.shared.linux.system_bus import BusError, BusObject, Reply
+from actors.shared.linux.system_bus import BusError, BusObject, DBusReply
 from supervision.actor import Address
 from supervision.harness import Harness
 from supervision.message import Message
@@ -136,7 +136,7 @@ def held(
     """When systemd is asked this of the pod's slice the first is set; it answers when the second is."""
     asked, go_on, systemd = asyncio.Event(), asyncio.Event(), host.systemd
 
-    async def slowly(whom: BusObject, method: str, signature: str, body: list[Any]) -> Reply:
+    async def slowly(whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
         reply = await systemd(whom, method, signature, body)
         if method != verb or "podu1" not in body[0]:
             return reply

@@ -26,7 +26,7 @@ from actors.device_manager.messages import (
     ReleaseDevices,
 )
 from actors.pod_workers.messages import KnownPods
-from actors.shared.hardware.allocation import NOTHING, AllocatedDevice, AllocatedMount
+from actors.shared.hardware.allocation import NOTHING, AllocatedMount, DeviceSpec
 from actors.shared.hardware.hints import TopologyHint
 from actors.status_manager.messages import STATUS_MANAGER, DeviceHealth
 from supervision.protocol import Hello
@@ -109,7 +109,7 @@ async def test_a_container_gets_what_the_plugin_answers(node: Node) -> None:
             await node.join(plugin)
             answer = await node.allocate()
             assert answer.served
-            assert answer.allocation.devices == (AllocatedDevice("/dev/null", "/dev/thing-d0", "rw"),)
+            assert answer.allocation.devices == (DeviceSpec("/dev/null", "/dev/thing-d0", "rw"),)
             assert answer.allocation.mounts == (AllocatedMount("/usr/share", "/things", read_only=True),)
             assert answer.allocation.environment == {"THINGS": "d0"}
             assert answer.allocation.annotations == {"vendor.test/things": "1"}

@@ -25,7 +25,16 @@ from actors.shared.tracing.exporting import EVERY_SECONDS
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
 from supervision.actor import Actor
 from supervision.harness import Harness
-from supervision.protocol import FORK_SERVER, ActorState, GetMetrics, GetTree, MetricsSnapshot, Sample, SetLogging, Tree
+from supervision.protocol import (
+    FORK_SERVER,
+    ActorState,
+    GetMetrics,
+    GetTree,
+    MetricSample,
+    MetricsSnapshot,
+    SetLogging,
+    Tree,
+)
 from tests.support.certificates import Authority
 from tests.support.collector import Collector
 from tests.support.tcp_ports import free_port
@@ -260,7 +269,7 @@ def test_a_broken_new_certificate_leaves_the_old_one_in_use(tmp_path):
 
 def test_metrics_show_every_actor_and_the_tree(tmp_path):
     async def story(node: Node) -> None:
-        sample = Sample("histogram", "kubelet_pleg_relist_duration_seconds", {}, 0.3, [0.1, 1.0], [1, 1, 0])
+        sample = MetricSample("histogram", "kubelet_pleg_relist_duration_seconds", {}, 0.3, [0.1, 1.0], [1, 1, 0])
         node.answer(GetMetrics, lambda _: MetricsSnapshot("pleg", 1, [sample]))
         code, text = await node.fetch("/metrics")
         assert code == 200

@@ -12,12 +12,12 @@ import pytest
 from tornado.netutil import bind_sockets
 
 from actors.config_controller.messages import Configz
-from actors.http_servers.access.access import Access, OpenAccess
+from actors.http_servers.access.access import AccessCheck, OpenAccess
 from actors.http_servers.access.authorization import Denial
 from actors.http_servers.endpoints import ENDPOINTS
 from actors.http_servers.serving.connections import BoundedServer
 from actors.http_servers.serving.endpoint import Endpoint
-from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.routes import application
 from actors.http_servers.serving.server_state import ServerState
 from actors.shared.config.agent import Agent
@@ -59,13 +59,13 @@ class Nobody:
         return Denial(403, "Forbidden")
 
 
-async def current(handler: Handler) -> None:
+async def current(handler: ServerHandler) -> None:
     """The span of the moment."""
     await asyncio.sleep(0)
     handler.finish(traceparent_of_current() or "nothing")
 
 
-async def broken(handler: Handler) -> None:
+async def broken(handler: ServerHandler) -> None:
     raise ValueError("odd")
 
 
@@ -76,7 +76,7 @@ MORE = (
 
 
 @asynccontextmanager
-async def serving(tracer: Tracer, *, access: Access | None = None, main: bool = True) -> AsyncIterator[int]:
+async def serving(tracer: Tracer, *, access: AccessCheck | None = None, main: bool = True) -> AsyncIterator[int]:
     state = ServerState(Asked(), access or OpenAccess(), read_only=not main, tracer=tracer)  # type: ignore[arg-type]
     server = BoundedServer(application(state, (*ENDPOINTS, *MORE), KubeletConfiguration()))
     sockets = bind_sockets(0, "127.0.0.1")

@@ -21,7 +21,7 @@ from actors.pleg.runtime_repairs import ROOM_BYTES, SHIMS_SECONDS, SWEEP_SHIMS
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 from supervision.addresses import ActorName
 from supervision.harness import Harness
 from supervision.protocol import FORK_SERVER, Done, Hello, RollingRestart
@@ -88,10 +88,10 @@ def test_a_new_pod_and_its_end_reach_its_worker_with_all_that_the_runtime_has(fa
         await harness.advance(RELIST_SECONDS)
         (name, message) = changed(harness)[-1]
         assert (name, message.uid) == (worker_of(uid, 2), uid)
-        assert [one.state for one in message.runtime.containers] == [ContainerState.RUNNING]
+        assert [one.state for one in message.runtime.containers] == [CriContainerState.RUNNING]
         await fake.client().stop_container(container, 0)
         await harness.advance(RELIST_SECONDS)
-        assert [one.state for one in changed(harness)[-1][1].runtime.containers] == [ContainerState.EXITED]
+        assert [one.state for one in changed(harness)[-1][1].runtime.containers] == [CriContainerState.EXITED]
 
     tell(story, fake)
 

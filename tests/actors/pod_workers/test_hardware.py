@@ -12,7 +12,7 @@ from actors.container_manager.messages import (
 )
 from actors.device_manager.messages import PrepareClaims
 from actors.pod_workers.actor import PODS_AT_ONCE
-from actors.shared.hardware.allocation import AllocatedDevice, AllocatedMount, ContainerAllocation
+from actors.shared.hardware.allocation import AllocatedMount, ContainerAllocation, DeviceSpec
 from proto import cri_pb2 as cri
 from tests.support.driven import Driven, container, pod
 
@@ -20,7 +20,7 @@ GIVEN = ContainerAllocation(
     cpuset_cpus="1,3",
     cpuset_mems="0",
     exclusive_cpus=True,
-    devices=(AllocatedDevice("/dev/null", "/dev/thing", "rw"),),
+    devices=(DeviceSpec("/dev/null", "/dev/thing", "rw"),),
     mounts=(AllocatedMount("/lib/thing", "/usr/lib/thing", read_only=True),),
     environment={"THING": "0", "OWN": "device"},
     annotations={"vendor.example.com/thing": "0", "io.kubernetes.container.hash": "no"},

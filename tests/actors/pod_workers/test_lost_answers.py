@@ -32,7 +32,7 @@ from actors.shared.kube.pod import PodStatus
 from actors.shared.kube.restart_policy import RESTARTING_ALL
 from actors.status_manager.container_status import Readiness
 from actors.status_manager.messages import PodObserved
-from actors.status_manager.pod_status import Node, Observation, compute
+from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
 from proto import cri_pb2 as cri
 from supervision.actor import Address
 from tests.support.driven import Driven, container, pod
@@ -391,8 +391,8 @@ def shown(node: Driven) -> PodStatus:
     """What the status manager makes of all that it was told."""
     status, well = None, Readiness(started=True, ready=True)
     for seen in node.harness.sent(PodObserved, "status_manager"):
-        observation = Observation(seen, decode_pod(seen.pod), lambda *_: well, round(node.clock() * 1e9))
-        status = compute(observation, Node(["192.0.2.1"]), status)
+        observation = PodStatusInput(seen, decode_pod(seen.pod), lambda *_: well, round(node.clock() * 1e9))
+        status = compute(observation, PodStatusNode(["192.0.2.1"]), status)
     assert status is not None
     return status
 

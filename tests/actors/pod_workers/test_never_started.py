@@ -7,7 +7,7 @@ import pytest
 from actors.container_manager.messages import PodReleased, ReleasePod
 from actors.pleg.messages import StartHangs
 from actors.pod_workers.executor.termination import CREATED_TRIES
-from actors.shared.cri.model import START_ERROR, ContainerState
+from actors.shared.cri.model import START_ERROR, CriContainerState
 from tests.support.driven import Driven, pod
 from tests.support.fake_cri import Fault
 
@@ -55,7 +55,7 @@ async def test_what_is_only_just_being_started_is_ended_in_good_order_once_it_ru
         await node.settled()
         assert [one.container_id for one in node.harness.sent(StartHangs)] == [container_id]
         await node.fake.client().start_container(container_id)
-        assert (await node.fake.client().container_status(container_id)).state is ContainerState.RUNNING
+        assert (await node.fake.client().container_status(container_id)).state is CriContainerState.RUNNING
         await node.pass_time(10)
         await node.until(lambda: node.stage() == "gone")
         assert [request.container_id for request in node.fake.asked("StopContainer")] == [container_id]

@@ -11,7 +11,7 @@ from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.messages import ProbeVerdict
 from actors.pod_workers.pod.results import Looked
 from actors.shared.cri.looking import look
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 from actors.status_manager.messages import PodObserved
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from supervision.actor import AskError
@@ -335,7 +335,7 @@ async def test_an_exit_that_restarts_all_has_everything_started_again_and_counts
         assert not node.containers("b")
         assert node.waiting("b") == "RestartingAllContainers"
         told = [one.runtime for one in node.harness.sent(PodObserved, "status_manager") if one.runtime is not None]
-        ends = [ran for runtime in told for ran in runtime.containers if ran.state is ContainerState.EXITED]
+        ends = [ran for runtime in told for ran in runtime.containers if ran.state is CriContainerState.EXITED]
         assert {ran.name for ran in ends} == {"i", "a", "b"}  # told before the runtime forgot them
         await node.end("i")
         await node.until(lambda: node.running("a") and node.running("b"))

@@ -12,7 +12,7 @@ from actors.api_clients.messages import RecordEvent
 from actors.pod_workers.messages import KnownPods, ProbeVerdict, pod_workers, worker_of
 from actors.prober.actor import Prober
 from actors.prober.messages import PodAddress, ProbedContainer, ProbedPod
-from actors.prober.outcome import Outcome
+from actors.prober.outcome import ProbeOutcome
 from actors.shared.config.agent import Agent
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import ExecResult
@@ -385,7 +385,7 @@ async def test_an_address_that_comes_before_its_pod_and_one_that_changes_are_use
 
     async def run(action, subject):
         asked.append(subject.pod_ip)
-        return Outcome("success")
+        return ProbeOutcome("success")
 
     async with harness:
         for probe_type in harness.actor._types._types:

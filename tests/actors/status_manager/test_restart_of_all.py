@@ -8,7 +8,7 @@ from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.pod import PodStatus
 from actors.status_manager.container_status import Readiness
 from actors.status_manager.messages import PodObserved
-from actors.status_manager.pod_status import Node, Observation, compute
+from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
 from tests.support.driven import Driven, container, pod
 from tests.support.present import present
 
@@ -20,8 +20,8 @@ def history(node: Driven) -> list[PodStatus]:
     found: list[PodStatus] = []
     for seen in node.harness.sent(PodObserved, "status_manager"):
         ready = Readiness(started=True, ready=True)
-        observation = Observation(seen, decode_pod(seen.pod), lambda *_, all=ready: all, round(node.clock() * 1e9))
-        found.append(compute(observation, Node(["192.0.2.1"]), found[-1] if found else None))
+        observation = PodStatusInput(seen, decode_pod(seen.pod), lambda *_, all=ready: all, round(node.clock() * 1e9))
+        found.append(compute(observation, PodStatusNode(["192.0.2.1"]), found[-1] if found else None))
     return found
 
 

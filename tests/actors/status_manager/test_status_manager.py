@@ -11,10 +11,10 @@ import pytest
 
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
-from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import SAVE_SECONDS, StatusManager
 from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, PodStatusFound, ProbeResult, Resize
-from actors.status_manager.times import Clocks
+from actors.status_manager.times import PodStatusClocks
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics, Hello
 
@@ -26,12 +26,12 @@ PROBE = {"httpGet": {"port": 80}}
 def started(tmp_path: Path, **agent: Any) -> Harness:
     context = Agent(**{"root_dir": str(tmp_path), "node_ip": "10.0.0.1", "workers": 2, **agent})
     began = iter([BORN])
-    clocks = Clocks(lambda: next(began, BORN + 60 * S))
+    clocks = PodStatusClocks(lambda: next(began, BORN + 60 * S))
     return Harness(StatusManager, name="status_manager", context=context, arguments={"clocks": clocks}, incarnation=3)
 
 
 def seen(*, uid: str = "u", name: str = "p", at: float = 1.0, age: int = 5, run: bool = True, **more: Any):
-    container = Container(id="c1", name="a", pod_uid=uid, state=ContainerState.RUNNING, started_ns=BORN - age * S)
+    container = CriContainer(id="c1", name="a", pod_uid=uid, state=CriContainerState.RUNNING, started_ns=BORN - age * S)
     sandbox = Sandbox(id="s", pod_uid=uid, pod_name=name, pod_namespace="n", ready=True, ips=["10.1.0.2"])
     runtime = PodRuntime(uid=uid, sandboxes=[sandbox], containers=[container] if run else [], at=at)
     spec = {
@@ -192,7 +192,9 @@ async def test_pods_and_ends_of_containers_are_counted(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen(uid="u1"))
         await harness.deliver(seen(uid="u2", name="q", worker_phase="rejected", runtime=None, reason="OutOfcpu"))
-        ended = Container(id="c1", name="a", pod_uid="u1", state=ContainerState.EXITED, exit_code=3, finished_ns=BORN)
+        ended = CriContainer(
+            id="c1", name="a", pod_uid="u1", state=CriContainerState.EXITED, exit_code=3, finished_ns=BORN
+        )
         for at in (2.0, 3.0):
             await harness.deliver(seen(uid="u1", runtime=PodRuntime(uid="u1", containers=[ended], at=at)))
         assert await numbers(harness, "kubelet_terminated_containers_total") == {("container", "3", "Error"): 1}

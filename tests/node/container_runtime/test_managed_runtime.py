@@ -18,7 +18,7 @@ from actors.container_runtime.errors import RuntimeSetupError
 from actors.container_runtime.prepare import prepare
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 from actors.shared.linux import mountinfo
 from proto import cri_pb2 as cri
 from tests.support.runtime import BUSYBOX_IMAGE, SANDBOX_IMAGE, RealRuntime, runtime_running
@@ -76,7 +76,7 @@ async def test_both_images_are_there_and_a_pod_runs_with_an_address(real_runtime
             )
             out, _ = await fetched.communicate()
     assert b"extra:x:2000:app" in out
-    assert (await client.container_status(container)).state is ContainerState.RUNNING
+    assert (await client.container_status(container)).state is CriContainerState.RUNNING
     await client.close()
 
 
@@ -115,7 +115,7 @@ async def test_containers_survive_a_crash_of_containerd(real_runtime: RealRuntim
     real_runtime.restart()
     await real_runtime.ready()
     after = await client.container_status(container)
-    assert (after.state, after.started_ns) == (ContainerState.RUNNING, before.started_ns)
+    assert (after.state, after.started_ns) == (CriContainerState.RUNNING, before.started_ns)
     assert (await client.pod_sandbox_status(sandbox)).ready
     await client.close()
 

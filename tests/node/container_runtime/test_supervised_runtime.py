@@ -13,13 +13,13 @@ import pytest
 
 from actors.container_runtime import importing
 from actors.container_runtime.host import look
-from actors.container_runtime.instance import Instance
+from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.container_runtime.prepare import prepare
 from actors.container_runtime.program import child_spec
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import StillStarting
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 from supervision.application import Application
 from supervision.protocol import Done, RollingRestart
 from supervision.spec import ChildSpec, Policy
@@ -36,7 +36,7 @@ SECONDS = 60.0
 def application(run_dir: Path) -> Application:
     """A tree of nothing but the runtime."""
     base = run_dir.parent
-    instance = Instance(root=f"{base}/root", state=f"{base}/run")
+    instance = ManagedRuntime(root=f"{base}/root", state=f"{base}/run")
     tree = ChildSpec(name="root", children=(child_spec(instance, look(instance.root, os.environ.get(SEARCH, ""))),))
     policies = {"root": Policy(), CONTAINER_RUNTIME: Policy(memory_mib=0, start_seconds=SECONDS)}
     incident_file = IncidentFile(base / "incidents")
@@ -75,7 +75,7 @@ async def started(runtime: RealRuntime, container: str) -> int:
     client = CriClient(runtime.endpoint)
     status = await client.container_status(container)
     await client.close()
-    assert status.state is ContainerState.RUNNING
+    assert status.state is CriContainerState.RUNNING
     return status.started_ns
 
 

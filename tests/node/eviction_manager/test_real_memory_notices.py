@@ -12,7 +12,7 @@ import pytest
 
 from actors.eviction_manager.memory_notices import MemoryNotices
 from actors.eviction_manager.resources import ALLOCATABLE_MEMORY
-from actors.eviction_manager.thresholds import Observation
+from actors.eviction_manager.thresholds import SignalObservation
 from actors.shared.config.fields.eviction import Amount, Threshold
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy, find
 
@@ -39,8 +39,10 @@ async def test_the_kernel_tells_that_a_cgroup_has_come_to_a_threshold(cgroup: tu
         pytest.skip("NOT TESTED: a host with cgroups v2 has no such notices")
     told = asyncio.Event()
     notices = MemoryNotices(tree, told.set, logging.getLogger("notices"), notifies=True)
-    notices.arm([HALF], {ALLOCATABLE_MEMORY: Observation(100 * MIB, 100 * MIB)}, path)
-    notices.arm([HALF], {ALLOCATABLE_MEMORY: Observation(100 * MIB, 100 * MIB)}, path)  # again, as each round does
+    notices.arm([HALF], {ALLOCATABLE_MEMORY: SignalObservation(100 * MIB, 100 * MIB)}, path)
+    notices.arm(
+        [HALF], {ALLOCATABLE_MEMORY: SignalObservation(100 * MIB, 100 * MIB)}, path
+    )  # again, as each round does
     await asyncio.sleep(0)
     assert not told.is_set()
     eater = subprocess.Popen(["python3", "-c", EATER], preexec_fn=lambda: tree.enter(path, os.getpid()))
@@ -66,5 +68,5 @@ async def test_without_the_setting_the_kernel_is_not_asked(cgroup: tuple[CgroupT
     tree, path = cgroup
     before = len(os.listdir("/proc/self/fd"))
     notices = MemoryNotices(tree, lambda: None, logging.getLogger("notices"), notifies=False)
-    notices.arm([HALF], {ALLOCATABLE_MEMORY: Observation(100 * MIB, 100 * MIB)}, path)
+    notices.arm([HALF], {ALLOCATABLE_MEMORY: SignalObservation(100 * MIB, 100 * MIB)}, path)
     assert len(os.listdir("/proc/self/fd")) == before

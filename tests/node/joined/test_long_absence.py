@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 from supervision.protocol import GetMetrics, MetricsSnapshot
 from tests.support.api_process import ApiProcess
 from tests.support.joined import NODE, PODS, Joined, condition, container, is_ready, pod, status
@@ -86,7 +86,7 @@ def runtime_restarts(own: Joined) -> dict[str, int]:
 
 def pods_in_runtime(own: Joined) -> set[str]:
     """Pods of which a container runs."""
-    return {one.pod_name for one in own.node.containers() if one.state is ContainerState.RUNNING}
+    return {one.pod_name for one in own.node.containers() if one.state is CriContainerState.RUNNING}
 
 
 def assert_bounded(own: Joined) -> None:

@@ -153,13 +153,13 @@ def test_a_websocket_straight_to_the_node_is_translated_for_the_runtime(own: Joi
 
     forward = websocket_to(own, "/portForward/default/streams", token, TUNNEL)
     assert forward.getsubprotocol() == TUNNEL
-    encoder, decoder, heard = spdy.Encoder(), spdy.Decoder(), b""
+    encoder, decoder, heard = spdy.Encoder(), spdy.SpdyDecoder(), b""
     for number, kind in ((1, "error"), (3, "data")):
         headers = {"streamType": kind, "port": "8080", "requestID": "0"}
         forward.send_binary(encoder.open(number, headers))
     forward.send_binary(spdy.data(1, b"", final=True) + spdy.data(3, b"through the tunnel\n"))
     while b"\n" not in heard:
         for one in decoder.feed(forward.recv_data()[1]):
-            heard += one.payload if isinstance(one, spdy.Data) and one.stream == 3 else b""
+            heard += one.payload if isinstance(one, spdy.SpdyDataFrame) and one.stream == 3 else b""
     assert heard == b"through the tunnel\n"
     forward.close()

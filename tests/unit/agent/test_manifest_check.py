@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent.manifest_check import Judgement, Refusal, judge
+from actors.agent.manifest_check import Judgement, ManifestProblem, judge
 from actors.pod_config.file_source import FileSource
 from actors.pod_config.manifest import SOURCE_FILE, Origin
 
@@ -72,7 +72,7 @@ def test_two_pods_of_one_name_are_told(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     missing = f"{tmp_path}/none.yaml"
-    assert check(missing) == Judgement([], [Refusal(missing, "", "No such file or directory")])
+    assert check(missing) == Judgement([], [ManifestProblem(missing, "", "No such file or directory")])
 
 
 def test_a_manifest_may_come_from_stdin() -> None:

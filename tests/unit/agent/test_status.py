@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from actors.agent.status import Certificate, Facts, certificates, others, read, reasons, unreachable
+from actors.agent.status import CertificateInUse, StatusInput, certificates, others, read, reasons, unreachable
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz
-from actors.pod_config.messages import POD_CONFIG, Sources, SourceState
+from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from supervision.cli.command import NO_ANSWER, CommandError, Context, Where
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
@@ -22,12 +22,12 @@ DAY = timedelta(days=1)
 
 
 def said(**facts: Any) -> list[str]:
-    return [str(reason) for reason in reasons(Facts(now=NOW, **facts))]
+    return [str(reason) for reason in reasons(StatusInput(now=NOW, **facts))]
 
 
 def test_without_anything_wrong_there_is_no_reason() -> None:
-    good = Certificate("serving certificate", "/c.pem", NOW - 10 * DAY, NOW + 355 * DAY)
-    sources = Sources([SourceState("file", "/p", True, 2)], ready=True)
+    good = CertificateInUse("serving certificate", "/c.pem", NOW - 10 * DAY, NOW + 355 * DAY)
+    sources = PodSources([SourceState("file", "/p", True, 2)], ready=True)
     assert said(sources=sources, certificates=(good,)) == []
 
 
@@ -43,13 +43,13 @@ def test_without_anything_wrong_there_is_no_reason() -> None:
     ],
 )
 def test_a_certificate_is_near_its_end_in_its_last_week_and_its_last_tenth(begin: int, end: int, text: str) -> None:
-    found = said(certificates=(Certificate("client certificate", "/c.pem", NOW + begin * DAY, NOW + end * DAY),))
+    found = said(certificates=(CertificateInUse("client certificate", "/c.pem", NOW + begin * DAY, NOW + end * DAY),))
     assert found == ([f"client certificate: {text}"] if text else [])
 
 
 def test_manifests_that_were_refused_and_pods_that_were_set_aside_are_told() -> None:
     states = [SourceState("file", "/p", True, 1, ["a.yaml: wrong"]), SourceState("api", "", False, 0)]
-    assert said(sources=Sources(states, ready=False)) == [
+    assert said(sources=PodSources(states, ready=False)) == [
         "pod: a.yaml: wrong",
         "pods of api: not read yet; until then no pod is removed",
     ]
@@ -125,7 +125,7 @@ FLAGZ = Flagz({"container-runtime-endpoint": "unix:///none/r.sock"}, (), {}, "v"
 
 
 def test_a_running_agent_is_asked() -> None:
-    context = _Asked({POD_CONFIG: Sources([], ready=True), CONFIG_CONTROLLER: FLAGZ})
+    context = _Asked({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: FLAGZ})
     subjects = [reason.subject for reason in others(context, tree())]
     assert subjects == ["container runtime", "configuration"]
     told = tree(troubles=(Trouble("container runtime", "does not answer", 20.0, "pleg"),))

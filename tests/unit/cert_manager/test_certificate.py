@@ -13,7 +13,7 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.cert_manager.certificate import BadCertificate, parse, read
+from actors.cert_manager.certificate import UnusableCertificate, parse, read
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 UTC = datetime.UTC
@@ -84,7 +84,7 @@ def test_both_forms_of_time_are_read(year):
     ],
 )
 def test_other_content_is_refused_as_a_bad_certificate(content):
-    with pytest.raises(BadCertificate):
+    with pytest.raises(UnusableCertificate):
         read(content)
 
 
@@ -97,5 +97,5 @@ def test_a_damaged_certificate_is_read_or_refused(data):
     damaged = bytes(der[: data.draw(st.integers(0, len(der)))])
     try:
         parse(damaged)
-    except BadCertificate:
+    except UnusableCertificate:
         pass

@@ -8,10 +8,10 @@ import pytest
 
 from actors.cert_manager.certificate import Certificate
 from actors.cert_manager.client_plan import (
-    Action,
     Bootstrap,
     ClientFacts,
     Config,
+    KubeconfigAction,
     config_of,
     decide,
     is_of_node,
@@ -26,26 +26,26 @@ NODE = Certificate(0.0, 100.0, "system:node:n1", ("system:nodes",), fingerprint=
     ("facts", "action"),
     [
         # a kubeconfig that works wins
-        (ClientFacts(Config.GOOD, U, stored=False), Action.USE),
-        (ClientFacts(Config.GOOD, U, stored=True), Action.USE),
-        (ClientFacts(Config.GOOD, A, stored=True, newer=True), Action.ADOPT),
-        (ClientFacts(Config.OTHER, U, stored=True, newer=True), Action.USE),
+        (ClientFacts(Config.GOOD, U, stored=False), KubeconfigAction.USE),
+        (ClientFacts(Config.GOOD, U, stored=True), KubeconfigAction.USE),
+        (ClientFacts(Config.GOOD, A, stored=True, newer=True), KubeconfigAction.ADOPT),
+        (ClientFacts(Config.OTHER, U, stored=True, newer=True), KubeconfigAction.USE),
         # one that does not is replaced
-        (ClientFacts(Config.ABSENT, U, stored=False), Action.BOOTSTRAP),
-        (ClientFacts(Config.ABSENT, U, stored=True), Action.WRITE),
-        (ClientFacts(Config.BROKEN, U, stored=False), Action.BOOTSTRAP),
-        (ClientFacts(Config.BROKEN, U, stored=True), Action.WRITE),
-        (ClientFacts(Config.BROKEN, U, stored=False, fresh=True), Action.WAIT),
-        (ClientFacts(Config.ENDED, U, stored=False), Action.BOOTSTRAP),
-        (ClientFacts(Config.ENDED, U, stored=True), Action.WRITE),
+        (ClientFacts(Config.ABSENT, U, stored=False), KubeconfigAction.BOOTSTRAP),
+        (ClientFacts(Config.ABSENT, U, stored=True), KubeconfigAction.WRITE),
+        (ClientFacts(Config.BROKEN, U, stored=False), KubeconfigAction.BOOTSTRAP),
+        (ClientFacts(Config.BROKEN, U, stored=True), KubeconfigAction.WRITE),
+        (ClientFacts(Config.BROKEN, U, stored=False, fresh=True), KubeconfigAction.WAIT),
+        (ClientFacts(Config.ENDED, U, stored=False), KubeconfigAction.BOOTSTRAP),
+        (ClientFacts(Config.ENDED, U, stored=True), KubeconfigAction.WRITE),
         # without a way to
-        (ClientFacts(Config.ENDED, A, stored=True), Action.ADOPT),
-        (ClientFacts(Config.ENDED, A, stored=False), Action.ENDED),
-        (ClientFacts(Config.ENDED, B, stored=False), Action.ENDED),
-        (ClientFacts(Config.ABSENT, A, stored=False), Action.WAIT),
-        (ClientFacts(Config.ABSENT, A, stored=True), Action.WAIT),
-        (ClientFacts(Config.ABSENT, B, stored=False), Action.WAIT),
-        (ClientFacts(Config.BROKEN, A, stored=True), Action.WAIT),
+        (ClientFacts(Config.ENDED, A, stored=True), KubeconfigAction.ADOPT),
+        (ClientFacts(Config.ENDED, A, stored=False), KubeconfigAction.ENDED),
+        (ClientFacts(Config.ENDED, B, stored=False), KubeconfigAction.ENDED),
+        (ClientFacts(Config.ABSENT, A, stored=False), KubeconfigAction.WAIT),
+        (ClientFacts(Config.ABSENT, A, stored=True), KubeconfigAction.WAIT),
+        (ClientFacts(Config.ABSENT, B, stored=False), KubeconfigAction.WAIT),
+        (ClientFacts(Config.BROKEN, A, stored=True), KubeconfigAction.WAIT),
     ],
 )
 def test_the_action_follows_from_the_files(facts, action):
@@ -56,7 +56,7 @@ def test_the_bootstrap_credentials_are_used_only_without_a_usable_certificate():
     flags = (False, True)
     for config, bootstrap, stored, newer, fresh in itertools.product(Config, Bootstrap, flags, flags, flags):
         facts = ClientFacts(config, bootstrap, stored=stored, newer=newer, fresh=fresh)
-        if decide(facts) is Action.BOOTSTRAP:
+        if decide(facts) is KubeconfigAction.BOOTSTRAP:
             assert bootstrap is U
             assert not stored
             assert config not in (Config.GOOD, Config.OTHER)

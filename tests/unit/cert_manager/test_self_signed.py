@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.cert_manager.certificate import BadCertificate
+from actors.cert_manager.certificate import UnusableCertificate
 from actors.cert_manager.certificate_store import load_pair
 from actors.cert_manager.self_signed import create
 from tests.support.present import present
@@ -52,7 +52,7 @@ def test_a_client_that_trusts_the_ca_in_the_file_accepts_the_server(pair):
 def test_a_key_of_another_pair_is_refused(pair, tmp_path):
     other = str(tmp_path / "o.crt"), str(tmp_path / "o.key")
     create(*other, "node-2", ["node-2"])
-    with pytest.raises(BadCertificate, match="cannot be used together"):
+    with pytest.raises(UnusableCertificate, match="cannot be used together"):
         load_pair(pair[0], other[1])
 
 
@@ -61,5 +61,5 @@ def test_a_key_of_another_pair_is_refused(pair, tmp_path):
 )
 def test_a_file_without_a_certificate_is_refused(pair, content):
     Path(pair[0]).write_bytes(content)
-    with pytest.raises(BadCertificate):
+    with pytest.raises(UnusableCertificate):
         load_pair(*pair)

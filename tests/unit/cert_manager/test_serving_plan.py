@@ -8,7 +8,7 @@ import pytest
 from actors.cert_manager.certificate import Certificate
 from actors.cert_manager.serving_plan import (
     RENEW_BEFORE_SECONDS,
-    Verdict,
+    ServingPairAction,
     check,
     names_to_sign,
     subject_names,
@@ -34,13 +34,13 @@ def but(**changes):
 @pytest.mark.parametrize(
     ("pair", "given", "required", "verdict"),
     [
-        (GOOD, False, ["n"], Verdict.KEEP),
-        (None, False, ["n"], Verdict.MAKE),
-        (but(not_after=NOW + 60), False, ["n"], Verdict.MAKE),
-        (GOOD, False, ["n", "10.0.0.1"], Verdict.MAKE),
-        (GOOD, True, ["other"], Verdict.KEEP),
-        (but(not_after=NOW - 1), True, ["n"], Verdict.KEEP),
-        (None, True, ["n"], Verdict.BROKEN),
+        (GOOD, False, ["n"], ServingPairAction.KEEP),
+        (None, False, ["n"], ServingPairAction.MAKE),
+        (but(not_after=NOW + 60), False, ["n"], ServingPairAction.MAKE),
+        (GOOD, False, ["n", "10.0.0.1"], ServingPairAction.MAKE),
+        (GOOD, True, ["other"], ServingPairAction.KEEP),
+        (but(not_after=NOW - 1), True, ["n"], ServingPairAction.KEEP),
+        (None, True, ["n"], ServingPairAction.BROKEN),
     ],
 )
 def test_a_pair_stays_is_created_or_is_broken(pair, given, required, verdict):

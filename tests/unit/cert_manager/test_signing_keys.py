@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from actors.cert_manager.certificate import BadCertificate
-from actors.cert_manager.certificate_store import KEPT_FILES, Store, install, load_pair
+from actors.cert_manager.certificate import UnusableCertificate
+from actors.cert_manager.certificate_store import KEPT_FILES, CertificateStore, install, load_pair
 from actors.cert_manager.signing_keys import request
 from tests.support.apiserver.authority import Authority
 
@@ -23,8 +23,8 @@ USER = "system:node:n1"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path / "pki"), "kubelet-client")
+def store(tmp_path: Path) -> CertificateStore:
+    return CertificateStore(str(tmp_path / "pki"), "kubelet-client")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def authority(tmp_path_factory) -> Authority:
     return Authority(tmp_path_factory.mktemp("ca"))
 
 
-def ask(store: Store, **changes: Any) -> dict:
+def ask(store: CertificateStore, **changes: Any) -> dict:
     given: dict[str, Any] = {
         "key_file": store.key_path,
         "in_use": store.current_path,
@@ -118,7 +118,7 @@ def test_a_certificate_of_another_key_is_refused_and_nothing_changes(store, auth
     foreign = signed(authority, ask(store))
     Path(store.key_path).unlink()
     ask(store)
-    with pytest.raises(BadCertificate, match="cannot be used together"):
+    with pytest.raises(UnusableCertificate, match="cannot be used together"):
         install(store.directory, store.prefix, foreign)
     assert Path(store.current_path).read_bytes() == before
     assert {path.name for path in Path(store.directory).iterdir()} == {

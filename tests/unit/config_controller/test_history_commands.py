@@ -6,7 +6,7 @@ import time
 import pytest
 
 from actors.config_controller.commands import register
-from actors.shared.config.sources.checkpoints import Entry, State, Store, hash_of, layers_of
+from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State, hash_of, layers_of
 from actors.shared.config.sources.documents import Document
 
 FIRST, SECOND = ([Document("f", {"maxPods": pods}, {})] for pods in (1, 2))
@@ -14,12 +14,12 @@ FIRST, SECOND = ([Document("f", {"maxPods": pods}, {})] for pods in (1, 2))
 
 @pytest.fixture
 def store(tmp_path):
-    store = Store(str(tmp_path / "troupelet/config"))
+    store = ConfigCheckpoints(str(tmp_path / "troupelet/config"))
     for documents in (FIRST, SECOND):
         store.put(hash_of(documents), layers_of(documents))
     entries = [
-        Entry(when=0.0, hash=hash_of(FIRST), what="accepted"),
-        Entry(when=60.0, hash=hash_of(SECOND), what="applied"),
+        HistoryEntry(when=0.0, hash=hash_of(FIRST), what="accepted"),
+        HistoryEntry(when=60.0, hash=hash_of(SECOND), what="applied"),
     ]
     store.save(
         State(current=hash_of(SECOND), last_known_good=hash_of(FIRST), trial_until=660.0, history=tuple(entries))

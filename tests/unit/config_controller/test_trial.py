@@ -10,8 +10,8 @@ from actors.config_controller.trial import (
     InvalidConfiguration,
     NewConfiguration,
     RollBack,
-    Tick,
     TrialFailed,
+    TrialTick,
     decide,
     supervisors_that_gave_up,
     with_outcome,
@@ -32,7 +32,7 @@ def after(*events, state=None):
     return state, applied
 
 
-GOOD = (AgentStarted("b1", "a"), NewConfiguration("a"), TRIAL_SECONDS, Tick())
+GOOD = (AgentStarted("b1", "a"), NewConfiguration("a"), TRIAL_SECONDS, TrialTick())
 
 
 def kinds(state):
@@ -48,9 +48,9 @@ def test_the_first_configuration_is_on_trial_and_then_known_good():
 def test_a_change_is_applied_at_once_and_accepted_after_its_trial():
     state, applied = after(*GOOD, NewConfiguration("b"))
     assert (state.current, state.last_known_good, applied, state.trial_until > 0) == ("b", "a", ["b"], True)
-    state, _ = after(Tick(), state=state)
+    state, _ = after(TrialTick(), state=state)
     assert state.last_known_good == "a"
-    state, _ = after(TRIAL_SECONDS * 3, Tick(), state=state)
+    state, _ = after(TRIAL_SECONDS * 3, TrialTick(), state=state)
     assert (state.last_known_good, state.trial_until) == ("b", 0.0)
 
 
@@ -72,7 +72,9 @@ def test_an_invalid_configuration_is_in_the_history_and_the_current_one_stays_in
 
 
 def test_the_files_do_not_undo_the_rollback_of_an_operator():
-    state, applied = after(*GOOD, NewConfiguration("b"), TRIAL_SECONDS, Tick(), RollBack("a"), NewConfiguration("b"))
+    state, applied = after(
+        *GOOD, NewConfiguration("b"), TRIAL_SECONDS, TrialTick(), RollBack("a"), NewConfiguration("b")
+    )
     assert (state.current, state.last_known_good, applied) == ("a", "a", ["b", "a"])
     state, applied = after(RollBack("b"), state=state)
     assert (state.current, state.bad, applied) == ("b", ("a",), ["b"])
@@ -126,7 +128,7 @@ class Life(RuleBasedStateMachine):
     @rule(seconds=st.floats(0, 1000))
     def wait(self, seconds):
         self.now += seconds
-        self.do(Tick())
+        self.do(TrialTick())
 
     @rule(name=NAMES)
     def offer(self, name):

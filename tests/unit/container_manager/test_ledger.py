@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from actors.container_manager.ledger import Ledger
 from actors.shared.admission.checks import refusal
-from actors.shared.admission.request import Candidate, Demand, NodeState
+from actors.shared.admission.request import Demand, NodeState, PodAdmitAttributes
 from actors.shared.kube.pod import Pod
 
 NODE = {"cpu": 1000, "memory": 1000, "ephemeral-storage": 1000, "pods": 3, "hugepages-2Mi": 4}
@@ -53,7 +53,7 @@ def test_whatever_comes_and_goes_no_more_is_given_out_than_there_is(steps: list[
             ledger.drop(uid)
         elif uid not in ledger:
             node = NodeState(allocatable=NODE, usage=ledger.usage())
-            if refusal(Candidate(Pod(), wanted), node) is None:
+            if refusal(PodAdmitAttributes(Pod(), wanted), node) is None:
                 ledger.add(wanted)
                 held[uid] = wanted
         ports = [one for each in held.values() for one in each.ports]

@@ -16,7 +16,7 @@ from actors.container_manager.pod_limits import (
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.pod import Pod, PodSpec
-from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_limits import CgroupLimits
 
 RULES = Rules()
 
@@ -30,11 +30,13 @@ def pod(*containers, **spec):
 
 
 def test_best_effort_gets_the_least_cpu_and_no_limit():
-    assert pod_limits(pod(container()), RULES) == Limits(cpu_shares=2)
+    assert pod_limits(pod(container()), RULES) == CgroupLimits(cpu_shares=2)
 
 
 def test_burstable_without_limits_gets_shares_only():
-    assert pod_limits(pod(container({"cpu": "500m", "memory": "1Mi"})), RULES) == Limits(cpu_shares=512, memory_low=0)
+    assert pod_limits(pod(container({"cpu": "500m", "memory": "1Mi"})), RULES) == CgroupLimits(
+        cpu_shares=512, memory_low=0
+    )
 
 
 def test_a_limit_counts_only_when_every_container_has_one():
@@ -42,14 +44,14 @@ def test_a_limit_counts_only_when_every_container_has_one():
     neither = container({"cpu": "100m"})
 
     limited, unlimited = pod_limits(pod(both, both), RULES), pod_limits(pod(both, neither), RULES)
-    assert limited == Limits(cpu_shares=204, cpu_quota_us=40000, memory_bytes=2 << 20, memory_low=0)
-    assert unlimited == Limits(cpu_shares=204, memory_low=0)
+    assert limited == CgroupLimits(cpu_shares=204, cpu_quota_us=40000, memory_bytes=2 << 20, memory_low=0)
+    assert unlimited == CgroupLimits(cpu_shares=204, memory_low=0)
 
 
 def test_guaranteed_is_held_to_what_it_asked_for():
     found = pod_limits(pod(container(limits={"cpu": "1", "memory": "1Gi"})), RULES)
 
-    assert found == Limits(cpu_shares=1024, cpu_quota_us=100000, memory_bytes=1 << 30, memory_min=0)
+    assert found == CgroupLimits(cpu_shares=1024, cpu_quota_us=100000, memory_bytes=1 << 30, memory_min=0)
 
 
 def test_an_init_container_raises_the_limit_and_a_sidecar_adds_to_it():
@@ -105,8 +107,11 @@ def test_a_quota_is_never_below_what_the_kernel_takes(milli, period):
 
 
 def test_between_two_sizes_a_pod_has_the_larger_limits():
-    small, big = Limits(cpu_shares=2, cpu_quota_us=1000, memory_bytes=9), Limits(cpu_shares=4, cpu_quota_us=500)
-    assert larger(small, big) == Limits(cpu_shares=2, cpu_quota_us=1000, memory_bytes=-1)
+    small, big = (
+        CgroupLimits(cpu_shares=2, cpu_quota_us=1000, memory_bytes=9),
+        CgroupLimits(cpu_shares=4, cpu_quota_us=500),
+    )
+    assert larger(small, big) == CgroupLimits(cpu_shares=2, cpu_quota_us=1000, memory_bytes=-1)
     assert larger(big, big) == big
 
 
@@ -128,7 +133,9 @@ def test_the_sizes_of_huge_pages_are_those_that_the_node_has():
     [(None, None, None), (5, None, -1), (None, 5, -1), (5, 9, 9), (9, 5, 9)],
 )
 def test_during_a_resize_a_pod_has_the_larger_limit_and_none_if_one_is_missing(one, other, expected):
-    both = larger(Limits(cpu_quota_us=one, memory_bytes=one), Limits(cpu_quota_us=other, memory_bytes=other))
+    both = larger(
+        CgroupLimits(cpu_quota_us=one, memory_bytes=one), CgroupLimits(cpu_quota_us=other, memory_bytes=other)
+    )
     assert (both.cpu_quota_us, both.memory_bytes) == (expected, expected)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from actors.container_manager.reserved_cgroups import reserved_cgroups
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_limits import CgroupLimits
 
 RESERVED: dict[str, Any] = {
     "systemReserved": {"cpu": "500m", "memory": "1Gi", "pid": "1000", "ephemeral-storage": "1Gi"},
@@ -26,13 +26,15 @@ def test_nothing_is_held_unless_asked_for():
 
 def test_cpu_memory_and_process_ids_are_held_to_what_is_reserved():
     assert found("pods", "system-reserved", "kube-reserved") == [
-        ("systemReservedCgroup", "/system.slice", Limits(cpu_shares=512, memory_bytes=1 << 30, pids=1000)),
-        ("kubeReservedCgroup", "/kube/agent", Limits(memory_bytes=100 << 20)),
+        ("systemReservedCgroup", "/system.slice", CgroupLimits(cpu_shares=512, memory_bytes=1 << 30, pids=1000)),
+        ("kubeReservedCgroup", "/kube/agent", CgroupLimits(memory_bytes=100 << 20)),
     ]
 
 
 def test_a_compressible_entry_holds_to_cpu_only():
-    assert found("system-reserved-compressible") == [("systemReservedCgroup", "/system.slice", Limits(cpu_shares=512))]
+    assert found("system-reserved-compressible") == [
+        ("systemReservedCgroup", "/system.slice", CgroupLimits(cpu_shares=512))
+    ]
 
 
 @pytest.mark.parametrize(("name", "path"), [("/system.slice", "/system.slice"), ("/a/b", "/a.slice/a-b.slice")])
@@ -51,4 +53,4 @@ def test_with_tiered_reservation_the_kernel_keeps_their_memory():
         **RESERVED,
     )
     (found,) = reserved_cgroups(config, "cgroupfs")
-    assert found[2] == Limits(memory_bytes=100 << 20, memory_min=100 << 20)
+    assert found[2] == CgroupLimits(memory_bytes=100 << 20, memory_min=100 << 20)

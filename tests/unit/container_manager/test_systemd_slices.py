@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from actors.container_manager.systemd_slices import SliceError, Slices
-from actors.shared.linux.cgroup_limits import Limits
-from actors.shared.linux.system_bus import BusError, BusObject, Reply
+from actors.shared.linux.cgroup_limits import CgroupLimits
+from actors.shared.linux.system_bus import BusError, BusObject, DBusReply
 
 POD = ("kubepods", "pod1")
 SYSTEMD = "org.freedesktop.systemd1"
@@ -17,11 +17,11 @@ SYSTEMD = "org.freedesktop.systemd1"
 def systemd(*answers: BusError | None) -> tuple[Slices, list[tuple[str, list[Any]]]]:
     calls, left = [], list(answers)
 
-    async def call(whom: BusObject, method: str, signature: str, body: list[Any]) -> Reply:
+    async def call(whom: BusObject, method: str, signature: str, body: list[Any]) -> DBusReply:
         calls.append((method, body))
         if left and (answer := left.pop(0)) is not None:
             raise answer
-        return Reply([], [])
+        return DBusReply([], [])
 
     return Slices(2, call), calls
 
@@ -29,7 +29,7 @@ def systemd(*answers: BusError | None) -> tuple[Slices, list[tuple[str, list[Any
 async def test_a_slice_is_started_with_its_limits() -> None:
     slices, calls = systemd()
 
-    await slices.start(POD, Limits(pids=5))
+    await slices.start(POD, CgroupLimits(pids=5))
 
     ((method, (unit, mode, properties, others)),) = calls
     assert (method, unit, mode, others) == ("StartTransientUnit", "kubepods-pod1.slice", "fail", [])
@@ -46,7 +46,7 @@ async def test_a_slice_is_started_with_its_limits() -> None:
 async def test_a_slice_that_is_there_is_updated() -> None:
     slices, calls = systemd(BusError("was refused", f"{SYSTEMD}.UnitExists"))
 
-    await slices.start(POD, Limits(pids=5))
+    await slices.start(POD, CgroupLimits(pids=5))
 
     assert [method for method, _ in calls] == ["StartTransientUnit", "SetUnitProperties"]
     unit, runtime, properties = calls[1][1]
@@ -66,7 +66,7 @@ async def test_a_slice_that_is_not_there_counts_as_stopped() -> None:
 @pytest.mark.parametrize("method", ["start", "update", "stop"])
 async def test_what_systemd_refuses_is_an_error_that_names_the_slice(method: str, name: str) -> None:
     slices, calls = systemd(BusError("Access denied", name))
-    arguments: tuple[Any, ...] = (POD,) if method == "stop" else (POD, Limits(pids=1))
+    arguments: tuple[Any, ...] = (POD,) if method == "stop" else (POD, CgroupLimits(pids=1))
 
     with pytest.raises(SliceError, match=r"kubepods-pod1\.slice: Access denied"):
         await getattr(slices, method)(*arguments)

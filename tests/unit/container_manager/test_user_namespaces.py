@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.container_manager.messages import UserNamespaceGiven, UserNamespaceRefused
-from actors.container_manager.user_namespaces import FULL, UserNamespaceError, UserNamespaces, decode, encode, free_slot
+from actors.container_manager.user_namespaces import (
+    FULL,
+    PodUserNamespaces,
+    UserNamespaceError,
+    decode,
+    encode,
+    free_slot,
+)
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.groups import UserNamespaces as Settings
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -30,21 +37,21 @@ def manager(
     pods: int = 110,
     ask: Callable[[str], Awaitable[IdRange]] | None = None,
     ids: int | None = None,
-) -> UserNamespaces:
+) -> PodUserNamespaces:
     agent = Agent(config=KubeletConfiguration(userNamespaces=Settings(ids) if ids else None), root_dir=str(root))
     inventory = PodInventory()
     inventory.update("w", 1, running)
     more: dict[str, Any] = {"ask": ask} if ask is not None else {}
-    return UserNamespaces(agent, inventory, pods, find=lambda: "getsubids" if ask is not None else "", **more)
+    return PodUserNamespaces(agent, inventory, pods, find=lambda: "getsubids" if ask is not None else "", **more)
 
 
-async def given_to(namespaces: UserNamespaces, uid: str) -> IdRange:
+async def given_to(namespaces: PodUserNamespaces, uid: str) -> IdRange:
     answer = await namespaces.give(uid)
     assert isinstance(answer, UserNamespaceGiven), answer
     return IdRange(answer.first, answer.length)
 
 
-async def why_not(namespaces: UserNamespaces, uid: str) -> str:
+async def why_not(namespaces: PodUserNamespaces, uid: str) -> str:
     answer = await namespaces.give(uid)
     assert isinstance(answer, UserNamespaceRefused), answer
     return answer.message

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.container_manager.utility_chains import FIREWALL, Family, UtilityChains, families, wanted
+from actors.container_manager.utility_chains import FIREWALL, IpFamily, UtilityChains, families, wanted
 
-FOUR, SIX = Family("/iptables", "/iptables-restore", True), Family("/ip6tables", "/ip6tables-restore", False)
+FOUR, SIX = IpFamily("/iptables", "/iptables-restore", True), IpFamily("/ip6tables", "/ip6tables-restore", False)
 
 
 class Tables:

@@ -9,17 +9,19 @@ import msgspec
 import pytest
 
 from actors.container_runtime.containerd_config import render
-from actors.container_runtime.host import Host
-from actors.container_runtime.instance import Instance
+from actors.container_runtime.host import RuntimeHost
+from actors.container_runtime.instance import ManagedRuntime
 
-INSTANCE = Instance(root='/var/lib/a "b"/containerd', state="/run/a")
-HOST = Host(containerd="/usr/bin/containerd", runc="/usr/bin/runc", ctr="/usr/bin/ctr", plugin_dir="/usr/lib/cni")
+INSTANCE = ManagedRuntime(root='/var/lib/a "b"/containerd', state="/run/a")
+HOST = RuntimeHost(
+    containerd="/usr/bin/containerd", runc="/usr/bin/runc", ctr="/usr/bin/ctr", plugin_dir="/usr/lib/cni"
+)
 CRI = "io.containerd.grpc.v1.cri"
 RUNTIME = "io.containerd.cri.v1.runtime"
 IMAGES = "io.containerd.cri.v1.images"
 
 
-def config(instance: Instance = INSTANCE, **facts: Any) -> dict[str, Any]:
+def config(instance: ManagedRuntime = INSTANCE, **facts: Any) -> dict[str, Any]:
     return tomllib.loads(render(instance, msgspec.structs.replace(HOST, **facts)))
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_runtime.host import Host
-from actors.container_runtime.instance import Instance
+from actors.container_runtime.host import RuntimeHost
+from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.network import NoFreeNetwork, choose_subnet, render, subnets_of, template
 
-HOST = Host(containerd="c", runc="r", ctr="t", plugin_dir="p", mtu=1400)
+HOST = RuntimeHost(containerd="c", runc="r", ctr="t", plugin_dir="p", mtu=1400)
 ROUTES = st.builds(
     lambda address, prefix: str(ipaddress.IPv4Network((address & ~(2 ** (32 - prefix) - 1), prefix))),
     st.integers(0, 2**32 - 1),
@@ -22,8 +22,8 @@ ROUTES = st.builds(
 )
 
 
-def instance(root: str = "/var/lib/a") -> Instance:
-    return Instance(root=root, state="/run/a")
+def instance(root: str = "/var/lib/a") -> ManagedRuntime:
+    return ManagedRuntime(root=root, state="/run/a")
 
 
 @given(st.text("abc/", min_size=1, max_size=20), st.lists(ROUTES, max_size=20))

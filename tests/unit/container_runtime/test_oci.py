@@ -12,22 +12,22 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_runtime.oci import Entry, Image, Layout, architecture, build, layer, write
+from actors.container_runtime.oci import LayerEntry, OciImage, OciLayout, architecture, build, layer, write
 
 NAMES = st.text("abcdefghij0123456789._-", min_size=1, max_size=20).filter(lambda name: name not in {".", ".."})
 ENTRIES = st.builds(
-    Entry,
+    LayerEntry,
     path=NAMES,
     mode=st.sampled_from([0o644, 0o755, 0o1777, 0o4755]),
     data=st.one_of(st.none(), st.binary(max_size=600)),
 )
 
 
-def image(reference: str = "example.org/app:1.0", *entries: Entry) -> Image:
-    return Image(reference=reference, entries=entries or (Entry("app", data=b"#!"),), config={"Cmd": ["/app"]})
+def image(reference: str = "example.org/app:1.0", *entries: LayerEntry) -> OciImage:
+    return OciImage(reference=reference, entries=entries or (LayerEntry("app", data=b"#!"),), config={"Cmd": ["/app"]})
 
 
-def blob(layout: Layout, descriptor: dict[str, Any]) -> bytes:
+def blob(layout: OciLayout, descriptor: dict[str, Any]) -> bytes:
     content = layout.blobs[descriptor["digest"].removeprefix("sha256:")]
     assert "sha256:" + hashlib.sha256(content).hexdigest() == descriptor["digest"]
     assert len(content) == descriptor["size"]
@@ -82,7 +82,7 @@ def test_the_tar_holds_the_layout(tmp_path: Path) -> None:
 
 
 @given(st.lists(ENTRIES, unique_by=lambda entry: entry.path, max_size=8))
-def test_a_layer_holds_what_it_was_given_and_nobody_elses_time_or_owner(entries: list[Entry]) -> None:
+def test_a_layer_holds_what_it_was_given_and_nobody_elses_time_or_owner(entries: list[LayerEntry]) -> None:
     with tarfile.open(fileobj=io.BytesIO(layer(entries))) as tar:
         members = tar.getmembers()
         assert [member.name for member in members] == [entry.path for entry in entries]
@@ -96,7 +96,7 @@ def test_a_layer_holds_what_it_was_given_and_nobody_elses_time_or_owner(entries:
 
 
 def test_a_link_points_where_it_should() -> None:
-    with tarfile.open(fileobj=io.BytesIO(layer([Entry("bin/ls", 0o777, target="busybox")]))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(layer([LayerEntry("bin/ls", 0o777, target="busybox")]))) as tar:
         (member,) = tar.getmembers()
     assert member.issym()
     assert member.linkname == "busybox"

@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from actors.container_runtime.errors import NotRoot
-from actors.container_runtime.host import Host
-from actors.container_runtime.instance import Instance
+from actors.container_runtime.host import RuntimeHost
+from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.network import subnets_of
 from actors.container_runtime.prepare import prepare, put, restore_network
 from actors.container_runtime.program import child_spec
 
-HOST = Host(containerd="/opt/new/bin/containerd", runc="r", ctr="t", plugin_dir="p")
+HOST = RuntimeHost(containerd="/opt/new/bin/containerd", runc="r", ctr="t", plugin_dir="p")
 
 
 def test_a_file_is_written_only_when_it_changes(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_watched_directory_never_holds_a_half_written_file(tmp_path: Path, mon
 def test_without_root_the_text_says_what_else_can_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(NotRoot, match=r"run this as root, or .*--container-runtime-endpoint"):
-        prepare(Instance(root="/a", state="/b"), HOST)
+        prepare(ManagedRuntime(root="/a", state="/b"), HOST)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")
@@ -50,7 +50,7 @@ def test_a_removed_network_configuration_comes_back_with_the_network_of_its_brid
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("actors.container_runtime.prepare._set", lambda path, value: None)
-    instance = Instance(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
+    instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
     routed = replace(HOST, networks=(("eth0", "10.0.0.0/8"), (instance.network, "10.73.232.0/22")))
     for damage in (Path.unlink, lambda file: file.write_text("{")):
         prepare(instance, routed)
@@ -60,7 +60,7 @@ def test_a_removed_network_configuration_comes_back_with_the_network_of_its_brid
 
 
 def test_the_tree_gets_a_program_that_finds_its_shim_and_is_ready_with_its_socket() -> None:
-    spec = child_spec(Instance(root="/a", state="/b"), HOST)
+    spec = child_spec(ManagedRuntime(root="/a", state="/b"), HOST)
     assert spec.name == "container_runtime"
     assert spec.program == ("/opt/new/bin/containerd", "--config", "/a/config.toml")
     assert spec.environment["PATH"].split(":")[0] == "/opt/new/bin"
@@ -75,7 +75,7 @@ def test_the_network_of_a_running_containerd_is_made_again_where_it_is_gone(
 ) -> None:
     monkeypatch.setattr("actors.container_runtime.prepare._set", lambda path, value: None)
     monkeypatch.setattr("actors.container_runtime.prepare.look", lambda root: HOST)
-    instance = Instance(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
+    instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
     prepare(instance, HOST)
     file = Path(instance.network_file)
     before = file.read_bytes()
@@ -93,7 +93,7 @@ def test_in_a_cluster_the_template_is_made_again_and_the_directory(
 ) -> None:
     monkeypatch.setattr("actors.container_runtime.prepare._set", lambda path, value: None)
     monkeypatch.setattr("actors.container_runtime.prepare.look", lambda root: HOST)
-    instance = Instance(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
+    instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
     prepare(instance, HOST, cluster=True)
     arguments = (str(tmp_path), instance.root, instance.state, True, "")
     assert restore_network(*arguments) is False

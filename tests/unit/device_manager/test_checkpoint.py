@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.device_manager.checkpoint import Checkpoint, CheckpointError, Data, checksum, data_of, encode, read, write
+from actors.device_manager.checkpoint import Checkpoint, DeviceCheckpointError, Data, checksum, data_of, encode, read, write
 from actors.device_manager.holdings import Key, Share
 from tests.support.present import present
 
@@ -63,7 +63,7 @@ def test_no_file_is_no_checkpoint(tmp_path: Path) -> None:
 def test_a_damaged_file_is_refused_by_its_name(tmp_path: Path, content: str) -> None:
     path = tmp_path / "file"
     path.write_text(content)
-    with pytest.raises(CheckpointError, match=f"{path} is damaged"):
+    with pytest.raises(DeviceCheckpointError, match=f"{path} is damaged"):
         read(str(path))
 
 
@@ -91,5 +91,5 @@ def test_what_is_written_is_read_again(tmp_path_factory, shares, registered) -> 
 def test_any_file_is_read_or_refused(tmp_path_factory, content) -> None:
     path = tmp_path_factory.mktemp("devices") / "file"
     path.write_bytes(content)
-    with suppress(CheckpointError):
+    with suppress(DeviceCheckpointError):
         read(str(path))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.device_manager.choice import Unavailable, already_has, begin, finish
+from actors.device_manager.choice import DevicesUnavailable, already_has, begin, finish
 from actors.device_manager.inventory import Device, Resource
 
 FLAT = Resource({name: Device() for name in "abcd"})
@@ -31,7 +31,7 @@ def choose(needed, resource, taken=(), reusable=(), mask=None, preferred=()):
     ],
 )  # fmt: skip
 def test_a_request_that_can_never_be_satisfied_is_refused_with_the_kubelets_text(needed, resource, held, text) -> None:
-    with pytest.raises(Unavailable) as refused:
+    with pytest.raises(DevicesUnavailable) as refused:
         already_has("u", "c", "v/x", needed, resource, frozenset(held) if held is not None else None)
     assert str(refused.value) == text
 
@@ -44,10 +44,10 @@ def test_a_container_that_has_its_devices_needs_no_more() -> None:
 
 # -- the choice --------------------------------------------------------------------------------------------------------
 def test_too_few_free_devices_are_refused_with_both_numbers() -> None:
-    with pytest.raises(Unavailable) as refused:
+    with pytest.raises(DevicesUnavailable) as refused:
         choose(3, FLAT, taken="ab")
     assert str(refused.value) == "requested number of devices unavailable for v/x. Requested: 3, Available: 2"
-    with pytest.raises(Unavailable) as refused:
+    with pytest.raises(DevicesUnavailable) as refused:
         choose(4, FLAT, taken="abc", reusable="a")
     assert str(refused.value) == "requested number of devices unavailable for v/x. Requested: 3, Available: 1"
 
@@ -97,7 +97,7 @@ def test_a_choice_has_the_right_size_and_takes_nothing_that_is_not_free(
     free = resource.healthy - taken
     try:
         chosen = choose(needed, resource, taken, reusable, mask, preferred)
-    except Unavailable:
+    except DevicesUnavailable:
         assert len(free) + len(reusable) < needed
         return
     assert len(chosen) == needed

@@ -1,6 +1,6 @@
 """The check of the shape, on made-up modules: that it sees what it is for."""
 
-from tests.shape import attributes, circles
+from tests.shape import attributes, circles, shared_names
 
 
 def test_modules_that_import_each_other_by_any_number_of_steps_are_a_circle():
@@ -25,3 +25,12 @@ class Wide:
         other.four = 4
 """
     assert dict(attributes(source)) == {"Wide": 3}
+
+
+def test_a_public_class_name_in_two_modules_is_shared():
+    sources = {"a.py": "class Event: ...\nclass Other: ...", "b.py": "class Event: ...", "c.py": "Other = int"}
+    assert shared_names(sources) == {"Event": ["a.py", "b.py"]}
+
+
+def test_private_classes_of_two_modules_may_have_the_same_name():
+    assert shared_names({"a.py": "class _Data: ...", "b.py": "class _Data: ..."}) == {}

@@ -3,7 +3,7 @@
 import pytest
 
 from actors.eviction_manager.explanation import explain
-from actors.eviction_manager.thresholds import Observation
+from actors.eviction_manager.thresholds import SignalObservation
 from actors.eviction_manager.usage import ContainerUsage, DiskUsage, PodUsage
 from actors.shared.config.fields.eviction import Amount, Threshold
 
@@ -29,7 +29,7 @@ def test_the_message_names_the_containers_that_use_more_memory_than_they_request
             "helper": ContainerUsage(memory=5 * MI),
         },
     )
-    explanation = explain(pod, usage, HUNDRED, Observation(92440 * 1024, 2 << 30))
+    explanation = explain(pod, usage, HUNDRED, SignalObservation(92440 * 1024, 2 << 30))
     assert explanation.message == (
         "The node was low on resource: memory. Threshold quantity: 100Mi, available: 92440Ki. "
         "Container eater was using 200Mi, request is 10Mi, has larger consumption of memory. "
@@ -60,7 +60,7 @@ def test_writable_layer_and_log_of_a_container_count_as_its_disk_usage():
     pod = active(container("c", requests={"ephemeral-storage": "1Mi"})).pod
     usage = PodUsage(containers={"c": ContainerUsage(rootfs=DiskUsage(2 * MI, 9), logs=DiskUsage(MI, 1))})
     threshold = Threshold("nodefs.available", Amount(percent=10.0))
-    explanation = explain(pod, usage, threshold, Observation(50 * MI, 1000 * MI))
+    explanation = explain(pod, usage, threshold, SignalObservation(50 * MI, 1000 * MI))
     assert explanation.message == (
         "The node was low on resource: ephemeral-storage. Threshold quantity: 100Mi, available: 50Mi. "
         "Container c was using 3Mi, request is 1Mi, has larger consumption of ephemeral-storage. "
@@ -82,7 +82,9 @@ def test_writable_layer_and_log_of_a_container_count_as_its_disk_usage():
     ],
 )
 def test_quantities_are_written_as_the_api_writes_them(signal, amount, capacity, expected):
-    explanation = explain(active().pod, PodUsage(memory=5), Threshold(signal, amount), Observation(4321, capacity))
+    explanation = explain(
+        active().pod, PodUsage(memory=5), Threshold(signal, amount), SignalObservation(4321, capacity)
+    )
     assert explanation.message == f"The node was low on resource: {expected}"
 
 

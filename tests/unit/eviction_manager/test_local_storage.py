@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from actors.eviction_manager.local_storage import is_limited, violation
-from actors.eviction_manager.resources import Layout
+from actors.eviction_manager.resources import DiskLayout
 from actors.eviction_manager.usage import ContainerUsage, DiskUsage, PodUsage
 
 from .pods import active, container
@@ -40,23 +40,23 @@ def used(*, rootfs=0, logs=0, cache=0, own=0):
 )
 def test_an_empty_dir_over_its_size_limit_is_a_violation(limit, size, message):
     pod = active(volumes=[volume(sizeLimit=limit)]).pod
-    broken = violation(pod, used(cache=size), Layout.SINGLE)
+    broken = violation(pod, used(cache=size), DiskLayout.SINGLE)
     assert (broken.message if broken else None) == message
     assert broken is None or broken.signal == "emptydirfs.limit"
 
 
 def test_memory_of_an_empty_dir_counts_against_its_own_limit_only():
     pod = active(container(**LIMITED), volumes=[volume(medium="Memory", sizeLimit="50Mi")]).pod
-    assert violation(pod, used(cache=20 * MI), Layout.SINGLE) is None
-    broken = violation(pod, used(cache=51 * MI), Layout.SINGLE)
+    assert violation(pod, used(cache=20 * MI), DiskLayout.SINGLE) is None
+    broken = violation(pod, used(cache=51 * MI), DiskLayout.SINGLE)
     assert broken is not None
     assert broken.signal == "emptydirfs.limit"
 
 
 def test_a_pod_over_the_sum_of_its_containers_limits_is_a_violation():
     pod = active(container(**LIMITED), container("other", **LIMITED), volumes=[volume()]).pod
-    assert violation(pod, used(rootfs=5 * MI, logs=5 * MI, cache=10 * MI), Layout.SINGLE) is None
-    broken = violation(pod, used(rootfs=5 * MI, logs=5 * MI, cache=10 * MI, own=1), Layout.SINGLE)
+    assert violation(pod, used(rootfs=5 * MI, logs=5 * MI, cache=10 * MI), DiskLayout.SINGLE) is None
+    broken = violation(pod, used(rootfs=5 * MI, logs=5 * MI, cache=10 * MI, own=1), DiskLayout.SINGLE)
     assert broken is not None
     assert (broken.signal, broken.message) == (
         "ephemeralpodfs.limit",
@@ -66,8 +66,8 @@ def test_a_pod_over_the_sum_of_its_containers_limits_is_a_violation():
 
 def test_a_container_over_its_own_limit_is_a_violation():
     pod = active(container(**LIMITED), container("other", **LIMITED)).pod
-    assert violation(pod, used(rootfs=5 * MI, logs=5 * MI), Layout.SINGLE) is None
-    broken = violation(pod, used(rootfs=5 * MI, logs=5 * MI + 1), Layout.SINGLE)
+    assert violation(pod, used(rootfs=5 * MI, logs=5 * MI), DiskLayout.SINGLE) is None
+    broken = violation(pod, used(rootfs=5 * MI, logs=5 * MI + 1), DiskLayout.SINGLE)
     assert broken is not None
     assert (broken.signal, broken.message) == (
         "ephemeralcontainerfs.limit",
@@ -77,8 +77,8 @@ def test_a_container_over_its_own_limit_is_a_violation():
 
 def test_writable_layers_on_a_disk_of_their_own_count_against_no_limit():
     pod = active(container(**LIMITED)).pod
-    assert violation(pod, used(rootfs=500 * MI), Layout.DEDICATED) is None
-    broken = violation(pod, used(rootfs=500 * MI), Layout.SPLIT)
+    assert violation(pod, used(rootfs=500 * MI), DiskLayout.DEDICATED) is None
+    broken = violation(pod, used(rootfs=500 * MI), DiskLayout.SPLIT)
     assert broken is not None
     assert broken.signal == "ephemeralpodfs.limit"
 

@@ -1,7 +1,7 @@
 """The memory usage at which the kernel sends a notification."""
 
 from actors.eviction_manager.memory_notices import Mark, marks
-from actors.eviction_manager.thresholds import Observation
+from actors.eviction_manager.thresholds import SignalObservation
 from actors.shared.config.fields.eviction import Amount, Threshold
 
 HARD = Threshold("memory.available", Amount(absolute=100))
@@ -13,9 +13,9 @@ INACTIVE = {"": 40, "/kubepods": 7}
 
 def available(node, pods):
     return {
-        "memory.available": Observation(node, 1000),
-        "allocatableMemory.available": Observation(pods, 500),
-        "nodefs.available": Observation(900, 1000),
+        "memory.available": SignalObservation(node, 1000),
+        "allocatableMemory.available": SignalObservation(pods, 500),
+        "nodefs.available": SignalObservation(900, 1000),
     }
 
 

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from actors.eviction_manager.resources import Layout, Reclaim, reclaims
+from actors.eviction_manager.resources import DiskLayout, Reclaim, reclaims
 from actors.eviction_manager.signals import disk_signals, layout_of, memory_signals, pid_signals, read_disks
-from actors.eviction_manager.thresholds import Observation
+from actors.eviction_manager.thresholds import SignalObservation
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy, find
 
 KIB = 1024
@@ -37,26 +37,26 @@ def tree(root, *, unified, cgroups):
 
 def test_on_cgroups_v2_available_memory_is_free_memory_and_inactive_file_pages(tmp_path):
     host, cgroups = made_up(tmp_path), tree(tmp_path, unified=True, cgroups={"": {"memory.stat": "anon 5"}})
-    assert memory_signals(cgroups, "", host) == {"memory.available": Observation(350 * KIB, 1000 * KIB)}
+    assert memory_signals(cgroups, "", host) == {"memory.available": SignalObservation(350 * KIB, 1000 * KIB)}
 
 
 def test_on_cgroups_v1_used_memory_is_the_working_set_of_the_root_cgroup(tmp_path):
     root = {"memory.usage_in_bytes": str(600 * KIB), "memory.stat": f"inactive_file 1\ntotal_inactive_file {200 * KIB}"}
     observed = memory_signals(tree(tmp_path, unified=False, cgroups={"": root}), "", made_up(tmp_path))
-    assert observed == {"memory.available": Observation(600 * KIB, 1000 * KIB)}
+    assert observed == {"memory.available": SignalObservation(600 * KIB, 1000 * KIB)}
 
 
 def test_allocatable_memory_is_the_limit_of_all_pods_minus_their_usage(tmp_path):
     pods = {"memory.max": "1000", "memory.current": "700", "memory.stat": "inactive_file 100"}
     cgroups = tree(tmp_path, unified=True, cgroups={"kubepods": pods})
     observed = memory_signals(cgroups, "/kubepods", made_up(tmp_path))
-    assert observed["allocatableMemory.available"] == Observation(400, 1000)
+    assert observed["allocatableMemory.available"] == SignalObservation(400, 1000)
     (tmp_path / "cgroup/kubepods/memory.max").write_text("max")
     assert set(memory_signals(cgroups, "/kubepods", str(tmp_path))) == {"memory.available"}
 
 
 def test_available_process_ids_are_the_lower_limit_minus_the_tasks(tmp_path):
-    assert pid_signals(made_up(tmp_path)) == {"pid.available": Observation(10000 - 123, 10000)}
+    assert pid_signals(made_up(tmp_path)) == {"pid.available": SignalObservation(10000 - 123, 10000)}
 
 
 def test_a_signal_that_cannot_be_read_is_left_out(tmp_path):
@@ -78,7 +78,7 @@ def test_a_disk_is_its_file_system_as_users_may_fill_it(tmp_path):
 
 
 def test_a_file_system_that_counts_no_inodes_has_no_signal_of_them():
-    assert disk_signals({"nodefs": [1, 5, 10, 0, 0]}) == {"nodefs.available": Observation(5, 10)}
+    assert disk_signals({"nodefs": [1, 5, 10, 0, 0]}) == {"nodefs.available": SignalObservation(5, 10)}
 
 
 def test_all_signals_can_be_read_on_this_machine(tmp_path):
@@ -90,10 +90,10 @@ def test_all_signals_can_be_read_on_this_machine(tmp_path):
 @pytest.mark.parametrize(
     ("devices", "layout"),
     [
-        ({"nodefs": 1}, Layout.SINGLE),
-        ({"nodefs": 1, "imagefs": 1, "containerfs": 1}, Layout.SINGLE),
-        ({"nodefs": 1, "imagefs": 2, "containerfs": 2}, Layout.DEDICATED),
-        ({"nodefs": 1, "imagefs": 2, "containerfs": 1}, Layout.SPLIT),
+        ({"nodefs": 1}, DiskLayout.SINGLE),
+        ({"nodefs": 1, "imagefs": 1, "containerfs": 1}, DiskLayout.SINGLE),
+        ({"nodefs": 1, "imagefs": 2, "containerfs": 2}, DiskLayout.DEDICATED),
+        ({"nodefs": 1, "imagefs": 2, "containerfs": 1}, DiskLayout.SPLIT),
     ],
 )
 def test_the_layout_follows_from_the_devices(devices, layout):
@@ -115,5 +115,5 @@ BOTH = (Reclaim.CONTAINERS, Reclaim.IMAGES)
     ],
 )
 def test_what_is_cleaned_up_follows_from_signal_and_layout(signal, single, dedicated, split):
-    observed = [reclaims(signal, layout) for layout in (Layout.SINGLE, Layout.DEDICATED, Layout.SPLIT)]
+    observed = [reclaims(signal, layout) for layout in (DiskLayout.SINGLE, DiskLayout.DEDICATED, DiskLayout.SPLIT)]
     assert observed == [single, dedicated, split]

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.eviction_manager.resources import CONDITION_OF, Layout
+from actors.eviction_manager.resources import CONDITION_OF, DiskLayout
 from actors.eviction_manager.thresholds import (
-    Observation,
+    SignalObservation,
     ThresholdTracker,
     for_layout,
     headroom,
@@ -26,7 +26,7 @@ ALL = (MEMORY_LEFT, DISK_LEFT, SOFT_IMAGES, PIDS_LEFT)
 
 
 def left(signal, available):
-    return {signal: Observation(available, 1000)}
+    return {signal: SignalObservation(available, 1000)}
 
 
 def memory(available):
@@ -96,7 +96,7 @@ def test_memory_thresholds_come_first_then_the_order_of_the_configuration():
         enforceNodeAllocatable=["none"],
     )
     tracker = ThresholdTracker(watched(config), 0.0)
-    short = {signal: Observation(1, 1000) for signal in ("pid.available", "nodefs.available", "memory.available")}
+    short = {signal: SignalObservation(1, 1000) for signal in ("pid.available", "nodefs.available", "memory.available")}
     due = [one.signal for one in tracker.observe(short, 0.0).due]
     assert due == ["memory.available", "pid.available", "nodefs.available"]
 
@@ -120,7 +120,11 @@ def test_hard_memory_thresholds_apply_to_allocatable_memory_where_it_is_enforced
 
 @pytest.mark.parametrize(
     ("layout", "copies"),
-    [(Layout.SINGLE, []), (Layout.DEDICATED, ["containerfs.inodesFree"]), (Layout.SPLIT, ["containerfs.available"])],
+    [
+        (DiskLayout.SINGLE, []),
+        (DiskLayout.DEDICATED, ["containerfs.inodesFree"]),
+        (DiskLayout.SPLIT, ["containerfs.available"]),
+    ],
 )
 def test_containerfs_has_the_thresholds_of_the_disk_of_the_writable_layers(layout, copies):
     assert [one.signal for one in for_layout(ALL, layout)[len(ALL) :]] == copies

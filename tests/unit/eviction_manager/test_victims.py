@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from actors.eviction_manager.resources import Layout
+from actors.eviction_manager.resources import DiskLayout
 from actors.eviction_manager.usage import ContainerUsage, DiskUsage, PodUsage
 from actors.eviction_manager.usage_reader import disk_usage
 from actors.eviction_manager.victims import evictable, of_threshold, over_limits, victim
@@ -28,9 +28,9 @@ def test_critical_pods_and_pods_that_are_evicted_already_are_not_selected():
 def test_for_memory_the_usage_over_the_request_counts():
     pods = [active(container(requests={"memory": "100Mi"}), uid="a"), active(uid="b")]
     usages = {"a": PodUsage(memory=90 * MI), "b": PodUsage(memory=MI)}
-    assert chosen(pods, usages, "memory.available", Layout.SINGLE) == "b"
-    assert chosen(pods, {**usages, "a": PodUsage(memory=102 * MI)}, "memory.available", Layout.SINGLE) == "a"
-    assert victim([], {}, "memory.available", Layout.SINGLE) is None
+    assert chosen(pods, usages, "memory.available", DiskLayout.SINGLE) == "b"
+    assert chosen(pods, {**usages, "a": PodUsage(memory=102 * MI)}, "memory.available", DiskLayout.SINGLE) == "a"
+    assert victim([], {}, "memory.available", DiskLayout.SINGLE) is None
 
 
 def chosen(pods, usages, signal, layout):
@@ -49,14 +49,14 @@ EMPTY_DIR = [{"name": "v", "emptyDir": {}}]
 @pytest.mark.parametrize(
     ("signal", "layout", "expected"),
     [
-        ("nodefs.available", Layout.SINGLE, "layers"),
-        ("imagefs.inodesFree", Layout.SINGLE, "layers"),
-        ("nodefs.available", Layout.DEDICATED, "volumes"),
-        ("nodefs.inodesFree", Layout.DEDICATED, "volumes"),
-        ("imagefs.available", Layout.DEDICATED, "layers"),
-        ("containerfs.available", Layout.DEDICATED, "layers"),
-        ("nodefs.available", Layout.SPLIT, "layers"),
-        ("containerfs.inodesFree", Layout.SPLIT, "layers"),
+        ("nodefs.available", DiskLayout.SINGLE, "layers"),
+        ("imagefs.inodesFree", DiskLayout.SINGLE, "layers"),
+        ("nodefs.available", DiskLayout.DEDICATED, "volumes"),
+        ("nodefs.inodesFree", DiskLayout.DEDICATED, "volumes"),
+        ("imagefs.available", DiskLayout.DEDICATED, "layers"),
+        ("containerfs.available", DiskLayout.DEDICATED, "layers"),
+        ("nodefs.available", DiskLayout.SPLIT, "layers"),
+        ("containerfs.inodesFree", DiskLayout.SPLIT, "layers"),
     ],
 )
 def test_only_what_is_on_the_full_disk_counts(signal, layout, expected):
@@ -69,7 +69,7 @@ def test_volumes_that_are_not_on_the_nodes_disk_do_not_count():
     memory = [{"name": "v", "emptyDir": {"medium": "Memory"}}]
     pods = [active(uid="memory", volumes=memory), active(uid="disk", volumes=EMPTY_DIR)]
     usages = {"memory": disks(volume=900), "disk": disks(volume=5)}
-    assert chosen(pods, usages, "nodefs.available", Layout.SINGLE) == "disk"
+    assert chosen(pods, usages, "nodefs.available", DiskLayout.SINGLE) == "disk"
 
 
 SOFT = Threshold("memory.available", Amount(absolute=1), grace_seconds=30.0)
@@ -99,7 +99,7 @@ def test_a_pod_over_a_limit_is_evicted_at_once_without_a_disruption_condition():
         active(uid="within", volumes=[{"name": "v", "emptyDir": {"sizeLimit": "100"}}]),
         active(uid="unmeasured", volumes=[{"name": "v", "emptyDir": {"sizeLimit": "1"}}]),
     ]
-    (found,) = over_limits(pods, {"over": disks(volume=50), "within": disks(volume=50)}, Layout.SINGLE)
+    (found,) = over_limits(pods, {"over": disks(volume=50), "within": disks(volume=50)}, DiskLayout.SINGLE)
     assert (found.uid, found.grace_seconds, found.signal) == ("over", 1, "emptydirfs.limit")
     assert (found.disruption, found.annotations) == ("", {})
 

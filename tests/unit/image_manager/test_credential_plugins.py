@@ -9,9 +9,16 @@ from pathlib import Path
 import pytest
 
 from actors.image_manager import plugin_process
-from actors.image_manager.credential_plugins import Account, Identity, Plugins
+from actors.image_manager.credential_plugins import Account, CredentialPlugins, Identity
 from actors.image_manager.keyring import Credential
-from actors.image_manager.plugin_process import PluginFailed, Request, Response, ask, encode, read
+from actors.image_manager.plugin_process import (
+    CredentialProviderRequest,
+    CredentialProviderResponse,
+    PluginFailed,
+    ask,
+    encode,
+    read,
+)
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.sources.credential_providers import API_VERSIONS, Provider, TokenAttributes, Variable
 
@@ -28,20 +35,22 @@ def provider(name: str = "plug", *patterns: str, **more) -> Provider:
 class Site:
     """Plug-ins whose programs are the test's, time in its hand."""
 
-    def __init__(self, *providers: Provider, response: Response | None = None, token: str = "t") -> None:
+    def __init__(
+        self, *providers: Provider, response: CredentialProviderResponse | None = None, token: str = "t"
+    ) -> None:
         self.now, self.token = 0.0, token
         self.asked: list[tuple[str, str, str]] = []
         self.said: list[str] = []
-        self.response = response or Response("Image", None, {"*.example.com": ("me", "secret")})
+        self.response = response or CredentialProviderResponse("Image", None, {"*.example.com": ("me", "secret")})
         self.fails = False
-        self.plugins = Plugins(
+        self.plugins = CredentialPlugins(
             providers, "/bin", self._identify, self.said.append, run=self._run, clock=lambda: self.now
         )
 
     async def _identify(self, one: Provider, account: Account) -> Identity:
         return Identity("sa-uid", self.token if account.name else "", {"a": "b"})
 
-    async def _run(self, one: Provider, request: Request) -> Response:
+    async def _run(self, one: Provider, request: CredentialProviderRequest) -> CredentialProviderResponse:
         self.asked.append((one.name, request.image, request.token))
         await asyncio.sleep(0)
         if self.fails:
@@ -67,7 +76,7 @@ async def test_only_plugins_whose_patterns_fit_are_asked_and_in_their_order():
     ],
 )
 async def test_an_answer_is_kept_for_the_image_the_registry_or_all(kind, same, other):
-    site = Site(provider(), response=Response(kind, None, {"*.example.com": ("me", "s")}))
+    site = Site(provider(), response=CredentialProviderResponse(kind, None, {"*.example.com": ("me", "s")}))
     await site.names()
     assert await site.names(same) == ["me"]
     assert len(site.asked) == 1
@@ -78,7 +87,7 @@ async def test_an_answer_is_kept_for_the_image_the_registry_or_all(kind, same, o
 
 @pytest.mark.parametrize(("seconds", "runs"), [(None, 2), (0.0, 3), (1000.0, 1)])
 async def test_how_long_it_is_kept_is_said_by_the_answer_else_by_the_configuration(seconds, runs):
-    site = Site(provider(), response=Response("Image", seconds, {}))
+    site = Site(provider(), response=CredentialProviderResponse("Image", seconds, {}))
     await site.names()
     await site.names()
     site.now = 61.0
@@ -103,7 +112,10 @@ async def test_a_plugin_that_fails_is_said_and_the_others_go_on():
 
 async def test_credentials_for_other_images_are_not_used():
     site = Site(
-        provider(), response=Response("Global", None, {"quay.io": ("other", ""), "r.example.com/team": ("me", "")})
+        provider(),
+        response=CredentialProviderResponse(
+            "Global", None, {"quay.io": ("other", ""), "r.example.com/team": ("me", "")}
+        ),
     )
     assert await site.names() == ["me"]
 
@@ -158,8 +170,8 @@ async def test_a_program_is_given_the_request_its_arguments_and_its_environment(
     said = answer(auth={"r.io": {"username": "@U@", "password": "$A"}}, cacheDuration="1h30m")
     script = f"cat > request; pwd > where; echo '{said}' | sed \"s/@U@/$1/\""
     one = provider(args=["robot"], env=[Variable("A", "1")])
-    found = await ask(one, program(tmp_path, script), Request("r.io/x", "tok", {"k": "v"}))
-    assert found == Response("Image", 5400.0, {"r.io": ("robot", "$A")})
+    found = await ask(one, program(tmp_path, script), CredentialProviderRequest("r.io/x", "tok", {"k": "v"}))
+    assert found == CredentialProviderResponse("Image", 5400.0, {"r.io": ("robot", "$A")})
     assert json.loads((tmp_path / "request").read_text()) == {
         "kind": "CredentialProviderRequest", "apiVersion": V1, "image": "r.io/x",
         "serviceAccountToken": "tok", "serviceAccountAnnotations": {"k": "v"},
@@ -180,24 +192,24 @@ async def test_a_program_is_given_the_request_its_arguments_and_its_environment(
 )
 async def test_what_a_program_says_wrongly_is_an_error_without_secrets(tmp_path, script, text):
     with pytest.raises(PluginFailed, match=text) as error:
-        await ask(provider(), program(tmp_path, script), Request("x"))
+        await ask(provider(), program(tmp_path, script), CredentialProviderRequest("x"))
     assert "secret" not in str(error.value)
 
 
 async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path, monkeypatch):
     monkeypatch.setattr(plugin_process, "DEADLINE_SECONDS", 0.3)
     with pytest.raises(PluginFailed, match="no answer within"):
-        await ask(provider(), program(tmp_path, "sleep 60"), Request("x"))
+        await ask(provider(), program(tmp_path, "sleep 60"), CredentialProviderRequest("x"))
 
 
 async def test_a_program_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(PluginFailed, match="cannot be run"):
-        await ask(provider(), str(tmp_path), Request("x"))
+        await ask(provider(), str(tmp_path), CredentialProviderRequest("x"))
 
 
 def test_without_a_token_nothing_is_said_of_accounts():
-    assert json.loads(encode(provider(), Request("x"))) == {
+    assert json.loads(encode(provider(), CredentialProviderRequest("x"))) == {
         "kind": "CredentialProviderRequest", "apiVersion": V1, "image": "x",
     }  # fmt: skip
-    assert read(provider(), answer(auth=None).encode()) == Response("Image", None, {})
+    assert read(provider(), answer(auth=None).encode()) == CredentialProviderResponse("Image", None, {})
     assert Credential("a", "b") == Credential(*("a", "b"))

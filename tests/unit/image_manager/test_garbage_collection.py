@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from actors.image_manager.garbage_collection import Collection, Disk, ImageRecord, Thresholds, observe, plan, shortfall
 from actors.image_manager.image_collector import used_images
-from actors.shared.cri.model import Container, Image
+from actors.shared.cri.model import CriContainer, Image
 
 NOW = 10_000.0
 
@@ -81,7 +81,7 @@ def test_nothing_protected_is_removed_and_enough_is_where_it_can_be(records, in_
 )
 def test_an_image_is_in_use_by_whichever_name_the_runtime_tells_of_it(told):
     images = [Image(id="sha256:1", tags=["r/a:1"], digests=["r/a@sha256:2"]), Image(id="sha256:3")]
-    container = Container(id="c", name="c", pod_uid="u", **told)
+    container = CriContainer(id="c", name="c", pod_uid="u", **told)
 
     assert used_images(images, [container]) == {"sha256:1"}
 

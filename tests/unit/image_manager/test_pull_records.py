@@ -11,8 +11,8 @@ from actors.image_manager.keyring import Credential
 from actors.image_manager.pull_records import (
     MAX_SOURCES,
     Found,
-    Record,
-    Secret,
+    ImagePulledRecord,
+    ImagePullSecret,
     ServiceAccount,
     accessible,
     accessible_by_all,
@@ -24,12 +24,12 @@ from actors.image_manager.pull_records import (
 )
 
 NAME, NOW = "registry.test/app", "2026-01-01T00:00:00Z"
-MINE, OTHER = Secret("1", "mine", "s"), Secret("2", "other", "t")
+MINE, OTHER = ImagePullSecret("1", "mine", "s"), ImagePullSecret("2", "other", "t")
 PASSWORD, WRONG = Credential("me", "password"), Credential("me", "wrong")
 ROBOT = ServiceAccount("3", "mine", "robot")
 
 
-def pulled(*used: Found | None) -> Record:
+def pulled(*used: Found | None) -> ImagePulledRecord:
     record = None
     for one in used:
         record = with_pull(record, "sha256:1", NAME, one, NOW)
@@ -96,13 +96,13 @@ def test_a_record_is_for_the_name_by_which_the_image_was_pulled() -> None:
     assert accessible(record, "docker.io/library/busybox", [Found(PASSWORD, MINE)])
     assert not accessible(record, "other.test/app", [Found(PASSWORD, MINE)])
     assert not accessible(None, NAME, [Found(PASSWORD, MINE)])
-    assert not accessible(Record("sha256:1"), NAME, [Found(PASSWORD, MINE)])
+    assert not accessible(ImagePulledRecord("sha256:1"), NAME, [Found(PASSWORD, MINE)])
 
 
 def test_a_secret_is_recorded_once_and_only_so_many_are_kept() -> None:
-    record = pulled(*(Found(Credential(str(number)), Secret("1", "mine", "s")) for number in range(3)))
+    record = pulled(*(Found(Credential(str(number)), ImagePullSecret("1", "mine", "s")) for number in range(3)))
     assert len(record.credentialMapping[NAME].kubernetesSecrets) == 1
-    record = pulled(*(Found(PASSWORD, Secret(str(number), "mine", "s")) for number in range(2 * MAX_SOURCES)))
+    record = pulled(*(Found(PASSWORD, ImagePullSecret(str(number), "mine", "s")) for number in range(2 * MAX_SOURCES)))
     assert len(record.credentialMapping[NAME].kubernetesSecrets) == MAX_SOURCES
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pleg.events import Event, EventType, Listed, events, listing
-from actors.shared.cri.model import Container, ContainerState, Sandbox
+from actors.pleg.events import EventType, Listed, PodLifecycleEvent, events, listing
+from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 
-S, E = ContainerState, EventType
+S, E = CriContainerState, EventType
 
 
-def one(state: ContainerState | None) -> dict[str, Listed]:
+def one(state: CriContainerState | None) -> dict[str, Listed]:
     return {} if state is None else {"c": Listed("u", state)}
 
 
@@ -51,7 +51,7 @@ def test_the_same_listing_has_no_events(listing):
 
 
 def test_an_event_names_the_pod():
-    assert events({}, one(S.RUNNING)) == [Event("u", E.CONTAINER_STARTED, "c")]
+    assert events({}, one(S.RUNNING)) == [PodLifecycleEvent("u", E.CONTAINER_STARTED, "c")]
 
 
 def test_a_listing_has_sandboxes_and_containers_a_sandbox_runs_while_it_is_ready():
@@ -59,5 +59,5 @@ def test_a_listing_has_sandboxes_and_containers_a_sandbox_runs_while_it_is_ready
         Sandbox(id=id, pod_uid="u", pod_name="p", pod_namespace="n", ready=ready)
         for id, ready in (("s", True), ("t", False))
     ]
-    found = listing(boxes, [Container(id="c", name="a", pod_uid="v", state=S.CREATED)])
+    found = listing(boxes, [CriContainer(id="c", name="a", pod_uid="v", state=S.CREATED)])
     assert found == {"s": Listed("u", S.RUNNING), "t": Listed("u", S.EXITED), "c": Listed("v", S.CREATED)}

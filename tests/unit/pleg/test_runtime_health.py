@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from actors.pleg.runtime_health import RuntimeState, answered, report, unreachable, with_version, without_version
+from actors.pleg.runtime_health import RuntimeAnswers, answered, report, unreachable, with_version, without_version
 from actors.shared.cri.model import RuntimeHandler, RuntimeStatus, RuntimeVersion
 
 WELL = RuntimeStatus(runtime_ready=True, network_ready=True, handlers=[RuntimeHandler(name="runc")])
 
 
 def test_a_runtime_that_was_not_asked_is_not_ready():
-    assert (RuntimeState().health.ready, report(RuntimeState(), 0.0).ready_at) == (False, 0.0)
+    assert (RuntimeAnswers().health.ready, report(RuntimeAnswers(), 0.0).ready_at) == (False, 0.0)
 
 
 def test_the_time_of_readiness_stays_while_it_is_not_ready():
-    ready = answered(RuntimeState(), WELL, 5.0)
+    ready = answered(RuntimeAnswers(), WELL, 5.0)
     ill = answered(ready, RuntimeStatus(network_ready=True, message="m", runtime_message="m"), 9.0)
     silent = unreachable(ill, "no answer")
     assert [state.ready_at for state in (ready, ill, silent)] == [5.0, 5.0, 5.0]
@@ -23,7 +23,9 @@ def test_the_time_of_readiness_stays_while_it_is_not_ready():
 
 
 def test_the_version_is_forgotten_with_silence_and_the_handlers_are_not():
-    state = with_version(answered(RuntimeState(), WELL, 1.0), RuntimeVersion(name="cri", version="2", api_version="v1"))
+    state = with_version(
+        answered(RuntimeAnswers(), WELL, 1.0), RuntimeVersion(name="cri", version="2", api_version="v1")
+    )
     assert report(state, 1.0).version == "cri://2"
     silent = report(unreachable(without_version(state), "x"), 1.0)
     assert (silent.version, [handler.name for handler in silent.handlers]) == ("", ["runc"])

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from actors.pleg.events import Listed
 from actors.pleg.runtime_view import RuntimeView, answered, completed, failed, of_uids, relisted
-from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 
 UIDS = ("u", "v", "w")
-STATES = (ContainerState.RUNNING, ContainerState.EXITED)
+STATES = (CriContainerState.RUNNING, CriContainerState.EXITED)
 
 
-def listing(pods: dict[str, ContainerState]) -> dict[str, Listed]:
+def listing(pods: dict[str, CriContainerState]) -> dict[str, Listed]:
     return {f"box-{uid}": Listed(uid, state) for uid, state in pods.items()}
 
 
@@ -23,7 +23,7 @@ def runtime_of(uid: str, there: bool = True) -> PodRuntime:
 
 
 def test_a_pod_whose_status_call_failed_is_asked_for_with_each_relist():
-    running = listing({"u": ContainerState.RUNNING})
+    running = listing({"u": CriContainerState.RUNNING})
     first = relisted(RuntimeView(), running)
     assert first.changed == {"u"}
     known = answered(first.view, runtime_of("u"))
@@ -32,7 +32,7 @@ def test_a_pod_whose_status_call_failed_is_asked_for_with_each_relist():
 
 
 def test_a_pod_whose_status_call_failed_is_reported_gone_once():
-    view = failed(relisted(RuntimeView(), listing({"u": ContainerState.RUNNING})).view, "u")
+    view = failed(relisted(RuntimeView(), listing({"u": CriContainerState.RUNNING})).view, "u")
     relist = relisted(view, {})
     assert relist.gone == {"u"}
     assert relist.view.uids == frozenset()
@@ -63,14 +63,14 @@ def test_whatever_fails_each_present_pod_is_known_or_asked_for_and_each_missing_
 
 
 def test_an_answer_of_nothing_takes_the_pod_out():
-    view = answered(relisted(RuntimeView(), listing({"u": ContainerState.EXITED})).view, runtime_of("u"))
+    view = answered(relisted(RuntimeView(), listing({"u": CriContainerState.EXITED})).view, runtime_of("u"))
     assert list(view.pods) == ["u"]
     assert list(answered(view, runtime_of("u", there=False)).pods) == []
 
 
 def test_a_pod_that_has_only_containers_left_is_known():
-    view = relisted(RuntimeView(), listing({"u": ContainerState.RUNNING})).view
-    left = PodRuntime(uid="u", containers=[Container(id="c", name="a", pod_uid="u", state=ContainerState.EXITED)])
+    view = relisted(RuntimeView(), listing({"u": CriContainerState.RUNNING})).view
+    left = PodRuntime(uid="u", containers=[CriContainer(id="c", name="a", pod_uid="u", state=CriContainerState.EXITED)])
     assert answered(view, left).pods == {"u": left}
 
 

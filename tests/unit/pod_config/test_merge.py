@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod_config.merge import Candidate, choose, operations
+from actors.pod_config.merge import PodCandidate, choose, operations
 from actors.pod_config.name_conflict import NameConflicts
 
 pods = st.builds(
-    Candidate,
+    PodCandidate,
     uid=st.sampled_from("abcde"),
     full_name=st.sampled_from(["x_n", "y_n", "z_n"]),
     place=st.sampled_from(["/1", "/2", "/3"]),
@@ -19,8 +19,8 @@ sources = st.lists(st.lists(pods, max_size=5), min_size=1, max_size=3)
 
 
 def test_a_copy_of_a_manifest_never_replaces_the_existing_pod():
-    old = Candidate("u1", "web_default", "/m/web.yaml", b"")
-    copy = Candidate("u0", "web_default", "/m/a-copy.yaml", b"")
+    old = PodCandidate("u1", "web_default", "/m/web.yaml", b"")
+    copy = PodCandidate("u0", "web_default", "/m/a-copy.yaml", b"")
     first = choose([[old]], {})
     second = choose([[copy, old]], first.pods)
     assert second.pods == {"u1": old}
@@ -28,13 +28,13 @@ def test_a_copy_of_a_manifest_never_replaces_the_existing_pod():
 
 
 def test_an_edited_file_removes_the_old_pod_and_then_sets_the_new_one():
-    before = {"u1": Candidate("u1", "web_default", "/w", b"1")}
-    now = choose([[Candidate("u2", "web_default", "/w", b"2")]], before).pods
+    before = {"u1": PodCandidate("u1", "web_default", "/w", b"1")}
+    now = choose([[PodCandidate("u2", "web_default", "/w", b"2")]], before).pods
     assert [(op.op, op.uid) for op in operations(before, now)] == [("remove", "u1"), ("set", "u2")]
 
 
 def test_pods_with_one_name_in_two_sources_are_both_chosen():
-    file, api = Candidate("u1", "x_n", "/w", b""), Candidate("u2", "x_n", "api", b"")
+    file, api = PodCandidate("u1", "x_n", "/w", b""), PodCandidate("u2", "x_n", "api", b"")
     assert set(choose([[file], [], [api]], {}).pods) == {"u1", "u2"}
 
 
@@ -71,12 +71,12 @@ class Edits:
 
     def __init__(self) -> None:
         self.conflicts = NameConflicts()
-        self.pods: dict[str, Candidate] = {}
+        self.pods: dict[str, PodCandidate] = {}
         self.running: set[str] = set()
         self.ending: set[str] = set()
 
     def edit(self, uid: str | None) -> None:
-        now = {} if uid is None else {uid: Candidate(uid, "web_n", "/w", uid.encode())}
+        now = {} if uid is None else {uid: PodCandidate(uid, "web_n", "/w", uid.encode())}
         operations_sent = self.conflicts.pass_on(operations(self.pods, now), self.pods, now)
         self.pods = now
         self.hear(operations_sent)
@@ -126,7 +126,7 @@ def test_after_any_edits_only_the_pod_of_the_last_one_runs(steps):
 
 def test_a_worker_that_never_reports_does_not_block_the_new_pod():
     conflicts = NameConflicts()
-    old, new = Candidate("a", "web_n", "/w", b"a"), Candidate("b", "web_n", "/w", b"b")
+    old, new = PodCandidate("a", "web_n", "/w", b"a"), PodCandidate("b", "web_n", "/w", b"b")
     operations_sent = conflicts.pass_on(operations({"a": old}, {"b": new}), {"a": old}, {"b": new})
     assert [(op.op, op.uid) for op in operations_sent] == [("remove", "a"), ("set", "b")]
     conflicts.inventory_reported(WORKER, ["b"])

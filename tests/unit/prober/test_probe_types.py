@@ -8,15 +8,15 @@ import msgspec
 import pytest
 
 from actors.prober import probe_types
-from actors.prober.outcome import Outcome, success
-from actors.prober.probe_type import ProbeType, Subject, Tools
+from actors.prober.outcome import ProbeOutcome, success
+from actors.prober.probe_type import ProbeTools, ProbeType, Subject
 from actors.prober.probe_types import PROBE_TYPES, ProbeTypes
 from actors.shared.kube import codec
 from actors.shared.kube.container import Container, ExecAction, Probe
 from tests.support.present import present
 
 UNUSED: Any = None
-TOOLS = Tools(runtime=lambda: UNUSED, start_task=UNUSED)
+TOOLS = ProbeTools(runtime=lambda: UNUSED, start_task=UNUSED)
 
 
 def probe(**fields: object) -> Probe:
@@ -52,7 +52,7 @@ def test_each_type_reads_a_field_of_its_own_and_every_action_of_the_api_has_a_ty
 class Always(ProbeType[ExecAction]):
     field: ClassVar[str] = "exec"
 
-    async def run(self, action: ExecAction, subject: Subject) -> Outcome:
+    async def run(self, action: ExecAction, subject: Subject) -> ProbeOutcome:
         return success(" ".join(action.command))
 
 

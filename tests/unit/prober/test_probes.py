@@ -14,8 +14,8 @@ import pytest
 from actors.prober.exec_probe import ExecProbe
 from actors.prober.grpc_probe import METHOD, probe_grpc
 from actors.prober.http_probe import probe_http
-from actors.prober.outcome import OUTPUT_BYTES, Outcome
-from actors.prober.probe_type import Subject, Tools
+from actors.prober.outcome import OUTPUT_BYTES, ProbeOutcome
+from actors.prober.probe_type import ProbeTools, Subject
 from actors.prober.tcp_probe import probe_tcp
 from actors.shared.cri.errors import DeadlineExceeded, Unavailable
 from actors.shared.cri.model import ExecResult
@@ -252,10 +252,10 @@ class Exec:
     """Exec probes over a runtime; each subject is one container."""
 
     def __init__(self, runtime: Runtime) -> None:
-        tools = Tools(lambda: runtime, lambda coroutine, name="": asyncio.create_task(coroutine))
+        tools = ProbeTools(lambda: runtime, lambda coroutine, name="": asyncio.create_task(coroutine))
         self.type = ExecProbe(tools)
 
-    async def probe(self, command: list[str], container_id: str = "id") -> Outcome:
+    async def probe(self, command: list[str], container_id: str = "id") -> ProbeOutcome:
         subject = Subject(SUBJECT.key, SUBJECT.container, container_id, "", 1)
         return await self.type.run(ExecAction(command=command), subject)
 

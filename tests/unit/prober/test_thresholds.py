@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.prober.outcome import Outcome
+from actors.prober.outcome import ProbeOutcome
 from actors.prober.probe_type import Kind
 from actors.prober.thresholds import Streak, decide
 from actors.shared.kube.container import Probe
 
-GOOD, BAD, ERROR = Outcome("success"), Outcome("failure"), Outcome("error")
+GOOD, BAD, ERROR = ProbeOutcome("success"), ProbeOutcome("failure"), ProbeOutcome("error")
 outcomes = st.lists(st.sampled_from([GOOD, BAD, ERROR]), max_size=40)
 probes = st.builds(Probe, successThreshold=st.integers(0, 4), failureThreshold=st.integers(0, 4))
 
@@ -35,7 +35,7 @@ def test_a_probe_that_errs_changes_nothing_and_breaks_no_row():
 
 
 def test_failed_liveness_and_any_startup_result_are_put_on_hold_until_another_container():
-    held: list[tuple[Kind, list[Outcome]]] = [("liveness", [BAD] * 3), ("startup", [GOOD]), ("startup", [BAD] * 3)]
+    held: list[tuple[Kind, list[ProbeOutcome]]] = [("liveness", [BAD] * 3), ("startup", [GOOD]), ("startup", [BAD] * 3)]
     for kind, found in held:
         streak = Streak()
         for outcome in found:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from actors.shutdown_manager.shutdown_state import FILE, Last, StateFile, seconds, stamp
+from actors.shutdown_manager.shutdown_state import FILE, Last, ShutdownStateFile, seconds, stamp
 
 
 def test_what_is_put_is_there_for_the_next_one(tmp_path: Path) -> None:
-    state = StateFile(str(tmp_path))
+    state = ShutdownStateFile(str(tmp_path))
     state.load()
     assert (state.last, state.problem) == (Last(), "")
     state.put(Last(start=stamp(1e9), pods=("u1", "u2")))
-    other = StateFile(str(tmp_path))
+    other = ShutdownStateFile(str(tmp_path))
     other.load()
     assert other.last == Last(start="2001-09-09T01:46:40.000000Z", pods=("u1", "u2"))
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
@@ -22,7 +22,7 @@ def test_what_is_put_is_there_for_the_next_one(tmp_path: Path) -> None:
 def test_the_file_of_the_kubelet_is_read(tmp_path: Path) -> None:
     theirs = {"startTime": "2024-01-02T03:04:05.123456789Z", "endTime": "0001-01-01T00:00:00Z"}
     (tmp_path / FILE).write_text(json.dumps(theirs))
-    state = StateFile(str(tmp_path))
+    state = ShutdownStateFile(str(tmp_path))
     state.load()
     assert seconds(state.last.start) == 1704164645.123456
     assert seconds(state.last.end) == 0.0
@@ -30,7 +30,7 @@ def test_the_file_of_the_kubelet_is_read(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_a_problem_and_no_end(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("{")
-    state = StateFile(str(tmp_path))
+    state = ShutdownStateFile(str(tmp_path))
     state.load()
     assert str(tmp_path / FILE) in state.problem
     assert state.last == Last()
@@ -40,7 +40,7 @@ def test_a_damaged_file_is_a_problem_and_no_end(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    state = StateFile(str(tmp_path / "file"))
+    state = ShutdownStateFile(str(tmp_path / "file"))
     state.put(Last(end=stamp(5.0)))
     assert "cannot be written" in state.problem
 

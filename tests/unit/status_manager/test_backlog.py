@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.status_manager.backlog import AT_ONCE, CHANGE, GATHER_SECONDS, TRANSITION, Backlog, Pause
+from actors.status_manager.backlog import AT_ONCE, CHANGE, GATHER_SECONDS, TRANSITION, Pause, StatusBacklog
 from tests.support.present import present
 
 NO_LUCK = Pause(lambda: 0.0)
 
 
-def taken(backlog: Backlog, now: float = 0.0) -> list[str]:
+def taken(backlog: StatusBacklog, now: float = 0.0) -> list[str]:
     found = []
     while (key := backlog.take(now)) is not None:
         found.append(key)
@@ -19,14 +19,14 @@ def taken(backlog: Backlog, now: float = 0.0) -> list[str]:
 
 
 def test_what_users_wait_for_comes_first_and_else_who_came_first():
-    backlog = Backlog()
+    backlog = StatusBacklog()
     for key, priority in (("a", CHANGE), ("b", CHANGE), ("c", TRANSITION), ("d", TRANSITION)):
         backlog.add(key, priority, 0.0)
     assert taken(backlog, GATHER_SECONDS) == ["c", "d", "a", "b"]
 
 
 def test_a_minor_change_waits_for_others_but_not_for_ever():
-    backlog = Backlog()
+    backlog = StatusBacklog()
     backlog.add("a", CHANGE, 1.0)
     backlog.add("a", CHANGE, 1.4)
     assert backlog.next_due() == 1.5
@@ -35,14 +35,14 @@ def test_a_minor_change_waits_for_others_but_not_for_ever():
 
 
 def test_what_users_wait_for_takes_the_rest_along():
-    backlog = Backlog()
+    backlog = StatusBacklog()
     backlog.add("a", CHANGE, 1.0)
     backlog.add("a", TRANSITION, 1.1)
     assert taken(backlog, 1.1) == ["a"]
 
 
 def test_a_pod_has_one_entry_and_is_never_in_flight_twice():
-    backlog = Backlog()
+    backlog = StatusBacklog()
     backlog.add("a", TRANSITION, 0.0)
     backlog.add("a", TRANSITION, 0.0)
     assert len(backlog) == 1
@@ -54,7 +54,7 @@ def test_a_pod_has_one_entry_and_is_never_in_flight_twice():
 
 
 def test_only_some_are_in_flight():
-    backlog = Backlog()
+    backlog = StatusBacklog()
     for number in range(10):
         backlog.add(str(number), TRANSITION, 0.0)
     assert len(taken(backlog)) == AT_ONCE
@@ -63,7 +63,7 @@ def test_only_some_are_in_flight():
 
 
 def test_a_pod_that_fails_waits_longer_each_time_and_delays_no_other():
-    backlog, now, pauses = Backlog(), 0.0, []
+    backlog, now, pauses = StatusBacklog(), 0.0, []
     for _ in range(9):
         backlog.add("a", TRANSITION, 0.0)
         assert taken(backlog, now) == ["a"]
@@ -77,7 +77,7 @@ def test_a_pod_that_fails_waits_longer_each_time_and_delays_no_other():
 
 
 def test_the_server_may_ask_for_more_time():
-    backlog = Backlog()
+    backlog = StatusBacklog()
     backlog.add("a", TRANSITION, 0.0)
     backlog.take(0.0)
     assert backlog.failed("a", TRANSITION, 0.0, Pause(lambda: 0.0, at_least=7.0)) == 7.0
@@ -85,7 +85,7 @@ def test_the_server_may_ask_for_more_time():
 
 
 def test_while_the_server_is_away_one_at_a_time_asks_it():
-    backlog = Backlog()
+    backlog = StatusBacklog()
     for number in range(110):
         backlog.add(str(number), TRANSITION, 0.0)
     first = taken(backlog)
@@ -99,7 +99,7 @@ def test_while_the_server_is_away_one_at_a_time_asks_it():
 
 
 def test_an_hour_away_loses_nothing_and_ends_at_once():
-    backlog, now, tries = Backlog(), 0.0, 0
+    backlog, now, tries = StatusBacklog(), 0.0, 0
     for number in range(110):
         backlog.add(str(number), TRANSITION, 0.0)
     while now < 3600:
@@ -119,7 +119,7 @@ def test_an_hour_away_loses_nothing_and_ends_at_once():
 
 
 def test_what_is_dropped_is_forgotten_with_its_failures():
-    backlog = Backlog()
+    backlog = StatusBacklog()
     for _ in range(3):
         backlog.add("a", TRANSITION, 0.0)
         backlog.take(1e9)
@@ -139,7 +139,7 @@ ACTIONS = st.lists(
 
 @given(ACTIONS)
 def test_whatever_happens_what_was_added_is_written_in_the_end(actions):
-    backlog, now, flying, wanted = Backlog(), 0.0, set(), set()
+    backlog, now, flying, wanted = StatusBacklog(), 0.0, set(), set()
     for action, key in actions:
         now += 0.3
         if action == "add":

@@ -7,12 +7,12 @@ from typing import Any
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod, ResourceHealth, ResourceStatus
 from actors.status_manager.claim_health import device_statuses, is_claim, resource_statuses
-from actors.status_manager.messages import ClaimedDevice
+from actors.status_manager.messages import ClaimedDeviceHealth
 
 DEVICES = [
-    ClaimedDevice(resource_id="example.com/gpu=0", requests=["big"], health="Healthy"),
-    ClaimedDevice(resource_id="example.com/gpu=1", requests=["small"], health="Unhealthy", message="hot"),
-    ClaimedDevice(resource_id="example.com/gpu=1", requests=["small"], health="Unknown"),
+    ClaimedDeviceHealth(resource_id="example.com/gpu=0", requests=["big"], health="Healthy"),
+    ClaimedDeviceHealth(resource_id="example.com/gpu=1", requests=["small"], health="Unhealthy", message="hot"),
+    ClaimedDeviceHealth(resource_id="example.com/gpu=1", requests=["small"], health="Unknown"),
 ]
 
 

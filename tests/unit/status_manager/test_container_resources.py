@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.cri.model import Container as Runtime
-from actors.shared.cri.model import ContainerState, Resources
+from actors.shared.cri.model import CriContainer, CriContainerState, CriResources
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.quantity import milli, whole
 from actors.status_manager.container_resources import container_resources
@@ -16,15 +15,17 @@ from tests.support.present import present
 GIVEN = {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "128Mi"}}
 
 
-def shown(applied: Resources | None, given_: dict | None = None, *, running: bool = True, actual: dict | None = None):
+def shown(
+    applied: CriResources | None, given_: dict | None = None, *, running: bool = True, actual: dict | None = None
+):
     container = Container(name="a", resources=ResourceRequirements(**(given_ or GIVEN)))
-    state = ContainerState.RUNNING if running else ContainerState.EXITED
-    ran = Runtime(id="c", name="a", pod_uid="u", state=state, resources=applied)
+    state = CriContainerState.RUNNING if running else CriContainerState.EXITED
+    ran = CriContainer(id="c", name="a", pod_uid="u", state=state, resources=applied)
     found = present(container_resources(container, ran, actual or {}))
     return {"requests": dict(found.requests), "limits": dict(found.limits)}
 
 
-AS_GIVEN = Resources(cpu_shares=102, cpu_quota=100_000, cpu_period=100_000, memory_limit_bytes=128 << 20)
+AS_GIVEN = CriResources(cpu_shares=102, cpu_quota=100_000, cpu_period=100_000, memory_limit_bytes=128 << 20)
 
 
 @pytest.mark.parametrize(
@@ -32,12 +33,12 @@ AS_GIVEN = Resources(cpu_shares=102, cpu_quota=100_000, cpu_period=100_000, memo
     [
         (AS_GIVEN, {}),
         (None, {}),
-        (Resources(), {}),
-        (Resources(cpu_shares=204), {"requests": {"cpu": "200m", "memory": "64Mi"}}),
-        (Resources(cpu_quota=150_000, cpu_period=100_000), {"limits": {"cpu": "1500m", "memory": "128Mi"}}),
-        (Resources(cpu_quota=200_000, cpu_period=100_000), {"limits": {"cpu": "2", "memory": "128Mi"}}),
-        (Resources(memory_limit_bytes=2 << 30), {"limits": {"cpu": "1", "memory": "2Gi"}}),
-        (Resources(memory_limit_bytes=1000), {"limits": {"cpu": "1", "memory": "1000"}}),
+        (CriResources(), {}),
+        (CriResources(cpu_shares=204), {"requests": {"cpu": "200m", "memory": "64Mi"}}),
+        (CriResources(cpu_quota=150_000, cpu_period=100_000), {"limits": {"cpu": "1500m", "memory": "128Mi"}}),
+        (CriResources(cpu_quota=200_000, cpu_period=100_000), {"limits": {"cpu": "2", "memory": "128Mi"}}),
+        (CriResources(memory_limit_bytes=2 << 30), {"limits": {"cpu": "1", "memory": "2Gi"}}),
+        (CriResources(memory_limit_bytes=1000), {"limits": {"cpu": "1", "memory": "1000"}}),
     ],
 )
 def test_what_the_runtime_has_applied_is_shown(applied, changed):
@@ -50,17 +51,17 @@ def test_a_resource_that_the_spec_does_not_have_is_not_shown():
 
 def test_less_than_the_kernel_can_apply_is_shown_as_it_was_asked_for():
     tiny = {"requests": {"cpu": "1m"}, "limits": {"cpu": "5m"}}
-    assert shown(Resources(cpu_shares=2, cpu_quota=1000, cpu_period=100_000), tiny) == tiny
+    assert shown(CriResources(cpu_shares=2, cpu_quota=1000, cpu_period=100_000), tiny) == tiny
 
 
 def test_a_container_that_does_not_run_has_what_it_was_given():
-    assert shown(Resources(memory_limit_bytes=2 << 30), running=False) == GIVEN
+    assert shown(CriResources(memory_limit_bytes=2 << 30), running=False) == GIVEN
 
 
 def test_during_a_resize_the_runtimes_value_wins_over_the_workers():
     moving = {"a": ResourceRequirements(limits={"memory": "256Mi"})}
     assert shown(None, actual=moving)["limits"] == {"memory": "256Mi"}
-    assert shown(Resources(memory_limit_bytes=64 << 20), actual=moving)["limits"] == {"memory": "64Mi"}
+    assert shown(CriResources(memory_limit_bytes=64 << 20), actual=moving)["limits"] == {"memory": "64Mi"}
 
 
 def test_a_container_that_is_not_created_has_none():
@@ -69,7 +70,7 @@ def test_a_container_that_is_not_created_has_none():
 
 @given(st.integers(1, 1 << 45), st.integers(3, 64_000))
 def test_what_is_shown_is_the_amount_that_is_applied(limit, cpu):
-    applied = Resources(cpu_quota=cpu * 100, cpu_period=100_000, memory_limit_bytes=limit)
+    applied = CriResources(cpu_quota=cpu * 100, cpu_period=100_000, memory_limit_bytes=limit)
     found = shown(applied)["limits"]
     assert whole(found["memory"]) == limit
     assert milli(found["cpu"]) == cpu or cpu <= 10

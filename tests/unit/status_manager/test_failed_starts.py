@@ -7,25 +7,24 @@ from typing import Any
 
 import pytest
 
-from actors.shared.cri.model import Container as Runtime
-from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube import codec
 from actors.shared.kube.pod import ContainerStatus, PodStatus
 from actors.status_manager.container_status import Readiness
 from actors.status_manager.messages import PodObserved, Waiting
-from actors.status_manager.pod_status import Node, Observation, compute
+from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
 
 NOW = 1_700_000_100 * 10**9
 WAITING = {"a": Waiting("RunContainerError", "exec: no such file")}
 
 
-def run(name: str, **more: Any) -> Runtime:
-    fields = {"id": f"id-{name}", "state": ContainerState.RUNNING, "started_ns": NOW, **more}
-    return Runtime(name=name, pod_uid="u", image="i", **fields)
+def run(name: str, **more: Any) -> CriContainer:
+    fields = {"id": f"id-{name}", "state": CriContainerState.RUNNING, "started_ns": NOW, **more}
+    return CriContainer(name=name, pod_uid="u", image="i", **fields)
 
 
-def failed(message: str) -> Runtime:
-    ended = {"state": ContainerState.EXITED, "exit_code": 128, "reason": "StartError", "started_ns": 0}
+def failed(message: str) -> CriContainer:
+    ended = {"state": CriContainerState.EXITED, "exit_code": 128, "reason": "StartError", "started_ns": 0}
     return run("a", message=message, **ended)
 
 
@@ -38,7 +37,7 @@ def look(kind: str, policy: str, message: str, waiting: dict[str, Waiting], *, o
     sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=["10.1.0.2"])
     runtime = PodRuntime(uid="u", sandboxes=[sandbox], containers=[failed(message), run("b")])
     seen = PodObserved("u", codec.encode(pod), "terminated" if over else "running", runtime=runtime, waiting=waiting)
-    return compute(Observation(seen, pod, lambda *_: Readiness(True, True), NOW), Node(["10.0.0.1"]), None)
+    return compute(PodStatusInput(seen, pod, lambda *_: Readiness(True, True), NOW), PodStatusNode(["10.0.0.1"]), None)
 
 
 def status_of(status: PodStatus) -> ContainerStatus:

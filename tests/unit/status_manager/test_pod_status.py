@@ -9,20 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.cri.model import Container as Runtime
-from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox, User
+from actors.shared.cri.model import CriContainer, CriContainerState, CriUser, PodRuntime, Sandbox
 from actors.shared.kube import codec
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod, PodStatus
 from actors.status_manager.container_status import MESSAGE_BYTES, Readiness
 from actors.status_manager.messages import PodObserved, Resize, Waiting
 from actors.status_manager.phase import TERMINAL
-from actors.status_manager.pod_status import Node, Observation, compute
+from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
 from tests.support.present import present
 
 S = 1_000_000_000
 NOW = 1_700_000_100 * S
-NODE = Node(["10.0.0.1", "fd00::1"])
+NODE = PodStatusNode(["10.0.0.1", "fd00::1"])
 
 
 def pod_of(spec: dict[str, Any] | None = None, **meta: Any) -> Pod:
@@ -31,27 +30,27 @@ def pod_of(spec: dict[str, Any] | None = None, **meta: Any) -> Pod:
     return codec.decode_pod(json.dumps({"metadata": meta, "spec": spec}).encode())
 
 
-def ran(name: str = "a", code: int | None = None, **more: Any) -> Runtime:
+def ran(name: str = "a", code: int | None = None, **more: Any) -> CriContainer:
     """A container that runs, or ended with that code."""
-    state = ContainerState.RUNNING if code is None else ContainerState.EXITED
+    state = CriContainerState.RUNNING if code is None else CriContainerState.EXITED
     known: dict[str, Any] = {
         "id": f"id-{name}",
         "started_ns": NOW - 50 * S,
         "finished_ns": 0 if code is None else NOW - 9 * S,
     }
-    return Runtime(
+    return CriContainer(
         name=name, pod_uid="u", state=state, exit_code=code or 0, image="i", image_ref="sha256:1", **{**known, **more}
     )
 
 
 def look(
-    pod: Pod, *containers: Runtime, before: PodStatus | None = None, ready: bool = True, now: int = NOW, **seen: Any
+    pod: Pod, *found: CriContainer, before: PodStatus | None = None, ready: bool = True, now: int = NOW, **seen: Any
 ) -> PodStatus:
     sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=["10.1.0.2"])
-    runtime = PodRuntime(uid="u", sandboxes=[sandbox], containers=list(containers))
+    runtime = PodRuntime(uid="u", sandboxes=[sandbox], containers=list(found))
     fields: dict[str, Any] = {"worker_phase": "running", "runtime": runtime, **seen}
     message = PodObserved("u", codec.encode(pod), **fields)
-    return compute(Observation(message, pod, lambda *_: Readiness(ready, ready), now), NODE, before)
+    return compute(PodStatusInput(message, pod, lambda *_: Readiness(ready, ready), now), NODE, before)
 
 
 def of(status: PodStatus, kind: str) -> tuple[str, str]:
@@ -189,7 +188,7 @@ def test_a_debug_container_that_runs_is_neither_started_nor_ready():
 
 
 def test_the_user_is_shown_where_the_runtime_tells():
-    user = User(uid=1000, gid=3000, supplemental_groups=[4000])
+    user = CriUser(uid=1000, gid=3000, supplemental_groups=[4000])
     shown = look(pod_of(), ran(user=user)).containerStatuses[0].user
     linux = present(present(shown).linux)
     assert (linux.uid, linux.gid, linux.supplementalGroups) == (1000, 3000, [4000])

@@ -6,12 +6,11 @@ from typing import Any, Literal
 
 import pytest
 
-from actors.shared.cri.model import Container as Runtime
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.container import Container, Probe
 from actors.status_manager.container_status import Readiness
 from actors.status_manager.messages import ProbeResult
-from actors.status_manager.readiness import OLD_NS, Sources, readiness
+from actors.status_manager.readiness import OLD_NS, ReadinessInput, readiness
 
 BEGAN = 10**18
 PROBES: dict[str, dict[str, Any]] = {"readiness": {"readinessProbe": Probe()}, "startup": {"startupProbe": Probe()}}
@@ -28,11 +27,11 @@ def found(
 ) -> tuple[bool, bool]:
     """(started, ready). `probed`: the id of the container that the results are of."""
     container = Container(name="a", **probes)
-    ran = Runtime(id="c1", name="a", pod_uid="u", state=ContainerState.RUNNING, started_ns=BEGAN - age_ns)
+    ran = CriContainer(id="c1", name="a", pod_uid="u", state=CriContainerState.RUNNING, started_ns=BEGAN - age_ns)
     by_kind: dict[tuple[str, str], ProbeResult] = {}
     for kind, good in results.items():
         by_kind["a", kind] = ProbeResult("u", "a", probed, kind, good)
-    now = readiness(container, ran, Sources(by_kind, before, BEGAN))
+    now = readiness(container, ran, ReadinessInput(by_kind, before, BEGAN))
     return now.started, now.ready
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from supervision.cli.command import NO_ANSWER, CommandError, Context, Where
-from supervision.cli.health import Health, Reason, decide
+from supervision.cli.health import Reason, TreeHealth, decide
 from supervision.cli.status import run, stopped_by_signal
 from supervision.protocol import ActorState, Tree, Trouble
 
@@ -24,12 +24,12 @@ def tree(*actors: ActorState, **changes: object) -> Tree:
     return Tree(actors=list(actors), **(fields | changes))  # type: ignore[arg-type]
 
 
-def said(health: Health) -> tuple[str, list[str]]:
+def said(health: TreeHealth) -> tuple[str, list[str]]:
     return health.state, [str(reason) for reason in health.reasons]
 
 
 def test_an_agent_whose_actors_are_all_in_service_is_ready() -> None:
-    assert decide(tree(actor("pleg", heartbeat_age=2.0))) == Health("ready", [])
+    assert decide(tree(actor("pleg", heartbeat_age=2.0))) == TreeHealth("ready", [])
 
 
 def test_an_actor_that_was_replaced_is_no_reason() -> None:

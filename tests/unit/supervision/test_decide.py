@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervision.children import Child, Ending, Event, Family, Phase, wake_at
-from supervision.decide import TRANSITIONS, Create, End, Finish, Tick, decide
+from supervision.children import Child, ChildEvent, ChildPhase, Ending, SupervisorState, wake_at
+from supervision.decide import TRANSITIONS, Create, Finish, StopRequested, Tick, decide
 from supervision.protocol import EXIT_ESCALATED, Exited, Started, Stop
 from supervision.spec import Policy
 
@@ -18,12 +18,12 @@ EXIT_1 = 1 << 8
 SIGKILLED = 9
 
 
-def make(names: str = "abcd", own: dict[str, Any] | None = None, **policy: Any) -> Family:
+def make(names: str = "abcd", own: dict[str, Any] | None = None, **policy: Any) -> SupervisorState:
     children = tuple(Child(name=name, policy=Policy(**policy), budget=5.0) for name in names)
-    return Family(policy=Policy(**(own or {})), children=children)
+    return SupervisorState(policy=Policy(**(own or {})), children=children)
 
 
-def special(family: Family, name: str, **policy: Any) -> Family:
+def special(family: SupervisorState, name: str, **policy: Any) -> SupervisorState:
     child = family.child(name)
     assert child is not None
     changed = msgspec.structs.replace(child.policy, **policy)
@@ -33,7 +33,7 @@ def special(family: Family, name: str, **policy: Any) -> Family:
 class World:
     """Obeys orders as the fork server does: starts and stops processes at once, unless told that one is stubborn."""
 
-    def __init__(self, family: Family, start: float = 100.0) -> None:
+    def __init__(self, family: SupervisorState, start: float = 100.0) -> None:
         self.family, self.now = family, start
         self.orders: list[Create | Stop | Finish] = []
         self.incarnations: dict[str, int] = {}
@@ -46,7 +46,7 @@ class World:
         self.say(Tick())
         return self
 
-    def say(self, event: Started | Exited | Tick | End) -> None:
+    def say(self, event: Started | Exited | Tick | StopRequested) -> None:
         self.family, orders = decide(self.family, event, self.now, lambda: 0.0)
         self.orders += orders
         if self.obey:
@@ -278,7 +278,7 @@ class TestEnding:
         world = World(make("abc")).begin()
         world.ignores_stop = {"b"}
         world.take_orders()
-        world.say(End())
+        world.say(StopRequested())
         assert world.take_orders() == ["-c", "-b"]
         world.exit("b", 0, "stopped")
         assert world.take_orders() == ["-a", "finish 0"]
@@ -289,7 +289,7 @@ class TestEnding:
         world.exit("b")
         assert world.phases() == "a=running b=waiting"
         world.take_orders()
-        world.say(End())
+        world.say(StopRequested())
         world.pass_time(60)
         assert world.take_orders()[:2] == ["-a", "finish 0"]
         assert world.living == {}
@@ -298,14 +298,14 @@ class TestEnding:
         world = World(make("ab")).begin()
         world.ignores_stop = {"b"}
         world.take_orders()
-        world.say(End())
-        world.say(End())
+        world.say(StopRequested())
+        world.say(StopRequested())
         assert world.take_orders() == ["-b"]
 
     def test_a_child_that_crashes_while_it_is_stopped_is_stopped(self) -> None:
         world = World(make("ab")).begin()
         world.ignores_stop = {"b"}
-        world.say(End())
+        world.say(StopRequested())
         world.exit("b", 70 << 8, "exception")
         assert world.take_orders()[-2:] == ["-a", "finish 0"]
 
@@ -379,10 +379,10 @@ class TestOldNews:
 
 
 def test_every_phase_says_what_each_event_means_or_that_it_is_no_news() -> None:
-    assert set(TRANSITIONS) == set(Phase)
-    assert all(set(rules) <= set(Event) for rules in TRANSITIONS.values())
-    for phase in (Phase.STARTING, Phase.RUNNING, Phase.STOPPING):
-        assert {Event.ENDED, Event.FAILED} <= set(TRANSITIONS[phase])
+    assert set(TRANSITIONS) == set(ChildPhase)
+    assert all(set(rules) <= set(ChildEvent) for rules in TRANSITIONS.values())
+    for phase in (ChildPhase.STARTING, ChildPhase.RUNNING, ChildPhase.STOPPING):
+        assert {ChildEvent.ENDED, ChildEvent.FAILED} <= set(TRANSITIONS[phase])
 
 
 names = st.sampled_from("abcd")
@@ -422,12 +422,12 @@ def test_whatever_fails_in_whatever_order_the_family_comes_to_rest(
         assert all(len(c.restarts.restarts) <= 4 for c in world.family.children)
     world.hung_in_start.clear()
     if stop:
-        world.say(End())
+        world.say(StopRequested())
     world.pass_time(120)
     if world.family.ending is Ending.NO:
-        running = {c.name for c in world.family.children if c.phase is Phase.RUNNING}
+        running = {c.name for c in world.family.children if c.phase is ChildPhase.RUNNING}
         assert running == set(world.living)
-        assert all(c.phase is Phase.RUNNING for c in world.family.children if c.policy.restart == "permanent")
+        assert all(c.phase is ChildPhase.RUNNING for c in world.family.children if c.policy.restart == "permanent")
     else:
         assert world.living == {}
         assert any(isinstance(order, Finish) for order in world.orders)
@@ -447,7 +447,7 @@ def test_a_rolling_restart_includes_temporary_children_and_starts_none_while_the
     world.exit("b", SIGKILLED, "restarting")
     assert world.incarnations["b"] == 2
     world.ignores_stop = {"a"}
-    world.say(End())
+    world.say(StopRequested())
     world.exit("a", 0, "restarting")
     assert world.living == {}
     assert world.incarnations["a"] == 1
@@ -457,7 +457,7 @@ def test_a_supervisor_that_has_given_up_still_has_when_it_is_stopped_meanwhile()
     world = World(make("ab", max_restarts=0)).begin()
     world.ignores_stop = {"b"}
     world.exit("a")
-    world.say(End())
+    world.say(StopRequested())
     world.pass_time(60)
     assert world.take_orders()[-1] == f"finish {EXIT_ESCALATED}"
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from supervision.blackbox import BlackBox
-from supervision.fork_server.connection import Connection
+from supervision.fork_server.connection import ProcessConnection
 from supervision.fork_server.control import Control
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.fork_server.loop import Loop
@@ -20,12 +20,12 @@ from supervision.fork_server.policies import Policies
 from supervision.fork_server.programs import accepts
 from supervision.fork_server.run_directory import RunDirectory
 from supervision.fork_server.shutdown import OrderedStop
-from supervision.fork_server.table import Child, Table
+from supervision.fork_server.table import ProcessEntry, ProcessTable
 from supervision.fork_server.watch import Lateness, Watch, tick_seconds
 from supervision.protocol import Done, GetTree, ServiceState, Tree
 from supervision.spec import ChildSpec, Policy
 from supervision.status_page import StatusPage, padded
-from supervision.wire import Frame, Reader
+from supervision.wire import Frame, FrameReader
 from tests.support.present import present
 
 TREE = ChildSpec(
@@ -76,13 +76,13 @@ def test_timers_run_in_order_of_their_time_and_not_when_cancelled() -> None:
 
 
 def test_everything_is_stopped_in_reverse_order_children_before_their_supervisor() -> None:
-    table, stopped = Table(TREE, {}), []
+    table, stopped = ProcessTable(TREE, {}), []
     for child in table:
         child.state = "running"
     present(table.get("s/b")).state = "down"
     done = []
 
-    def stop(child: Child, budget: float) -> None:
+    def stop(child: ProcessEntry, budget: float) -> None:
         stopped.append((child.name, budget))
 
     order = OrderedStop(table, stop, lambda: done.append(True))
@@ -98,14 +98,14 @@ def test_everything_is_stopped_in_reverse_order_children_before_their_supervisor
 
 
 def test_what_is_below_a_supervisor() -> None:
-    table = Table(TREE, {})
+    table = ProcessTable(TREE, {})
     assert [child.name for child in table.below("root")] == ["a", "s", "s/b", "s/c", "d"]
     assert [child.name for child in table.below("s")] == ["s/b", "s/c"]
     assert table.below("a") == []
 
 
 def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
-    table = Table(TREE, {})
+    table = ProcessTable(TREE, {})
     present(table.get("root")).pid = os.getpid()
     counts: Any = SimpleNamespace(running=0, abandoned=0)
     lifecycle: Any = SimpleNamespace(state="ready")
@@ -124,7 +124,7 @@ def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
 
 
 def test_a_trouble_is_known_since_it_was_first_told_also_after_a_restart_of_who_told_it() -> None:
-    child = present(Table(TREE, {}).get("a"))
+    child = present(ProcessTable(TREE, {}).get("a"))
     child.service_reported(ServiceState("runtime", "does not answer", 10.0))
     child.service_reported(ServiceState("runtime", "does not answer", 50.0))
     assert child.troubles == {"runtime": ServiceState("runtime", "does not answer", 10.0)}
@@ -143,7 +143,7 @@ class _Watched:
     """One child of the fork server, in service, watched for a while."""
 
     def __init__(self, policy: Policy) -> None:
-        self.table = Table(TREE, {})
+        self.table = ProcessTable(TREE, {})
         self.killed: list[tuple[str, str]] = []
         self.child = present(self.table.get("a"))
         self.process = subprocess.Popen(["sleep", "60"])
@@ -245,13 +245,13 @@ def test_the_black_box_tells_an_exception_from_stacks() -> None:
 def test_a_connection_never_blocks_on_who_does_not_read_and_sends_the_rest_later() -> None:
     loop = Loop()
     ours, theirs = socket.socketpair()
-    connection = Connection(loop, ours, lambda *_: None, lambda _: None)
+    connection = ProcessConnection(loop, ours, lambda *_: None, lambda _: None)
     began = time.monotonic()
     for _ in range(100):
         connection.send(Done("x" * 3_000_000))
     assert time.monotonic() - began < 10
     assert 0 < connection.dropped < 100
-    reader = Reader()
+    reader = FrameReader()
     found: list[Frame] = []
 
     def read() -> None:
@@ -271,11 +271,11 @@ def test_a_connection_is_closed_when_what_comes_is_not_ours() -> None:
     loop, closed = Loop(), []
     ours, theirs = socket.socketpair()
 
-    def on_closed(_: Connection) -> None:
+    def on_closed(_: ProcessConnection) -> None:
         closed.append(True)
         loop.stop()
 
-    Connection(loop, ours, lambda *_: None, on_closed)
+    ProcessConnection(loop, ours, lambda *_: None, on_closed)
     theirs.sendall(b"\x00\x00\x00\x01\xc1")
     loop.call_later(5, loop.stop)
     loop.run()

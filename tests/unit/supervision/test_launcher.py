@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from supervision.fork_server import launcher
-from supervision.fork_server.fork import Plan
+from supervision.fork_server.fork import ForkPlan
 from supervision.fork_server.kept_sockets import KeptSockets
 from supervision.fork_server.launcher import LaunchContext, Launcher
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.page_release import clean_ranges
 from supervision.fork_server.policies import Policies
-from supervision.fork_server.table import Child
+from supervision.fork_server.table import ProcessEntry
 from supervision.spec import ChildSpec, Policy
 from supervision.status_page import StatusPage
 
@@ -28,7 +28,7 @@ class Seen:
     """What was forked, and what came of it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.batches: list[list[Plan]] = []
+        self.batches: list[list[ForkPlan]] = []
         self.forked: list[tuple[str, int]] = []
         self.failed: list[str] = []
         self.refuse: set[str] = set()
@@ -48,8 +48,8 @@ class Seen:
         self._uplinks: list[socket.socket] = []
         monkeypatch.setattr(launcher, "fork_each", self._fork_each)
 
-    def order(self, *names: str) -> list[Child]:
-        children = [Child(name, "root", ChildSpec(name=name, actor="x:A"), Policy()) for name in names]
+    def order(self, *names: str) -> list[ProcessEntry]:
+        children = [ProcessEntry(name, "root", ChildSpec(name=name, actor="x:A"), Policy()) for name in names]
         for child in children:
             self.launcher.order(child)
         return children
@@ -64,14 +64,14 @@ class Seen:
         for sock in self._uplinks:
             sock.close()
 
-    def _fork_each(self, plans: Sequence[Plan]) -> list[int | OSError]:
+    def _fork_each(self, plans: Sequence[ForkPlan]) -> list[int | OSError]:
         self.batches.append(list(plans))
         return [OSError(11, "no") if plan.title in self.refuse else 1000 + n for n, plan in enumerate(plans)]
 
-    def _not_forked(self, child: Child, error: OSError) -> None:
+    def _not_forked(self, child: ProcessEntry, error: OSError) -> None:
         self.failed.append(child.name)
 
-    def _forked(self, child: Child, uplink: socket.socket | None) -> None:
+    def _forked(self, child: ProcessEntry, uplink: socket.socket | None) -> None:
         self.forked.append((child.name, child.pid))
         if uplink is not None:
             self._uplinks.append(uplink)

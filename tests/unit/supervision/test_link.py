@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from supervision.channel import WINDOW_BYTES
 from supervision.link import Link
-from supervision.mailbox import Entry
+from supervision.mailbox import QueuedMessage
 from supervision.message import Message
-from supervision.wire import LARGE_BYTES, Ack, Frame, Reader, Writer, encode
+from supervision.wire import LARGE_BYTES, Ack, Frame, FrameReader, FrameWriter, encode
 
 BIG = 3 * LARGE_BYTES + 1000
 
@@ -60,7 +60,7 @@ class Owner:
     def connect(self, name: str) -> Any:
         raise BlockingIOError
 
-    def undelivered(self, name: str, entry: Entry, reason: str) -> None:
+    def undelivered(self, name: str, entry: QueuedMessage, reason: str) -> None:
         raise AssertionError(reason)
 
     def broke(self, name: str, kept: set[int]) -> None: ...
@@ -74,7 +74,7 @@ class Receiver:
     def __init__(self, link: Link) -> None:
         self.link = link
         self.handled: list[int] = []
-        self._writer, self._reader = Writer(), Reader()
+        self._writer, self._reader = FrameWriter(), FrameReader()
         self._come: deque[Frame] = deque()
         self._unacknowledged = 0
         link.opened(self)  # type: ignore[arg-type]
@@ -111,7 +111,7 @@ class Receiver:
 
 
 def send(link: Link, message: Message) -> None:
-    link.send(Entry(message, encode("a", message), 1e9, 0, message.coalesce_key()))
+    link.send(QueuedMessage(message, encode("a", message), 1e9, 0, message.coalesce_key()))
 
 
 def linked(window: int = 4) -> tuple[Link, Receiver]:

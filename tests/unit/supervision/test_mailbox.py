@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.mailbox import Entry, Outbox
+from supervision.mailbox import Outbox, QueuedMessage
 from supervision.message import Message
 
 
@@ -14,8 +14,8 @@ class Fact(Message, frozen=True):
     number: int
 
 
-def _entry(number: int, key: Hashable | None = None, deadline: float = 100.0, size: int = 1) -> Entry:
-    return Entry(Fact(number), bytes(size), deadline, 0, key)
+def _entry(number: int, key: Hashable | None = None, deadline: float = 100.0, size: int = 1) -> QueuedMessage:
+    return QueuedMessage(Fact(number), bytes(size), deadline, 0, key)
 
 
 def _numbers(box: Outbox) -> list[int]:

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from supervision.fork_server.loop import Loop
-from supervision.fork_server.probes import ProgramProbes, Silence, answer_of
-from supervision.fork_server.table import Child, Table
+from supervision.fork_server.probes import ProgramProbes, ProgramSilence, answer_of
+from supervision.fork_server.table import ProcessEntry, ProcessTable
 from supervision.protocol import DisposableResult
 from supervision.spec import ChildSpec, Policy, ProgramProbe
 
@@ -30,7 +30,7 @@ def test_only_a_probe_that_ran_says_something(result: DisposableResult, expected
 
 
 def test_silence_counts_from_the_first_probe_that_was_not_answered() -> None:
-    silence = Silence()
+    silence = ProgramSilence()
     silence.probed(1.0, True)
     assert silence.seconds(5.0) == 0.0
     silence.probed(6.0, False)
@@ -43,13 +43,13 @@ def test_silence_counts_from_the_first_probe_that_was_not_answered() -> None:
 
 def test_a_program_in_service_that_does_not_answer_is_hung() -> None:
     probe = ProgramProbe(function="m:f", interval_seconds=0.01)
-    table = Table(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
+    table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
     child = table.get("p")
     assert child is not None
     child.state, child.incarnation, child.policy = "running", 1, Policy(heartbeat_seconds=0.5)
     loop, hung = Loop(), []
 
-    def is_hung(child: Child, text: str) -> None:
+    def is_hung(child: ProcessEntry, text: str) -> None:
         hung.append((child.name, text.partition(" for ")[0]))
         loop.stop()
 
@@ -63,7 +63,7 @@ def test_a_program_in_service_that_does_not_answer_is_hung() -> None:
 @pytest.mark.parametrize("change", ["ended", "is being stopped", "is never to count as hung"])
 def test_a_program_that_is_not_in_service_any_more_when_its_probe_ends_is_left_alone(change: str) -> None:
     probe = ProgramProbe(function="m:f", interval_seconds=0.01)
-    table = Table(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
+    table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
     child = table.get("p")
     assert child is not None
     child.state, child.incarnation, child.policy = "running", 1, Policy(heartbeat_seconds=2.5)
@@ -94,7 +94,7 @@ def test_a_program_that_is_not_in_service_any_more_when_its_probe_ends_is_left_a
 
 def test_one_probe_alone_that_waited_for_long_is_no_hang() -> None:
     probe = ProgramProbe(function="m:f", interval_seconds=0.01)
-    table = Table(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
+    table = ProcessTable(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
     child = table.get("p")
     assert child is not None
     child.state, child.incarnation, child.policy = "running", 1, Policy(heartbeat_seconds=0.1)

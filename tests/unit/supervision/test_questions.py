@@ -9,18 +9,18 @@ import pytest
 from supervision.errors import AskError, AskTimeout
 from supervision.protocol import Done
 from supervision.questions import Questions
-from supervision.wire import Frame, Reader, Writer, encode
+from supervision.wire import Frame, FrameReader, FrameWriter, encode
 
 
 def frame(number: int) -> Frame:
     """An answer as it comes over the wire."""
-    (found,) = Reader().feed(_framed(encode("pleg", Done("yes"), answer=number)))
+    (found,) = FrameReader().feed(_framed(encode("pleg", Done("yes"), answer=number)))
     assert isinstance(found, Frame)
     return found
 
 
 def _framed(body: bytes) -> bytes:
-    writer = Writer()
+    writer = FrameWriter()
     writer.add(body)
     return bytes(writer.take())
 

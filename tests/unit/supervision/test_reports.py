@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from supervision.fork_server.reports import is_incident
-from supervision.fork_server.table import Child
+from supervision.fork_server.table import ProcessEntry
 from supervision.protocol import Cause, Exited
 from supervision.spec import ChildSpec, Policy, Restart
 
@@ -25,5 +25,5 @@ from supervision.spec import ChildSpec, Policy, Restart
     ],
 )
 def test_an_end_that_nobody_ordered_is_an_incident(cause: Cause, status: int, restart: Restart, expected: bool) -> None:
-    child = Child("a", "root", ChildSpec(name="a", actor="x:A"), Policy(restart=restart))
+    child = ProcessEntry("a", "root", ChildSpec(name="a", actor="x:A"), Policy(restart=restart))
     assert is_incident(child, Exited("a", 1, 100, status, cause)) is expected

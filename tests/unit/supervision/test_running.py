@@ -7,7 +7,7 @@ from typing import NoReturn
 import pytest
 
 from supervision.channel import Flusher
-from supervision.running import Runner, kind_of
+from supervision.running import ActorRunner, kind_of
 from supervision.status_page import StatusPage
 from supervision.work import Work
 
@@ -63,7 +63,7 @@ class Running:
     def __init__(self) -> None:
         self.entry, self.end = StatusPage(1).take(), End()
         self.slow: list[str] = []
-        self.runner = Runner(
+        self.runner = ActorRunner(
             Flusher(asyncio.get_running_loop()), self.entry, self.end, lambda label, seconds: self.slow.append(label)
         )
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.cli.top import Sample, Samples, page, rates
+from supervision.cli.top import Samples, TreeSample, page, rates
 from supervision.cli.top_frame import frame, rows
-from supervision.cli.top_keys import FAULTS, Pressed, View, keys_of, press, scrolled, selected
+from supervision.cli.top_keys import FAULTS, Pressed, TopView, keys_of, press, scrolled, selected
 from supervision.protocol import ActorState, Inject, Tree
 
 NAMES = ("root", "pleg", "pod_workers", "pod_workers/worker/0", "prober")
@@ -36,10 +36,10 @@ def rate(one: ActorState) -> tuple[float, float]:
     return one.pid / 10, one.pid / 100
 
 
-FIRST = View()
+FIRST = TopView()
 
 
-def typed(text: str, view: View = FIRST) -> Pressed:
+def typed(text: str, view: TopView = FIRST) -> Pressed:
     """The last outcome of these keys."""
     pressed = Pressed(view)
     for key in keys_of(text):
@@ -47,14 +47,14 @@ def typed(text: str, view: View = FIRST) -> Pressed:
     return pressed
 
 
-def shown(view: View, width: int = 120, height: int = 30) -> list[str]:
+def shown(view: TopView, width: int = 120, height: int = 30) -> list[str]:
     lines, _ = frame(TREE, rows(TREE, rate, view), view, width, height)
     return ["".join(text for _, text in line).rstrip() for line in lines]
 
 
 def test_the_first_figures_are_averages_since_the_start_of_each_process() -> None:
     first = Samples()
-    sample = Sample(tree(actor("root", "fork_server", pid=10, handled=130, uptime=50.0)), 50.0)
+    sample = TreeSample(tree(actor("root", "fork_server", pid=10, handled=130, uptime=50.0)), 50.0)
     sample.cpu = {10: 5.0}
     first.add(sample)
     assert first.rate(sample.tree.actors[0]) == (10.0, 2.6)
@@ -64,7 +64,7 @@ def test_the_first_figures_are_averages_since_the_start_of_each_process() -> Non
 def test_rates_are_of_the_last_seconds() -> None:
     samples = Samples()
     for second in range(20):
-        one = Sample(
+        one = TreeSample(
             tree(actor("root", "fork_server", pid=10, handled=0 if second < 10 else 10 * (second - 9))), second
         )
         one.cpu = {10: 1.0 if second < 10 else 1.0 + 0.1 * (second - 9)}
@@ -74,8 +74,8 @@ def test_rates_are_of_the_last_seconds() -> None:
 
 
 def test_a_process_that_is_gone_has_no_rate() -> None:
-    old = Sample(tree(actor("root", "fork_server", pid=10)), 1.0)
-    assert rates(old, Sample(tree(), 2.0), actor("root", pid=10)) == (0.0, 0.0)
+    old = TreeSample(tree(actor("root", "fork_server", pid=10)), 1.0)
+    assert rates(old, TreeSample(tree(), 2.0), actor("root", pid=10)) == (0.0, 0.0)
 
 
 def test_arrows_and_letters_are_told_apart() -> None:
@@ -136,7 +136,7 @@ def test_a_filter_leaves_whole_names() -> None:
     assert typed("/workq\x7f\r").view.filter == "work", "q is a letter there"
     assert typed("/work\r\x1b").view.filter == ""
     assert len(rows(TREE, rate, typed("/zzz\r").view)) == 0
-    assert press(View(), "K", []).view.mode == "table"
+    assert press(TopView(), "K", []).view.mode == "table"
 
 
 def test_q_ends_it_and_help_lists_the_keys() -> None:
@@ -146,14 +146,14 @@ def test_q_ends_it_and_help_lists_the_keys() -> None:
 
 
 def test_narrow_terminals_keep_what_matters_most() -> None:
-    assert shown(View())[1].split() == [
+    assert shown(TopView())[1].split() == [
         "NAME", "PID", "STATE", "CPU%", "MSG/S", "MEMORY", "MAILBOX", "OUT", "UPTIME", "RESTARTS", "IN", "HAND",
     ]  # fmt: skip
-    assert shown(View(), width=40)[1].split() == ["NAME", "STATE", "CPU%", "MEMORY"]
+    assert shown(TopView(), width=40)[1].split() == ["NAME", "STATE", "CPU%", "MEMORY"]
 
 
 def test_what_is_wrong_is_marked() -> None:
-    lines, _ = frame(TREE, rows(TREE, rate, View(selected="root")), View(selected="root"), 120, 30)
+    lines, _ = frame(TREE, rows(TREE, rate, TopView(selected="root")), TopView(selected="root"), 120, 30)
     styles = [{style for style, _ in line} for line in lines]
     assert "chosen" in styles[2]
     assert "warning" in styles[3], "restarted a moment ago"
@@ -161,7 +161,7 @@ def test_what_is_wrong_is_marked() -> None:
 
 
 VIEWS = st.builds(
-    View,
+    TopView,
     mode=st.sampled_from(["table", "filter", "faults", "help"]),
     sort=st.sampled_from(["tree", "name", "cpu", "uptime"]),
     reverse=st.booleans(),
@@ -173,7 +173,7 @@ VIEWS = st.builds(
 
 
 @given(VIEWS, st.integers(1, 200), st.integers(1, 60))
-def test_a_frame_fits_every_terminal(view: View, width: int, height: int) -> None:
+def test_a_frame_fits_every_terminal(view: TopView, width: int, height: int) -> None:
     found = rows(TREE, rate, view)
     lines, after = frame(TREE, found, view, width, height)
     assert 1 <= len(lines) <= height
@@ -186,5 +186,5 @@ def test_a_frame_fits_every_terminal(view: View, width: int, height: int) -> Non
 @given(st.integers(0, 60), st.integers(1, 50), st.integers(0, 60), st.integers(1, 30))
 def test_scrolling_keeps_the_selected_row_in_sight(offset: int, count: int, place: int, space: int) -> None:
     names = [f"a{number}" for number in range(count)]
-    view = scrolled(View(offset=offset, selected=f"a{place}"), names, space)
+    view = scrolled(TopView(offset=offset, selected=f"a{place}"), names, space)
     assert 0 <= view.offset <= selected(view, names) < view.offset + space

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervision.message import Message
-from supervision.wire import LARGE_BYTES, MAX_BYTES, Ack, Frame, Reader, WireError, Writer, decode, encode
+from supervision.wire import LARGE_BYTES, MAX_BYTES, Ack, Frame, FrameReader, FrameWriter, WireError, decode, encode
 
 
 class Blob(Message, frozen=True):
@@ -15,7 +15,7 @@ class Blob(Message, frozen=True):
     data: bytes = b""
 
 
-def _all(writer: Writer) -> bytes:
+def _all(writer: FrameWriter) -> bytes:
     parts = []
     while writer:
         parts.append(writer.take())
@@ -23,7 +23,7 @@ def _all(writer: Writer) -> bytes:
 
 
 def _read(data: bytes, cut: int) -> list[Frame | Ack]:
-    reader, found = Reader(), []
+    reader, found = FrameReader(), []
     for at in range(0, len(data), cut):
         found += list(reader.feed(data[at : at + cut]))
     return found
@@ -34,7 +34,7 @@ def _read(data: bytes, cut: int) -> list[Frame | Ack]:
     cut=st.integers(1, 200_000),
 )
 def test_what_is_written_is_read_back_however_it_is_cut(sizes: list[int], cut: int) -> None:
-    writer = Writer()
+    writer = FrameWriter()
     for number, size in enumerate(sizes):
         writer.add(encode("me", Blob(number, os.urandom(size)), ask=number))
     frames = _read(_all(writer), max(cut, sum(sizes) // 50 + 1))
@@ -45,7 +45,7 @@ def test_what_is_written_is_read_back_however_it_is_cut(sizes: list[int], cut: i
 
 
 def test_a_large_message_travels_in_pieces_and_what_is_sent_after_it_comes_after_it() -> None:
-    writer = Writer()
+    writer = FrameWriter()
     writer.add(encode("me", Blob(1, bytes(10 * LARGE_BYTES))))
     first = writer.take()
     assert len(first) <= LARGE_BYTES + 4
@@ -54,7 +54,7 @@ def test_a_large_message_travels_in_pieces_and_what_is_sent_after_it_comes_after
 
 
 def test_acknowledgements_pass_between_the_pieces_of_a_large_message() -> None:
-    writer = Writer()
+    writer = FrameWriter()
     writer.add(encode("me", Blob(1, bytes(3 * LARGE_BYTES))))
     data = writer.take()
     writer.add_ack(5)
@@ -73,7 +73,7 @@ def test_a_message_within_a_large_one_is_refused() -> None:
 @given(st.binary(max_size=300))
 def test_any_bytes_are_frames_or_refused(data: bytes) -> None:
     try:
-        for item in Reader().feed(data):
+        for item in FrameReader().feed(data):
             assert isinstance(item, Frame | Ack)
     except WireError:
         pass
@@ -100,7 +100,7 @@ def test_fields_that_are_not_those_of_the_type_are_refused_when_it_is_handled() 
 def test_a_message_over_64_mib_is_refused_by_both_ends() -> None:
     with pytest.raises(WireError, match="more than"):
         encode("me", Blob(1, bytes(MAX_BYTES)))
-    reader = Reader()
+    reader = FrameReader()
     piece = (1 << 31 | LARGE_BYTES).to_bytes(4, "big") + bytes(LARGE_BYTES)
     for _ in range(MAX_BYTES // LARGE_BYTES):
         assert list(reader.feed(piece)) == []

@@ -14,7 +14,7 @@ Json = dict[str, Any]
 Status = Literal["True", "False", "Unknown"]
 
 
-class Change(msgspec.Struct, frozen=True):
+class ConditionChange(msgspec.Struct, frozen=True):
     """A condition that changed: an event is recorded once the API has it."""
 
     reason: str
@@ -64,7 +64,9 @@ def is_ready(node: Json) -> bool:
     return ready is not None and ready.get("status") == "True"
 
 
-def with_pressure(conditions: list[Json], kind: str, pressed: bool | None, now: str) -> tuple[list[Json], list[Change]]:
+def with_pressure(
+    conditions: list[Json], kind: str, pressed: bool | None, now: str
+) -> tuple[list[Json], list[ConditionChange]]:
     """`kind` is a key of PRESSURES; None: not known, the condition stays, if there is one with a say."""
     rule = PRESSURES[kind]
     before = find(conditions, rule.type)
@@ -75,10 +77,10 @@ def with_pressure(conditions: list[Json], kind: str, pressed: bool | None, now: 
         return _put(conditions, {**before, "lastHeartbeatTime": now}), []
     reason, message = rule.pressed if pressed else rule.well
     condition_now = _condition(rule.type, status, (reason, message), now, now)
-    return _put(conditions, condition_now), [Change(rule.events[pressed])]
+    return _put(conditions, condition_now), [ConditionChange(rule.events[pressed])]
 
 
-def with_ready(conditions: list[Json], errors: list[str] | None, now: str) -> tuple[list[Json], list[Change]]:
+def with_ready(conditions: list[Json], errors: list[str] | None, now: str) -> tuple[list[Json], list[ConditionChange]]:
     """`errors` are why the node is not ready; None: not known yet, the condition stays, if there is one."""
     before = find(conditions, "Ready")
     if errors is None:
@@ -90,7 +92,7 @@ def with_ready(conditions: list[Json], errors: list[str] | None, now: str) -> tu
     same = before is not None and before.get("status") == status
     since = (before or {}).get("lastTransitionTime") or now if same else now
     silent = same or (before is None and errors)  # a new node that is not ready yet is no news
-    changes = [] if silent else [Change("NodeNotReady" if errors else "NodeReady")]
+    changes = [] if silent else [ConditionChange("NodeNotReady" if errors else "NodeReady")]
     return _put(conditions, _condition("Ready", status, words, now, since)), changes
 
 

@@ -14,10 +14,10 @@ import msgspec
 from actors.api_clients.messages import NodePressure, RuntimeHandlerReport, RuntimeReport
 from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources
 from actors.image_manager.messages import IMAGE_MANAGER, GetImages
-from actors.shared.kube.node_addresses import AddressError, Host, choose, specified_ips
+from actors.shared.kube.node_addresses import AddressError, HostAddresses, choose, specified_ips
 from supervision.actor import AskError, DisposableError
 
-from .facts import Facts, Image, Json, Resources
+from .facts import ContainerImage, Json, NodeStatusInput, NodeStatusResources
 
 if TYPE_CHECKING:
     from actors.api_clients.api_actor import ApiActor
@@ -40,9 +40,9 @@ class FactSources:
     def __init__(
         self,
         actor: ApiActor,
-        facts: Facts,
+        facts: NodeStatusInput,
         clock: Callable[[], float],
-        host: Host,
+        host: HostAddresses,
         *,
         found: Callable[[list[Json]], None] = lambda addresses: None,
         old_cgroups: Callable[[], None] = lambda: None,
@@ -96,7 +96,7 @@ class FactSources:
         except AskError:
             return
         first = self.facts.resources is None
-        self.learn(resources=Resources(capacity=answer.capacity, allocatable=answer.allocatable))
+        self.learn(resources=NodeStatusResources(capacity=answer.capacity, allocatable=answer.allocatable))
         if first and answer.cgroup_version == 1:
             self._old_cgroups()
 
@@ -106,7 +106,7 @@ class FactSources:
         except AskError:
             return
         if answer.images:  # none: more likely a runtime that does not answer than a node that runs without any
-            self.learn(images=in_order([Image(image.names, image.size_bytes) for image in answer.images]))
+            self.learn(images=in_order([ContainerImage(image.names, image.size_bytes) for image in answer.images]))
 
     # -- addresses ----------------------------------------------------------------------------------------------------
     async def _find_addresses(self) -> None:
@@ -137,10 +137,10 @@ class FactSources:
             self._actor.log.info("name service was not asked for %s: %s", name, error)
 
 
-def in_order(images: list[Image]) -> list[Image]:
+def in_order(images: list[ContainerImage]) -> list[ContainerImage]:
     """Biggest first, digests before tags, and always the same: the runtime's own order changes from call to call."""
     sorted_names = [
-        Image(sorted(one.names, key=lambda name: ("@" not in name, name)), one.size_bytes) for one in images
+        ContainerImage(sorted(one.names, key=lambda name: ("@" not in name, name)), one.size_bytes) for one in images
     ]
     return sorted(sorted_names, key=lambda one: (-one.size_bytes, one.names))
 

@@ -32,7 +32,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Sorted."""
 
 
-class Machine(msgspec.Struct, frozen=True, kw_only=True):
+class NodeSystemInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The host, as it was when this process started."""
 
     machine_id: str = ""
@@ -45,31 +45,31 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     swap_bytes: int = 0
 
 
-class Resources(msgspec.Struct, frozen=True, kw_only=True):
+class NodeStatusResources(msgspec.Struct, frozen=True, kw_only=True):
     """cpu in thousandths of a core, everything else in bytes or units."""
 
     capacity: dict[str, int]
     allocatable: dict[str, int]
 
 
-class Image(msgspec.Struct, frozen=True):
+class ContainerImage(msgspec.Struct, frozen=True):
     names: list[str]
     """Digests before tags."""
     size_bytes: int
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class NodeStatusInput(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the status is computed from, but for the object of the API itself."""
 
-    machine: Machine
+    machine: NodeSystemInfo
     runtime: RuntimeState
     addresses: list[Json] | None = None
     """As the API has them. None: not found; see `address_error`."""
     address_error: str = ""
-    resources: Resources | None = None
-    devices: Resources | None = None
+    resources: NodeStatusResources | None = None
+    devices: NodeStatusResources | None = None
     """Of device plugins."""
-    images: list[Image] | None = None
+    images: list[ContainerImage] | None = None
     """Biggest first."""
     runtime_version: str = ""
     handlers: list[Json] | None = None

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from .facts import Machine
+from .facts import NodeSystemInfo
 
 ARCHITECTURES: Final = {
     "x86_64": "amd64",
@@ -25,11 +25,11 @@ _MACHINE_ID: Final = ("etc/machine-id", "var/lib/dbus/machine-id")
 _PRETTY_NAME: Final = re.compile(r"^PRETTY_NAME=(.*)$", re.MULTILINE)
 
 
-def read_machine(root: str = "/") -> Machine:
+def read_machine(root: str = "/") -> NodeSystemInfo:
     """Of the host whose file system is at `root`. What cannot be read is empty, as in the reference."""
     place = Path(root)
     machine_id = next((text for path in _MACHINE_ID if (text := _read(place / path))), "")
-    return Machine(
+    return NodeSystemInfo(
         machine_id=machine_id,
         system_uuid=_system_uuid(place) or machine_id,
         boot_id=_read(place / "proc/sys/kernel/random/boot_id"),

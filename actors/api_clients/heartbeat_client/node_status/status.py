@@ -14,8 +14,8 @@ from actors.shared.kube.extended_resources import is_extended
 from actors.shared.kube.node_addresses import hostname_address
 from actors.shared.kube.quantity_text import written
 
-from .conditions import PRESSURES, Change, with_pressure, with_ready, without_heartbeats
-from .facts import Facts, Image, NodeSettings, Resources
+from .conditions import PRESSURES, ConditionChange, with_pressure, with_ready, without_heartbeats
+from .facts import ContainerImage, NodeSettings, NodeStatusInput, NodeStatusResources
 from .patch import node_patch, without_empty
 
 Json = dict[str, Any]
@@ -28,11 +28,11 @@ class Computed(msgspec.Struct, frozen=True):
     """A Node as it should be now."""
 
     node: Json
-    events: list[Change]
+    events: list[ConditionChange]
     """To be recorded when the API has the node so."""
 
 
-def compute(node: Json, facts: Facts, settings: NodeSettings, *, now: str, clock: float) -> Computed:
+def compute(node: Json, facts: NodeStatusInput, settings: NodeSettings, *, now: str, clock: float) -> Computed:
     """`node` is the API's; `now` RFC 3339, `clock` the monotonic clock. The given object is not changed."""
     updated = copy.deepcopy(node)
     status: Json = updated.setdefault("status", {})
@@ -68,7 +68,7 @@ def difference(before: Json, after: Json) -> Json:
                       {**after, "status": _comparable(after.get("status") or {})})  # fmt: skip
 
 
-def ready_errors(status: Json, facts: Facts, settings: NodeSettings, clock: float) -> list[str] | None:
+def ready_errors(status: Json, facts: NodeStatusInput, settings: NodeSettings, clock: float) -> list[str] | None:
     """Why the node is not ready, in the reference's order; None while that is not known."""
     shutdown = [text for source, text in sorted(facts.problems.items(), key=_storage_first) if text]
     missing = missing_capacity(status, settings)
@@ -96,14 +96,14 @@ def _set(status: Json, field: str, value: list[Any]) -> None:
         status.pop(field, None)
 
 
-def _labels(node: Json, facts: Facts) -> None:
+def _labels(node: Json, facts: NodeStatusInput) -> None:
     """Those that the agent repairs at each sync; the others are reconciled when it registers."""
     node.setdefault("metadata", {}).setdefault("labels", {}).update(
         {"kubernetes.io/os": "linux", "kubernetes.io/arch": facts.machine.architecture}
     )
 
 
-def _addresses(node: Json, status: Json, facts: Facts, settings: NodeSettings) -> None:
+def _addresses(node: Json, status: Json, facts: NodeStatusInput, settings: NodeSettings) -> None:
     """With an external cloud its controller sets the addresses; until then it is --node-ip, which is a hint to the
     controller, or without --node-ip the name alone."""
     annotations = node.setdefault("metadata", {}).setdefault("annotations", {})
@@ -121,12 +121,12 @@ def _addresses(node: Json, status: Json, facts: Facts, settings: NodeSettings) -
         status["addresses"] = facts.addresses
 
 
-def _resources(status: Json, facts: Facts) -> None:
+def _resources(status: Json, facts: NodeStatusInput) -> None:
     """What somebody else put into the capacity stays, and is allocatable as a whole ("Advertise Extended Resources for
     a Node"); what it was taken from again is not allocatable. Huge pages that the kernel no longer has go."""
     if facts.resources is None:
         return
-    resources, devices = facts.resources, facts.devices or Resources(capacity={}, allocatable={})
+    resources, devices = facts.resources, facts.devices or NodeStatusResources(capacity={}, allocatable={})
     capacity = {**_others(status, "capacity"), **_written({**devices.capacity, **resources.capacity})}
     allocatable = {name: value for name, value in _others(status, "allocatable").items() if not is_extended(name)}
     status["capacity"] = capacity
@@ -142,7 +142,7 @@ def _written(amounts: dict[str, int]) -> Json:
     return {name: written(name, amount) for name, amount in amounts.items()}
 
 
-def _node_info(status: Json, facts: Facts, settings: NodeSettings) -> None:
+def _node_info(status: Json, facts: NodeStatusInput, settings: NodeSettings) -> None:
     machine = facts.machine
     info = {
         "machineID": machine.machine_id,
@@ -161,12 +161,14 @@ def _node_info(status: Json, facts: Facts, settings: NodeSettings) -> None:
     status["nodeInfo"] = {**info, **swap}
 
 
-def _images(images: list[Image], most: int) -> list[Json]:
+def _images(images: list[ContainerImage], most: int) -> list[Json]:
     chosen = images if most < 0 else images[:most]
     return [{"names": image.names[:NAMES_PER_IMAGE], "sizeBytes": image.size_bytes} for image in chosen]
 
 
-def _conditions(status: Json, facts: Facts, settings: NodeSettings, now: str, clock: float) -> list[Change]:
+def _conditions(
+    status: Json, facts: NodeStatusInput, settings: NodeSettings, now: str, clock: float
+) -> list[ConditionChange]:
     conditions, events = list(status.get("conditions") or []), []
     pressure = facts.pressure
     pressures = (

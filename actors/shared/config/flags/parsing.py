@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from actors.shared.config.errors import MASKED, ConfigErrors, Problem, shown
+from actors.shared.config.errors import MASKED, ConfigErrors, ConfigProblem, shown
 from supervision.suggestions import did_you_mean
 
 from .table import ALIASES, FLAGS, REMOVED, Flag, Removed
@@ -29,7 +29,7 @@ class Parsed:
         self.written: dict[str, str] = {}
         """Flag name to its text, secrets masked."""
         self.warnings: list[str] = []
-        self.problems: list[Problem] = []
+        self.problems: list[ConfigProblem] = []
 
 
 def parse(argv: Sequence[str]) -> Parsed:
@@ -58,26 +58,26 @@ def parse_or_raise(argv: Sequence[str]) -> Parsed:
     return parsed
 
 
-def _split(argv: Sequence[str], problems: list[Problem]) -> Iterator[tuple[str, str]]:
+def _split(argv: Sequence[str], problems: list[ConfigProblem]) -> Iterator[tuple[str, str]]:
     """(name, value text) of every known flag; anything else becomes a problem."""
     rest = list(argv)
     while rest:
         word = rest.pop(0)
         if word == "--" or not word.startswith("-") or word == "-":
             extra = rest if word == "--" else [word]
-            problems.extend(Problem(item, "", "unexpected argument: only flags are accepted") for item in extra)
+            problems.extend(ConfigProblem(item, "", "unexpected argument: only flags are accepted") for item in extra)
             if word == "--":
                 return
             continue
         name, value = _long(word) if word.startswith("--") else _short(word)
         flag = FLAGS.get(name) or REMOVED.get(name)
         if flag is None:
-            problems.append(Problem(path=word.partition("=")[0], value="", rule=_unknown(name)))
+            problems.append(ConfigProblem(path=word.partition("=")[0], value="", rule=_unknown(name)))
             continue
         if value is None:
             value = _VALUE_WHEN_BARE.get(flag.kind)
         if value is None and not rest:
-            problems.append(Problem(path=f"--{name}", value="", rule="needs a value"))
+            problems.append(ConfigProblem(path=f"--{name}", value="", rule="needs a value"))
             continue
         yield name, rest.pop(0) if value is None else value
 
@@ -105,7 +105,7 @@ def _take(flag: Flag, text: str, parsed: Parsed) -> None:
         parsed.values[flag.name] = READERS[flag.kind](text, parsed.values.get(flag.name))
     except ValueError as error:
         secret = flag.secret or flag.kind in _SECRET_KINDS
-        parsed.problems.append(Problem(f"--{flag.name}", MASKED if secret else shown(text), str(error)))
+        parsed.problems.append(ConfigProblem(f"--{flag.name}", MASKED if secret else shown(text), str(error)))
         return
     written = MASKED if flag.secret or flag.kind in _SECRET_KINDS else text
     first = parsed.written.get(flag.name)
@@ -119,12 +119,12 @@ def _take_removed(flag: Removed, text: str, parsed: Parsed) -> None:
     try:
         value = READERS[flag.kind](text, None)
     except ValueError as error:
-        parsed.problems.append(Problem(f"--{flag.name}", shown(text), str(error)))
+        parsed.problems.append(ConfigProblem(f"--{flag.name}", shown(text), str(error)))
         return
     word = {True: "true", False: "false"}.get(value, text) if isinstance(value, bool) else text
     refused = flag.accepted is not None and word not in flag.accepted
     if refused and not (flag.accepted == () and word == "false"):
-        parsed.problems.append(Problem(f"--{flag.name}", shown(text), f"this flag was removed: {flag.text}"))
+        parsed.problems.append(ConfigProblem(f"--{flag.name}", shown(text), f"this flag was removed: {flag.text}"))
     else:
         parsed.warnings.append(f"--{flag.name} was removed and is ignored: {flag.text}")
 

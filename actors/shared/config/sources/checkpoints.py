@@ -31,7 +31,7 @@ What = Literal["applied", "accepted", "refused", "rolled back", "restored"]
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One event in the life of the configuration."""
 
     when: float
@@ -62,7 +62,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Whether that run was stopped in order."""
     source: dict[str, str] = {}
     """namespace, name, uid, resourceVersion and key of the ConfigMap that was assigned; empty for local files."""
-    history: tuple[Entry, ...] = ()
+    history: tuple[HistoryEntry, ...] = ()
     """Oldest first, bounded."""
 
 
@@ -92,7 +92,7 @@ def layers_of(documents: Sequence[Document]) -> Layers:
     )
 
 
-class Store:
+class ConfigCheckpoints:
     """The directory. Reading never raises."""
 
     def __init__(self, directory: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.shared.config.errors import ConfigErrors, Problem, shown
+from actors.shared.config.errors import ConfigErrors, ConfigProblem, shown
 from actors.shared.config.fields.duration import Duration
 
 from . import documents
@@ -69,7 +69,7 @@ def load(path: str, bin_dir: str) -> list[Provider]:
     """The providers of a file or directory; none without a path. Raises ConfigErrors with every problem."""
     if not path:
         return []
-    problems: list[Problem] = []
+    problems: list[ConfigProblem] = []
     found = [(file, provider) for file in _files(path, problems) for provider in _read(file, problems)]
     if not found and not problems:
         problems.append(_wrong(path, "providers", "at least one provider is required"))
@@ -84,7 +84,7 @@ def load(path: str, bin_dir: str) -> list[Provider]:
     return [provider for _, provider in found]
 
 
-def check(path: str, bin_dir: str) -> list[Problem]:
+def check(path: str, bin_dir: str) -> list[ConfigProblem]:
     """The problems of the providers."""
     try:
         load(path, bin_dir)
@@ -93,7 +93,7 @@ def check(path: str, bin_dir: str) -> list[Problem]:
     return []
 
 
-def _files(path: str, problems: list[Problem]) -> list[str]:
+def _files(path: str, problems: list[ConfigProblem]) -> list[str]:
     if not os.path.isdir(path):
         return [path]
     found = [str(file) for file in sorted(Path(path).iterdir()) if file.suffix in _SUFFIXES and file.is_file()]
@@ -102,7 +102,7 @@ def _files(path: str, problems: list[Problem]) -> list[str]:
     return found
 
 
-def _read(file: str, problems: list[Problem]) -> list[Provider]:
+def _read(file: str, problems: list[ConfigProblem]) -> list[Provider]:
     try:
         document = documents.read(read_bounded(file), file)
     except ConfigErrors as error:
@@ -120,12 +120,12 @@ def _read(file: str, problems: list[Problem]) -> list[Provider]:
     group, _, version = config.apiVersion.rpartition("/")
     if config.kind != _KIND or f"{group}/" != _GROUP or version not in _VERSIONS:
         rule = f"must be kind {_KIND} of {_GROUP}v1, v1beta1 or v1alpha1"
-        problems.append(Problem("kind", shown(f"{config.kind} {config.apiVersion}"), rule, file))
+        problems.append(ConfigProblem("kind", shown(f"{config.kind} {config.apiVersion}"), rule, file))
         return []
     return config.providers
 
 
-def _validate(provider: Provider, file: str, bin_dir: str) -> Iterator[Problem]:
+def _validate(provider: Provider, file: str, bin_dir: str) -> Iterator[ConfigProblem]:
     name = provider.name
     if not name or "/" in name or name in (".", "..") or re.search(r"\s", name):
         yield _wrong(file, "name", "is required, without '/' and spaces, and not '.' or '..'", name)
@@ -147,7 +147,7 @@ def _validate(provider: Provider, file: str, bin_dir: str) -> Iterator[Problem]:
         yield from _judge_token(provider, provider.tokenAttributes, file)
 
 
-def _judge_token(provider: Provider, wanted: TokenAttributes, file: str) -> Iterator[Problem]:
+def _judge_token(provider: Provider, wanted: TokenAttributes, file: str) -> Iterator[ConfigProblem]:
     where = "tokenAttributes"
     if provider.apiVersion != API_VERSIONS[0]:
         yield _wrong(file, where, f"needs apiVersion {API_VERSIONS[0]}", provider.apiVersion)
@@ -175,5 +175,5 @@ def is_pattern(text: str) -> bool:
     return bool(name) and "://" not in text and not re.search(r"\s", text) and (not colon or port.isdigit())
 
 
-def _wrong(file: str, path: str, rule: str, value: Any = None) -> Problem:
-    return Problem(path, "" if value is None else shown(value), rule, file)
+def _wrong(file: str, path: str, rule: str, value: Any = None) -> ConfigProblem:
+    return ConfigProblem(path, "" if value is None else shown(value), rule, file)

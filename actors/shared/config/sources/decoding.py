@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from actors.shared.config.errors import Problem, shown_at
+from actors.shared.config.errors import ConfigProblem, shown_at
 from actors.shared.config.fields.duration import Duration, DurationError
 from supervision.strict import BAD, Checker, Schema
 
@@ -27,7 +27,7 @@ def decode(
     kind: type[S],
     data: Any,
     source_of: Callable[[str], str],
-    problems: list[Problem],
+    problems: list[ConfigProblem],
     warnings: list[str],
     *,
     lenient: bool = False,
@@ -35,7 +35,7 @@ def decode(
     """Decode an object. Errors are added to `problems`. `lenient`: an unknown field is a warning."""
 
     def wrong(path: str, value: Any, rule: str) -> None:
-        problems.append(Problem(path, "" if value is BAD else shown_at(path, value), rule, source_of(path)))
+        problems.append(ConfigProblem(path, "" if value is BAD else shown_at(path, value), rule, source_of(path)))
 
     def unknown(path: str, rule: str) -> None:
         if path in _IGNORED:

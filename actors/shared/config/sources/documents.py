@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from actors.shared.config.errors import ConfigErrors, Problem
-from supervision.documents.model import DocumentError, Limits
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
+from supervision.documents.model import DocumentError, DocumentLimits
 from supervision.documents.reading import read as read_document
 
-LIMITS: Final = Limits()
+LIMITS: Final = DocumentLimits()
 MAX_BYTES: Final = LIMITS.size
 
 
@@ -28,10 +28,11 @@ def read(raw: bytes, source: str) -> Document:
         data, lines = read_document(raw, LIMITS)
     except DocumentError as error:
         raise ConfigErrors(
-            Problem(one.path, "", one.rule, f"{source}:{one.line}" if one.line else source) for one in error.problems
+            ConfigProblem(one.path, "", one.rule, f"{source}:{one.line}" if one.line else source)
+            for one in error.problems
         ) from None
     if data is None:
         return Document(source, {}, {})
     if not isinstance(data, dict):
-        raise ConfigErrors([Problem("", "", "must be an object", source)])
+        raise ConfigErrors([ConfigProblem("", "", "must be an object", source)])
     return Document(source, data, lines)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
 from actors.shared.config.flags.table import FLAGS
 from actors.shared.config.validation import rules
@@ -45,7 +45,7 @@ def effective(
     defaults.drop_zeros(data)
     _apply_flags(data, flags, sources)
     sources.update(defaults.derive(data, _gates(data)))
-    problems: list[Problem] = []
+    problems: list[ConfigProblem] = []
     warnings: list[str] = []
 
     def where(path: str) -> str:
@@ -118,8 +118,8 @@ def from_json(raw: bytes) -> KubeletConfiguration:
     try:
         data = msgspec.json.decode(raw)
     except UNREADABLE as error:
-        raise ConfigErrors([Problem("", "", f"must be JSON ({error})")]) from None
-    problems: list[Problem] = []
+        raise ConfigErrors([ConfigProblem("", "", f"must be JSON ({error})")]) from None
+    problems: list[ConfigProblem] = []
     config = decode(KubeletConfiguration, data, lambda path: "", problems, [])
     if problems:
         raise ConfigErrors(problems)

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from typing import Any, Final
 
-from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND
 
 from .documents import MAX_BYTES, Document, read
@@ -33,7 +33,7 @@ PATH_FIELDS: Final = (
 
 def read_layers(config_file: str, config_dir: str) -> list[Document]:
     """The file (when one is named) and the drop-ins (when a directory is). Raises ConfigErrors with all problems."""
-    problems: list[Problem] = []
+    problems: list[ConfigProblem] = []
     names = [config_file] if config_file else []
     try:
         names += drop_ins(config_dir) if config_dir else []
@@ -57,7 +57,9 @@ def drop_ins(directory: str) -> list[str]:
         if path.endswith(SUFFIX):
             found.append(path)
         if len(found) > MAX_DROP_INS:
-            raise ConfigErrors([Problem("--config-dir", "", f"must hold at most {MAX_DROP_INS} drop-ins", directory)])
+            raise ConfigErrors(
+                [ConfigProblem("--config-dir", "", f"must hold at most {MAX_DROP_INS} drop-ins", directory)]
+            )
     return found
 
 
@@ -65,7 +67,9 @@ def _walk(directory: str, depth: int = 0) -> Iterator[str]:
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError as error:
-        raise ConfigErrors([Problem("--config-dir", "", f"cannot be read: {error.strerror}", directory)]) from None
+        raise ConfigErrors(
+            [ConfigProblem("--config-dir", "", f"cannot be read: {error.strerror}", directory)]
+        ) from None
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             if depth < 16:
@@ -88,7 +92,7 @@ def _layer(path: str) -> Document:
         raw = read_bounded(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigErrors([Problem("", "", f"cannot be read: {reason}", path)]) from None
+        raise ConfigErrors([ConfigProblem("", "", f"cannot be read: {reason}", path)]) from None
     document = read(raw, path)
     check_header(document)
     resolve_paths(document.data, os.path.dirname(path))
@@ -99,7 +103,7 @@ def check_header(document: Document) -> None:
     """Check apiVersion and kind. Raises ConfigErrors."""
     wanted = {"apiVersion": API_VERSION, "kind": KIND}
     problems = [
-        Problem(field, "", f"must be {value}", source_of(document, field))
+        ConfigProblem(field, "", f"must be {value}", source_of(document, field))
         for field, value in wanted.items()
         if document.data.get(field) != value
     ]

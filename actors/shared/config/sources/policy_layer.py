@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 
 from .documents import MAX_BYTES, Document
 from .layers import read_bounded
@@ -28,7 +28,7 @@ def read_policy(path: str) -> list[Document]:
         return [Document(path, {_KEY: raw.decode()}, {})]
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigErrors([Problem("--policy", path, f"cannot be read: {reason}")]) from None
+        raise ConfigErrors([ConfigProblem("--policy", path, f"cannot be read: {reason}")]) from None
 
 
 def apart(documents: Sequence[Document]) -> tuple[list[Document], str]:

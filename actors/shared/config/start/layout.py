@@ -8,32 +8,32 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 
 from . import places
 
 
-class Directory(NamedTuple):
+class StateDirectory(NamedTuple):
     path: str
     mode: int
     ours: bool = True
     """Whether only the agent uses it; then a wider mode is narrowed."""
 
 
-def directories(agent: Agent) -> tuple[Directory, ...]:
+def directories(agent: Agent) -> tuple[StateDirectory, ...]:
     """The directories, parents first."""
     return (
-        Directory(agent.root_dir, 0o750),
-        Directory(agent.pods_dir, 0o750),
-        Directory(agent.plugins_dir, 0o750),
-        Directory(agent.plugins_registry_dir, 0o750),
-        Directory(agent.device_plugins_dir, 0o750),
-        Directory(agent.pod_resources_dir, 0o750),
-        Directory(agent.checkpoints_dir, 0o700),
-        Directory(agent.state_dir, 0o700),
-        Directory(agent.cert_dir, 0o700),
-        Directory(agent.pod_logs_dir, 0o750, ours=False),
-        Directory(agent.container_logs_dir, 0o750, ours=False),
+        StateDirectory(agent.root_dir, 0o750),
+        StateDirectory(agent.pods_dir, 0o750),
+        StateDirectory(agent.plugins_dir, 0o750),
+        StateDirectory(agent.plugins_registry_dir, 0o750),
+        StateDirectory(agent.device_plugins_dir, 0o750),
+        StateDirectory(agent.pod_resources_dir, 0o750),
+        StateDirectory(agent.checkpoints_dir, 0o700),
+        StateDirectory(agent.state_dir, 0o700),
+        StateDirectory(agent.cert_dir, 0o700),
+        StateDirectory(agent.pod_logs_dir, 0o750, ours=False),
+        StateDirectory(agent.container_logs_dir, 0o750, ours=False),
     )
 
 
@@ -46,10 +46,10 @@ def make(agent: Agent) -> None:
     try:
         places.note(agent, missing)
     except OSError as error:
-        raise ConfigErrors([Problem(agent.state_dir, "", f"cannot be written: {error.strerror}")]) from None
+        raise ConfigErrors([ConfigProblem(agent.state_dir, "", f"cannot be written: {error.strerror}")]) from None
 
 
-def _make(directory: Directory) -> Iterator[Problem]:
+def _make(directory: StateDirectory) -> Iterator[ConfigProblem]:
     try:
         new = not os.path.isdir(directory.path)
         os.makedirs(directory.path, exist_ok=True)
@@ -59,4 +59,4 @@ def _make(directory: Directory) -> Iterator[Problem]:
         elif directory.ours and mode & ~directory.mode:
             os.chmod(directory.path, mode & directory.mode)
     except OSError as error:
-        yield Problem(directory.path, "", f"this directory cannot be made: {error.strerror}")
+        yield ConfigProblem(directory.path, "", f"this directory cannot be made: {error.strerror}")

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable
 
-from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 
 
 def acquire(path: str, *, deadline: float | None = None, say: Callable[[str], None] = lambda text: None) -> int:
@@ -18,7 +18,7 @@ def acquire(path: str, *, deadline: float | None = None, say: Callable[[str], No
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise ConfigErrors([Problem("--lock-file", path, f"cannot be opened: {error.strerror}")]) from None
+        raise ConfigErrors([ConfigProblem("--lock-file", path, f"cannot be opened: {error.strerror}")]) from None
     logged = False
     while True:
         try:
@@ -26,7 +26,7 @@ def acquire(path: str, *, deadline: float | None = None, say: Callable[[str], No
         except BlockingIOError:
             if deadline is not None and time.monotonic() > deadline:
                 os.close(descriptor)
-                raise ConfigErrors([Problem("--lock-file", path, "another agent holds it")]) from None
+                raise ConfigErrors([ConfigProblem("--lock-file", path, "another agent holds it")]) from None
             if not logged:
                 say(f"waiting for {path}, which another agent holds")
                 logged = True

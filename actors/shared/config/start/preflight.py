@@ -15,7 +15,7 @@ from typing import Final, Literal
 import msgspec
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import Problem, shown
+from actors.shared.config.errors import ConfigProblem, shown
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.sources.layers import read_bounded
 
@@ -24,7 +24,7 @@ from . import kernel_tunables
 MICROSECONDS: Final = 1_000_000
 
 
-class Host(msgspec.Struct, frozen=True, kw_only=True):
+class PreflightHost(msgspec.Struct, frozen=True, kw_only=True):
     """The facts about the host."""
 
     uid: int
@@ -41,13 +41,13 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     """systemd's WATCHDOG_USEC."""
 
 
-def look_at_host(agent: Agent) -> Host:
+def look_at_host(agent: Agent) -> PreflightHost:
     """The facts about this host now."""
     try:
         lines = Path("/proc/swaps").read_text().splitlines()[1:]
     except OSError:
         lines = []
-    return Host(
+    return PreflightHost(
         uid=os.geteuid(),
         cgroup_v2=Path("/sys/fs/cgroup/cgroup.controllers").exists(),
         swaps=tuple(line.split()[0] for line in lines if line.strip()),
@@ -85,25 +85,25 @@ def _kind(path: str) -> Literal["socket", "nothing", "other"]:
         return "nothing"
 
 
-def problems(agent: Agent, host: Host) -> Iterator[Problem]:
+def problems(agent: Agent, host: PreflightHost) -> Iterator[ConfigProblem]:
     """The problems that prevent the start, in the kubelet's order."""
     if host.watchdog and not (host.watchdog.isdecimal() and int(host.watchdog) > MICROSECONDS):
-        yield Problem("WATCHDOG_USEC", host.watchdog, "must be a number of microseconds above one second")
+        yield ConfigProblem("WATCHDOG_USEC", host.watchdog, "must be a number of microseconds above one second")
     for field, wrong in host.unusable.items():
-        yield Problem(field, shown(lookup(agent.config, field)), wrong)
+        yield ConfigProblem(field, shown(lookup(agent.config, field)), wrong)
     if host.runtime == "other":
         path = agent.runtime_endpoint
-        yield Problem("containerRuntimeEndpoint", path, "it exists but is not a socket")
+        yield ConfigProblem("containerRuntimeEndpoint", path, "it exists but is not a socket")
     if host.swaps and agent.config.failSwapOn:
         devices = ", ".join(host.swaps)
-        yield Problem("failSwapOn", "true", f"swap is on ({devices}): turn it off, or set failSwapOn: false")
+        yield ConfigProblem("failSwapOn", "true", f"swap is on ({devices}): turn it off, or set failSwapOn: false")
     if not host.cgroup_v2 and agent.config.failCgroupV1:
-        yield Problem("failCgroupV1", "true", "this host has cgroup v1: set failCgroupV1: false to run anyway")
+        yield ConfigProblem("failCgroupV1", "true", "this host has cgroup v1: set failCgroupV1: false to run anyway")
     for name, value in host.tunables.items():
         rule = (
             f"the kernel's {name} must be {kernel_tunables.WANTED[name]}, it is {'unknown' if value is None else value}"
         )
-        yield Problem("protectKernelDefaults", "true", rule)
+        yield ConfigProblem("protectKernelDefaults", "true", rule)
 
 
 def lookup(config: KubeletConfiguration, field: str) -> object:
@@ -114,7 +114,7 @@ def lookup(config: KubeletConfiguration, field: str) -> object:
     return found
 
 
-def warnings(agent: Agent, host: Host) -> Iterator[str]:
+def warnings(agent: Agent, host: PreflightHost) -> Iterator[str]:
     """The warnings."""
     if host.uid != 0:
         yield f"not run as root (uid {host.uid}): most operations of a node agent will fail"

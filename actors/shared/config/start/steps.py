@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import MASKED, ConfigErrors, Problem, shown
+from actors.shared.config.errors import MASKED, ConfigErrors, ConfigProblem, shown
 from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.version import OWN_VERSION, git_version
 
@@ -23,9 +23,9 @@ from .kernel_tunables import set_all
 
 def prepare(
     agent: Agent,
-    host: preflight.Host | None = None,
+    host: preflight.PreflightHost | None = None,
     say: Callable[[str], None] = lambda text: None,
-    more: Iterable[Problem] = (),
+    more: Iterable[ConfigProblem] = (),
 ) -> list[str]:
     """Run the steps in order; return the warnings, the agent's own first. Raises ConfigErrors.
 

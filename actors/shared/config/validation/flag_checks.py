@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from actors.shared.config.errors import Problem, shown
+from actors.shared.config.errors import ConfigProblem, shown
 from actors.shared.config.fields import names
 
 from .node_checks import is_cgroup_name
@@ -24,18 +24,18 @@ _ANY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104 - means "choose the family
 _MAX_WORKERS: Final = 256
 
 
-def check(values: Values, given: Values) -> Iterator[Problem]:
+def check(values: Values, given: Values) -> Iterator[ConfigProblem]:
     """Every broken rule. `values`: all flags that set no field; `given`: those on the command line."""
     for name, wrong in _CHECKS.items():
         problem = wrong(values, values[name])
         if problem:
-            yield Problem(f"--{name}", shown(values[name]), problem)
+            yield ConfigProblem(f"--{name}", shown(values[name]), problem)
     for name, needed in _PAIRS:
         if values[name] and not values[needed]:
-            yield Problem(f"--{name}", shown(values[name]), f"needs --{needed}")
+            yield ConfigProblem(f"--{name}", shown(values[name]), f"needs --{needed}")
     for name in ("windows-service", "windows-priorityclass"):
         if name in given:
-            yield Problem(f"--{name}", shown(given[name]), "this agent runs on Linux")
+            yield ConfigProblem(f"--{name}", shown(given[name]), "this agent runs on Linux")
 
 
 def _wrong_labels(values: Values, labels: dict[str, str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from actors.shared.config import feature_gates
-from actors.shared.config.errors import Problem, shown_at
+from actors.shared.config.errors import ConfigProblem, shown_at
 from actors.shared.config.fields import names, tls
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
 from actors.shared.config.version import PREVIOUS_MINOR
@@ -184,11 +184,11 @@ def _restart_period_holds(config: KubeletConfiguration) -> bool:
 
 def validate(
     config: KubeletConfiguration, context: ValidationContext, source_of: Callable[[str], str] = lambda path: ""
-) -> Iterator[Problem]:
+) -> Iterator[ConfigProblem]:
     """Every broken rule."""
     for rule in RULES:
         for path, value, text in rule.broken(config, context):
-            yield Problem(path, shown_at(path, value), text or rule.text, source_of(path))
+            yield ConfigProblem(path, shown_at(path, value), text or rule.text, source_of(path))
 
 
 def rules_of(field: str) -> list[str]:

@@ -27,7 +27,7 @@ from actors.device_manager.messages import (
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.status_manager.messages import STATUS_MANAGER, ClaimedDevice, ClaimedDevices
+from actors.status_manager.messages import STATUS_MANAGER, ClaimedDeviceHealth, ClaimedDevices
 from supervision.harness import Harness
 from supervision.protocol import Hello
 from tests.support.dra_driver import SampleDriver
@@ -400,7 +400,7 @@ async def test_slices_of_this_node_go_at_the_start_and_those_of_a_driver_that_st
     assert node.deleted[1] == f"spec.nodeName=node-1,spec.driver={NAME}"
 
 
-def told_health(harness: Harness[DeviceManager], uid: str) -> list[ClaimedDevice]:
+def told_health(harness: Harness[DeviceManager], uid: str) -> list[ClaimedDeviceHealth]:
     """The last that the status manager was told of claim `one`."""
     found = [message for message in harness.sent(ClaimedDevices, STATUS_MANAGER) if message.uid == uid]
     return found[-1].claims.get("one", []) if found else []
@@ -419,7 +419,9 @@ async def test_the_health_of_devices_is_told_and_unknown_without_the_driver(
             assert await prepare(harness, "pod-1", "one") == ""
 
             def is_told(health: Any, message: str = "") -> bool:
-                device = ClaimedDevice(resource_id=f"{NAME}/gpu=one", requests=["gpu"], health=health, message=message)
+                device = ClaimedDeviceHealth(
+                    resource_id=f"{NAME}/gpu=one", requests=["gpu"], health=health, message=message
+                )
                 return told_health(harness, "pod-1") == [device]
 
             await harness.wait(lambda: is_told("Healthy"), timeout=30)

@@ -15,11 +15,11 @@ from pathlib import Path
 import grpc
 import pytest
 
-from actors.agent.demo.layout import POD, Layout
+from actors.agent.demo.layout import POD, DemoLayout
 from actors.container_runtime import cleanup
 from actors.container_runtime.errors import MissingPrograms
 from actors.container_runtime.host import look
-from actors.container_runtime.instance import Instance
+from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.processes import commands
 from actors.shared.config.paths import run_dir_of, state_dir_of
 from proto import podresources_pb2 as api
@@ -67,11 +67,11 @@ class Demo:
 
 def traces(root: Path) -> dict[str, list[str]]:
     """What a demo in this directory has on the host, by kind; nothing should be left of it."""
-    instance = Instance(root=f"{state_dir_of(str(root))}/containerd", state=f"{run_dir_of(str(root))}-containerd")
+    instance = ManagedRuntime(root=f"{state_dir_of(str(root))}/containerd", state=f"{run_dir_of(str(root))}-containerd")
     mounts = [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(root) in line]
     links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True, timeout=10).stdout
     rules = subprocess.run(["iptables-save"], capture_output=True, text=True, check=False, timeout=10).stdout
-    cgroup = Layout(str(root)).cgroup.lstrip("/")
+    cgroup = DemoLayout(str(root)).cgroup.lstrip("/")
     found = {
         "directories": [path for path in (str(root), instance.state, run_dir_of(str(root))) if os.path.exists(path)],
         "processes": [" ".join(argv) for _, argv in commands() if any(str(root) in word for word in argv)],
@@ -110,9 +110,9 @@ def root(tmp_path: Path) -> Iterator[Path]:
     for pid, argv in commands():  # only where a test failed
         if f"--root-dir={root}" in argv:
             os.kill(pid, signal.SIGKILL)
-    directory = Layout(str(root))
+    directory = DemoLayout(str(root))
     cleanup.purge(
-        Instance(root=f"{state_dir_of(str(root))}/containerd", state=f"{run_dir_of(str(root))}-containerd"),
+        ManagedRuntime(root=f"{state_dir_of(str(root))}/containerd", state=f"{run_dir_of(str(root))}-containerd"),
         (f"{directory.cgroup}/kubepods", directory.cgroup),
     )
     take_away(root)
@@ -138,7 +138,7 @@ def test_the_pod_goes_on_through_faults_and_ctrl_c_removes_everything(root: Path
     # A containerd that is killed between reading lines and writing them loses those: a gap is no new start.
     said = demo.lines()
     assert said == sorted(set(said)), "the container was not restarted"
-    assert [log.name for log in Path(Layout(str(root)).pod_logs).glob("*/*/*.log")] == ["0.log"]
+    assert [log.name for log in Path(DemoLayout(str(root)).pod_logs).glob("*/*/*.log")] == ["0.log"]
     assert "pleg" in demo.supervise("incidents")
     # all was replaced a moment ago: it tells of the pod again once its worker has
     wait_for(lambda: pods_with_resources(root) == {POD: ["hello"]}, DEADLINE_SECONDS)

@@ -12,7 +12,7 @@ import pytest
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, NameReserved, Unavailable
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.cri_contract import until_exited
 from tests.support.runtime import RealRuntime
@@ -109,4 +109,4 @@ async def test_a_sandbox_whose_creation_was_given_up_is_made_once_by_the_next_tr
         assert [one.id for one in listed if one.ready] == [made]
         container = await patient.create_container(made, container_config(pod), pod)
         await patient.start_container(container)
-        assert (await patient.container_status(container)).state is ContainerState.RUNNING
+        assert (await patient.container_status(container)).state is CriContainerState.RUNNING

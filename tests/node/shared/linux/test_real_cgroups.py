@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.shared.linux.cgroup_limits import Limits, shares_to_weight
+from actors.shared.linux.cgroup_limits import CgroupLimits, shares_to_weight
 from actors.shared.linux.cgroup_tree import CgroupError, find
 
 pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="cgroups need root")]
@@ -39,7 +39,7 @@ def _controlled(tree, name):
 def test_a_cgroup_is_made_limited_and_removed(tree, cgroup):
     _controlled(tree, "cpu")
     tree.create(f"{cgroup}/pod")
-    tree.apply(f"{cgroup}/pod", Limits(cpu_shares=512, cpu_quota_us=20000, memory_bytes=64 << 20, pids=50))
+    tree.apply(f"{cgroup}/pod", CgroupLimits(cpu_shares=512, cpu_quota_us=20000, memory_bytes=64 << 20, pids=50))
 
     v1 = tree.version == 1
     if v1:
@@ -79,4 +79,4 @@ def test_a_limit_that_the_kernel_refuses_names_file_and_value(tree, cgroup):
     tree.create(cgroup)
 
     with pytest.raises(CgroupError, match=r"writing '.*5.*cpu\.(cfs_quota_us|max)"):
-        tree.apply(cgroup, Limits(cpu_quota_us=5))  # below the kernel's 1 ms
+        tree.apply(cgroup, CgroupLimits(cpu_quota_us=5))  # below the kernel's 1 ms

@@ -11,8 +11,8 @@ import pytest
 
 from actors.agent.demo import command, node
 from actors.agent.demo.command import Story, sample
-from actors.agent.demo.layout import HEALTHZ_PORT, NODE_PORT, POD, Layout, configuration, flags, log_lines, rendered
-from actors.agent.demo.node import DemoRefused, Node
+from actors.agent.demo.layout import HEALTHZ_PORT, NODE_PORT, POD, DemoLayout, configuration, flags, log_lines, rendered
+from actors.agent.demo.node import DemoNode, DemoRefused
 from actors.container_runtime.errors import NotRoot
 from actors.pod_config.manifest import Origin, read_manifest
 from actors.shared.config.loading import load
@@ -21,7 +21,7 @@ STAMP = "2026-11-20T10:00:00.000000000Z"
 
 
 def test_the_configuration_is_one_that_the_agent_accepts(tmp_path):
-    layout = Layout(str(tmp_path))
+    layout = DemoLayout(str(tmp_path))
     Path(layout.config).write_text(rendered(configuration(layout, lambda _: True, lambda: 1)))
     agent = load(flags(layout, "managed"))
     assert (agent.config.port, agent.config.healthzPort) == (NODE_PORT, HEALTHZ_PORT)
@@ -31,12 +31,12 @@ def test_the_configuration_is_one_that_the_agent_accepts(tmp_path):
 
 
 def test_ports_of_another_agent_are_left_to_it():
-    found = configuration(Layout("/d"), lambda port: port == HEALTHZ_PORT, lambda: 4711)
+    found = configuration(DemoLayout("/d"), lambda port: port == HEALTHZ_PORT, lambda: 4711)
     assert (found["healthzPort"], found["port"]) == (HEALTHZ_PORT, 4711)
 
 
 def test_two_demos_do_not_share_cgroups():
-    assert Layout("/a").cgroup != Layout("/b").cgroup
+    assert DemoLayout("/a").cgroup != DemoLayout("/b").cgroup
 
 
 def test_what_the_container_said_is_taken_out_of_its_log():
@@ -45,7 +45,7 @@ def test_what_the_container_said_is_taken_out_of_its_log():
 
 def test_without_root_the_text_says_what_to_do(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    made = Node(Layout(str(tmp_path / "d")), "managed", sample())
+    made = DemoNode(DemoLayout(str(tmp_path / "d")), "managed", sample())
     with pytest.raises(NotRoot, match="run this as root"):
         made.check()
     assert Story(made, io.StringIO()).tell(once=True) == 1
@@ -56,7 +56,7 @@ def test_without_root_the_text_says_what_to_do(tmp_path, monkeypatch, capsys):
 def test_a_directory_with_something_else_in_it_is_not_touched(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(node, "look", lambda root: None)
-    made = Node(Layout(str(tmp_path)), "managed", sample())
+    made = DemoNode(DemoLayout(str(tmp_path)), "managed", sample())
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(DemoRefused, match="not the demo's: give another --root-dir"):
         made.check()
@@ -68,7 +68,7 @@ class ToldNode:
     """Does what the demo's node does, as far as the story sees it."""
 
     def __init__(self, directory: Path) -> None:
-        self.layout = Layout(str(directory))
+        self.layout = DemoLayout(str(directory))
         self.log = directory / "0.log"
         self.running, self.dead = True, False
         self.done: list[str] = []

@@ -18,7 +18,7 @@ from actors.agent.doctor.command import _each, _guarded, _where_it_started, find
 from actors.agent.doctor.finding import Finding, Level, failure, ok
 from actors.agent.doctor.runtime_checks import of_status, runtime
 from actors.config_controller.messages import Flagz
-from actors.pod_config.messages import Sources, SourceState
+from actors.pod_config.messages import PodSources, SourceState
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED
 from actors.shared.cri.model import RuntimeStatus
@@ -99,7 +99,7 @@ def test_the_tree_is_well_when_every_actor_is() -> None:
 
 def test_each_refused_manifest_is_a_warning() -> None:
     states = [SourceState("file", "/p", True, 2, ["a.yaml: wrong"]), SourceState("api", "", False, 0)]
-    found = list(agent_checks.manifests(Sources(states, ready=False)))
+    found = list(agent_checks.manifests(PodSources(states, ready=False)))
     assert [one.text for one in found] == ["not read yet: api; until then no pod is removed", "a.yaml: wrong"]
 
 

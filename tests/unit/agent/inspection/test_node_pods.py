@@ -8,8 +8,8 @@ import pytest
 
 from actors.agent.inspection.node_pods import NoSuchPod, find, of_runtime, refused_by
 from actors.agent.inspection.pod_rows import state
-from actors.pod_config.messages import Sources, SourceState
-from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.pod_config.messages import PodSources, SourceState
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 
 
 def pod(name: str, namespace: str = "default", uid: str = "", source: str = "api") -> dict[str, Any]:
@@ -52,13 +52,13 @@ def test_what_is_not_one_pod_is_said(wanted: str, text: str) -> None:
 
 
 def test_from_the_runtime_the_newest_container_of_each_name_is_shown() -> None:
-    def container(name: str, state: ContainerState, attempt: int, code: int = 0) -> Container:
-        return Container(id=f"{name}{attempt}", name=name, pod_uid="u", state=state, attempt=attempt, exit_code=code)
+    def container(name: str, state: CriContainerState, attempt: int, code: int = 0) -> CriContainer:
+        return CriContainer(id=f"{name}{attempt}", name=name, pod_uid="u", state=state, attempt=attempt, exit_code=code)
 
     newest_first = [
-        container("a", ContainerState.RUNNING, 1),
-        container("b", ContainerState.EXITED, 0, 3),
-        container("a", ContainerState.EXITED, 0, 1),
+        container("a", CriContainerState.RUNNING, 1),
+        container("b", CriContainerState.EXITED, 0, 3),
+        container("a", CriContainerState.EXITED, 0, 1),
     ]
     sandbox = Sandbox(id="s", pod_uid="u", pod_name="web", pod_namespace="shop", ips=["10.0.0.1"])
     found = of_runtime(PodRuntime(uid="u", name="web", namespace="shop", sandboxes=[sandbox], containers=newest_first))
@@ -68,5 +68,5 @@ def test_from_the_runtime_the_newest_container_of_each_name_is_shown() -> None:
 
 
 def test_errors_of_all_sources_are_refusals() -> None:
-    sources = Sources([SourceState("file", "/p", True, 1, ["x"]), SourceState("api", "", True, 1, ["y", "z"])], True)
+    sources = PodSources([SourceState("file", "/p", True, 1, ["x"]), SourceState("api", "", True, 1, ["y", "z"])], True)
     assert refused_by(sources) == ["x", "y", "z"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from actors.agent.observe.access import Access, host_allowed, origin_allowed
+from actors.agent.observe.access import SessionAccess, host_allowed, origin_allowed
 
 
 def test_the_token_opens_one_session_and_no_second_one() -> None:
-    access = Access()
+    access = SessionAccess()
     session = access.open(access.token)
     assert session
     assert access.open(access.token) == ""
@@ -16,13 +16,13 @@ def test_the_token_opens_one_session_and_no_second_one() -> None:
 
 
 def test_nobody_is_admitted_before_the_session_is_opened() -> None:
-    access = Access()
+    access = SessionAccess()
     assert not access.admits("")
     assert not access.admits(access.token)
 
 
 def test_a_wrong_token_opens_nothing_and_spends_nothing() -> None:
-    access = Access()
+    access = SessionAccess()
     assert access.open("") == ""
     assert access.open(access.token + "x") == ""
     assert access.open("\u00e9") == ""
@@ -30,7 +30,7 @@ def test_a_wrong_token_opens_nothing_and_spends_nothing() -> None:
 
 
 def test_tokens_and_sessions_differ_each_time() -> None:
-    first, second = Access(), Access()
+    first, second = SessionAccess(), SessionAccess()
     assert first.token != second.token
     assert not second.admits(first.open(first.token))
 

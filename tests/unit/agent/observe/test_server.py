@@ -13,8 +13,8 @@ from tornado.httpclient import AsyncHTTPClient, HTTPResponse
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from actors.agent.observe.access import Access
-from actors.agent.observe.facts import Facts
+from actors.agent.observe.access import SessionAccess
+from actors.agent.observe.facts import AgentQueries
 from actors.agent.observe.server import PAGE, Order, application
 from supervision.cli.command import NOT_RUNNING, CommandError
 from supervision.protocol import Inject
@@ -45,7 +45,7 @@ class MadeUpFacts:
 class Server:
     """One that listens, and what was ordered."""
 
-    def __init__(self, port: int, access: Access, facts: MadeUpFacts, orders: list[Inject]) -> None:
+    def __init__(self, port: int, access: SessionAccess, facts: MadeUpFacts, orders: list[Inject]) -> None:
         self.port, self.access, self.facts, self.orders = port, access, facts, orders
         self.cookie = ""
 
@@ -74,9 +74,9 @@ async def serving(*, read_only: bool = False) -> AsyncIterator[Server]:
         return "it is done"
 
     sockets = bind_sockets(0, "127.0.0.1")
-    access, facts = Access(), MadeUpFacts()
+    access, facts = SessionAccess(), MadeUpFacts()
     made: Order | None = None if read_only else order
-    server = HTTPServer(application(access, "observe-test", cast(Facts, facts), made))
+    server = HTTPServer(application(access, "observe-test", cast(AgentQueries, facts), made))
     server.add_sockets(sockets)
     try:
         yield Server(sockets[0].getsockname()[1], access, facts, orders)

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from actors.agent.run_once import Outcome, outcome_of, run
+from actors.agent.run_once import RunPodResult, outcome_of, run
 from actors.shared.kube.pod import Pod
 
 BOX = {"lastState": {}, "ready": False, "restartCount": 0, "image": "", "imageID": ""}
@@ -44,7 +44,7 @@ def waiting(reason, message=""):
     ],
 )  # fmt: skip
 def test_what_became_of_a_pod(given, outcome, detail):
-    assert outcome_of(given) == Outcome("n/p", outcome, detail)
+    assert outcome_of(given) == RunPodResult("n/p", outcome, detail)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.api_clients.event_client.backlog import Backlog
+from actors.api_clients.event_client.backlog import EventBacklog
 from actors.api_clients.event_client.correlation import (
     CACHE,
     COMBINED,
@@ -137,7 +137,7 @@ def test_a_nodes_uid_in_events_is_its_name_and_they_are_kept_in_default():
 
 
 def test_of_the_same_event_only_the_newest_count_waits():
-    backlog = Backlog()
+    backlog = EventBacklog()
     for event in run(Correlator(), "m", "m", "m"):
         backlog.put(event)
     assert len(backlog) == 1
@@ -145,13 +145,13 @@ def test_of_the_same_event_only_the_newest_count_waits():
 
 
 def test_the_oldest_goes_when_there_are_too_many():
-    backlog, events = Backlog(2), run(Correlator(), "a", "b", "c")
+    backlog, events = EventBacklog(2), run(Correlator(), "a", "b", "c")
     assert [backlog.put(event) for event in events] == [None, None, events[0]]
     assert backlog.first() is events[1]
 
 
 def test_a_count_that_came_while_the_one_before_was_written_is_written_too():
-    backlog = Backlog()
+    backlog = EventBacklog()
     one, two = run(Correlator(), "m", "m")
     backlog.put(one)
     assert not backlog.stored_before(one)
@@ -164,7 +164,7 @@ def test_a_count_that_came_while_the_one_before_was_written_is_written_too():
 
 
 def test_one_that_the_server_no_longer_has_is_made_again_and_one_refused_is_forgotten():
-    backlog = Backlog()
+    backlog = EventBacklog()
     one, two = run(Correlator(), "m", "m")
     backlog.put(one)
     backlog.stored(one)

@@ -10,7 +10,7 @@ from actors.api_clients.heartbeat_client.node_status.patch import node_patch
 from actors.api_clients.heartbeat_client.registration import (
     KEEP_VOLUMES,
     RETRIES,
-    Plan,
+    RegistrationPlan,
     new_node,
     reconciled,
 )
@@ -18,8 +18,8 @@ from actors.api_clients.heartbeat_client.registration import (
 ATTACH = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
 
 
-def plan(**more: Any) -> Plan:
-    return Plan(name="n1", **more)
+def plan(**more: Any) -> RegistrationPlan:
+    return RegistrationPlan(name="n1", **more)
 
 
 def existing(**status: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from actors.api_clients.kube_client import object_cache
 from actors.api_clients.kube_client.cached_object import IDLE_SECONDS
 from actors.api_clients.kube_client.object_cache import ObjectCache
 from actors.api_clients.messages import ObjectRef, ObjectState
-from actors.shared.api.client import Answer, Event
+from actors.shared.api.client import ApiResponse, WatchEvent
 from actors.shared.api.errors import ApiError, NotFound, Unreachable
 
 
@@ -33,18 +33,20 @@ class Server:
         self.away = False
         self.tasks: set[asyncio.Task[Any]] = set()
 
-    async def call(self, method: str, path: str, *, query: Mapping[str, str], timeout: float) -> Answer:
+    async def call(self, method: str, path: str, *, query: Mapping[str, str], timeout: float) -> ApiResponse:
         name = query["fieldSelector"].removeprefix("metadata.name=")
         self.lists.append(name)
         items = [self.objects[name]] if name in self.objects else []
-        return Answer(200, json.dumps({"metadata": {"resourceVersion": "1"}, "items": items}).encode(), {})
+        return ApiResponse(200, json.dumps({"metadata": {"resourceVersion": "1"}, "items": items}).encode(), {})
 
-    async def watch(self, path: str, query: Mapping[str, str], *, opened: Callable[[], None]) -> AsyncIterator[Event]:
+    async def watch(
+        self, path: str, query: Mapping[str, str], *, opened: Callable[[], None]
+    ) -> AsyncIterator[WatchEvent]:
         opened()
         await asyncio.Event().wait()
-        yield Event("", b"")
+        yield WatchEvent("", b"")
 
-    async def request(self, method: str, path: str) -> Answer:
+    async def request(self, method: str, path: str) -> ApiResponse:
         name = path.rsplit("/", 1)[1]
         self.reads.append(name)
         await asyncio.sleep(0)
@@ -52,7 +54,7 @@ class Server:
             raise Unreachable(0, "Unreachable", "away")
         if name not in self.objects:
             raise NotFound(404, "NotFound", "")
-        return Answer(200, json.dumps(self.objects[name]).encode(), {})
+        return ApiResponse(200, json.dumps(self.objects[name]).encode(), {})
 
     def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(coroutine)

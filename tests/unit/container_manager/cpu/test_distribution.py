@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from actors.container_manager.cpu.distribution import distributed, imbalance
 from actors.container_manager.cpu.packing import NotEnoughCpus, packed
-from actors.container_manager.topology.machine import Machine
+from actors.container_manager.topology.machine import MachineTopology
 from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list
 from tests.support.machines import machine
 
@@ -45,7 +45,7 @@ EIGHT = machine(sockets=2, nodes=8, cores=2, threads=2)
         (EIGHT, "0-31", 32, 2, "0-31"),
     ],
 )
-def test_the_table_holds(made: Machine, free: str, count: int, group: int, taken: str):
+def test_the_table_holds(made: MachineTopology, free: str, count: int, group: int, taken: str):
     found = distributed(made, parse_cpu_list(free), count, group)
     assert format_cpu_list(found) == format_cpu_list(parse_cpu_list(taken))
 
@@ -62,7 +62,7 @@ def test_too_few_are_an_error():
 
 
 @given(st.sampled_from([TWO, SMT, FOUR]), st.data())
-def test_as_many_as_asked_are_taken_of_the_free_ones(made: Machine, data: st.DataObject):
+def test_as_many_as_asked_are_taken_of_the_free_ones(made: MachineTopology, data: st.DataObject):
     free = data.draw(st.frozensets(st.sampled_from(sorted(made.online))))
     count = data.draw(st.integers(0, len(free)))
     group = data.draw(st.sampled_from([1, made.threads_per_core]))
@@ -72,7 +72,7 @@ def test_as_many_as_asked_are_taken_of_the_free_ones(made: Machine, data: st.Dat
 
 
 @given(st.sampled_from([TWO, SMT, FOUR, EIGHT]), st.data())
-def test_of_an_idle_machine_nodes_differ_by_one_group_at_most(made: Machine, data: st.DataObject):
+def test_of_an_idle_machine_nodes_differ_by_one_group_at_most(made: MachineTopology, data: st.DataObject):
     group = made.threads_per_core
     count = group * data.draw(st.integers(1, len(made.cpus) // group))
     taken = distributed(made, made.online, count, group)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.container_manager.cpu.packing import NotEnoughCpus, packed
-from actors.container_manager.topology.machine import Machine
+from actors.container_manager.topology.machine import MachineTopology
 from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list
 from tests.support.machines import machine
 
@@ -69,7 +69,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("made", "free", "count", "taken"), TABLE)
-def test_the_table_holds(made: Machine, free: str, count: int, taken: str):
+def test_the_table_holds(made: MachineTopology, free: str, count: int, taken: str):
     assert packed(made, parse_cpu_list(free), count) == parse_cpu_list(taken)
 
 
@@ -94,7 +94,7 @@ def test_the_table_holds(made: Machine, free: str, count: int, taken: str):
         (CACHES_PLAIN, "0-2,4-6,8-10,12-14", 4, "0-2,4"),
     ],
 )
-def test_by_cache_whole_ones_or_a_part_of_one_is_taken(made: Machine, free: str, count: int, taken: str):
+def test_by_cache_whole_ones_or_a_part_of_one_is_taken(made: MachineTopology, free: str, count: int, taken: str):
     found = packed(made, parse_cpu_list(free), count, by_cache=True)
     assert format_cpu_list(found) == format_cpu_list(parse_cpu_list(taken))
 
@@ -110,7 +110,7 @@ def test_by_cache_whole_ones_or_a_part_of_one_is_taken(made: Machine, free: str,
     ],
 )
 def test_across_cores_single_cpus_of_a_socket_are_taken_by_their_numbers(
-    made: Machine, free: str, count: int, taken: str
+    made: MachineTopology, free: str, count: int, taken: str
 ):
     assert packed(made, parse_cpu_list(free), count, across_cores=True) == parse_cpu_list(taken)
 
@@ -127,7 +127,9 @@ MACHINES = st.sampled_from([PLAIN, SMT, TWO, SPLIT_SOCKET, EIGHT, TWO_SOCKETS_ON
 
 
 @given(MACHINES, st.data(), st.booleans(), st.booleans())
-def test_as_many_as_asked_are_taken_of_the_free_ones(made: Machine, data: st.DataObject, by_cache: bool, spread: bool):
+def test_as_many_as_asked_are_taken_of_the_free_ones(
+    made: MachineTopology, data: st.DataObject, by_cache: bool, spread: bool
+):
     free = data.draw(st.frozensets(st.sampled_from(sorted(made.online))))
     count = data.draw(st.integers(0, len(free)))
     taken = packed(made, free, count, by_cache=by_cache, across_cores=spread)
@@ -136,7 +138,7 @@ def test_as_many_as_asked_are_taken_of_the_free_ones(made: Machine, data: st.Dat
 
 
 @given(MACHINES, st.data(), st.booleans())
-def test_of_whole_free_cores_whole_cores_are_taken(made: Machine, data: st.DataObject, by_cache: bool):
+def test_of_whole_free_cores_whole_cores_are_taken(made: MachineTopology, data: st.DataObject, by_cache: bool):
     cores = data.draw(st.frozensets(st.sampled_from(sorted({cpu.core for cpu in made.cpus})), min_size=1))
     free = made.whole_cores(cores)
     count = data.draw(st.integers(0, len(cores))) * made.threads_per_core

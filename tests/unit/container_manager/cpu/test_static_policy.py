@@ -19,7 +19,7 @@ from actors.container_manager.cpu.static_policy import (
     reusable,
     static_policy,
 )
-from actors.container_manager.topology.machine import Machine
+from actors.container_manager.topology.machine import MachineTopology
 from actors.container_manager.topology.provider import AllocationError
 from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list
 from actors.shared.hardware.hints import TopologyHint
@@ -33,7 +33,7 @@ TWO = machine(sockets=2, nodes=2, cores=4, threads=2)
 PLAIN_OPTIONS = CpuOptions()
 
 
-def policy_on(made: Machine, reserved: str = "0", **options: bool) -> StaticPolicy:
+def policy_on(made: MachineTopology, reserved: str = "0", **options: bool) -> StaticPolicy:
     return StaticPolicy(made, CpuOptions(**options), parse_cpu_list(reserved))
 
 
@@ -57,7 +57,9 @@ def shown(state: CpuState, uid: str = "u") -> dict[str, str]:
     ("made", "milli", "reserved"),
     [(SMT, 2000, "0,4"), (SMT, 1, "0"), (SMT, 2001, "0-1,4"), (TWO, 2000, "0,8"), (machine(cores=2), 1000, "0")],
 )
-def test_as_many_whole_cpus_as_are_reserved_are_taken_from_the_lowest_cores(made: Machine, milli: int, reserved: str):
+def test_as_many_whole_cpus_as_are_reserved_are_taken_from_the_lowest_cores(
+    made: MachineTopology, milli: int, reserved: str
+):
     assert format_cpu_list(static_policy(made, PLAIN_OPTIONS, milli, frozenset()).reserved) == reserved
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.container_manager.cpu.state import StateError
-from actors.container_manager.memory.state import Block, MemoryState, Table
+from actors.container_manager.memory.state import Block, MemoryState, MemoryTable
 from actors.container_manager.memory.static_policy import (
     allocate,
     begin,
@@ -51,8 +51,8 @@ def free(state: MemoryState, kind: str = "memory") -> list[int]:
 def test_a_node_has_its_memory_less_what_is_reserved_and_the_huge_pages():
     made = machine(memory=8 * GIB, huge_pages={"hugepages-1Gi": 2 * GIB})
     (node,) = fresh(made.nodes, {0: {"memory": GIB, "hugepages-1Gi": GIB}}).machine.values()
-    assert node.memoryMap["memory"] == Table(8 * GIB, GIB, 5 * GIB, 0, 5 * GIB)
-    assert node.memoryMap["hugepages-1Gi"] == Table(2 * GIB, GIB, GIB, 0, GIB)
+    assert node.memoryMap["memory"] == MemoryTable(8 * GIB, GIB, 5 * GIB, 0, 5 * GIB)
+    assert node.memoryMap["hugepages-1Gi"] == MemoryTable(2 * GIB, GIB, GIB, 0, GIB)
     assert (node.numberOfAssignments, node.cells) == (0, (0,))
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_manager.topology.merging import Numa, Verdict, merged, verdict
+from actors.container_manager.topology.merging import Numa, TopologyDecision, merged, verdict
 from actors.shared.hardware.hints import Hints, TopologyHint
 
 TWO = Numa((0, 1))
@@ -52,8 +52,8 @@ def no(mask: int | None) -> TopologyHint:
 )
 def test_the_best_combination_counts(hints: list[Hints], best: TopologyHint):
     found = verdict("best-effort", TWO, hints)
-    assert found == Verdict(best, admitted=True)
-    assert verdict("restricted", TWO, hints) == Verdict(best, admitted=best.preferred)
+    assert found == TopologyDecision(best, admitted=True)
+    assert verdict("restricted", TWO, hints) == TopologyDecision(best, admitted=best.preferred)
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_the_best_combination_counts(hints: list[Hints], best: TopologyHint):
     ],
 )
 def test_a_single_node_or_nothing(hints: list[Hints], best: TopologyHint):
-    assert verdict("single-numa-node", TWO, hints) == Verdict(best, admitted=best.preferred)
+    assert verdict("single-numa-node", TWO, hints) == TopologyDecision(best, admitted=best.preferred)
 
 
 def test_on_a_machine_of_one_node_that_node_is_any():
-    assert verdict("single-numa-node", Numa((0,)), [{"cpu": [yes(1)]}]) == Verdict(yes(None), admitted=True)
+    assert verdict("single-numa-node", Numa((0,)), [{"cpu": [yes(1)]}]) == TopologyDecision(yes(None), admitted=True)
 
 
 def test_the_closest_nodes_are_preferred_where_that_is_asked_for():
@@ -132,4 +132,6 @@ def is_better(candidate: TopologyHint, current: TopologyHint, size: int) -> bool
 def test_eight_nodes_and_three_resources_are_merged_without_looking_at_every_combination():
     nodes = Numa(tuple(range(8)))
     every = [TopologyHint(mask, mask.bit_count() == 2) for mask in range(1, 256)]
-    assert verdict("restricted", nodes, [{"a": every}, {"b": every}, {"c": every}]) == Verdict(yes(3), admitted=True)
+    assert verdict("restricted", nodes, [{"a": every}, {"b": every}, {"c": every}]) == TopologyDecision(
+        yes(3), admitted=True
+    )

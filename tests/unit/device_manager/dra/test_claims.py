@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.device_manager.dra.checkpoint import CheckpointError, decode, encode
+from actors.device_manager.dra.checkpoint import ClaimCheckpointError, decode, encode
 from actors.device_manager.dra.claims import ClaimInfo, Claims, PreparedDevice
-from actors.shared.kube.resource_claims import ClaimError, ClaimUse
+from actors.shared.kube.resource_claims import ClaimUse, ResourceClaimError
 
 NAMES = st.text("abc-", min_size=1, max_size=4)
 DEVICES = st.builds(
@@ -84,7 +84,7 @@ def test_a_file_has_the_forms_of_the_reference() -> None:
     ],
 )
 def test_a_file_that_is_damaged_or_another_one_is_an_error(raw: bytes, text: str) -> None:
-    with pytest.raises(CheckpointError, match=text):
+    with pytest.raises(ClaimCheckpointError, match=text):
         decode(raw)
 
 
@@ -92,7 +92,7 @@ def test_a_file_that_is_damaged_or_another_one_is_an_error(raw: bytes, text: str
 def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     try:
         decode(raw)
-    except CheckpointError:
+    except ClaimCheckpointError:
         pass
 
 
@@ -109,7 +109,7 @@ def test_a_container_gets_the_devices_of_its_requests_each_once() -> None:
 
 
 def test_a_container_whose_claim_is_not_prepared_is_an_error() -> None:
-    with pytest.raises(ClaimError) as error:
+    with pytest.raises(ResourceClaimError) as error:
         Claims().cdi_ids("shop", [ClaimUse("one")])
     text = "unable to get claim info for ResourceClaim one in namespace shop"
     assert str(error.value) == f"internal error: {text}"
@@ -119,7 +119,7 @@ def test_a_container_whose_claim_is_not_prepared_is_an_error() -> None:
 def test_a_pod_that_comes_and_goes_changes_only_its_own_part(claims: Claims, info: ClaimInfo, pod: str) -> None:
     known = claims.get(info.key)
     if known is not None and known.uid != info.uid:
-        with pytest.raises(ClaimError, match="previous pod force-deleted"):
+        with pytest.raises(ResourceClaimError, match="previous pod force-deleted"):
             claims.used_by(info, pod)
         return
     used = claims.used_by(info, pod)

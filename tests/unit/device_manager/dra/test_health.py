@@ -13,8 +13,8 @@ from actors.device_manager.dra.health import (
     MOST_DEVICES,
     UNHEALTHY,
     UNKNOWN,
-    DeviceHealth,
-    Health,
+    DraDeviceHealth,
+    DraHealth,
     HealthState,
     shortened,
 )
@@ -23,12 +23,12 @@ from actors.device_manager.dra.health_file import decode, encode
 DRIVER = "gpu.example.com"
 
 
-def report(device: str, health: HealthState = HEALTHY, **more: object) -> DeviceHealth:
-    return DeviceHealth(pool="p", device=device, health=health, **more)  # type: ignore[arg-type]
+def report(device: str, health: HealthState = HEALTHY, **more: object) -> DraDeviceHealth:
+    return DraDeviceHealth(pool="p", device=device, health=health, **more)  # type: ignore[arg-type]
 
 
 def test_only_what_users_see_counts_as_a_change() -> None:
-    health, changed = Health().reported(DRIVER, [report("a"), report("b", UNHEALTHY)], 100.0)
+    health, changed = DraHealth().reported(DRIVER, [report("a"), report("b", UNHEALTHY)], 100.0)
     assert changed == {("p", "a"), ("p", "b")}
     health, changed = health.reported(DRIVER, [report("a"), report("b", UNHEALTHY, message="hot")], 110.0)
     assert changed == {("p", "b")}
@@ -37,7 +37,7 @@ def test_only_what_users_see_counts_as_a_change() -> None:
 
 
 def test_without_news_the_health_is_unknown_after_the_time_that_the_driver_says() -> None:
-    health, _ = Health().reported(DRIVER, [report("a"), report("b", timeout=5.0, message="ok")], 100.0)
+    health, _ = DraHealth().reported(DRIVER, [report("a"), report("b", timeout=5.0, message="ok")], 100.0)
     assert health.next_expiry == 105.0
     assert health.of(DRIVER, "p", "b", 105.0).health == HEALTHY
     late = health.of(DRIVER, "p", "b", 105.1)
@@ -49,8 +49,8 @@ def test_without_news_the_health_is_unknown_after_the_time_that_the_driver_says(
 
 
 def test_what_a_driver_has_said_is_forgotten_with_it() -> None:
-    health, _ = Health().reported(DRIVER, [report("a")], 100.0)
-    assert health.without(DRIVER) == (Health(), frozenset({("p", "a")}))
+    health, _ = DraHealth().reported(DRIVER, [report("a")], 100.0)
+    assert health.without(DRIVER) == (DraHealth(), frozenset({("p", "a")}))
 
 
 def test_a_message_that_is_too_long_is_cut() -> None:
@@ -69,10 +69,10 @@ def test_a_message_that_is_too_long_is_cut() -> None:
 )
 def test_what_is_written_is_read_again(found: dict[tuple[str, str], tuple[HealthState, int, str]], now: int) -> None:
     devices = [
-        DeviceHealth(pool=pool, device=device, health=state, timeout=float(timeout), message=message)
+        DraDeviceHealth(pool=pool, device=device, health=state, timeout=float(timeout), message=message)
         for (pool, device), (state, timeout, message) in found.items()
     ]
-    health, _ = Health().reported(DRIVER, devices, float(now))
+    health, _ = DraHealth().reported(DRIVER, devices, float(now))
     assert decode(encode(health)) == health
 
 
@@ -97,10 +97,10 @@ def test_a_file_that_cannot_be_read_is_an_error(raw: bytes) -> None:
 
 
 def test_a_driver_that_invents_devices_has_the_oldest_reports_forgotten() -> None:
-    def devices(first: int) -> list[DeviceHealth]:
-        return [DeviceHealth(pool="p", device=str(first + number), health="Healthy") for number in range(MOST_DEVICES)]
+    def devices(first: int) -> list[DraDeviceHealth]:
+        return [DraDeviceHealth(pool="p", device=str(first + number), health="Healthy") for number in range(MOST_DEVICES)]
 
-    health, _ = Health().reported("d", devices(0), 1.0)
+    health, _ = DraHealth().reported("d", devices(0), 1.0)
     health, changed = health.reported("d", devices(2), 2.0)
     assert len(health.drivers["d"]) == MOST_DEVICES
     assert changed == {("p", name) for name in ("0", "1", str(MOST_DEVICES), str(MOST_DEVICES + 1))}

@@ -16,7 +16,7 @@ from actors.http_servers.access.access import CheckedAccess, OpenAccess
 from actors.http_servers.access.answer_cache import MAX_ANSWERS, AnswerCache
 from actors.http_servers.access.authentication import Authenticator
 from actors.http_servers.access.authorization import VERBS, AlwaysAllow, Denial, Webhook
-from actors.http_servers.access.reviews import ReviewFailed, Reviews, User
+from actors.http_servers.access.reviews import ReviewFailed, Reviews, UserInfo
 from actors.http_servers.endpoints import ENDPOINTS
 from actors.http_servers.serving.endpoint import permissions
 from actors.http_servers.tls.context import ServerContext
@@ -189,7 +189,7 @@ async def test_what_is_refused_for_good_is_not_asked_again() -> None:
     with pytest.raises(ReviewFailed, match="Trouble: not now"):
         await api.reviews.user_of("good:alice")
     assert (len(api.calls), api.pauses) == (1, [])
-    assert await api.reviews.user_of("good:alice") == User("alice", ("g",), "1", {"k": ["v"]}), "and not remembered"
+    assert await api.reviews.user_of("good:alice") == UserInfo("alice", ("g",), "1", {"k": ["v"]}), "and not remembered"
 
 
 async def test_an_answer_that_makes_no_sense_lets_nobody_in() -> None:
@@ -225,15 +225,15 @@ async def test_a_token_without_an_authenticated_user_name_is_nobodys(status: byt
 
 async def test_an_access_review_that_does_not_say_allowed_denies() -> None:
     reviews, _ = reviews_of(b"{}")
-    assert not await reviews.may(User("a"), "get", "metrics", "n1")
+    assert not await reviews.may(UserInfo("a"), "get", "metrics", "n1")
 
 
 async def test_a_permission_is_remembered_longer_than_a_denial() -> None:
     denied, asked = reviews_of(b'{"allowed":false}', allowed_seconds=1000, denied_seconds=0)
     allowed, asked_once = reviews_of(b'{"allowed":true}', allowed_seconds=1000, denied_seconds=0)
     for _ in range(2):
-        assert not await denied.may(User("a"), "get", "metrics", "n1")
-        assert await allowed.may(User("a"), "get", "metrics", "n1")
+        assert not await denied.may(UserInfo("a"), "get", "metrics", "n1")
+        assert await allowed.may(UserInfo("a"), "get", "metrics", "n1")
     assert (len(asked), len(asked_once)) == (2, 1)
 
 
@@ -241,7 +241,7 @@ async def test_a_group_that_the_api_server_names_is_not_added_again() -> None:
     user = b'{"username":"a","groups":["system:authenticated"]}'
     reviews, _ = reviews_of(b'{"authenticated":true,"user":%s}' % user)
     found = await Authenticator(tokens=reviews).identify(request("/pods", token="x"))
-    assert found == User("a", ("system:authenticated",))
+    assert found == UserInfo("a", ("system:authenticated",))
 
 
 async def test_without_tls_or_a_connection_there_is_no_certificate() -> None:

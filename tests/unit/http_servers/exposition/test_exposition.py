@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from actors.http_servers.exposition.actor_metrics import ActorMetrics, text
 from actors.http_servers.exposition.text_format import number
 from supervision.metrics import Catalogue, Metric, histogram
-from supervision.protocol import MetricsSnapshot, Sample
+from supervision.protocol import MetricSample, MetricsSnapshot
 
 names = st.from_regex(r"[a-z][a-z_]{0,20}[a-z]", fullmatch=True).filter(
     lambda name: not name.endswith(("_total", "_sum", "_count", "_bucket", "_created", "_info"))
@@ -24,7 +24,7 @@ values = st.floats(allow_nan=False)
 @given(st.dictionaries(names, st.tuples(st.sampled_from(["gauge", "counter"]), labels, values), max_size=5))
 def test_what_is_written_is_read_as_it_was(wanted):
     suffix = {"gauge": "", "counter": "_total"}
-    samples = [Sample(kind, name + suffix[kind], found, value) for name, (kind, found, value) in wanted.items()]
+    samples = [MetricSample(kind, name + suffix[kind], found, value) for name, (kind, found, value) in wanted.items()]
     known = Catalogue(Metric(one.name, one.kind, "about it", frozenset(one.labels)) for one in samples)
     read = {
         sample.name: (family.type, sample.labels, sample.value)
@@ -36,7 +36,7 @@ def test_what_is_written_is_read_as_it_was(wanted):
 
 def test_a_histogram_runs_up():
     known = Catalogue([histogram("took_seconds", "time that it took", "a")])
-    page = text([Sample("histogram", "took_seconds", {"a": "b"}, 2.5, [0.1, 1.0], [1, 2, 3])], known).decode()
+    page = text([MetricSample("histogram", "took_seconds", {"a": "b"}, 2.5, [0.1, 1.0], [1, 2, 3])], known).decode()
     assert page.splitlines() == [
         "# HELP took_seconds time that it took",
         "# TYPE took_seconds histogram",
@@ -61,8 +61,10 @@ def test_an_actor_that_is_replaced_goes_on_counting_and_pods_that_are_gone_are_f
     metrics = ActorMetrics()
 
     def probes(incarnation: int, *uids: str) -> dict[str, float]:
-        of_pods = [Sample("counter", "probes_total", {"pod": uid}, 2.0) for uid in uids]
-        metrics.update(MetricsSnapshot("prober", incarnation, [Sample("counter", "all_total", {}, 1.0), *of_pods]))
+        of_pods = [MetricSample("counter", "probes_total", {"pod": uid}, 2.0) for uid in uids]
+        metrics.update(
+            MetricsSnapshot("prober", incarnation, [MetricSample("counter", "all_total", {}, 1.0), *of_pods])
+        )
         return {sample.labels.get("pod", "all"): sample.value for sample in metrics.samples()}
 
     assert probes(1, "a", "b") == {"all": 1.0, "a": 2.0, "b": 2.0}

@@ -13,7 +13,7 @@ from websocket import ABNF
 
 from actors.http_servers.streaming import spdy, websocket
 from actors.http_servers.streaming.options import Streams
-from actors.http_servers.streaming.spdy import Kind, SpdyError
+from actors.http_servers.streaming.spdy import SpdyError, SpdyFrameType
 from actors.http_servers.streaming.translated import (
     CLOSE,
     ERROR,
@@ -91,20 +91,20 @@ def test_output_and_the_status_come_back_and_the_end_after_all_of_it():
 def test_a_status_is_not_lost_when_the_runtime_resets_what_is_left():
     channels, runtime = begun()
     said = runtime.says("error", b"status", final=True)
-    resets = b"".join(control(Kind.RST_STREAM, one.to_bytes(4, "big") + bytes(4)) for one in runtime.streams)
+    resets = b"".join(control(SpdyFrameType.RST_STREAM, one.to_bytes(4, "big") + bytes(4)) for one in runtime.streams)
     found = channels.from_runtime(said + resets)
     assert (found.to_caller, found.ended) == (message(ERROR, b"status") + websocket.close_frame(), True)
 
 
 def test_a_runtime_that_goes_away_ends_the_stream():
     channels, _ = begun()
-    assert channels.from_runtime(control(Kind.GOAWAY, bytes(8))).ended
+    assert channels.from_runtime(control(SpdyFrameType.GOAWAY, bytes(8))).ended
 
 
 def test_pings_of_either_side_are_answered():
     channels, _ = begun()
-    ping = control(Kind.PING, b"\0\0\0\2")
-    assert channels.from_runtime(ping + control(Kind.SETTINGS, b"\0\0\0\0")).to_runtime == ping
+    ping = control(SpdyFrameType.PING, b"\0\0\0\2")
+    assert channels.from_runtime(ping + control(SpdyFrameType.SETTINGS, b"\0\0\0\0")).to_runtime == ping
     answer = channels.from_caller(sent(b"x", kind=ABNF.OPCODE_PING)).to_caller
     assert answer == websocket.frame(websocket.Opcode.PONG, b"x")
 
@@ -125,17 +125,17 @@ def test_any_bytes_of_a_runtime_are_frames_or_an_error(received):
 @given(st.lists(st.tuples(st.sampled_from([5, 7]), st.binary(max_size=50)), max_size=8), st.data())
 def test_frames_of_a_runtime_are_read_however_they_are_cut(said, data):
     whole = b"".join(spdy.data(stream, payload) for stream, payload in said)
-    decoder, found, at = spdy.Decoder(), [], 0
+    decoder, found, at = spdy.SpdyDecoder(), [], 0
     while at < len(whole):
         end = data.draw(st.integers(at + 1, len(whole)))
         found += list(decoder.feed(whole[at:end]))
         at = end
-    assert found == [spdy.Data(stream, payload, False) for stream, payload in said]
+    assert found == [spdy.SpdyDataFrame(stream, payload, False) for stream, payload in said]
 
 
 def test_a_runtime_of_another_version_is_an_error():
     with pytest.raises(SpdyError, match="SPDY/2"):
-        list(spdy.Decoder().feed(b"\x80\x02\0\x06\0\0\0\4\0\0\0\1"))
+        list(spdy.SpdyDecoder().feed(b"\x80\x02\0\x06\0\0\0\4\0\0\0\1"))
 
 
 def test_a_tunnel_passes_the_bytes_of_a_connection():

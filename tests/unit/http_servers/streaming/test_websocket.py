@@ -11,8 +11,8 @@ from websocket import ABNF
 
 from actors.http_servers.streaming.websocket import (
     MOST_BYTES,
-    Decoder,
     Opcode,
+    WebSocketDecoder,
     WebSocketError,
     accepted,
     close_frame,
@@ -28,7 +28,7 @@ def sent(payload: bytes, kind: int = ABNF.OPCODE_BINARY, *, final: int = 1) -> b
 @given(st.lists(st.binary(max_size=70_000), max_size=4), st.data())
 def test_messages_are_read_however_they_are_cut(payloads, data):
     whole = b"".join(map(sent, payloads))
-    decoder, found, at = Decoder(), [], 0
+    decoder, found, at = WebSocketDecoder(), [], 0
     while at < len(whole):
         end = data.draw(st.integers(at + 1, len(whole)))
         found += list(decoder.feed(whole[at:end]))
@@ -38,13 +38,13 @@ def test_messages_are_read_however_they_are_cut(payloads, data):
 
 def test_fragments_are_one_message_and_a_ping_may_come_between():
     parts = [sent(b"a", final=0), sent(b"p", ABNF.OPCODE_PING), sent(b"b", ABNF.OPCODE_CONT)]
-    assert list(Decoder().feed(b"".join(parts))) == [(Opcode.PING, b"p"), (Opcode.BINARY, b"ab")]
+    assert list(WebSocketDecoder().feed(b"".join(parts))) == [(Opcode.PING, b"p"), (Opcode.BINARY, b"ab")]
 
 
 @given(st.binary(max_size=400))
 def test_any_bytes_are_messages_or_a_refusal(data):
     with contextlib.suppress(WebSocketError):
-        list(Decoder().feed(data))
+        list(WebSocketDecoder().feed(data))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_any_bytes_are_messages_or_a_refusal(data):
 )
 def test_what_is_no_message_is_refused_with_its_code(data, code):
     with pytest.raises(WebSocketError) as caught:
-        list(Decoder().feed(data))
+        list(WebSocketDecoder().feed(data))
     assert caught.value.code == code
 
 

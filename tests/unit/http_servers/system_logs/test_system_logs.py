@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.http_servers.serving.http_error import HttpError
-from actors.http_servers.system_logs.files import Directory, Opened, listing, look
+from actors.http_servers.system_logs.files import DirectoryListing, Opened, listing, look
 from actors.http_servers.system_logs.query import NodeLogQueryError, command, parse
 
 
@@ -28,7 +28,7 @@ def logs(tmp_path: Path) -> Path:
     return root
 
 
-def text(found: Directory | Opened) -> str:
+def text(found: DirectoryListing | Opened) -> str:
     assert isinstance(found, Opened)
     with found.file as file:
         return file.read().decode()
@@ -64,7 +64,7 @@ def test_no_path_reads_outside(path):
 def test_a_directory_is_listed_as_html_whatever_its_names(logs):
     (logs / 'a"<b>:c').write_text("")
     found = look(str(logs), "")
-    assert isinstance(found, Directory)
+    assert isinstance(found, DirectoryListing)
     assert found.names == sorted(['a"<b>:c', "climbs", "inner", "outer", "pipe", "pods/", "syslog"])
     page = listing(found)
     assert '<a href="pods/">pods/</a>\n' in page

@@ -17,7 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from actors.cert_manager.messages import ServingCertificate
 from actors.http_servers.tls import openssl
-from actors.http_servers.tls.client_certificate import BadCertificate, identity_on
+from actors.http_servers.tls.client_certificate import BadClientCertificate, identity_on
 from actors.http_servers.tls.context import ServerContext, server_context
 from actors.shared.config.fields import tls as names
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -252,7 +252,7 @@ def test_client_certificates_are_asked_for_and_bad_ones_count_for_nothing(
         return
     connection = handshake(ends, client(version, pair=made()))[1]
     if user == "bad":
-        with pytest.raises(BadCertificate):
+        with pytest.raises(BadClientCertificate):
             identity_on(connection)
     else:
         assert identity_on(connection) == (user and (user, ("system:masters",)))
@@ -265,11 +265,11 @@ def test_a_verdict_that_cannot_be_seen_is_a_bad_one(cluster, serving, monkeypatc
     another = server(serving["ECDSA"], cluster.ca)
     # as if the structure were another one: its context is not where it should be
     monkeypatch.setattr(type(connection), "context", another)
-    with pytest.raises(BadCertificate):
+    with pytest.raises(BadClientCertificate):
         identity_on(connection)
     monkeypatch.undo()
     monkeypatch.setattr(openssl, "_library", lambda: None)
-    with pytest.raises(BadCertificate):
+    with pytest.raises(BadClientCertificate):
         identity_on(connection)
 
 
@@ -284,7 +284,7 @@ def test_a_session_that_is_taken_up_again_keeps_its_verdict(cluster, serving, tm
     if good:
         assert identity_on(connection) == ("alice", ("system:masters",))
     else:
-        with pytest.raises(BadCertificate):
+        with pytest.raises(BadClientCertificate):
             identity_on(connection)
 
 
@@ -302,7 +302,7 @@ def test_a_certificate_that_ends_while_its_connection_lasts_counts_no_longer(clu
     ends = server(serving["ECDSA"], cluster.ca)
     connection = handshake(ends, client(pair=cluster.pair("alice")))[1]
     assert identity_on(connection, lambda: (NOW + HOUR).timestamp() - 5) == ("alice", ("system:masters",))
-    with pytest.raises(BadCertificate):
+    with pytest.raises(BadClientCertificate):
         identity_on(connection, lambda: (NOW + HOUR).timestamp() + 5)
 
 
@@ -323,7 +323,7 @@ def test_a_session_of_a_context_before_is_not_resumed_by_the_one_after(cluster, 
     other = Maker(tmp_path / "other")
     again, connection = handshake(server(serving["ECDSA"], other.ca), one, session)
     assert not again.session_reused
-    with pytest.raises(BadCertificate):
+    with pytest.raises(BadClientCertificate):
         identity_on(connection)
 
 

@@ -7,20 +7,21 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from actors.http_servers.usage import cadvisor_metrics, resource_metrics
 from actors.http_servers.usage.summary import summary
-from actors.shared.cri.model import Container, ContainerState, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from actors.shared.cri.stats import FileSystem
+from actors.shared.linux.psi import Psi
 from actors.shared.metrics.usage import CADVISOR, RESOURCE
-from actors.shared.stats.cgroup_usage import Psi, Usage
+from actors.shared.stats.cgroup_usage import CgroupUsage
 from actors.shared.stats.disk_io import DeviceIo, DiskIo, IoCost
-from actors.shared.stats.host import Host, Interface, Machine
-from actors.shared.stats.processes import Processes
-from actors.shared.stats.sample import ContainerSample, Measured, Network, PodSample, Sample
+from actors.shared.stats.host import HostStats, Interface, MachineInfo
+from actors.shared.stats.processes import ProcessStats
+from actors.shared.stats.sample import ContainerSample, Measured, Network, PodSample, UsageSample
 
 NOW = 1_800_000_000.0
 ETH = Interface(
     name="eth0", rx_bytes=1, rx_packets=2, rx_errors=3, rx_drops=4, tx_bytes=5, tx_packets=6, tx_errors=7, tx_drops=8
 )
-USAGE = Usage(
+USAGE = CgroupUsage(
     at=NOW, cpu_ns=2 * 10**9, user_ns=10**9, system_ns=10**9, periods=1, throttled_periods=1, throttled_ns=10**9,
     burst_periods=2, burst_ns=3 * 10**9, cpu_shares=2, cpu_quota_us=100, cpu_period_us=1000, memory_bytes=100,
     working_set_bytes=90, rss_bytes=80, cache_bytes=10, mapped_bytes=5, active_file_bytes=4, inactive_file_bytes=6,
@@ -29,12 +30,12 @@ USAGE = Usage(
     io={"8:0": DiskIo(1000, 2000, 10, 20, IoCost(10**6, 0, 0, 0))},
     psi={name: Psi() for name in ("cpu", "memory", "io")},
 )  # fmt: skip
-CONTAINER = Container(
-    id="c1", name="main", pod_uid="u", state=ContainerState.RUNNING, image="busybox", started_ns=int(NOW * 1e9)
+CONTAINER = CriContainer(
+    id="c1", name="main", pod_uid="u", state=CriContainerState.RUNNING, image="busybox", started_ns=int(NOW * 1e9)
 )
-SAMPLE = Sample(
+SAMPLE = UsageSample(
     at=NOW,
-    host=Host(
+    host=HostStats(
         at=NOW, boot=NOW - 1000, memory={"MemTotal": 1000, "MemFree": 400, "SwapTotal": 100, "SwapFree": 60},
         interfaces=[ETH], default_interface="eth0", max_pid=1, processes=1, psi={},
         devices={"8:1": DeviceIo(10, 1, 80, 500, 20, 2, 160, 6, 1, 9, 11), "8:2": DeviceIo(*range(11))},
@@ -60,7 +61,7 @@ SAMPLE = Sample(
     container_fs={"capacity_bytes": 9, "used_bytes": 8, "inodes": 5, "inodes_free": 4, "device": 2049},
     image_fs={"capacity_bytes": 90, "used_bytes": 80, "inodes": 50, "inodes_free": 40, "device": 50, "source": "tmpfs"},
 )  # fmt: skip
-MACHINE = Machine(
+MACHINE = MachineInfo(
     machine_id="m", system_uuid="s", boot_id="b", kernel="6", os_image="os", cores=2, physical_cores=1, sockets=1,
     disks={"8:0": "/dev/sda", "8:1": "/dev/sda1", "8:2": "/dev/sda2"},
 )  # fmt: skip
@@ -68,7 +69,7 @@ OF_MAIN = {"namespace": "n", "pod": "p", "container": "main"}
 
 
 def cadvisor() -> str:
-    processes = {"/kubepods/podu/c1": Processes(3, 12, 4, 1024), "/kubepods/podu/s1": Processes(1, 2, 0, None)}
+    processes = {"/kubepods/podu/c1": ProcessStats(3, 12, 4, 1024), "/kubepods/podu/s1": ProcessStats(1, 2, 0, None)}
     chunks = cadvisor_metrics.chunks(SAMPLE, MACHINE, processes)
     return "".join(chunks) + cadvisor_metrics.errors(failed=False)
 

@@ -9,7 +9,7 @@ import pytest
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.container_config import container_annotations
 from actors.pod_workers.phases.actions import Start
-from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import CriContainer
 from actors.shared.kube import codec
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESOURCES
@@ -63,8 +63,13 @@ def test_what_was_written_is_read_again_and_anything_else_is_nothing(tmp_path):
 def test_a_container_says_what_it_was_made_with_where_its_pod_has_resources():
     pod = pod_of(a=requests(cpu="1"), b={})
     for container in pod.spec.containers:
-        ran = Ran(id="x", name=container.name, pod_uid="u", annotations=container_annotations(pod, Start(container, 0)))
+        ran = CriContainer(
+            id="x", name=container.name, pod_uid="u", annotations=container_annotations(pod, Start(container, 0))
+        )
         assert allocation.made_with(ran) == container.resources
     alone = pod_of(b={})
     assert CONTAINER_RESOURCES not in container_annotations(alone, Start(alone.spec.containers[0], 0))
-    assert allocation.made_with(Ran(id="x", name="b", pod_uid="u", annotations={CONTAINER_RESOURCES: "?"})) is None
+    assert (
+        allocation.made_with(CriContainer(id="x", name="b", pod_uid="u", annotations={CONTAINER_RESOURCES: "?"}))
+        is None
+    )

@@ -10,14 +10,21 @@ import pytest
 from actors.pod_workers.containers.container_config import Parts, container_config, stop_signal
 from actors.pod_workers.containers.machine import size_name
 from actors.pod_workers.containers.mounts import (
-    Sources,
+    MountSources,
     expanded_subpath,
     read_only_volumes,
     relabelled_volumes,
     volume_mounts,
 )
 from actors.pod_workers.containers.names import domain, kernel_hostname
-from actors.pod_workers.containers.resources import Limits, Machine, limits, oom_score, quota, shares
+from actors.pod_workers.containers.resources import (
+    LinuxContainerResources,
+    ResourcesHost,
+    limits,
+    oom_score,
+    quota,
+    shares,
+)
 from actors.pod_workers.containers.sandbox_config import SandboxContext, sandbox_config
 from actors.pod_workers.containers.spec_hash import container_hash
 from actors.pod_workers.errors import ConfigError
@@ -30,7 +37,7 @@ from proto import cri_pb2 as cri
 from tests.support.driven import container, pod
 
 AROUND = SandboxContext(logs_dir="/logs", cgroup_parent="/kubepods/podu", dns=Dns(servers=["192.0.2.53"]))
-NO_LIMITS = Limits(cpu_shares=2, cpu_quota=0, cpu_period=100_000, memory_bytes=0, oom_score_adj=1000)
+NO_LIMITS = LinuxContainerResources(cpu_shares=2, cpu_quota=0, cpu_period=100_000, memory_bytes=0, oom_score_adj=1000)
 GIB = 1 << 30
 
 
@@ -159,7 +166,7 @@ def test_a_sub_path_stays_in_its_volume(mount, text):
 
 def mounts(*mounts: dict[str, object]) -> list[cri.Mount]:
     (found,) = pod(containers=[container("a", volumeMounts=list(mounts))]).spec.containers
-    return volume_mounts(found, Sources(paths={"v": "/host/v"}, subpaths={1: "/host/sub"}))
+    return volume_mounts(found, MountSources(paths={"v": "/host/v"}, subpaths={1: "/host/sub"}))
 
 
 def test_volumes_are_mounted_as_they_are_asked_for():
@@ -219,9 +226,13 @@ def test_a_sidecar_is_killed_no_sooner_than_the_regular_containers():
 
 def test_without_quotas_there_is_none():
     wanted = pod(containers=[sized(limits={"cpu": "1", "memory": "1Gi"})])
-    enforced = limits(wanted, wanted.spec.containers[0], Machine(memory=4 * GIB), enforce_quota=True, period_us=100_000)
+    enforced = limits(
+        wanted, wanted.spec.containers[0], ResourcesHost(memory=4 * GIB), enforce_quota=True, period_us=100_000
+    )
     assert (enforced.cpu_quota, enforced.cpu_shares, enforced.memory_bytes) == (100_000, 1024, GIB)
-    free = limits(wanted, wanted.spec.containers[0], Machine(memory=4 * GIB), enforce_quota=False, period_us=100_000)
+    free = limits(
+        wanted, wanted.spec.containers[0], ResourcesHost(memory=4 * GIB), enforce_quota=False, period_us=100_000
+    )
     assert msgspec.structs.replace(enforced, cpu_quota=0) == free
 
 
@@ -258,7 +269,7 @@ def test_a_whole_name_that_no_kernel_takes_is_refused():
 def test_what_a_container_does_not_limit_the_pod_does():
     whole = {"limits": {"cpu": "2", "memory": "1Gi", "hugepages-2Mi": "4Mi"}, "requests": {"memory": "512Mi"}}
     wanted = pod(containers=[sized(), container("b", resources={"limits": {"memory": "256Mi"}})], resources=whole)
-    machine = Machine(memory=GIB, page_sizes=("2MB",))
+    machine = ResourcesHost(memory=GIB, page_sizes=("2MB",))
     a, b = (limits(wanted, one, machine, enforce_quota=True, period_us=100_000) for one in wanted.spec.containers)
     assert (a.memory_bytes, a.cpu_quota, a.cpu_shares, a.huge_pages) == (GIB, 200_000, 2048, {"2MB": 4 << 20})
     assert (b.memory_bytes, b.cpu_quota) == (256 << 20, 200_000)
@@ -275,7 +286,7 @@ def test_memory_that_only_the_pod_asks_for_is_shared_by_its_containers_in_the_or
 # -- huge pages, overhead, signals ------------------------------------------------------------------------------------
 def test_every_size_of_huge_pages_has_a_limit():
     wanted = pod(containers=[sized(limits={"hugepages-2Mi": "4Mi", "memory": "1Gi", "cpu": "1"})])
-    machine = Machine(memory=GIB, page_sizes=("1GB", "2MB"))
+    machine = ResourcesHost(memory=GIB, page_sizes=("1GB", "2MB"))
     found = limits(wanted, wanted.spec.containers[0], machine, enforce_quota=True, period_us=100_000)
     assert found.huge_pages == {"1GB": 0, "2MB": 4 << 20}
     assert [size_name(size) for size in (64, 2048, 1 << 20)] == ["64KB", "2MB", "1GB"]
@@ -306,7 +317,7 @@ def test_signals_go_by_their_names(name, value):
 # -- mounts -----------------------------------------------------------------------------------------------------------
 def one_mount(supported: bool = True, **mount) -> cri.Mount:
     wanted = pod(containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v", **mount}])])
-    sources = Sources(paths={"v": "/host/v"}, images={"i": "sha256:2"}, recursive_read_only=supported)
+    sources = MountSources(paths={"v": "/host/v"}, images={"i": "sha256:2"}, recursive_read_only=supported)
     return volume_mounts(wanted.spec.containers[0], sources)[0]
 
 
@@ -358,7 +369,7 @@ def test_what_the_agent_keeps_up_to_date_is_read_only_whatever_the_mount_says():
     )
     assert read_only_volumes(given) == {"secret", "map", "down", "all", "read"}
     (found,) = pod(containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v"}])]).spec.containers
-    (made,) = volume_mounts(found, Sources(paths={"v": "/host/v"}, read_only=frozenset({"v"})))
+    (made,) = volume_mounts(found, MountSources(paths={"v": "/host/v"}, read_only=frozenset({"v"})))
     assert made.readonly
 
 
@@ -395,6 +406,8 @@ def test_what_was_made_for_a_pod_is_relabelled_and_what_is_the_hosts_own_never()
     relabelled = relabelled_volumes(wanted, paths)
 
     assert relabelled == {"empty", "token", "config", "disk"}
-    made = volume_mounts(wanted.spec.containers[0], Sources(paths=paths, relabelled=relabelled))
+    made = volume_mounts(wanted.spec.containers[0], MountSources(paths=paths, relabelled=relabelled))
     assert {mount.container_path[1:] for mount in made if mount.selinux_relabel} == relabelled
-    assert not any(mount.selinux_relabel for mount in volume_mounts(wanted.spec.containers[0], Sources(paths=paths)))
+    assert not any(
+        mount.selinux_relabel for mount in volume_mounts(wanted.spec.containers[0], MountSources(paths=paths))
+    )

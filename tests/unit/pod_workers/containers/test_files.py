@@ -9,7 +9,7 @@ import pytest
 
 from actors.pod_workers.containers import files
 from actors.pod_workers.containers.names import hostname, log_link, pod_log_directory
-from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod
@@ -84,7 +84,7 @@ def test_a_link_leads_to_the_log_and_goes_with_it(tmp_path):
     link = f"{links}/p_ns_a-id.log"
     assert os.readlink(link) == f"{directory}/a/0.log"
     assert files.highest_log_number(logs, POD, "a") == 1
-    files.remove_log(links, logs, POD, Ran(id="id", name="a", pod_uid="u"))
+    files.remove_log(links, logs, POD, CriContainer(id="id", name="a", pod_uid="u"))
     assert (os.listdir(f"{directory}/a"), os.listdir(links)) == (["1.log"], [])
 
 

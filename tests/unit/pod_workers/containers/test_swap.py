@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from actors.pod_workers.containers.machine import this_machine
-from actors.pod_workers.containers.resources import Machine
+from actors.pod_workers.containers.resources import ResourcesHost
 from actors.pod_workers.containers.swap import SwapFields, allowed_swap, swap_fields
 from tests.support.driven import container, pod
 
 GIB = 1 << 30
-V2 = Machine(memory=8 * GIB, swap=4 * GIB, cgroup_v2=True, accounts_swap=True)
+V2 = ResourcesHost(memory=8 * GIB, swap=4 * GIB, cgroup_v2=True, accounts_swap=True)
 V1 = msgspec.structs.replace(V2, cgroup_v2=False)
 
 
@@ -90,18 +90,18 @@ def test_swap_and_its_controller_are_found_on_v2(tmp_path: Path):
     own = tmp_path / "sys/fs/cgroup/system.slice/agent.service"
     own.mkdir(parents=True)
     (tmp_path / "sys/fs/cgroup/cgroup.controllers").write_text("memory\n")
-    assert this_machine(str(tmp_path)) == Machine(memory=8192, swap=4096, cgroup_v2=True)
+    assert this_machine(str(tmp_path)) == ResourcesHost(memory=8192, swap=4096, cgroup_v2=True)
     (own / "memory.swap.max").write_text("max\n")
-    assert this_machine(str(tmp_path)) == Machine(memory=8192, swap=4096, cgroup_v2=True, accounts_swap=True)
+    assert this_machine(str(tmp_path)) == ResourcesHost(memory=8192, swap=4096, cgroup_v2=True, accounts_swap=True)
 
 
 def test_swap_and_its_controller_are_found_on_v1(tmp_path: Path):
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/meminfo").write_text("MemTotal: 8 kB\nSwapTotal: 0 kB\n")
     (tmp_path / "sys/fs/cgroup/memory").mkdir(parents=True)
-    assert this_machine(str(tmp_path)) == Machine(memory=8192)
+    assert this_machine(str(tmp_path)) == ResourcesHost(memory=8192)
     (tmp_path / "sys/fs/cgroup/memory/memory.memsw.limit_in_bytes").write_text("")
-    assert this_machine(str(tmp_path)) == Machine(memory=8192, accounts_swap=True)
+    assert this_machine(str(tmp_path)) == ResourcesHost(memory=8192, accounts_swap=True)
 
 
 def test_whether_files_need_labels_is_seen_on_the_machine(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.pod_workers.executor.pod_worker import PERFORMS
 from actors.pod_workers.phases.effects import Effect
 from actors.pod_workers.phases.life import DECIDES
-from actors.pod_workers.pod.table import Phase
+from actors.pod_workers.pod.table import PodWorkerPhase
 
 
 def test_each_effect_is_performed_by_one_function():
@@ -13,4 +13,4 @@ def test_each_effect_is_performed_by_one_function():
 
 
 def test_each_phase_but_the_last_has_a_module_that_decides():
-    assert set(DECIDES) == set(Phase) - {Phase.FINISHED}
+    assert set(DECIDES) == set(PodWorkerPhase) - {PodWorkerPhase.FINISHED}

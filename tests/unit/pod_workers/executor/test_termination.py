@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from actors.pod_workers.executor.termination import Observer, terminate_all
+from actors.pod_workers.executor.termination import PreStopObserver, terminate_all
 from actors.pod_workers.phases.termination_plan import Termination
 from actors.shared.cri.errors import Unavailable
-from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.container import LifecycleHandler, SleepAction
 
 
-def ran() -> Ran:
-    return Ran(id="a", name="a", pod_uid="u", state=ContainerState.RUNNING)
+def ran() -> CriContainer:
+    return CriContainer(id="a", name="a", pod_uid="u", state=CriContainerState.RUNNING)
 
 
 class Runtime:
@@ -35,7 +34,7 @@ async def nowhere() -> str:
 def stopped(*terminations: Termination) -> tuple[dict[str, int], list[str]]:
     runtime: Any = Runtime()
     said: list[str] = []
-    observer = Observer(
+    observer = PreStopObserver(
         begun=lambda _: None, unreached=lambda _: None, failed=lambda name, why: said.append(f"{name}: {why}")
     )
     asyncio.run(terminate_all(runtime, None, terminations, nowhere, observer))
@@ -63,8 +62,8 @@ def test_nothing_waits_any_more_for_a_container_that_could_not_be_stopped():
             b' "initContainers": [{"name": "s", "image": "i", "restartPolicy": "Always"}]}}'
         )
         runtime: Any = Refuses()
-        sidecar = Ran(id="s", name="s", pod_uid="u", state=ContainerState.RUNNING)
-        observer = Observer(begun=lambda _: None, unreached=lambda _: None, failed=lambda name, why: None)
+        sidecar = CriContainer(id="s", name="s", pod_uid="u", state=CriContainerState.RUNNING)
+        observer = PreStopObserver(begun=lambda _: None, unreached=lambda _: None, failed=lambda name, why: None)
         both = [Termination(ran=ran(), grace=0), Termination(ran=sidecar, grace=0)]
         assert len(await terminate_all(runtime, pod, both, nowhere, observer)) == 2
         assert runtime.given == {"a": 2, "s": 2}

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.pod_workers.garbage.container_gc import (
-    Policy,
+    ContainerGcPolicy,
     dead_containers,
     dead_sandboxes,
     policy_of,
     surplus,
 )
-from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 
-S = ContainerState
+S = CriContainerState
 NOW = 1000.0
 
 
@@ -23,22 +23,22 @@ def box(id: str, ready: bool = False) -> Sandbox:
     return Sandbox(id=id, pod_uid="u", pod_name="p", pod_namespace="d", ready=ready)
 
 
-def ran(id: str, state: ContainerState = S.EXITED, sandbox: str = "", at: int = 0, uid: str = "u") -> Container:
+def ran(id: str, state: CriContainerState = S.EXITED, sandbox: str = "", at: int = 0, uid: str = "u") -> CriContainer:
     made = at * 10**9
-    return Container(id=id, name=id[0], pod_uid=uid, state=state, sandbox_id=sandbox, created_ns=made)
+    return CriContainer(id=id, name=id[0], pod_uid=uid, state=state, sandbox_id=sandbox, created_ns=made)
 
 
 def test_the_newest_dead_one_of_each_name_stays():
     runtime = PodRuntime(uid="u", containers=[ran("a3", S.RUNNING), ran("a2"), ran("b2"), ran("a1"), ran("b1")])
-    assert [one.id for one in dead_containers(runtime, Policy(1), NOW)] == ["a1", "b1"]
-    assert dead_containers(runtime, Policy(2), NOW) == []
-    assert dead_containers(runtime, Policy(-1), NOW) == []
+    assert [one.id for one in dead_containers(runtime, ContainerGcPolicy(1), NOW)] == ["a1", "b1"]
+    assert dead_containers(runtime, ContainerGcPolicy(2), NOW) == []
+    assert dead_containers(runtime, ContainerGcPolicy(-1), NOW) == []
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(S))), st.integers(1, 3))
 def test_nothing_that_may_live_goes_and_so_many_stay(history, keep):
     runtime = PodRuntime(uid="u", containers=[ran(f"{name}{n}", state) for n, (name, state) in enumerate(history)])
-    going = dead_containers(runtime, Policy(keep), NOW)
+    going = dead_containers(runtime, ContainerGcPolicy(keep), NOW)
     assert all(one.state is S.EXITED for one in going)
     for name in "ab":
         dead = [one for one in runtime.containers if one.name == name and one.state is S.EXITED]
@@ -55,13 +55,13 @@ def test_a_sandbox_goes_when_it_is_dead_empty_and_not_the_newest():
 @pytest.mark.parametrize(("flag", "expected"), [(1, 1), (0, 1), (4, 4), (-1, -1)])
 def test_the_flag_says_how_many_but_the_last_one_always_stays(flag, expected):
     assert policy_of({"maximum-dead-containers-per-container": flag}).of_each == expected
-    assert policy_of({}) == Policy(1, -1, 0.0)
+    assert policy_of({}) == ContainerGcPolicy(1, -1, 0.0)
 
 
 def test_a_young_one_stays_for_a_while():
     runtime = PodRuntime(uid="u", containers=[ran("a3", at=999), ran("a2", at=980), ran("a1", at=940)])
-    assert [one.id for one in dead_containers(runtime, Policy(1, min_age=60.0), NOW)] == ["a1"]
-    assert [one.id for one in dead_containers(runtime, Policy(1, min_age=20.0), NOW)] == ["a2", "a1"]
+    assert [one.id for one in dead_containers(runtime, ContainerGcPolicy(1, min_age=60.0), NOW)] == ["a1"]
+    assert [one.id for one in dead_containers(runtime, ContainerGcPolicy(1, min_age=20.0), NOW)] == ["a2", "a1"]
 
 
 def histories(*lengths: int) -> list[PodRuntime]:
@@ -90,13 +90,13 @@ def histories(*lengths: int) -> list[PodRuntime]:
     ],
 )
 def test_the_node_is_held_to_its_bound_each_container_keeping_its_share(lengths, most, going):
-    assert [one.id for one in surplus(histories(*lengths), Policy(-1, most), NOW)] == going
+    assert [one.id for one in surplus(histories(*lengths), ContainerGcPolicy(-1, most), NOW)] == going
 
 
 def test_before_its_age_nothing_goes_for_the_nodes_sake_either():
-    assert [one.id for one in surplus(histories(4), Policy(-1, 1, min_age=NOW - 25), NOW)] == ["a2", "a1"]
+    assert [one.id for one in surplus(histories(4), ContainerGcPolicy(-1, 1, min_age=NOW - 25), NOW)] == ["a2", "a1"]
 
 
 def test_what_runs_is_the_newest_so_that_all_before_it_may_go():
     runtime = PodRuntime(uid="u", containers=[ran("a3", S.RUNNING, at=3), ran("a2", at=2), ran("a1", at=1)])
-    assert [one.id for one in surplus([runtime], Policy(-1, 0), NOW)] == ["a1", "a2"]
+    assert [one.id for one in surplus([runtime], ContainerGcPolicy(-1, 0), NOW)] == ["a1", "a2"]

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod_workers.logs.rotation import Limits, LogRotation, compress, limits_of, rotated_name, tidy
+from actors.pod_workers.logs.rotation import LogRotation, LogRotationPolicy, compress, limits_of, rotated_name, tidy
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.errors import Unavailable
-from actors.shared.cri.model import Container, ContainerState, PodRuntime
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 
 NOW = 1_780_000_000.0
 OLD = [f"0.log.2026010{day}-000000" for day in range(1, 7)]
@@ -49,11 +49,11 @@ class Logs:
         self.path = home / "0.log"
         self.writer = Writer(self.path)
         self.now = NOW
-        limits = Limits(size_bytes=size, files=files)
+        limits = LogRotationPolicy(size_bytes=size, files=files)
         runtime: Any = self.writer
         self.rotation = LogRotation(runtime, str(home), limits, self.compress)
-        state = ContainerState.RUNNING
-        self.ran = Container(id="c", name="c", pod_uid="u", state=state, log_path=str(self.path))
+        state = CriContainerState.RUNNING
+        self.ran = CriContainer(id="c", name="c", pod_uid="u", state=state, log_path=str(self.path))
 
     async def compress(self, path: str) -> None:
         compress(path)
@@ -139,7 +139,7 @@ def test_logs_of_another_directory_and_links_are_not_touched(tmp_path):
     logs.path.symlink_to(big)
     assert logs.round() == []
     assert logs.path.is_symlink()
-    logs.ran = Container(id="c", name="c", pod_uid="u", state=ContainerState.RUNNING, log_path=str(big))
+    logs.ran = CriContainer(id="c", name="c", pod_uid="u", state=CriContainerState.RUNNING, log_path=str(big))
     assert logs.round() == []
     assert big.read_text() == "x" * 100
 
@@ -181,4 +181,4 @@ def test_so_many_stay_the_newest_ones_and_nothing_of_others_goes(names, files):
 
 
 def test_the_limits_are_those_of_the_configuration():
-    assert limits_of(KubeletConfiguration()) == Limits(size_bytes=10 << 20, files=5, at_once=1)
+    assert limits_of(KubeletConfiguration()) == LogRotationPolicy(size_bytes=10 << 20, files=5, at_once=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from actors.pod_workers.messages import KillPod
 from actors.pod_workers.pod.orders import KillOrdered, PodRemoved
 from actors.pod_workers.pod.results import Looked
-from actors.pod_workers.pod.table import Phase
-from actors.shared.cri.model import ContainerState
+from actors.pod_workers.pod.table import PodWorkerPhase
+from actors.shared.cri.model import CriContainerState
 from tests.support.pod_states import decide, effects, pod, ran, runtime, wanted
 
 
@@ -22,21 +22,21 @@ def test_a_pod_that_the_runtime_does_not_have_is_judged_once_a_round():
 
 
 def test_a_pod_that_no_source_has_any_more_ends():
-    assert decide(PodRemoved().apply(wanted())).state.phase is Phase.TERMINATING
+    assert decide(PodRemoved().apply(wanted())).state.phase is PodWorkerPhase.TERMINATING
 
 
 def test_a_pod_that_is_evicted_ends_with_the_reason_of_the_order():
     step = decide(KillOrdered(KillPod("u", "Evicted", "no memory", 1)).apply(wanted()))
-    assert (step.state.phase, step.state.reason) == (Phase.TERMINATING, ("Evicted", "no memory"))
+    assert (step.state.phase, step.state.reason) == (PodWorkerPhase.TERMINATING, ("Evicted", "no memory"))
 
 
 def test_a_pod_that_ran_to_its_end_before_ends():
-    over = Looked(runtime(ran(state=ContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
-    assert decide(over).state.phase is Phase.TERMINATING
+    over = Looked(runtime(ran(state=CriContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
+    assert decide(over).state.phase is PodWorkerPhase.TERMINATING
 
 
 def test_where_the_node_ends_pods_before_a_shutdown_it_is_asked_first_whether_it_did():
-    over = Looked(runtime(ran(state=ContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
+    over = Looked(runtime(ran(state=CriContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
     step = decide(over, ends_pods=True)
-    assert (effects(step), step.state.phase) == (["AskForKillOrder"], Phase.ADMITTING)
-    assert decide(step.state, ends_pods=True).state.phase is Phase.TERMINATING
+    assert (effects(step), step.state.phase) == (["AskForKillOrder"], PodWorkerPhase.ADMITTING)
+    assert decide(step.state, ends_pods=True).state.phase is PodWorkerPhase.TERMINATING

@@ -20,8 +20,8 @@ from actors.pod_workers.pod.results import (
     Woken,
 )  # fmt: skip
 from actors.pod_workers.pod.starts import ContainerFailed, SandboxFailed
-from actors.pod_workers.pod.table import TRANSITIONS, Phase
-from actors.shared.cri.model import ContainerState
+from actors.pod_workers.pod.table import TRANSITIONS, PodWorkerPhase
+from actors.shared.cri.model import CriContainerState
 from actors.shared.kube.codec import encode
 from tests.support.pod_states import NOW, box, decide, pod, ran, runtime, wanted
 
@@ -29,7 +29,9 @@ MOST_STEPS = 25
 POD = pod("a", "b")
 BOXES = st.sampled_from([(), (box(),), (box(ready=False),), (box(1), box())])
 CONTAINERS = st.lists(
-    st.builds(ran, st.sampled_from(["a", "b"]), st.sampled_from(ContainerState), st.integers(0, 3), st.integers(0, 1)),
+    st.builds(
+        ran, st.sampled_from(["a", "b"]), st.sampled_from(CriContainerState), st.integers(0, 3), st.integers(0, 1)
+    ),
     max_size=4,
     unique_by=lambda one: one.id,
 )
@@ -65,7 +67,7 @@ def test_every_round_ends_and_every_phase_follows_the_table(data, rounds):
             state = event.apply(state)
         state = Woken().apply(state)
         for _ in range(MOST_STEPS):
-            if state.phase is Phase.FINISHED:
+            if state.phase is PodWorkerPhase.FINISHED:
                 break
             step = decide(state, **facts)
             assert step.state.phase in {state.phase, *TRANSITIONS[state.phase].values()}

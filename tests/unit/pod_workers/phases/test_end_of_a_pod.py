@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from actors.pod_workers.pod.orders import PodRemoved
 from actors.pod_workers.pod.results import Forgotten, Looked, Refused, Released, TryFailed, Unmounted
-from actors.pod_workers.pod.table import Phase
-from actors.shared.cri.model import ContainerState
+from actors.pod_workers.pod.table import PodWorkerPhase
+from actors.shared.cri.model import CriContainerState
 from tests.support.pod_states import (
     NOW,
     box,
@@ -21,7 +21,7 @@ from tests.support.pod_states import (
     wanted,
 )  # fmt: skip
 
-STOPPED = runtime(ran(state=ContainerState.EXITED), boxes=(box(ready=False),), at=2.0)
+STOPPED = runtime(ran(state=CriContainerState.EXITED), boxes=(box(ready=False),), at=2.0)
 
 
 def terminated():
@@ -39,30 +39,30 @@ def test_containers_and_sandboxes_are_stopped_and_looked_at():
 def test_what_still_runs_then_is_stopped_again_later():
     stopping = decide(leaving(running(pod(), ran()))).state
     step = decide(stopping)
-    assert (effects(step), step.state.phase, step.state.due) == ([], Phase.TERMINATING, NOW + 1.0)
+    assert (effects(step), step.state.phase, step.state.due) == ([], PodWorkerPhase.TERMINATING, NOW + 1.0)
     assert effects(decide(rested(step.state))) == ["Look", "Count", "StopPod", "Look"]
 
 
 def test_once_nothing_runs_the_volumes_go_and_then_the_cgroup():
     state = terminated()
-    assert state.phase is Phase.TERMINATED
+    assert state.phase is PodWorkerPhase.TERMINATED
     step = decide(state)
-    assert effects(step) == ["StopCounting", "Unmount"]
+    assert effects(step) == ["ReleaseResources", "Unmount"]
     step = decide(Unmounted().apply(step.state))
     assert effects(step) == ["Publish", "Release"]
-    assert Released().apply(step.state).phase is Phase.ENDED
+    assert Released().apply(step.state).phase is PodWorkerPhase.ENDED
 
 
 def test_the_cgroup_stays_until_the_volumes_are_gone():
     step = decide(terminated())
     failed = TryFailed("volumes: busy", NOW).apply(step.state)
     assert effects(decide(failed)) == []
-    assert effects(decide(rested(failed))) == ["StopCounting", "Unmount"]
+    assert effects(decide(rested(failed))) == ["ReleaseResources", "Unmount"]
 
 
 def test_volumes_that_are_gone_are_not_unmounted_again():
     gone = Unmounted().apply(decide(terminated()).state)
-    assert effects(decide(rested(gone))) == ["StopCounting"]
+    assert effects(decide(rested(gone))) == ["ReleaseResources"]
 
 
 def test_dead_containers_stay_as_long_as_a_source_has_the_pod():
@@ -70,7 +70,7 @@ def test_dead_containers_stay_as_long_as_a_source_has_the_pod():
     removed = PodRemoved().apply(ended())
     step = decide(removed)
     assert effects(step) == ["RemoveTraces"]
-    assert Forgotten().apply(step.state).phase is Phase.FINISHED
+    assert Forgotten().apply(step.state).phase is PodWorkerPhase.FINISHED
 
 
 def test_what_shows_up_after_the_end_is_stopped():
@@ -79,16 +79,16 @@ def test_what_shows_up_after_the_end_is_stopped():
 
 
 def test_a_pod_that_only_the_runtime_knows_ends_at_once():
-    assert decide(orphan(ran())).state.phase is Phase.TERMINATING
+    assert decide(orphan(ran())).state.phase is PodWorkerPhase.TERMINATING
 
 
 def test_a_pod_that_was_refused_stays_until_no_source_has_it():
     refused = Refused("OutOfcpu", "too much").apply(Looked(runtime(boxes=())).apply(wanted()))
     assert effects(decide(refused)) == []
-    assert decide(refused).state.phase is Phase.REJECTED
-    assert decide(PodRemoved().apply(refused)).state.phase is Phase.TERMINATING
+    assert decide(refused).state.phase is PodWorkerPhase.REJECTED
+    assert decide(PodRemoved().apply(refused)).state.phase is PodWorkerPhase.TERMINATING
 
 
 def test_what_a_refused_pod_still_runs_is_stopped():
     refused = Refused("SysctlForbidden", "no").apply(Looked(runtime(ran())).apply(wanted()))
-    assert decide(refused).state.phase is Phase.TERMINATING
+    assert decide(refused).state.phase is PodWorkerPhase.TERMINATING

@@ -13,15 +13,14 @@ from actors.pod_workers.containers.spec_hash import container_hash
 from actors.pod_workers.phases.actions import PodActions, Start
 from actors.pod_workers.phases.pod_actions import compute_actions
 from actors.pod_workers.pod.state import Verdicts
-from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes, Probe, ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.shared.kube.pod import Pod, PodSpec
 
 NOW = 1_000_000.0
 NONE = Verdicts()
-S = ContainerState
+S = CriContainerState
 
 
 def pod(*names: str, init: tuple[Container, ...] = (), policy: str = "Always", **kwargs: Any) -> Pod:
@@ -34,7 +33,9 @@ def box(number: int = 0, ready: bool = True) -> Sandbox:
     return Sandbox(id=f"s{number}", pod_uid="u", pod_name="p", pod_namespace="d", attempt=number, ready=ready, ips=ips)
 
 
-def ran(name: str, state: ContainerState = S.RUNNING, *, exit_code: int = 0, count: int = 0, **kwargs: Any) -> Ran:
+def ran(
+    name: str, state: CriContainerState = S.RUNNING, *, exit_code: int = 0, count: int = 0, **kwargs: Any
+) -> CriContainer:
     values: dict[str, Any] = {
         "sandbox_id": "s0",
         "annotations": {"io.kubernetes.container.restartCount": str(count)},
@@ -42,10 +43,12 @@ def ran(name: str, state: ContainerState = S.RUNNING, *, exit_code: int = 0, cou
     }
     if state is S.EXITED:
         values = {"finished_ns": int((NOW - 1) * 1e9), "started_ns": int((NOW - 2) * 1e9), **values}
-    return Ran(id=f"{name}-{count}", name=name, pod_uid="u", state=state, exit_code=exit_code, **values)
+    return CriContainer(id=f"{name}-{count}", name=name, pod_uid="u", state=state, exit_code=exit_code, **values)
 
 
-def do(wanted: Pod, *containers: Ran, boxes: tuple[Sandbox, ...] = (box(),), verdicts: Verdicts = NONE) -> PodActions:
+def do(
+    wanted: Pod, *containers: CriContainer, boxes: tuple[Sandbox, ...] = (box(),), verdicts: Verdicts = NONE
+) -> PodActions:
     runtime = PodRuntime(uid="u", sandboxes=list(boxes), containers=list(containers))
     return compute_actions(wanted, runtime, verdicts, NOW, 300.0)
 
@@ -264,7 +267,7 @@ def test_an_ephemeral_container_that_a_dead_incarnation_made_is_started():
     assert [one.id for one in do(wanted, ran("debug", S.CREATED), ran("a")).resume] == ["debug-0"]
 
 
-states = st.sampled_from(ContainerState)
+states = st.sampled_from(CriContainerState)
 histories = st.lists(st.tuples(st.sampled_from("abi"), states, st.integers(0, 2), st.integers(0, 3)), max_size=8)
 
 
@@ -316,7 +319,7 @@ def test_one_that_restarts_all_again_and_again_has_its_pause():
     assert [(one.name, one.until) for one in actions.backoff] == [("a", NOW - 1 + 20.0)]
 
 
-def crashing(container: Container) -> Ran:
+def crashing(container: Container) -> CriContainer:
     """It is in its backoff, and was created from this."""
     annotations = container_annotations(Pod(spec=PodSpec(containers=[container])), Start(container, 5, 5))
     return ran("a", S.EXITED, exit_code=1, count=5, annotations=annotations)

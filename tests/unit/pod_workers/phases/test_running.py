@@ -9,13 +9,13 @@ from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, 
 from actors.pod_workers.pod.orders import ProbeDecided
 from actors.pod_workers.pod.results import Looked, RuntimeTouched, TryFailed, Woken
 from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartBegun, SandboxFailed
-from actors.pod_workers.pod.state import SANDBOX, View, replace
-from actors.pod_workers.pod.table import Phase
-from actors.shared.cri.model import ContainerState
+from actors.pod_workers.pod.state import SANDBOX, PodView, replace
+from actors.pod_workers.pod.table import PodWorkerPhase
+from actors.shared.cri.model import CriContainerState
 from actors.shared.kube.container import Container
 from tests.support.pod_states import NOW, box, decide, effects, pod, ran, rested, running, runtime
 
-EXITED = ContainerState.EXITED
+EXITED = CriContainerState.EXITED
 
 
 def failed(name: str = "a", retry: float = 0.0) -> ContainerFailed:
@@ -24,7 +24,7 @@ def failed(name: str = "a", retry: float = 0.0) -> ContainerFailed:
 
 def test_a_pod_that_is_as_it_is_wanted_needs_nothing():
     step = decide(running(pod(), ran()))
-    assert (effects(step), step.state.phase, step.state.due) == ([], Phase.RUNNING, None)
+    assert (effects(step), step.state.phase, step.state.due) == ([], PodWorkerPhase.RUNNING, None)
 
 
 def test_a_pod_without_a_sandbox_gets_one_with_its_containers():
@@ -49,7 +49,7 @@ def test_a_look_that_may_be_incomplete_decides_nothing():
 
 
 def test_a_look_that_becomes_incomplete_in_the_middle_of_a_round_does_not_start_it_again():
-    state = replace(decide(running(pod(), ran())).state, view=View(runtime=runtime(ran())))
+    state = replace(decide(running(pod(), ran())).state, view=PodView(runtime=runtime(ran())))
     assert state.view.stale
     assert effects(decide(state)) == []
     assert effects(decide(rested(state))) == ["Look"]
@@ -141,7 +141,7 @@ def test_dead_containers_are_collected_at_the_end_of_a_round():
 
 def test_a_pod_whose_containers_have_all_ended_for_good_ends():
     step = decide(running(pod(restartPolicy="Never"), ran(state=EXITED)))
-    assert step.state.phase is Phase.TERMINATING
+    assert step.state.phase is PodWorkerPhase.TERMINATING
 
 
 def test_a_sandbox_that_changed_is_replaced_with_all_its_containers():

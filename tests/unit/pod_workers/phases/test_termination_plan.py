@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from actors.pod_workers.containers.container_config import container_annotations
 from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.phases.termination_plan import Termination, grace_of, plan, waits_for
-from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.container import (
     Container,
     ContainerPort,
@@ -26,8 +25,8 @@ from actors.shared.kube.pod import Pod, PodSpec
 HOOK = LifecycleHandler(exec=ExecAction(command=["bye"]))
 
 
-def ran(name: str = "a", state: ContainerState = ContainerState.RUNNING, **annotations: str) -> Ran:
-    return Ran(id=name, name=name, pod_uid="u", state=state, annotations=annotations)
+def ran(name: str = "a", state: CriContainerState = CriContainerState.RUNNING, **annotations: str) -> CriContainer:
+    return CriContainer(id=name, name=name, pod_uid="u", state=state, annotations=annotations)
 
 
 def pod(*, grace: int | None = 30, deletion: int | None = None, probe: int | None = None) -> Pod:

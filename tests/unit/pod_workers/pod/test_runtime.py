@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actors.pod_workers.pod.runtime import alive, created, with_addresses
-from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 
 
 def runtime(*boxes: tuple[str, bool, list[str]]) -> PodRuntime:
@@ -31,7 +31,7 @@ def test_another_sandbox_has_addresses_of_its_own():
 
 
 def test_what_may_have_a_process_is_stopped_what_never_had_one_is_not():
-    containers = [Container(id=state, name=state, pod_uid="u", state=state) for state in ContainerState]
+    containers = [CriContainer(id=state, name=state, pod_uid="u", state=state) for state in CriContainerState]
     runtime = PodRuntime(uid="u", containers=containers)
     assert {one.name for one in alive(runtime)} == {"running", "unknown"}
     assert {one.name for one in created(runtime)} == {"created"}

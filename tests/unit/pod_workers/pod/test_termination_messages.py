@@ -9,7 +9,7 @@ import pytest
 
 from actors.pod_workers.containers.files import termination_log
 from actors.pod_workers.pod.runtime import with_messages
-from actors.shared.cri.model import Container, ContainerState, PodRuntime
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube import codec
 
 
@@ -20,7 +20,7 @@ def ended(tmp_path: Path, *, runtime: str, container: str) -> str:
     log = Path(termination_log(str(tmp_path), "a", 0))
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text(container)
-    ran = Container(id="c", name="a", pod_uid="u", state=ContainerState.EXITED, exit_code=1, message=runtime)
+    ran = CriContainer(id="c", name="a", pod_uid="u", state=CriContainerState.EXITED, exit_code=1, message=runtime)
     look = PodRuntime(uid="u", containers=[ran])
     return with_messages(look, pod, str(tmp_path), str(tmp_path / "logs")).containers[0].message
 

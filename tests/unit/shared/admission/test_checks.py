@@ -10,8 +10,8 @@ import pytest
 from actors.shared.admission.checks import refusal
 from actors.shared.admission.host_ports import conflict
 from actors.shared.admission.node_conditions import DISK_PRESSURE
-from actors.shared.admission.node_object import NodeMetadata, NodeObject, NodeSpec, Taint
-from actors.shared.admission.request import Candidate, Demand, NodeState, Usage
+from actors.shared.admission.node_object import NodeMetadata, NodeObject, NodeSpec, NodeTaint
+from actors.shared.admission.request import AdmittedUsage, Demand, NodeState, PodAdmitAttributes
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import HostPort
 
@@ -28,12 +28,12 @@ SPEC = {
     "nodeName": "n",
     "resources": {"requests": {"cpu": "2m"}},
 }
-POD = Candidate(
+POD = PodAdmitAttributes(
     decode_pod(encode({"metadata": {"name": "p"}, "spec": {**SPEC, "containers": RESTARTS}})),
     Demand("u", {"cpu": 2}, frozenset({PORT}), "BestEffort"),
 )
 HERE, ELSEWHERE = NodeMetadata("n", {"zone": "a"}), NodeMetadata("n", {"zone": "b"})
-TAINTED = NodeSpec([Taint("gone", "NoExecute")])
+TAINTED = NodeSpec([NodeTaint("gone", "NoExecute")])
 FREE = NodeState(
     allocatable={"pods": 1, "cpu": 2},
     allowed_sysctls=["kernel.msg*"],
@@ -45,10 +45,10 @@ IN_ORDER: list[tuple[str, dict[str, Any]]] = [
     ("Evicted", {"conditions": frozenset({DISK_PRESSURE})}),
     ("SysctlForbidden", {"allowed_sysctls": []}),
     ("SupplementalGroupsPolicyNotSupported", {"strict_groups": False}),
-    ("OutOfcpu", {"usage": Usage(requests={"cpu": 1}, ports=frozenset({PORT}))}),
+    ("OutOfcpu", {"usage": AdmittedUsage(requests={"cpu": 1}, ports=frozenset({PORT}))}),
     ("NodeAffinity", {"object": NodeObject(ELSEWHERE, TAINTED)}),
     ("NodeName", {"object": NodeObject(NodeMetadata("m", {"zone": "a"}), TAINTED)}),
-    ("NodePorts", {"usage": Usage(ports=frozenset({PORT}))}),
+    ("NodePorts", {"usage": AdmittedUsage(ports=frozenset({PORT}))}),
     ("TaintToleration", {"object": NodeObject(HERE, TAINTED)}),
     ("AppArmor", {"apparmor": False}),
     ("PodLevelResourcesNotSupported", {"pod_level": False}),
@@ -114,7 +114,7 @@ def test_a_pod_whose_claims_would_not_be_prepared_is_refused(
         "spec": {**SPEC, **wanted.get("spec", {})},
         "status": wanted.get("status", {}),
     }
-    candidate = Candidate(decode_pod(encode(raw)), POD.demand)
+    candidate = PodAdmitAttributes(decode_pod(encode(raw)), POD.demand)
     state = msgspec.structs.replace(FREE, **node)
     found = refusal(candidate, state)
     assert (found.reason, found.message) == ("PodFeatureUnsupported", message) if found else not message

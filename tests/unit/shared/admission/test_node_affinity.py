@@ -10,7 +10,7 @@ import pytest
 from actors.shared.admission.node_affinity import node_matters, unmatched_affinity
 from actors.shared.admission.node_object import NodeObject, read_node
 from actors.shared.admission.platform import other_os
-from actors.shared.admission.request import Candidate, NodeState, demand_of
+from actors.shared.admission.request import NodeState, PodAdmitAttributes, demand_of
 from actors.shared.admission.taints import untolerated_taint
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.pod import Pod
@@ -43,7 +43,7 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
 
 def refused(pod: Pod, known: NodeObject | None) -> str:
     """The reasons of all checks that read the Node object."""
-    candidate, state = Candidate(pod, demand_of("u", pod)), NodeState(allocatable={}, object=known)
+    candidate, state = PodAdmitAttributes(pod, demand_of("u", pod)), NodeState(allocatable={}, object=known)
     found = [check(candidate, state) for check in (unmatched_affinity, untolerated_taint, other_os)]
     return ",".join(one.reason for one in found if one is not None)
 

@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from actors.shared.admission.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE, node_condition
-from actors.shared.admission.request import Candidate, NodeState, Refusal, demand_of
+from actors.shared.admission.request import NodeState, PodAdmitAttributes, Refusal, demand_of
 from actors.shared.kube.codec import decode_pod, encode
 
 TOLERATED = [{"key": "node.kubernetes.io/memory-pressure", "operator": "Exists", "effect": "NoSchedule"}]
 
 
-def candidate(request: str = "", annotations: dict[str, str] | None = None, **spec: Any) -> Candidate:
+def candidate(request: str = "", annotations: dict[str, str] | None = None, **spec: Any) -> PodAdmitAttributes:
     containers = [{"name": "c", "resources": {"requests": {"memory": request}} if request else {}}]
     metadata = {"name": "p", "annotations": annotations or {}}
     pod = decode_pod(encode({"metadata": metadata, "spec": {"containers": containers, **spec}}))
-    return Candidate(pod, demand_of("u", pod))
+    return PodAdmitAttributes(pod, demand_of("u", pod))
 
 
-def check(pod: Candidate, *conditions: str) -> Refusal | None:
+def check(pod: PodAdmitAttributes, *conditions: str) -> Refusal | None:
     return node_condition(pod, NodeState(allocatable={}, conditions=frozenset(conditions)))
 
 
@@ -40,7 +40,7 @@ def check(pod: Candidate, *conditions: str) -> Refusal | None:
     ],
 )
 def test_memory_pressure_alone_keeps_away_best_effort_pods_and_the_others_all_but_critical_ones(
-    conditions: list[str], pod: Candidate, refused: bool
+    conditions: list[str], pod: PodAdmitAttributes, refused: bool
 ) -> None:
     assert (check(pod, *conditions) is not None) is refused
 

@@ -13,7 +13,7 @@ from actors.shared.admission.platform import (
     undeclared_features,
     unsupported_groups_policy,
 )
-from actors.shared.admission.request import Candidate, CheckFunction, NodeState, demand_of
+from actors.shared.admission.request import CheckFunction, NodeState, PodAdmitAttributes, demand_of
 from actors.shared.kube.declared_features import declared_features
 from actors.shared.kube.pod import PodStatus
 from tests.support.driven import container, pod
@@ -36,7 +36,7 @@ STRICT = {"securityContext": {"supplementalGroupsPolicy": "Strict"}}
     ],
 )
 def test_what_node_or_runtime_cannot_do_is_a_reason_to_refuse(spec, reason):
-    candidate = Candidate(pod(**spec), demand_of("u", pod(**spec)))
+    candidate = PodAdmitAttributes(pod(**spec), demand_of("u", pod(**spec)))
 
     def reasons(state: NodeState) -> str:
         found = [check(candidate, state) for check in (unsupported_groups_policy, unavailable_apparmor)]
@@ -50,7 +50,7 @@ def refused(check: CheckFunction, state: NodeState, status: dict[str, Any] | Non
     whole = pod(**spec)
     if status:
         whole = msgspec.structs.replace(whole, status=msgspec.convert(status, PodStatus))
-    found = check(Candidate(whole, demand_of("u", whole)), state)
+    found = check(PodAdmitAttributes(whole, demand_of("u", whole)), state)
     return found.message if found is not None else ""
 
 

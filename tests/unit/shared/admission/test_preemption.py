@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.shared.admission.preemption import victims, without
-from actors.shared.admission.request import Demand, NodeState, Refusal, Usage
+from actors.shared.admission.request import AdmittedUsage, Demand, NodeState, Refusal
 from actors.shared.admission.resources import shortages
 
 CRITICAL = 2_000_000_000
@@ -23,7 +23,7 @@ def node(running, **allocatable):
         for name, amount in one.requests.items():
             requests[name] = requests.get(name, 0) + amount
     whole = {"pods": 100, "cpu": 1000, "memory": 1000, "ephemeral-storage": 0, **allocatable}
-    return NodeState(allocatable=whole, usage=Usage(len(running), requests))
+    return NodeState(allocatable=whole, usage=AdmittedUsage(len(running), requests))
 
 
 def chosen(pod, *running, **allocatable):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.shared.admission.node_object import NodeObject
-from actors.shared.admission.request import Candidate, Demand, NodeState, Refusal, Usage
+from actors.shared.admission.request import AdmittedUsage, Demand, NodeState, PodAdmitAttributes, Refusal
 from actors.shared.admission.resources import insufficient_resource, resize_refusal
 from actors.shared.kube.pod import Pod
 
@@ -16,7 +16,9 @@ NODE = {"cpu": 1000, "memory": 1000, "ephemeral-storage": 1000, "pods": 3, "huge
 
 def check(requests: dict[str, int], used: dict[str, int], pods: int = 0) -> Refusal | None:
     demand = Demand("u", requests, frozenset(), "Burstable")
-    return insufficient_resource(Candidate(Pod(), demand), NodeState(allocatable=NODE, usage=Usage(pods, used)))
+    return insufficient_resource(
+        PodAdmitAttributes(Pod(), demand), NodeState(allocatable=NODE, usage=AdmittedUsage(pods, used))
+    )
 
 
 def reason(found: Refusal | None) -> str:
@@ -47,9 +49,9 @@ def test_a_pod_that_requests_nothing_fits_on_an_overcommitted_node() -> None:
 def test_an_extended_resource_is_checked_where_the_node_lists_it_and_no_plugin_has_given_it() -> None:
     def found(listed: dict[str, int], **more: Any) -> str:
         demand = Demand("u", {"example.com/gpu": 2}, frozenset(), "Burstable", **more)
-        usage = Usage(1, {"example.com/gpu": 1})
+        usage = AdmittedUsage(1, {"example.com/gpu": 1})
         node = NodeState(allocatable=NODE, usage=usage, object=NodeObject(extended=listed))
-        return reason(insufficient_resource(Candidate(Pod(), demand), node))
+        return reason(insufficient_resource(PodAdmitAttributes(Pod(), demand), node))
 
     assert check({"example.com/gpu": 1}, {}) is None
     assert found({}) == ""
@@ -60,7 +62,7 @@ def test_an_extended_resource_is_checked_where_the_node_lists_it_and_no_plugin_h
 
 def test_a_resize_is_checked_without_what_the_pod_has_itself() -> None:
     def resize(other: int, **requests: int) -> str:
-        node = NodeState(allocatable={"cpu": 1000, "memory": 1000}, usage=Usage(2, {"cpu": 400 + other}))
+        node = NodeState(allocatable={"cpu": 1000, "memory": 1000}, usage=AdmittedUsage(2, {"cpu": 400 + other}))
         before = Demand("a", {"cpu": 400}, frozenset(), "Burstable")
         size = {"cpu": 1000, "memory": 1200}
         return reason(resize_refusal(before, Demand("a", requests, frozenset(), "Burstable"), node, size))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.shared.admission.node_object import read_node
-from actors.shared.admission.request import Candidate, NodeState, demand_of
+from actors.shared.admission.request import NodeState, PodAdmitAttributes, demand_of
 from actors.shared.admission.taints import untolerated_taint
 from actors.shared.kube.codec import decode_pod, encode
 
@@ -15,7 +15,10 @@ from actors.shared.kube.codec import decode_pod, encode
 def refused(taint: dict[str, str], *tolerations: dict[str, str], **metadata: Any) -> bool:
     pod = decode_pod(encode({"metadata": metadata, "spec": {"tolerations": list(tolerations)}}))
     node = read_node(encode({"metadata": {"name": "n1"}, "spec": {"taints": [taint]}}))
-    return untolerated_taint(Candidate(pod, demand_of("u", pod)), NodeState(allocatable={}, object=node)) is not None
+    return (
+        untolerated_taint(PodAdmitAttributes(pod, demand_of("u", pod)), NodeState(allocatable={}, object=node))
+        is not None
+    )
 
 
 TAINT = {"key": "k", "value": "v", "effect": "NoExecute"}

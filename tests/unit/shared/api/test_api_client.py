@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from actors.shared.api.access import Access
-from actors.shared.api.client import ApiClient, Observation
+from actors.shared.api.access import ServerAccess
+from actors.shared.api.client import ApiClient, RequestObservation
 from actors.shared.api.errors import (
     AlreadyExists,
     ApiError,
@@ -29,9 +29,9 @@ from actors.shared.api.errors import (
 from tests.support.apiserver import Answer, ApiServer, Cut, Drop, Reply, Request, Stream
 
 
-def access(server: ApiServer, /, **more: Any) -> Access:
+def access(server: ApiServer, /, **more: Any) -> ServerAccess:
     given: dict[str, Any] = {"server": server.url, "ca": server.authority.path.read_bytes(), **more}
-    return Access(**given)
+    return ServerAccess(**given)
 
 
 async def drain(client: ApiClient, into: list[bytes]) -> None:
@@ -396,7 +396,7 @@ async def test_a_watch_that_is_refused_raises_why(tmp_path: Path) -> None:
 
 async def test_each_request_is_observed_with_what_it_cost(tmp_path: Path) -> None:
     async with ApiServer(tmp_path, ok) as server:
-        seen: list[Observation] = []
+        seen: list[RequestObservation] = []
         client = ApiClient(access(server), observe=seen.append)
         await client.call("POST", "/x", body=b"12345")
         await server.stop()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from actors.shared.api.access import Access, Exec
+from actors.shared.api.access import Exec, ServerAccess
 from actors.shared.api.credentials import RETRY_SECONDS, Credentials
 from actors.shared.api.errors import NoCredentials
 from actors.shared.api.exec_plugin import PluginRun, issued, run
@@ -24,12 +24,12 @@ V1 = "client.authentication.k8s.io/v1"
 OK = ("no_error", 0)
 
 
-def plugin(folder: Path, script: str, **more: Any) -> Access:
+def plugin(folder: Path, script: str, **more: Any) -> ServerAccess:
     path = folder / "plugin"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o700)
     cluster = {"server": "https://s", "ca": b"CA", **more.pop("cluster", {})}
-    return Access(**cluster, exec=Exec(api_version=V1, command=str(path), **more))
+    return ServerAccess(**cluster, exec=Exec(api_version=V1, command=str(path), **more))
 
 
 def credential(**status: Any) -> str:
@@ -54,7 +54,9 @@ async def test_it_is_run_with_arguments_environment_and_what_it_is_to_know(tmp_p
 
 
 async def test_a_plugin_that_is_not_there_says_how_to_get_it() -> None:
-    access = Access(server="https://s", exec=Exec(api_version=V1, command="no-such-plugin", install_hint="apt it"))
+    access = ServerAccess(
+        server="https://s", exec=Exec(api_version=V1, command="no-such-plugin", install_hint="apt it")
+    )
     runs: list[PluginRun] = []
     with pytest.raises(NoCredentials, match=r"no-such-plugin: cannot be run: No such file.*\(apt it\)"):
         await run(access, runs.append)
@@ -153,7 +155,7 @@ def test_a_certificate_of_a_plugin() -> None:
 async def test_a_token_file_is_read_each_minute_and_outlives_a_moment_without_it(tmp_path: Path) -> None:
     now = [0.0]
     path = tmp_path / "token"
-    credentials = Credentials(Access(server="https://s", token_file=str(path)), lambda: now[0])
+    credentials = Credentials(ServerAccess(server="https://s", token_file=str(path)), lambda: now[0])
     with pytest.raises(NoCredentials, match="No such file"):
         await credentials.headers()
     path.write_text("one\n")

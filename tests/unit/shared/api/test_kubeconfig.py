@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actors.shared.api import disposable_loader, kubeconfig, kubeconfig_process
-from actors.shared.api.access import Access, Impersonation
+from actors.shared.api.access import Impersonation, ServerAccess
 from actors.shared.api.disposable_loader import scratch
 from actors.shared.api.kubeconfig import KubeconfigError, check, check_file, load, load_later, render
 
@@ -24,7 +24,7 @@ CERT = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 KEY = b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
 
 
-def parse(data: bytes, path: str) -> Access:
+def parse(data: bytes, path: str) -> ServerAccess:
     """As `load` does it, with the package's loader in this process."""
     checked = check(data, path)
     with scratch() as directory:
@@ -49,7 +49,7 @@ def document(cluster: dict[str, Any] | None = None, user: dict[str, Any] | None 
     }
 
 
-def read(tmp_path: Path, **parts: Any) -> Access:
+def read(tmp_path: Path, **parts: Any) -> ServerAccess:
     path = tmp_path / "conf" / "kubeconfig"
     path.parent.mkdir(exist_ok=True)
     path.write_text(yaml.safe_dump(document(**parts)))
@@ -310,10 +310,10 @@ def test_whatever_is_in_it_it_is_read_or_refused(cluster: Any, user: Any, frame:
     made["clusters"][0]["cluster"] = cluster
     made["users"][0]["user"] = user
     try:
-        outcome: Access | KubeconfigError = parse(json.dumps({**made, **frame}).encode(), "/nowhere/k")
+        outcome: ServerAccess | KubeconfigError = parse(json.dumps({**made, **frame}).encode(), "/nowhere/k")
     except KubeconfigError as error:
         outcome = error
-    if isinstance(outcome, Access):
+    if isinstance(outcome, ServerAccess):
         assert outcome.server.startswith(("https://", "http://"))
     else:
         assert outcome.problems

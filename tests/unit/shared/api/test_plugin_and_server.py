@@ -7,16 +7,16 @@ import json
 import time
 from pathlib import Path
 
-from actors.shared.api.access import Access, Exec
+from actors.shared.api.access import Exec, ServerAccess
 from actors.shared.api.client import ApiClient
 from tests.support.apiserver import Answer, ApiServer, Reply, Request
 
 V1 = "client.authentication.k8s.io/v1"
 
 
-def plugin(server: ApiServer, path: Path) -> Access:
+def plugin(server: ApiServer, path: Path) -> ServerAccess:
     """It prints what the file at `path` has."""
-    return Access(
+    return ServerAccess(
         server=server.url,
         ca=server.authority.path.read_bytes(),
         exec=Exec(api_version=V1, command="/bin/cat", args=(str(path),)),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.shared.api.access import Access
+from actors.shared.api.access import ServerAccess
 from actors.shared.api.client import ApiClient
 from actors.shared.api.errors import Unreachable
 from actors.shared.api.proxy import proxy_for
@@ -108,7 +108,7 @@ async def ok(request: Request) -> Reply:
 async def test_calls_go_through_the_proxy_and_only_the_server_sees_the_token(tmp_path: Path, kind: str) -> None:
     seen: list[bytes] = []
     async with ApiServer(tmp_path, ok) as server, proxy(kind, seen) as place:
-        access = Access(
+        access = ServerAccess(
             server=server.url,
             ca=server.authority.path.read_bytes(),
             token="secret",
@@ -127,7 +127,7 @@ async def test_calls_go_through_the_proxy_and_only_the_server_sees_the_token(tmp
 @pytest.mark.parametrize("kind", ["http", "socks5"])
 async def test_a_proxy_that_refuses_is_said(tmp_path: Path, kind: str) -> None:
     async with ApiServer(tmp_path, ok) as server, proxy(kind, []) as place:
-        access = Access(server=server.url, insecure=True, proxy=f"{kind}://user:wrong@{place}")
+        access = ServerAccess(server=server.url, insecure=True, proxy=f"{kind}://user:wrong@{place}")
         client = ApiClient(access)
         with pytest.raises(Unreachable, match=r"407|refuses the user"):
             await client.call("GET", "/x")

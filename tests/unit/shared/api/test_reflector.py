@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from actors.shared.api.client import Answer, Event
+from actors.shared.api.client import ApiResponse, WatchEvent
 from actors.shared.api.errors import ApiError, Gone, ServerError, TooManyRequests, Unreachable
 from actors.shared.api.reflector import Item, Reflector, read_list
 from supervision.backoff import BackoffPolicy
@@ -23,9 +23,9 @@ def thing(name: str, version: int) -> bytes:
     return json.dumps({"metadata": {"name": name, "uid": name, "resourceVersion": str(version)}}).encode()
 
 
-def listing(version: int, *things: bytes) -> Answer:
+def listing(version: int, *things: bytes) -> ApiResponse:
     items = ",".join(each.decode() for each in things)
-    return Answer(200, f'{{"metadata":{{"resourceVersion":"{version}"}},"items":[{items}]}}'.encode(), {})
+    return ApiResponse(200, f'{{"metadata":{{"resourceVersion":"{version}"}},"items":[{items}]}}'.encode(), {})
 
 
 class Script:
@@ -45,14 +45,16 @@ class Script:
             raise step
         return step
 
-    async def call(self, method: str, path: str, *, query: Mapping[str, str], timeout: float) -> Answer:
+    async def call(self, method: str, path: str, *, query: Mapping[str, str], timeout: float) -> ApiResponse:
         found = self._next("list")
         if found is None:
             await asyncio.Event().wait()
-        assert isinstance(found, Answer)
+        assert isinstance(found, ApiResponse)
         return found
 
-    async def watch(self, path: str, query: Mapping[str, str], *, opened: Callable[[], None]) -> AsyncIterator[Event]:
+    async def watch(
+        self, path: str, query: Mapping[str, str], *, opened: Callable[[], None]
+    ) -> AsyncIterator[WatchEvent]:
         events = self._next(f"watch {query['resourceVersion']}")
         if events is None:
             await asyncio.Event().wait()
@@ -99,14 +101,14 @@ GONE, LOST, BROKEN = Gone(410, "Expired", ""), Unreachable(0, "Unreachable", "")
 
 
 async def test_a_watch_goes_on_from_the_last_version_it_saw() -> None:
-    events = [Event("ADDED", thing("b", 6)), Event("BOOKMARK", thing("", 9))]
+    events = [WatchEvent("ADDED", thing("b", 6)), WatchEvent("BOOKMARK", thing("", 9))]
     asked, told = await story(listing(5, thing("a", 1)), events)
     assert asked == ["list", "watch 5", "watch 9"]
     assert told == [["a"], "+b"]
 
 
 async def test_a_version_that_is_gone_is_listed_anew() -> None:
-    asked, told = await story(listing(5), [Event("DELETED", thing("a", 6)), GONE], listing(8, thing("c", 7)))
+    asked, told = await story(listing(5), [WatchEvent("DELETED", thing("a", 6)), GONE], listing(8, thing("c", 7)))
     assert asked == ["list", "watch 5", "list", "watch 8"]
     assert told == [[], "-a", ["c"]]
 
@@ -133,7 +135,7 @@ async def test_a_refusal_after_an_outage_waits_as_a_first_failure_does() -> None
 
 
 async def test_a_lost_connection_keeps_the_version() -> None:
-    asked, told = await story(listing(5), [LOST], LOST, [Event("MODIFIED", thing("a", 7))])
+    asked, told = await story(listing(5), [LOST], LOST, [WatchEvent("MODIFIED", thing("a", 7))])
     assert asked == ["list", "watch 5", "watch 5", "watch 5", "watch 7"]
     assert told == [[], "Unreachable", "Unreachable", "+a"]
 
@@ -149,13 +151,13 @@ async def test_a_server_that_fails_the_watch_again_and_again_is_listed_anew() ->
 )
 async def test_what_is_no_list_never_passes_for_an_empty_one(body: bytes) -> None:
     with pytest.raises(Unreachable):
-        read_list(Answer(200, body, {}))
-    _, told = await story(Answer(200, body, {}), listing(5, thing("a", 1)))
+        read_list(ApiResponse(200, body, {}))
+    _, told = await story(ApiResponse(200, body, {}), listing(5, thing("a", 1)))
     assert told == ["Unreachable", ["a"]]
 
 
 async def test_an_object_without_metadata_breaks_off_the_watch_only() -> None:
-    asked, told = await story(listing(5), [Event("ADDED", b"{}")], [Event("ADDED", thing("b", 6))])
+    asked, told = await story(listing(5), [WatchEvent("ADDED", b"{}")], [WatchEvent("ADDED", thing("b", 6))])
     assert asked == ["list", "watch 5", "watch 5", "watch 6"]
     assert told == [[], "Unreachable", "+b"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from actors.shared.api.access import Access
+from actors.shared.api.access import ServerAccess
 from actors.shared.api.client import ApiClient
 from actors.shared.api.errors import NotFound, Unreachable
 from actors.shared.tracing.propagation import read
@@ -30,7 +30,7 @@ def tracer(ended: list[Span]) -> RecordingTracer:
 
 
 def client_of(server: ApiServer, tracer: RecordingTracer | None, timeout: float = 10.0) -> ApiClient:
-    access = Access(server=server.url, ca=server.authority.path.read_bytes())
+    access = ServerAccess(server=server.url, ca=server.authority.path.read_bytes())
     more: dict[str, Any] = {} if tracer is None else {"tracer": tracer}
     return ApiClient(access, timeout=timeout, **more)
 

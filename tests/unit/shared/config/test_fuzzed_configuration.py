@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.explain import entries
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND
 from actors.shared.config.flags.parsing import parse
@@ -31,12 +31,12 @@ VALUES = st.recursive(
 SITUATION = ValidationContext(online_cpus=frozenset(range(4)), cgroup_v2=True)
 
 
-def problems(documents: list[Document], flags: dict[str, Any]) -> tuple[Problem, ...]:
+def problems(documents: list[Document], flags: dict[str, Any]) -> tuple[ConfigProblem, ...]:
     """None when all is taken."""
     try:
         made = effective(documents, flags, SITUATION)
     except ConfigErrors as errors:
-        return errors.problems or (Problem("", "", ""),)
+        return errors.problems or (ConfigProblem("", "", ""),)
     json.dumps(made.sources)
     return ()
 

@@ -7,21 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.shared.cri.crash_loop import next_consecutive_restarts, pause_after, start_not_before
-from actors.shared.cri.model import Container, ContainerState
+from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 
 NOW = 1500.0
 
 
-def dead(count: int, ran_seconds: float = 1.0, ended: float = 1000.0, consecutive: int | None = None) -> Container:
+def dead(count: int, ran_seconds: float = 1.0, ended: float = 1000.0, consecutive: int | None = None) -> CriContainer:
     annotations = {"io.kubernetes.container.restartCount": str(count)}
     if consecutive is not None:
         annotations[CONTAINER_RESTARTS_IN_A_ROW] = str(consecutive)
-    return Container(
+    return CriContainer(
         id=str(count),
         name="a",
         pod_uid="u",
-        state=ContainerState.EXITED,
+        state=CriContainerState.EXITED,
         started_ns=int((ended - ran_seconds) * 1e9),
         finished_ns=int(ended * 1e9),
         annotations=annotations,
@@ -60,7 +60,7 @@ def test_without_our_annotation_the_restart_count_stands_in():
 
 def test_a_container_that_never_ended_has_no_backoff():
     assert start_not_before(None, 300.0, NOW) == 0.0
-    running = Container(id="1", name="a", pod_uid="u", state=ContainerState.RUNNING)
+    running = CriContainer(id="1", name="a", pod_uid="u", state=CriContainerState.RUNNING)
     assert start_not_before(running, 300.0, NOW) == 0.0
 
 

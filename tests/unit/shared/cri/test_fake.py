@@ -12,7 +12,7 @@ import pytest
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Other, Unavailable
-from actors.shared.cri.model import ContainerState
+from actors.shared.cri.model import CriContainerState
 from proto import cri_pb2 as cri
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault
@@ -52,7 +52,7 @@ async def test_containers_end_when_the_test_says_so() -> None:
     await client.start_container(made)
     fake.finish(made, 137, "OOMKilled")
     ended = await client.container_status(made)
-    assert (ended.state, ended.exit_code, ended.reason) == (ContainerState.EXITED, 137, "OOMKilled")
+    assert (ended.state, ended.exit_code, ended.reason) == (CriContainerState.EXITED, 137, "OOMKilled")
     assert ended.finished_ns == 5_000_000_000
 
 
@@ -70,7 +70,7 @@ async def test_programs_take_the_time_they_are_given() -> None:
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert slept == [3600.0]
-    assert (await client.container_status(made)).state is ContainerState.EXITED
+    assert (await client.container_status(made)).state is CriContainerState.EXITED
 
 
 async def test_a_sandbox_that_is_lost_keeps_its_containers_but_takes_no_more() -> None:
@@ -81,7 +81,7 @@ async def test_a_sandbox_that_is_lost_keeps_its_containers_but_takes_no_more() -
     await client.start_container(made)
     fake.lose_sandbox(sandbox)
     assert not (await client.pod_sandbox_status(sandbox)).ready
-    assert (await client.container_status(made)).state is ContainerState.RUNNING
+    assert (await client.container_status(made)).state is CriContainerState.RUNNING
     with pytest.raises(CriError):
         await client.create_container(sandbox, container_config(pod, name="other"), pod)
 

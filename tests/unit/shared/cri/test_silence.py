@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.shared.cri.silence import LOOK_SECONDS, SILENT_SECONDS, Silence
+from actors.shared.cri.silence import LOOK_SECONDS, SILENT_SECONDS, RuntimeSilence
 from supervision.actor import Actor
 from supervision.harness import Harness
 from supervision.protocol import FORK_SERVER, ServiceState
@@ -14,7 +14,7 @@ class Watcher(Actor):
     clock = 0.0
 
     async def on_start(self) -> None:
-        self.silence = Silence(self, "runtime", "unix:///x.sock", lambda: self.clock)
+        self.silence = RuntimeSilence(self, "runtime", "unix:///x.sock", lambda: self.clock)
 
 
 async def test_silence_is_reported_once_with_the_time_since_and_withdrawn() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.shared.cri import translate, translate_stats
-from actors.shared.cri.model import Container, ContainerState, PodRuntime, Resources, Sandbox, User
-from actors.shared.cri.stats import Pressure, Psi
+from actors.shared.cri.model import CriContainer, CriContainerState, CriResources, CriUser, PodRuntime, Sandbox
+from actors.shared.linux.psi import Pressure, Psi
 from proto import cri_pb2 as cri
 
 LABELS = {
@@ -41,7 +41,7 @@ def test_a_container_status_is_told_in_full() -> None:
         user=cri.ContainerUser(linux=cri.LinuxContainerUser(uid=8, gid=9, supplemental_groups=[10])),
     )
     container = translate.container_of(status, "s")
-    assert container == Container(
+    assert container == CriContainer(
         id="i",
         name="c",
         pod_uid="u",
@@ -49,7 +49,7 @@ def test_a_container_status_is_told_in_full() -> None:
         pod_namespace="n",
         sandbox_id="s",
         attempt=2,
-        state=ContainerState.EXITED,
+        state=CriContainerState.EXITED,
         image="busybox",
         resolved_image="sha256:1",
         image_ref="ref",
@@ -63,8 +63,8 @@ def test_a_container_status_is_told_in_full() -> None:
         log_path="/l",
         labels=LABELS,
         annotations={"io.kubernetes.container.restartCount": "7"},
-        resources=Resources(cpu_quota=5, memory_limit_bytes=6),
-        user=User(uid=8, gid=9, supplemental_groups=[10]),
+        resources=CriResources(cpu_quota=5, memory_limit_bytes=6),
+        user=CriUser(uid=8, gid=9, supplemental_groups=[10]),
     )
     assert container.restart_count == 7
 
@@ -82,7 +82,7 @@ def test_a_container_without_pod_labels_has_no_pod() -> None:
 
 
 def test_a_state_that_a_later_runtime_may_have_is_unknown() -> None:
-    assert translate.container_state(17) is ContainerState.UNKNOWN
+    assert translate.container_state(17) is CriContainerState.UNKNOWN
 
 
 def test_a_sandbox_has_all_its_addresses_and_its_network_mode() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from actors.shared.hardware.allocation import (
     NOTHING,
-    AllocatedDevice,
     AllocatedMount,
     ContainerAllocation,
+    DeviceSpec,
     combined,
 )
 
-NULL, ZERO = AllocatedDevice("/dev/null", "/dev/a", "rw"), AllocatedDevice("/dev/zero", "/dev/b", "r")
+NULL, ZERO = DeviceSpec("/dev/null", "/dev/a", "rw"), DeviceSpec("/dev/zero", "/dev/b", "r")
 
 
 def test_no_parts_are_nothing():
@@ -35,7 +35,7 @@ def test_lists_follow_each_other_and_what_is_given_twice_counts_once_as_the_firs
         cdi_devices=("x=1", "x=2"),
     )
     other = ContainerAllocation(
-        devices=(AllocatedDevice("/dev/full", "/dev/b", "rwm"), AllocatedDevice("/dev/full", "/dev/c", "rwm")),
+        devices=(DeviceSpec("/dev/full", "/dev/b", "rwm"), DeviceSpec("/dev/full", "/dev/c", "rwm")),
         mounts=(AllocatedMount("/lib/b", "/usr/lib/a"), AllocatedMount("/lib/b", "/usr/lib/b")),
         environment={"A": "2", "B": "2"},
         annotations={"a": "2", "b": "2"},

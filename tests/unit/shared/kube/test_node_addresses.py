@@ -6,7 +6,7 @@ import pytest
 
 from actors.shared.kube.node_addresses import (
     AddressError,
-    Host,
+    HostAddresses,
     choose,
     host_ips,
     host_ips_without_node,
@@ -57,11 +57,13 @@ def test_the_order_of_families_is_kept_or_chosen():
     assert one_of_each_family(ips, six_first=False) == ["10.0.0.1", "fd00::1"]
 
 
-def host(*own: str, v4: str = "10.0.0.7", v6: str = "fd00::7") -> Host:
-    return Host(has=lambda ip: ip in own, source=lambda version: {4: v4, 6: v6}[version])
+def host(*own: str, v4: str = "10.0.0.7", v6: str = "fd00::7") -> HostAddresses:
+    return HostAddresses(has=lambda ip: ip in own, source=lambda version: {4: v4, 6: v6}[version])
 
 
-def ips(given: str = "", name: str = "n1", looked_up: tuple[str, ...] = (), at: Host | None = None) -> list[str]:
+def ips(
+    given: str = "", name: str = "n1", looked_up: tuple[str, ...] = (), at: HostAddresses | None = None
+) -> list[str]:
     made = choose(given, name, list(looked_up), at or host("10.0.0.7", "10.0.0.8", "fd00::7"))
     assert made[-1] == {"type": "Hostname", "address": name}
     assert {one["type"] for one in made[:-1]} == {"InternalIP"}

@@ -9,10 +9,10 @@ import pytest
 from actors.shared.kube.codec import ObjectError, decode, decode_pod, encode
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.resource_claims import (
-    ClaimError,
     ClaimName,
     ClaimUse,
     ResourceClaim,
+    ResourceClaimError,
     check_claim,
     claim_names,
     claim_uses,
@@ -50,7 +50,7 @@ def test_a_claim_is_found_by_its_name_or_by_what_was_made_from_its_template() ->
 
 
 def test_a_claim_that_is_not_made_yet_is_waited_for() -> None:
-    with pytest.raises(ClaimError) as error:
+    with pytest.raises(ResourceClaimError) as error:
         claim_names(pod([TEMPLATE], {"resourceClaimStatuses": [{"name": "other"}]}), extended=True)
     assert str(error.value) == 'pod "shop/web": ResourceClaim not created yet'
 
@@ -61,7 +61,7 @@ def test_a_claim_that_need_not_be_made_is_passed_over(entry: dict[str, Any]) -> 
 
 
 def test_a_claim_of_an_unknown_kind_is_an_error_that_names_it() -> None:
-    with pytest.raises(ClaimError) as error:
+    with pytest.raises(ResourceClaimError) as error:
         claim_names(pod([{"name": "gpu", "podGroupResourceClaim": "x"}]), extended=True)
     assert str(error.value) == 'pod "shop/web", spec.resourceClaim "gpu": none of the supported fields are set'
 
@@ -138,6 +138,6 @@ def test_a_claim_that_is_allocated_and_reserved_for_the_pod_may_be_used() -> Non
     ],
 )
 def test_a_claim_that_the_pod_may_not_use_is_an_error(name: ClaimName, found: ResourceClaim, text: str) -> None:
-    with pytest.raises(ClaimError) as error:
+    with pytest.raises(ResourceClaimError) as error:
         check_claim(pod(), name, found)
     assert str(error.value) == text

@@ -4,9 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.linux.cgroup_limits import UNLIMITED, Limits, shares_to_weight, unit_properties, writes_v1, writes_v2
+from actors.shared.linux.cgroup_limits import (
+    UNLIMITED,
+    CgroupLimits,
+    shares_to_weight,
+    unit_properties,
+    writes_v1,
+    writes_v2,
+)
 
-EVERYTHING = Limits(cpu_shares=512, cpu_quota_us=50_000, memory_bytes=1 << 20, pids=100, hugetlb={"2MB": 4 << 20})
+EVERYTHING = CgroupLimits(cpu_shares=512, cpu_quota_us=50_000, memory_bytes=1 << 20, pids=100, hugetlb={"2MB": 4 << 20})
 
 
 def test_v1_files():
@@ -31,12 +38,12 @@ def test_v2_files():
 
 
 def test_what_is_not_said_is_not_written():
-    assert writes_v1(Limits()) == writes_v2(Limits()) == []
-    assert unit_properties(Limits(), 1) == unit_properties(Limits(), 2) == {}
+    assert writes_v1(CgroupLimits()) == writes_v2(CgroupLimits()) == []
+    assert unit_properties(CgroupLimits(), 1) == unit_properties(CgroupLimits(), 2) == {}
 
 
 def test_a_limit_can_be_taken_away():
-    free = Limits(cpu_quota_us=UNLIMITED, memory_bytes=UNLIMITED, pids=UNLIMITED)
+    free = CgroupLimits(cpu_quota_us=UNLIMITED, memory_bytes=UNLIMITED, pids=UNLIMITED)
 
     assert [text for _, _, text in writes_v2(free)] == ["max 100000", "max", "max"]
     assert [text for _, _, text in writes_v1(free)] == ["100000", "-1", "-1", "max"]
@@ -66,13 +73,13 @@ def test_systemd_is_told_the_same_by_its_own_names():
 
 
 def test_systemd_never_gives_less_than_the_quota():
-    properties = unit_properties(Limits(cpu_quota_us=1234), 2)
+    properties = unit_properties(CgroupLimits(cpu_quota_us=1234), 2)
 
     assert properties["CPUQuotaPerSecUSec"] == ("t", 20_000)
 
 
 def test_memory_is_protected_on_v2_only():
-    limits = Limits(memory_min=4096, memory_low=8192)
+    limits = CgroupLimits(memory_min=4096, memory_low=8192)
     assert writes_v1(limits) == []
     assert writes_v2(limits) == [("memory", "memory.min", "4096"), ("memory", "memory.low", "8192")]
     assert unit_properties(limits, 1) == {}
@@ -80,7 +87,7 @@ def test_memory_is_protected_on_v2_only():
 
 
 def test_cpus_are_told_to_systemd_as_bits_on_v2_only():
-    limits = Limits(cpus=frozenset({0, 1, 9}))
+    limits = CgroupLimits(cpus=frozenset({0, 1, 9}))
     assert writes_v1(limits) == []
     assert writes_v2(limits) == [("cpuset", "cpuset.cpus", "0,1,9")]
     assert unit_properties(limits, 1) == {}

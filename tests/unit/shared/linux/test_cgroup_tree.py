@@ -5,10 +5,10 @@ import errno
 import pytest
 
 from actors.shared.linux import cgroup_tree
-from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_limits import CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupError, find
 
-LIMITS = Limits(cpu_shares=1024, cpu_quota_us=20000, memory_bytes=4096, pids=7)
+LIMITS = CgroupLimits(cpu_shares=1024, cpu_quota_us=20000, memory_bytes=4096, pids=7)
 
 
 class Host:
@@ -191,7 +191,7 @@ def test_on_a_hybrid_host_limits_are_not_looked_for_in_the_v2_hierarchy(tmp_path
     tree = hybrid(tmp_path).tree()
     tree.create("/pod1")
 
-    tree.apply("/pod1", Limits(hugetlb={"2MB": 0}))
+    tree.apply("/pod1", CgroupLimits(hugetlb={"2MB": 0}))
 
     assert not (tmp_path / "sys/fs/cgroup/unified/pod1").exists()
 
@@ -312,8 +312,8 @@ def test_huge_pages_that_are_in_use_stay_with_a_cgroup_that_had_no_limit(tmp_pat
 
     monkeypatch.setattr(cgroup_tree, "_write", write)
     if number == errno.EBUSY:
-        tree.apply("/pod1", Limits(pids=7, hugetlb={"2MB": 0, "1GB": 0}))
+        tree.apply("/pod1", CgroupLimits(pids=7, hugetlb={"2MB": 0, "1GB": 0}))
         assert sorted(written) == ["hugetlb.1GB.limit_in_bytes", "pids.max"]
     else:
         with pytest.raises(CgroupError):
-            tree.apply("/pod1", Limits(hugetlb={"2MB": 0}))
+            tree.apply("/pod1", CgroupLimits(hugetlb={"2MB": 0}))

@@ -14,8 +14,8 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.model import Container, ContainerState, Sandbox
-from actors.shared.cri.stats import ContainerStats, Cpu
+from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
+from actors.shared.cri.stats import ContainerStats, CpuUsage
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 from actors.shared.stats import collector as stats_collector
 from actors.shared.stats.collector import Collector
@@ -30,19 +30,19 @@ class Runtime:
 
     def __init__(self) -> None:
         self.sandboxes: list[Sandbox] = []
-        self.containers: list[Container] = []
+        self.containers: list[CriContainer] = []
         self.stats: list[ContainerStats] = []
 
     def add_pod(self, uid: str) -> None:
         box, inner = sandbox_id(uid), container_id(uid)
         self.sandboxes.append(Sandbox(id=box, pod_uid=uid, pod_name=uid, pod_namespace="default", ready=True))
-        running = Container(id=inner, name="main", pod_uid=uid, sandbox_id=box, state=ContainerState.RUNNING)
+        running = CriContainer(id=inner, name="main", pod_uid=uid, sandbox_id=box, state=CriContainerState.RUNNING)
         self.containers.append(running)
 
     async def list_pod_sandboxes(self) -> list[Sandbox]:
         return list(self.sandboxes)
 
-    async def list_containers(self) -> list[Container]:
+    async def list_containers(self) -> list[CriContainer]:
         return list(self.containers)
 
     async def list_container_stats(self) -> list[ContainerStats]:
@@ -142,7 +142,7 @@ def test_figures_that_the_runtime_has_not_renewed_are_no_rate_of_zero(
     runtime.add_pod("vm")
 
     def tell(at: int, used: int) -> None:
-        cpu = Cpu(at_ns=at * 10**9, usage_core_ns=used * 10**9)
+        cpu = CpuUsage(at_ns=at * 10**9, usage_core_ns=used * 10**9)
         runtime.stats = [ContainerStats(id=container_id("vm"), name="main", cpu=cpu)]
 
     async def rate() -> int | None:

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
+from actors.shared.linux.psi import Pressure, psi_of
 from actors.shared.stats import disk, host, pod_cgroups
-from actors.shared.stats.cgroup_usage import Pressure, psi_of, read
+from actors.shared.stats.cgroup_usage import read
 from actors.shared.stats.collector import Collector
 from actors.shared.stats.processes import count_of, processes_of
 

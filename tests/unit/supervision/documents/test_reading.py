@@ -9,11 +9,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from supervision.documents.model import DocumentError, Limits
+from supervision.documents.model import DocumentError, DocumentLimits
 from supervision.documents.reading import read
 from supervision.documents.scalars import plain_scalar
 
-LIMITS = Limits(size=10 << 20, depth=64, nodes=2_000_000)
+LIMITS = DocumentLimits(size=10 << 20, depth=64, nodes=2_000_000)
 
 
 def read_document(data):
@@ -154,9 +154,9 @@ def test_an_empty_document_has_no_data(text):
 def test_the_line_of_every_field_is_known_where_it_is_asked_for():
     text = b"a:\n  b:\n  - c\n  - d\nx.y: 1\n"
     assert read(text, LIMITS)[1] == {"": 1, "a": 2, "a.b": 3, "a.b[0]": 3, "a.b[1]": 4, "[x.y]": 5}
-    assert read(text, Limits(lines=False))[1] == {}
+    assert read(text, DocumentLimits(lines=False))[1] == {}
 
 
 def test_aliases_can_be_forbidden():
     with pytest.raises(DocumentError, match="line 2"):
-        read(b"a: &x 1\nb: *x\n", Limits(aliases=False))
+        read(b"a: &x 1\nb: *x\n", DocumentLimits(aliases=False))

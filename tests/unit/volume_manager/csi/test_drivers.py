@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from actors.shared.plugins.model import CSI, Plugin, PluginError
-from actors.volume_manager.csi.connection import Connection
-from actors.volume_manager.csi.drivers import Drivers, highest_version
+from actors.volume_manager.csi.connection import CsiConnection
+from actors.volume_manager.csi.drivers import CsiDrivers, highest_version
 from actors.volume_manager.csi.errors import CsiError
 from actors.volume_manager.csi.model import Driver
 from actors.volume_manager.csi.node_objects import NodeObjects
@@ -34,7 +34,7 @@ class Neighbours:
     def start_task(self, work: Any, name: str) -> Any:
         return asyncio.ensure_future(work)
 
-    def connect(self, path: str) -> Connection:
+    def connect(self, path: str) -> CsiConnection:
         async def describe(name: str, endpoint: str) -> Driver:
             await self.slow.wait()
             return Driver(name=name, endpoint=endpoint, node_id="n", max_volumes=0, topology={}, stages=False)
@@ -42,7 +42,7 @@ class Neighbours:
         async def close() -> None:
             self.closed.append(path)
 
-        return cast(Connection, SimpleNamespace(describe=describe, close=close))
+        return cast(CsiConnection, SimpleNamespace(describe=describe, close=close))
 
     async def add(self, driver: Driver) -> None:
         self.objects.append(driver.endpoint)
@@ -50,8 +50,8 @@ class Neighbours:
     async def remove(self, name: str) -> None:
         self.objects.append(f"no {name}")
 
-    def drivers(self) -> Drivers:
-        return Drivers(cast(Actor, self), cast(NodeObjects, self), self.connect)
+    def drivers(self) -> CsiDrivers:
+        return CsiDrivers(cast(Actor, self), cast(NodeObjects, self), self.connect)
 
 
 def plugin(socket: str, *versions: str) -> Plugin:

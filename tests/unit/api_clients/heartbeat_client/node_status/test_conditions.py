@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.api_clients.heartbeat_client.node_status.conditions import (
-    Change,
+    ConditionChange,
     find,
     joined,
     with_pressure,
@@ -71,7 +71,7 @@ def test_pressure_that_goes_on_or_is_not_known_keeps_its_time_and_words(told):
 def test_a_condition_that_the_control_plane_set_to_unknown_is_taken_back():
     after, events = with_pressure([condition("DiskPressure", "Unknown")], "disk", None, NOW)
     assert (after[0]["status"], after[0]["lastTransitionTime"]) == ("False", NOW)
-    assert events == [Change("NodeHasNoDiskPressure")]
+    assert events == [ConditionChange("NodeHasNoDiskPressure")]
 
 
 @pytest.mark.parametrize("status", ["True", "False", "Unknown"])
@@ -90,11 +90,15 @@ def test_a_new_node_of_which_nothing_is_known_is_not_ready():
 
 def test_ready_that_goes_and_comes_is_two_events_and_two_transitions():
     gone, first = with_ready([condition("Ready", "True")], ["container runtime is down"], NOW)
-    assert (gone[0]["status"], gone[0]["lastTransitionTime"], first) == ("False", NOW, [Change("NodeNotReady")])
+    assert (gone[0]["status"], gone[0]["lastTransitionTime"], first) == (
+        "False",
+        NOW,
+        [ConditionChange("NodeNotReady")],
+    )
     other, none = with_ready(gone, ["another"], "2026-01-03T00:00:00Z")
     assert (other[0]["message"], other[0]["lastTransitionTime"], none) == ("another", NOW, [])
     back, last = with_ready(other, [], "2026-01-04T00:00:00Z")
-    assert (back[0]["status"], last) == ("True", [Change("NodeReady")])
+    assert (back[0]["status"], last) == ("True", [ConditionChange("NodeReady")])
 
 
 def test_conditions_of_others_stay_in_their_places():

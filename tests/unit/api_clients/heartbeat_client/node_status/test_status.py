@@ -9,7 +9,13 @@ import msgspec
 import pytest
 
 from actors.api_clients.heartbeat_client.node_status.fact_sources import in_order
-from actors.api_clients.heartbeat_client.node_status.facts import Facts, Image, Machine, NodeSettings, Resources
+from actors.api_clients.heartbeat_client.node_status.facts import (
+    ContainerImage,
+    NodeSettings,
+    NodeStatusInput,
+    NodeStatusResources,
+    NodeSystemInfo,
+)
 from actors.api_clients.heartbeat_client.node_status.patch import node_patch
 from actors.api_clients.heartbeat_client.node_status.runtime_state import RuntimeState
 from actors.api_clients.heartbeat_client.node_status.status import changed, compute
@@ -25,18 +31,18 @@ CAPACITY = {"cpu": 2000, "memory": 8 << 30, "ephemeral-storage": 100 << 30, "pod
 ALLOCATABLE = {"cpu": 1930, "memory": (8 << 30) - (100 << 20), "ephemeral-storage": 96636764161, "pods": 110}
 
 
-def facts(**more: Any) -> Facts:
+def facts(**more: Any) -> NodeStatusInput:
     state = RuntimeState(began=CLOCK).reported(RuntimeReport(ready_at=CLOCK, relisted_at=CLOCK))
     known: dict[str, Any] = {
-        "machine": Machine(machine_id="m", system_uuid="s", boot_id="b", kernel="6.1", os_image="Debian"),
+        "machine": NodeSystemInfo(machine_id="m", system_uuid="s", boot_id="b", kernel="6.1", os_image="Debian"),
         "runtime": state,
         "addresses": ADDRESSES,
-        "resources": Resources(capacity=CAPACITY, allocatable=ALLOCATABLE),
-        "images": [Image([f"i@sha256:{n}" for n in range(4)] + ["i:1", "i:2"], 7000)],
+        "resources": NodeStatusResources(capacity=CAPACITY, allocatable=ALLOCATABLE),
+        "images": [ContainerImage([f"i@sha256:{n}" for n in range(4)] + ["i:1", "i:2"], 7000)],
         "runtime_version": "containerd://1.6.20",
         "pressure": NodePressure(),
     }
-    return Facts(**{**known, **more})
+    return NodeStatusInput(**{**known, **more})
 
 
 def made(
@@ -76,7 +82,7 @@ def test_a_node_of_which_all_is_known():
 
 def test_what_is_not_known_stays_as_the_api_has_it():
     before = made(pressure=NodePressure(memory=True), volumes_in_use=["v1"])
-    unknown = Facts(machine=facts().machine, runtime=RuntimeState(began=CLOCK))
+    unknown = NodeStatusInput(machine=facts().machine, runtime=RuntimeState(began=CLOCK))
     after = compute(before, unknown, SETTINGS, now=LATER, clock=CLOCK + 5)
     assert not changed(before, after.node)
     assert after.events == []
@@ -146,7 +152,7 @@ def test_what_somebody_else_advertises_is_allocatable_for_as_long_as_it_is_in_th
 
 @pytest.mark.parametrize(("most", "count"), [(50, 50), (0, 0), (-1, 60)])
 def test_as_many_images_as_configured(most, count):
-    images = [Image([f"i{n}"], 100 - n) for n in range(60)]
+    images = [ContainerImage([f"i{n}"], 100 - n) for n in range(60)]
     status = made(settings=msgspec.structs.replace(SETTINGS, max_images=most), images=images)["status"]
     assert len(status.get("images", [])) == count
 
@@ -227,6 +233,14 @@ def test_amounts_are_written_as_the_server_writes_them(resource, amount, text):
 
 
 def test_images_have_one_order_whatever_the_runtimes_is():
-    images = [Image(["b:1", "b@sha256:2", "b@sha256:1"], 5), Image(["a:1"], 5), Image(["c:1"], 9)]
-    expected = [Image(["c:1"], 9), Image(["a:1"], 5), Image(["b@sha256:1", "b@sha256:2", "b:1"], 5)]
+    images = [
+        ContainerImage(["b:1", "b@sha256:2", "b@sha256:1"], 5),
+        ContainerImage(["a:1"], 5),
+        ContainerImage(["c:1"], 9),
+    ]
+    expected = [
+        ContainerImage(["c:1"], 9),
+        ContainerImage(["a:1"], 5),
+        ContainerImage(["b@sha256:1", "b@sha256:2", "b:1"], 5),
+    ]
     assert in_order(images) == in_order(images[::-1]) == expected

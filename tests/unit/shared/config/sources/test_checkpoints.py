@@ -4,9 +4,9 @@ import pytest
 
 from actors.shared.config.loading import load
 from actors.shared.config.sources.checkpoints import (
-    Entry,
+    ConfigCheckpoints,
+    HistoryEntry,
     State,
-    Store,
     hash_of,
     layers_of,
 )
@@ -19,11 +19,11 @@ def documents(pods, source="f"):
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(str(tmp_path / "config"))
+    return ConfigCheckpoints(str(tmp_path / "config"))
 
 
 def test_what_is_saved_is_there_again(store):
-    state = State(current="a" * 16, history=(Entry(when=1.0, hash="a" * 16, what="applied"),))
+    state = State(current="a" * 16, history=(HistoryEntry(when=1.0, hash="a" * 16, what="applied"),))
     store.save(state)
     assert store.state() == state
 
@@ -81,7 +81,7 @@ def test_the_agent_starts_with_the_last_known_good_in_place_of_what_was_rolled_b
     good, bad = write("maxPods: 1", "good.yaml"), write("maxPods: 2", "bad.yaml")
     root = f"--root-dir={tmp_path}/root"
     named = load([f"--config={bad}", root], host).config_hash
-    store = Store(f"{tmp_path}/root/troupelet/config")
+    store = ConfigCheckpoints(f"{tmp_path}/root/troupelet/config")
     from actors.shared.config.sources.layers import read_layers
 
     layers = read_layers(good, "")

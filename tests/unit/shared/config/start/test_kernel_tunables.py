@@ -3,7 +3,7 @@ import pytest
 from actors.shared.config.loading import load
 from actors.shared.config.start import kernel_tunables, preflight
 from actors.shared.config.start.kernel_tunables import WANTED, differing, set_all
-from actors.shared.config.start.preflight import Host
+from actors.shared.config.start.preflight import PreflightHost
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_what_cannot_be_set_is_a_warning_and_what_the_kernel_lacks_is_passed_ove
 
 def test_a_kernel_that_differs_forbids_a_start_where_defaults_are_protected(host):
     agent = load(["--protect-kernel-defaults"], host)
-    host = Host(uid=0, cgroup_v2=True, swaps=(), tunables={"vm.overcommit_memory": 0, "kernel.panic": None})
+    host = PreflightHost(uid=0, cgroup_v2=True, swaps=(), tunables={"vm.overcommit_memory": 0, "kernel.panic": None})
     said = [(problem.path, problem.rule) for problem in preflight.problems(agent, host)]
     assert said == [
         ("protectKernelDefaults", "the kernel's vm.overcommit_memory must be 1, it is 0"),

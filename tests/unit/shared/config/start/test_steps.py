@@ -15,11 +15,11 @@ from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.groups import Authorization, MemorySwap
 from actors.shared.config.loading import load
 from actors.shared.config.start import layout, lock_file, preflight
-from actors.shared.config.start.preflight import Host
+from actors.shared.config.start.preflight import PreflightHost
 from actors.shared.config.start.steps import announced, limits, prepare
 from actors.shared.config.version import OWN_VERSION
 
-GOOD = Host(uid=0, cgroup_v2=True, swaps=())
+GOOD = PreflightHost(uid=0, cgroup_v2=True, swaps=())
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_what_is_at_the_runtimes_endpoint_is_judged(agent, tmp_path):
 
 
 def test_swap_and_cgroup_v1_forbid_a_start_unless_they_are_allowed(agent):
-    bad = Host(uid=0, cgroup_v2=False, swaps=("/dev/sda2",))
+    bad = PreflightHost(uid=0, cgroup_v2=False, swaps=("/dev/sda2",))
     assert [problem.path for problem in preflight.problems(agent, bad)] == ["failSwapOn", "failCgroupV1"]
     allowed = configured(agent, failSwapOn=False, failCgroupV1=False)
     assert list(preflight.problems(allowed, bad)) == []
@@ -79,12 +79,12 @@ def test_swap_and_cgroup_v1_forbid_a_start_unless_they_are_allowed(agent):
 
 
 def test_warnings_do_not_forbid_a_start(agent, host):
-    assert "not run as root" in next(preflight.warnings(agent, Host(uid=1000, cgroup_v2=True, swaps=())))
+    assert "not run as root" in next(preflight.warnings(agent, PreflightHost(uid=1000, cgroup_v2=True, swaps=())))
     assert "refuses every caller" in next(preflight.warnings(load([], host), GOOD))
     without_reviews = configured(agent, authorization=Authorization(mode="Webhook"))
     assert "no API server to ask" in next(preflight.warnings(without_reviews, GOOD))
     swapping = configured(agent, failSwapOn=False, memorySwap=MemorySwap(swapBehavior="LimitedSwap"))
-    assert list(preflight.warnings(swapping, Host(uid=0, cgroup_v2=True, swaps=("/dev/sda2",)))) == []
+    assert list(preflight.warnings(swapping, PreflightHost(uid=0, cgroup_v2=True, swaps=("/dev/sda2",)))) == []
     (said,) = preflight.warnings(swapping, GOOD)
     assert "LimitedSwap has no effect, as this host has no swap" in said
 
@@ -162,7 +162,7 @@ def test_limits_that_are_not_granted_are_warnings(agent, keep_limits):
 
 def test_a_bad_host_stops_before_anything_is_made(agent, tmp_path):
     with pytest.raises(ConfigErrors):
-        prepare(agent, Host(uid=0, cgroup_v2=False, swaps=()))
+        prepare(agent, PreflightHost(uid=0, cgroup_v2=False, swaps=()))
     assert not (tmp_path / "root").exists()
 
 
