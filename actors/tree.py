@@ -37,7 +37,7 @@ from supervision.spec import ChildSpec, Policy
 
 
 class SupervisorNode(msgspec.Struct, frozen=True):
-    """A supervisor and what is below it, in start order."""
+    """A supervisor and its children, in start order."""
 
     name: str
     children: tuple[Declaration | SupervisorNode, ...]
@@ -135,7 +135,7 @@ def _spec(group: SupervisorNode, agent: Agent, names: list[ActorName]) -> ChildS
 
 
 def feeders(declaration: Declaration, agent: Agent, names: list[ActorName]) -> tuple[ActorName, ...]:
-    """Who is told Hello when it starts, of the names in the tree."""
+    """The actors among `names` to which it says Hello when it starts."""
     wanted = declaration.fed_by
     if declaration.pod_inventory:
         wanted += (POD_WORKERS,)

@@ -124,7 +124,7 @@ class Channel(asyncio.Protocol):
         return self._unacked >= _ACK_MESSAGES or self._unacked_bytes >= _ACK_BYTES
 
     def acknowledge(self) -> None:
-        """Tell the sender what was handled."""
+        """Acknowledge handled messages to the sender."""
         if self._unacked and self.is_open:
             self._writer.add_ack(self._unacked)
             self._unacked = self._unacked_bytes = 0

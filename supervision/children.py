@@ -59,7 +59,7 @@ class Ending(enum.Enum):
 
 
 class Child(msgspec.Struct, frozen=True, kw_only=True):
-    """One child. Times are those of the clock that `decide` is given."""
+    """One child. Times are of the clock that `decide` gets."""
 
     name: str
     policy: Policy

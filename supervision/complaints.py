@@ -6,7 +6,7 @@ import logging
 
 
 class Complaints:
-    """The current warnings, by a key of what is retried."""
+    """The current warnings, by a key of the retried operation."""
 
     def __init__(self, log: logging.Logger | logging.LoggerAdapter[logging.Logger]) -> None:
         self._log = log

@@ -126,7 +126,7 @@ class Inbox:
             self._drain()
 
     def acknowledged(self, channel: Channel, ack: Ack) -> None:
-        channel.refuse(WireError("an acknowledgement of what was never sent"))
+        channel.refuse(WireError("an acknowledgement of a message that was never sent"))
 
     def closed(self, channel: Channel, error: WireError | None) -> None:
         sender = self._channels.pop(channel, None)

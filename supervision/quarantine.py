@@ -68,7 +68,7 @@ class Crashes(msgspec.Struct, frozen=True):
 
 
 class TaskHand:
-    """Has the key of a task in hand during its steps (`work.Hand`)."""
+    """Records the key of a task during its steps (`work.Hand`)."""
 
     def __init__(self, key: Callable[[], str], take: Callable[[str], None], put_down: Callable[[], None]) -> None:
         self._key, self._take, self._put_down = key, take, put_down

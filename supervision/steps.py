@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class StepObserver(Protocol):
-    """Who is told."""
+    """Is notified of each step."""
 
     def begins(self) -> None: ...
     def ends(self) -> None: ...

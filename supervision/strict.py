@@ -17,7 +17,7 @@ from .documents.model import below
 from .suggestions import did_you_mean
 
 BAD: Final = object()
-"""Stands for an invalid or missing value."""
+"""Replaces an invalid or missing value."""
 Wrong = Callable[[str, Any, str], None]
 """Called with path, value (BAD: none) and rule of every error."""
 Leaf = Callable[[str, Any], Any]

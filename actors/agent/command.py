@@ -80,7 +80,7 @@ def _run(words: list[str]) -> int:
 
 
 def _misspelt(words: Sequence[str], commands: Sequence[str]) -> str:
-    """What is wrong with the first word, and what may be meant."""
+    """The error about the first word, and the closest command."""
     from supervision.suggestions import did_you_mean
 
     first = words[0]

@@ -19,7 +19,7 @@ from actors.pod_config.merge import PodCandidate, choose
 
 STDIN: Final = "-"
 _NODE: Final = "node"
-"""Stands for the node's name, on which no rule depends."""
+"""Used as the node's name; no rule depends on it."""
 _EPILOG: Final = """\
 FILE may be a directory, which is read as staticPodPath is (hidden files and those of editors are left out), or - for
 stdin. Directories below it are not read.
@@ -44,7 +44,7 @@ class ManifestProblem(msgspec.Struct, frozen=True):
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What was found in all files."""
+    """The result of all files."""
 
     files: list[str]
     errors: list[ManifestProblem]

@@ -32,7 +32,7 @@ _NAMES: Final = "The name is an actor's, a supervisor's or a pod's: an actor's n
 
 
 def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
-    """Let `logs` of actors read those of pods, too."""
+    """Let the `logs` command also read logs of pods."""
     parser.description = f"{_TEXT[0].upper()}{_TEXT[1:]}. {_NAMES}"
     of_pods = parser.add_argument_group("of pods")
     of_pods.add_argument("--pod", action="store_true", help="the name is a pod's: NAME, NAMESPACE/NAME or UID")

@@ -120,7 +120,7 @@ def _refuse_a_second(agent: Agent) -> None:
         try:
             holder = holder_of(Path(directory))
         except OSError:
-            continue  # the fork server says what is wrong with it
+            continue  # the fork server reports the error
         if holder:
             raise _Refused(f"{flag}: an agent with pid {holder} already runs on {directory}")
 

@@ -37,7 +37,7 @@ class CertificateInUse(msgspec.Struct, frozen=True):
 
 
 class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found out."""
+    """All that the status follows from."""
 
     now: datetime
     sources: PodSources | None = None
@@ -53,7 +53,7 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reasons(facts: StatusInput) -> Iterator[Reason]:
-    """What is wrong. Pure."""
+    """The problems. Pure."""
     if facts.runtime and not facts.runtime_told:
         yield Reason(RUNTIME, facts.runtime)
     for certificate in facts.certificates:
@@ -152,7 +152,7 @@ def unreachable(endpoint: str) -> str:
 
 
 def certificates(flagz: Flagz, root_dir: str) -> Sequence[CertificateInUse]:
-    """Those that the agent uses, and that are there."""
+    """The existing certificates that the agent uses."""
     flags = flagz.flags
     directory = flags["cert-dir"] if "cert-dir" in flagz.given else f"{root_dir}/pki"
     signed = flags.get("rotate-server-certificates") == "true"

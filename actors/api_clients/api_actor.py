@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FOLLOW_SECONDS: Final = 5.0
 """How often the files of the credentials are looked at (a few stats)."""
 MAX_WARNINGS: Final = 100
-"""Buckets in bytes: those of the reference, 64 to 16 MiB."""
+"""Buckets in bytes, as the kubelet's: 64 to 16 MiB."""
 Stamp = tuple[tuple[str, int, int, int], ...]
 
 

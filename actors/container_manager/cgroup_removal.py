@@ -14,7 +14,7 @@ from .systemd_slices import SliceError
 
 RETRIES: Final = RetrySchedule(first=0.5, limit=60.0)
 _TRIES_BEFORE_WARNING: Final = 8
-"""From then on a minute lies between two tries."""
+"""After that many tries the next ones are a minute apart."""
 
 
 class CgroupRemoval:

@@ -37,7 +37,7 @@ class EvictionAdmission:
 
     @property
     def conditions(self) -> frozenset[str]:
-        """Those that hold."""
+        """The conditions that are true."""
         return frozenset(self._told.conditions)
 
     def ends(self, uid: str) -> bool:

@@ -73,7 +73,7 @@ class PrepareContainer(Question["ContainerPrepared | PreparationFailed"], frozen
 
 
 class ContainerPrepared(Message, frozen=True):
-    """This takes the place of what PodAdmitted said of the container."""
+    """Replaces the container's entry of PodAdmitted."""
 
     uid: str
     container: str
@@ -155,7 +155,7 @@ class NodeEvictions(Message, frozen=True):
     """From eviction_manager, on change and on Hello: the pressure conditions, and the pods that it evicts."""
 
     conditions: list[str]
-    """Those of MemoryPressure, DiskPressure and PIDPressure that hold."""
+    """The conditions among MemoryPressure, DiskPressure and PIDPressure that are true."""
     ending: list[str] = []
     """UIDs of pods that it ends, and whose last status the API server does not have yet: they are not started."""
     coalesce: ClassVar[tuple[str, ...]] = ()

@@ -36,7 +36,7 @@ class PendingAdmissions:
             self._pending[admission.uid] = there
 
     def withdraw(self, uid: str) -> None:
-        """Withdraw the pending admissions of this pod, not those that begin later."""
+        """Withdraw the pending admissions of this pod, but not later ones."""
         for admission in self._pending.pop(uid, ()):
             admission.withdrawn = True
 

@@ -113,7 +113,7 @@ class PodCgroups:
         self._tree.apply(path, limits)
         self._measured("create", time.monotonic() - began)
 
-    # -- what is there ----------------------------------------------------------------------------------------------
+    # -- existing cgroups -------------------------------------------------------------------------------------------
     def present(self) -> dict[str, list[CgroupName]]:
         """The cgroups of pods in any hierarchy, by UID: usually one for each."""
         found: dict[str, list[CgroupName]] = {}

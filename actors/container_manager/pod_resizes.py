@@ -31,7 +31,7 @@ RETRY_SECONDS: Final = 180.0
 """When waiting resizes are tried again although no pod has given room: the reference's times."""
 TELL_SECONDS: Final = 30.0
 PERIODIC, UPDATED, REMOVED, TERMINATED = "periodic_retry", "pod_updated", "pods_removed", "pod_terminated"
-"""What has them tried again; labels of a metric."""
+"""The causes of another try; labels of a metric."""
 
 
 class PodResizes:

@@ -42,8 +42,8 @@ class Reservation(msgspec.Struct, frozen=True):
 
 
 class Preemption:
-    """Who ends is known from the eviction manager, who is counted from the ledger. Only for whom room is being made is
-    remembered here; the next incarnation knows it when that pod's worker asks again."""
+    """The eviction manager knows which pods end, the ledger which are counted. This remembers only the pods that wait
+    for the room; the next incarnation learns of them when their workers ask again."""
 
     def __init__(self, actor: Actor, ledger: Ledger, evictions: EvictionAdmission) -> None:
         self._actor, self._ledger, self._evictions = actor, ledger, evictions
@@ -92,7 +92,7 @@ class Preemption:
         raise StillEnding
 
     def _preempt(self, candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
-        """Order who is to end, beside those that end already. `node`: once the room for others is made."""
+        """Order the pods to end, besides the pods that already end. `node`: once the room for others is made."""
         uid = candidate.demand.uid
         taken = frozenset[str]().union(*(one.victims for other, one in self._reservations.items() if other != uid))
         running = [one for one in self._ledger.demands() if one.uid not in taken]

@@ -8,12 +8,12 @@ from actors.shared.admission.request import Demand
 
 
 class WaitingResize(msgspec.Struct, frozen=True):
-    """A pod that wants other resources than it has."""
+    """A pod whose desired resources differ from its allocated ones."""
 
     before: Demand
-    """What it has."""
+    """Allocated."""
     after: Demand
-    """What it wants."""
+    """Desired."""
     since: float = 0.0
     """When it was first deferred, seconds since 1970; 0.0: not yet."""
 
@@ -23,7 +23,7 @@ class WaitingResize(msgspec.Struct, frozen=True):
 
     @property
     def increases(self) -> bool:
-        """Whether it wants more of cpu or memory."""
+        """Whether it requests more cpu or memory."""
         return any(self.after.requests.get(name, 0) > self.before.requests.get(name, 0) for name in ("cpu", "memory"))
 
 
@@ -44,7 +44,7 @@ class ResizeQueue:
         return self._waiting.pop(uid, None)
 
     def ordered(self) -> list[WaitingResize]:
-        """Those that want no more first, then by priority, Guaranteed pods before others, the longest deferred first;
+        """Pods that request no more first, then by priority, Guaranteed pods before others, the longest deferred first;
         the reference's order."""
         return sorted(self._waiting.values(), key=_rank)
 

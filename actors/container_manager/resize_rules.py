@@ -56,7 +56,7 @@ class ResizeRules:
         return None
 
     def _changed(self, wanted: Pod, allocated: Pod) -> set[str]:
-        """The resources of which a container requests another amount."""
+        """The resources whose requested amount changes in a container."""
         before = {one.name: one.resources for one in (*allocated.spec.initContainers, *allocated.spec.containers)}
         init = [one for one in wanted.spec.initContainers if self._init or is_sidecar(one)]
         return {

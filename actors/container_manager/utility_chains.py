@@ -46,7 +46,7 @@ def families(host: str = "") -> list[IpFamily]:
 
 
 class UtilityChains:
-    """Checks the chains, and makes those that are missing."""
+    """Checks the chains and creates missing ones."""
 
     def __init__(self, families: list[IpFamily], runner: CommandRunner = run) -> None:
         self._families, self._run = families, runner

@@ -27,7 +27,8 @@ _TABLES: Final = (("iptables-save", "iptables-restore"), ("ip6tables-save", "ip6
 
 
 def remove_pods(instance: ManagedRuntime, cgroups: Iterable[str] = ()) -> list[str]:
-    """End all containers and shims and undo what they made on the host. Idempotent. Answers what could not be removed.
+    """End all containers and shims, and undo their changes on the host. Idempotent. Returns an error for each thing
+    that stays.
 
     containerd itself must not run. `cgroups`: paths of cgroups, the same in every hierarchy, that held the pods.
     """
@@ -99,7 +100,7 @@ def remove_network(instance: ManagedRuntime) -> list[str]:
 
 
 def _remove_results(network: str) -> None:
-    """Those of this network, and those of the loopback interface of the same sandboxes: <network>-<id>-<interface>."""
+    """The results of this network, and of the loopback interface of the same sandboxes: <network>-<id>-<interface>."""
     for result in Path(RESULTS_DIR).glob(f"{network}-*"):
         sandbox = result.name.removeprefix(f"{network}-").rpartition("-")[0]
         for one in Path(RESULTS_DIR).glob(f"*-{sandbox}-*"):
@@ -107,7 +108,7 @@ def _remove_results(network: str) -> None:
 
 
 def _run(*argv: str, text: str = "") -> str | None:
-    """What it wrote, or None when it failed or is not there."""
+    """Its output; None if it failed or does not exist."""
     try:
         done = subprocess.run(
             argv,

@@ -23,7 +23,7 @@ class ManagedRuntime(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """Eight hexadecimal digits that stand for the root directory."""
+        """Eight hexadecimal digits that identify the root directory."""
         return hashlib.sha256(self.root.encode()).hexdigest()[:8]
 
     @property

@@ -1,4 +1,5 @@
-"""Shims of a managed runtime that belong to nothing: containerd that dies amid RunPodSandbox leaves them (some 10 MB
+"""Shims of a managed runtime that belong to nothing: containerd leaves them when it dies during RunPodSandbox (some 10
+MB
 each).
 
 A shim is known to be ours by the socket of our containerd and the namespace of CRI on its command line. It has leaked
@@ -38,7 +39,7 @@ class Shim(msgspec.Struct, frozen=True):
 
 
 def leaked(shims: Iterable[Shim], known: Iterable[str]) -> list[Shim]:
-    """Those that belong to none of the sandboxes and containers that the runtime knows. Pure."""
+    """The shims that belong to no sandbox or container of the runtime. Pure."""
     there = frozenset(known)
     return [shim for shim in shims if shim.age >= LEAST_AGE_SECONDS and shim.id not in there]
 
@@ -73,7 +74,7 @@ def programs(shim: Shim) -> list[str]:
 
 
 def end(shims: Iterable[Shim]) -> None:
-    """Kill them with what they started."""
+    """Kill them and the processes that they started."""
     for shim in shims:
         try:
             process = psutil.Process(shim.pid)

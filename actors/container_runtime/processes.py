@@ -77,7 +77,7 @@ def with_pod(group: str) -> str:
 
 
 def kill_all_in(groups: Iterable[str]) -> None:
-    """Kill what is in these cgroups and below them, again and again until nothing is (it may fork meanwhile)."""
+    """Kill all processes in these cgroups and below, repeatedly, because they may fork meanwhile."""
     directories = [path for group in groups for path in _in_hierarchies(group)]
     deadline = time.monotonic() + scaled(_END_SECONDS)
     while pids := {pid for directory in directories for pid in _members(directory)}:

@@ -1,4 +1,4 @@
-"""What is under way for pods: it ends when its pod is released. One allocation for a container at a time."""
+"""Allocations under way, by pod. They are cancelled when the pod is released. A container has one at a time."""
 
 from __future__ import annotations
 

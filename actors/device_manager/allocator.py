@@ -34,7 +34,7 @@ class Allocator:
         self._actor, self._inventory, self._holdings, self._plugins = actor, inventory, holdings, plugins
         self._save = save
         self._choosing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """By resource: a preference is asked for devices that nobody else takes meanwhile."""
+        """By resource: no other request takes devices while the plugin is asked for its preference."""
 
     def reserve(self, request: DeviceRequest, mask: int | None) -> bool:
         """Set devices aside, so that nobody else gets them until the container's are allocated; no plugin is asked.
@@ -84,7 +84,7 @@ class Allocator:
             for name, needed in request.amounts.items()
             if needed and self._holdings.get(Key(request.uid, request.container, name)) is None
         }
-        if missing:  # the kubelet allocates what it does not know of anew, too
+        if missing:  # as the kubelet: an allocation that is not recorded is made again
             again = DeviceRequest(
                 uid=request.uid, container=request.container, amounts=missing, finished=request.finished
             )

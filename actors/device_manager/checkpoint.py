@@ -1,4 +1,5 @@
-"""The kubelet's file kubelet_internal_checkpoint: read and written, so that each agent goes on from the other's.
+"""The kubelet's file kubelet_internal_checkpoint: read and written, so that either agent continues from the other's
+file.
 
     {"Data":{"PodDeviceEntries":[...],"RegisteredDevices":{"vendor/x":["id"]}},"Checksum":N}
 
@@ -55,7 +56,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     registered: list[str]
     """Resources."""
     warning: str = ""
-    """What is odd about the file, though it is used."""
+    """The defect of a file that is used nevertheless."""
 
 
 def read(path: str) -> Checkpoint | None:

@@ -1,7 +1,7 @@
 """Which devices a container gets, in the kubelet's order. Pure.
 
-`begin` takes what is certain; where the plugin may have a preference, it is asked (GetPreferredAllocation), and
-`finish` takes the rest. What a plugin prefers and is not free is ignored.
+`begin` takes the certain devices; a plugin that may have a preference is asked (GetPreferredAllocation), and `finish`
+takes the rest. Preferred devices that are not free are ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class DeviceChoice(msgspec.Struct, frozen=True):
     taken: tuple[str, ...]
     missing: int = 0
     candidates: tuple[str, ...] = ()
-    """Those that a preference may choose from."""
+    """The plugin's preference may choose among these."""
     askable: frozenset[str] = frozenset()
     """available_deviceIDs of the question for the plugin's preference; must_include_deviceIDs is `taken`."""
 
@@ -51,7 +51,8 @@ def already_has(
 def begin(
     name: str, needed: int, resource: Resource, taken: Collection[str], reusable: Collection[str], mask: int | None
 ) -> DeviceChoice:
-    """`taken`: what others have, or this pod; `reusable`: what it may have nevertheless. `mask`: NUMA nodes as bits;
+    """`taken`: devices of other pods, or of this pod; `reusable`: those of them that the container may have. `mask`:
+    NUMA nodes as bits;
     None: any. Raises DevicesUnavailable."""
     first = tuple(sorted(reusable))[:needed]
     missing = needed - len(first)

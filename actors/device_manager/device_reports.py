@@ -1,4 +1,4 @@
-"""What is told of devices: to the pod resources API, and in the status of pods. Pure."""
+"""Reports about devices: for the pod resources API, and for the status of pods. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Device plugins and what containers have of them: wires the parts, and tells the others what the node has."""
+"""Device plugins and their allocations: wires the parts, and reports the node's devices to other actors."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class DeviceService:
         self._publish()
 
     def publish(self) -> None:
-        """Tell what the node has. Until the plugins of the last incarnation are found, what it told holds."""
+        """Report the node's devices. The last incarnation's report holds until its plugins are found again."""
         if self._earlier.found.is_set():
             report = DeviceResources(self._inventory.capacity(), self._inventory.allocatable())
             self._actor.tell(HEARTBEAT_CLIENT, report, deadline=60.0)

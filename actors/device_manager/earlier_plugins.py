@@ -19,7 +19,7 @@ FIND_SECONDS: Final = 5.0
 
 class EarlierPlugins:
     """Their sockets are in a private file in `run_dir`, which a new agent does not read: there they register anew.
-    `ended` is called once, when all have told their devices or did not come."""
+    `ended` is called once, when each has reported its devices or stayed away too long."""
 
     def __init__(self, actor: Actor, run_dir: str, plugins: DevicePlugins, ended: Callable[[], None]) -> None:
         self._actor, self._plugins, self._ended = actor, plugins, ended

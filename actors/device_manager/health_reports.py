@@ -1,4 +1,4 @@
-"""What the status manager is told of the health of the devices that pods have."""
+"""Reports the health of allocated devices to the status manager."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .device_reports import Health
 
 
 class HealthReports:
-    """Nothing is told where the gate ResourceHealthStatus is off."""
+    """Reports nothing where the gate ResourceHealthStatus is off."""
 
     def __init__(self, actor: Actor, *, enabled: bool) -> None:
         self._actor, self._enabled = actor, enabled
         self._told: Health = {}
 
     def tell(self, now: Health, *, everything: bool) -> None:
-        """What has changed, or all of it."""
+        """The changed reports, or all."""
         before, self._told = self._told, now
         for uid in sorted({*before, *now}):
             if self._enabled and (everything or before.get(uid) != now.get(uid)):

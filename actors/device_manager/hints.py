@@ -10,7 +10,7 @@ from actors.shared.hardware.hints import TopologyHint, mask_of, masks_of
 from .inventory import Device
 
 MOST_NODES: Final = 8
-"""Of more nodes nobody can try all combinations; the kubelet refuses such machines, too."""
+"""With more nodes there are too many combinations; the kubelet refuses such machines, too."""
 
 
 def hints(

@@ -1,4 +1,4 @@
-"""Whose devices are nobody's: those of pods that no worker has any more. Pure."""
+"""Which pods still hold devices although no worker has them any more. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from actors.shared.pod_inventory import PodInventory
 
 
 class Holders:
-    """The pods that may hold devices: those that the workers have, and those that were allocated devices since, and
-    that their worker has not reported yet."""
+    """The pods that may hold devices: the pods of the workers, and pods that got devices since but that their worker
+    has not reported yet."""
 
     def __init__(self) -> None:
         self._inventory = PodInventory()
@@ -23,7 +23,7 @@ class Holders:
         self._new.discard(uid)
 
     def gone(self, worker: str, workers: int, uids: Collection[str], holding: Collection[str]) -> set[str]:
-        """Of the pods that hold devices, those that no worker has. `uids`: those of one of `workers` workers."""
+        """The pods that hold devices although no worker has them. `uids`: the pods of one of `workers` workers."""
         self._inventory.update(worker, workers, uids)
         self._new.difference_update(uids)
         if not self._inventory.complete:

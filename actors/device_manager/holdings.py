@@ -1,4 +1,4 @@
-"""Which container has which devices. Pure.
+"""The devices of each container. Pure.
 
 A device is taken from the moment that it is chosen, before its plugin is asked to allocate it (`reserve`), so it is
 never chosen twice; it is held once the plugin has answered (`hold`). Until the plugin is asked, what is reserved for a
@@ -35,7 +35,7 @@ class Key(msgspec.Struct, frozen=True, order=True):
 
 
 class Holdings:
-    """The shares of all containers, and what is being allocated."""
+    """The shares of all containers, and the reservations of allocations under way."""
 
     def __init__(self) -> None:
         self._shares: dict[Key, Share] = {}

@@ -89,7 +89,7 @@ class Inventory:
 
     # -- what the node has --------------------------------------------------------------------------------------------
     def capacity(self) -> dict[str, int]:
-        """Devices of each resource; 0 for those that are removed."""
+        """Devices of each resource; 0 for a removed resource."""
         return {**dict.fromkeys(self._removed, 0), **{name: len(one.devices) for name, one in self._items()}}
 
     def allocatable(self) -> dict[str, int]:

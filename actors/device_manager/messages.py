@@ -65,7 +65,7 @@ class AllocateDevices(Question["DevicesAllocated | DevicesRefused"], frozen=True
     mask: int | None = None
     """NUMA nodes to prefer, as bits; None: any."""
     running: bool = False
-    """The pod's containers run: they are never given other devices than those that they have."""
+    """The pod's containers run: their devices never change."""
 
 
 class DevicesAllocated(Message, frozen=True):
@@ -81,7 +81,7 @@ class DevicesRefused(Message, frozen=True):
 
 
 class PrepareDevices(Question["DevicesAllocated | DevicesRefused"], frozen=True):
-    """The container is about to be created. `amounts` of the request may be empty: then what it has is told."""
+    """The container is about to be created. Empty `amounts` in the request ask for the devices that it has."""
 
     request: DeviceRequest
 

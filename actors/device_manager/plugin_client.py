@@ -29,7 +29,7 @@ CLOSED: Final = rpc_error("CANCELLED", "the connection was closed")
 MOST_DEVICES: Final = 32768
 """Of one resource; all that is kept of them stays a small part of what an actor may take."""
 MOST_NODES: Final = 1024
-"""The kernel numbers no more NUMA nodes."""
+"""The kernel's maximum number of NUMA nodes."""
 _Answer = TypeVar("_Answer")
 
 
@@ -61,7 +61,7 @@ class PluginClient:
         return PluginOptions(found.pre_start_required, found.get_preferred_allocation_available)
 
     async def close(self) -> None:
-        """At once: what is under way fails."""
+        """Closes at once: calls under way fail."""
         await self._channel.close(None)
 
     async def devices(self) -> AsyncIterator[dict[str, Device]]:

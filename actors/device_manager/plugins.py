@@ -1,4 +1,4 @@
-"""The device plugins that are connected: takes what they tell into the inventory until they go."""
+"""The connected device plugins: their devices go into the inventory."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class DevicePlugins:
             await connected.client.close()  # which ends the stream of devices
 
     async def close(self) -> None:
-        """Let go of all plugins: they are not away, only this process ends."""
+        """Disconnect from all plugins. Their devices stay, because only this process ends."""
         clients, self._latest = {*self._latest.values()}, {}
         clients |= {one.client for one in self._connected.values()}
         self._connected = {}

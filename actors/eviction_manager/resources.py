@@ -61,7 +61,7 @@ def disk_of(signal: str) -> str:
 
 
 def reclaims(signal: str, layout: DiskLayout) -> tuple[Reclaim, ...]:
-    """What is removed for this signal, in this order."""
+    """The steps of node-level reclaim for this signal, in this order."""
     disk = disk_of(signal)
     if not disk:
         return ()

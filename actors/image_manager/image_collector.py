@@ -76,7 +76,7 @@ class ImageCollector:
             failed = [text for image_id in collection.remove if (text := await self._remove(image_id))]
             left = {image_id: record for image_id, record in left.items() if image_id not in collection.remove}
             failures += failed
-            if not failed:  # otherwise other images would be removed instead of those that stay
+            if not failed:  # otherwise other images would be removed in their place
                 break
         await self._forget_pulls(recorded, images)
         short = shortfall(disk, collection)

@@ -44,7 +44,7 @@ FIRST_LOOK_SECONDS = 3.0
 
 
 class Pleg(Actor):
-    """Messages and calls; `runtime_view` and `runtime_health` decide what they mean."""
+    """Messages and CRI calls; `runtime_view` and `runtime_health` interpret the answers."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -15,7 +15,7 @@ from .events import Listing, events
 
 
 class RuntimeView(msgspec.Struct, frozen=True):
-    """What is known of the runtime's pods."""
+    """The runtime's pods at the last relist."""
 
     listing: Listing | None = None
     """Of the last relist; None before the first one. A pod whose status call failed is left out: the next relist sees
@@ -23,7 +23,7 @@ class RuntimeView(msgspec.Struct, frozen=True):
     uids: frozenset[str] = frozenset()
     """All pods of the last relist."""
     pods: Mapping[str, PodRuntime] = {}
-    """By UID: those of `uids` whose status is known."""
+    """By UID: the pods among `uids` whose status is known."""
     failed: frozenset[str] = frozenset()
     """UIDs of the pods whose last status call failed."""
     relisted_at: float = 0.0
@@ -35,9 +35,9 @@ class Relist(msgspec.Struct, frozen=True):
 
     view: RuntimeView
     changed: frozenset[str]
-    """UIDs of the pods whose status is to be asked for."""
+    """UIDs of the pods whose status must be read."""
     gone: frozenset[str]
-    """UIDs of the pods that the runtime has no more."""
+    """UIDs of the pods that the runtime no longer has."""
 
 
 def relisted(view: RuntimeView, listing: Listing) -> Relist:

@@ -31,7 +31,7 @@ def _check_actions(
     container: Container,
     check: FieldCheck,
 ) -> None:
-    """`shape`: its fields are the actions of which there must be one."""
+    """`shape`: a struct whose fields are the actions; exactly one must be set."""
     names = shape.__struct_fields__
     given: dict[str, Action] = {name: action for name in names if (action := getattr(holder, name)) is not None}
     check.exactly_one(given, f"one of {', '.join(names)}")

@@ -186,7 +186,7 @@ class Shard(Actor):
             with self._quarantine.in_hand(uid, data):
                 pod = decode_pod(data)
         except ObjectError as error:
-            self.log.error("pod %s cannot be read, it is left as it is: %s", uid, error)
+            self.log.error("pod %s cannot be read, it stays unchanged: %s", uid, error)
             return
         self._worker(uid).want(pod, data)
 

@@ -21,7 +21,7 @@ class ShardInventory:
         self._unclaimed: dict[str, PodRuntime] = {}
         """The runtime's data of pods without a source yet; decided once all sources have reported."""
         self._unread: set[str] = set()
-        """Pods of the runtime of which only the UID is known yet."""
+        """Pods of the runtime known by UID only."""
         self._reported: list[str] | None = None
 
     @property

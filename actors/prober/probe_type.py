@@ -58,7 +58,7 @@ class ProbeTools(msgspec.Struct, frozen=True):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """What is probed: one container, by one of its probes."""
+    """One container, probed by one of its probes."""
 
     key: Key
     container: Container

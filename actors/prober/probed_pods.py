@@ -110,7 +110,7 @@ def updated(before: PodProbes | None, message: ProbedPod) -> PodProbes:
 
 
 def _with_facts(state: ProbeState, facts: ProbedContainer) -> ProbeState:
-    """Another container starts anew."""
+    """A new instance of the container starts from the beginning."""
     streak = state.streak
     if facts.id != state.facts.id:
         streak = Streak(on_hold=state.kind == "startup" and facts.started)
@@ -125,7 +125,7 @@ def probed(before: PodProbes, key: Key, outcome: ProbeOutcome) -> PodProbes:
 
 
 def is_news(before: Streak, after: Streak) -> bool:
-    """Whether others are to be told."""
+    """Whether other actors must be notified."""
     return after.result is not before.result or after.on_hold is not before.on_hold
 
 

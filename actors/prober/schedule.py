@@ -29,7 +29,7 @@ class Schedule:
             self._timers[key] = self._actor.after(seconds, lambda: self._start(key))
 
     def unset(self, key: Key) -> None:
-        """Do not run it; a run that has begun goes on."""
+        """Do not run it; a run under way continues."""
         timer = self._timers.pop(key, None)
         if timer is not None:
             timer.cancel()

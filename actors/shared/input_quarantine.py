@@ -23,7 +23,7 @@ POLICY: Final = QuarantinePolicy()
 
 
 class InputQuarantine:
-    """Of one actor. What has changed gets a new chance."""
+    """The quarantine of one actor. A changed input is tried again."""
 
     def __init__(self, actor: Actor, run_dir: str, work: str, kind: Literal["pod", "image"] = "pod") -> None:
         """`work`: what the actor does for one of this kind, for the texts."""

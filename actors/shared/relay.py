@@ -56,7 +56,7 @@ def kept_socket(actor: Actor, path: str) -> socket.socket:
     """The socket of the actor's last incarnation, while it is at the path; else a new one. Raises OSError."""
     label = f"unix:{path}"
     sockets = actor.listen(label, lambda: [listen(path)])
-    if not is_socket(path):  # a kept one that somebody has removed: nobody finds it
+    if not is_socket(path):  # an inherited socket whose file was removed: no client finds it
         sockets[0].close()
         sockets = actor.listen(label, lambda: [listen(path)])
     return sockets[0]

@@ -259,7 +259,7 @@ class ShutdownManager(Actor):
             if pod.uid in self._state.last.pods and not pod.finished:
                 self._kill(pod.uid, pod.grace_seconds)
 
-    # -- what is told -------------------------------------------------------------------------------------------------
+    # -- reports ------------------------------------------------------------------------------------------------------
     def _publish(self) -> None:
         active = self._active or self._presumed
         if not (active or self._known):

@@ -47,7 +47,7 @@ class ShutdownStateFile:
             self.problem = f"{self.path} cannot be read: {error}"
 
     def put(self, last: Last) -> None:
-        """Write what has changed."""
+        """Write the changes."""
         if last == self.last:
             return
         self.last = last

@@ -122,7 +122,7 @@ def _condition(kind: str, holds: bool, reason: str = "", message: str = "") -> P
 def with_times(
     now: list[PodCondition], before: Iterable[PodCondition], since: Mapping[str, str | None], generation: int
 ) -> list[PodCondition]:
-    """With the time of the last change: that of `before` while the status is the same, else that of `since`."""
+    """With the time of the last change: the time of `before` while the status is the same, else `since`."""
     known = {condition.type: condition for condition in before}
     timed = []
     for condition in now:

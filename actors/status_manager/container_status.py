@@ -165,7 +165,7 @@ def _state(
     if newest is not None and newest.state is CriContainerState.RUNNING:
         return ContainerState(running=ContainerStateRunning(startedAt=rfc3339(newest.started_ns))), _NOTHING
     if newest is not None and newest.start_given_up and not view.ended:
-        return _waits(view, waiting), _NOTHING  # it is made anew: nobody is to count this as its end
+        return _waits(view, waiting), _NOTHING  # it is created again: this must not count as its end
     if newest is not None and newest.state is CriContainerState.EXITED:
         ended = ContainerState(terminated=_terminated(view, newest))
         waits = (

@@ -1,4 +1,4 @@
-"""The pods as those need them who end pods: what there is to end, in which order, and what is done. Pure."""
+"""The pods for eviction and shutdown: which can be ended, in which order, and which have ended. Pure."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def started(tracked: TrackedPod) -> float:
 
 
 def is_written(table: PodTable, tracked: TrackedPod) -> bool:
-    """The API server has the status of now. Before its first list nobody knows what it has."""
+    """The API server has the current status. Unknown before the first list."""
     return table.api.synced and next_step(table, tracked.uid) is None
 
 

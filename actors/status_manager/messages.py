@@ -61,7 +61,7 @@ class PodObserved(Message, frozen=True):
     """No source has the pod any more."""
     termination_step: TerminationStep = ""
     last_error: str = ""
-    """Why the last try of what is to be done next failed; empty: it did not."""
+    """The error of the last try of the next step; empty: none."""
     pulls: list[tuple[float, float]] = []
     """Begin and end of each image pull that its start waited for, seconds since 1970."""
     resize: Resize | None = None
@@ -145,7 +145,7 @@ class GetLivePods(Question["LivePods"], frozen=True):
 
 
 class LivePod(msgspec.Struct, frozen=True, kw_only=True):
-    """One pod as who ends pods needs it."""
+    """One pod, for eviction and shutdown."""
 
     uid: str
     full_name: str

@@ -14,7 +14,7 @@ from .tracked_pod import TrackedPod
 
 
 class PodTable:
-    """Answers who belongs to whom; `steps` decides what is to be done about it."""
+    """Relates static pods, mirror pods and pods of the API; `steps` decides the next step of each."""
 
     def __init__(self) -> None:
         self.api = ApiPods()
@@ -63,7 +63,7 @@ class PodTable:
         if tracked is not None and tracked.altered_by_server != fields:
             self._tracked[uid] = msgspec.structs.replace(tracked, altered_by_server=fields)
 
-    # -- who belongs to whom ----------------------------------------------------------------------------------------
+    # -- static and mirror pods -------------------------------------------------------------------------------------
     def api_pod(self, tracked: TrackedPod) -> ApiPod | None:
         """The API server's object with this pod's status: the pod itself, or the mirror of a static pod."""
         if not tracked.static:
@@ -81,7 +81,7 @@ class PodTable:
         return next((each for each in candidates if each is not None and self.api_pod(each) == pod), None)
 
     def keys(self, pod: ApiPod) -> list[str]:
-        """Whom a change of this object of the API server concerns."""
+        """The keys of the pods that a change of this object concerns."""
         if not pod.is_mirror:
             return [pod.uid]
         return [pod.uid, *(tracked.uid for tracked in self.statics(pod.full_name))]

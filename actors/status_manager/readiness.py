@@ -22,12 +22,12 @@ Results = Mapping[tuple[str, str], ProbeResult]
 
 
 class ReadinessInput(msgspec.Struct, frozen=True):
-    """What is known of one container."""
+    """All that the readiness of one container follows from."""
 
     results: Results
     """Of its pod, since this agent began."""
     before: Readiness | None
-    """What was known last, by this agent or the one before."""
+    """The last known readiness, of this agent or an earlier one."""
     agent_began_ns: int
     """Nanoseconds since 1970."""
 
@@ -44,7 +44,7 @@ def readiness(container: Container, ran: CriContainer, sources: ReadinessInput) 
 
 
 def _found(results: Results, ran: CriContainer, kind: str, before: bool) -> bool:
-    """The result for this very container; without one what was known before."""
+    """The result for this container instance; without one, the last known readiness."""
     result = results.get((ran.name, kind))
     return result.success if result is not None and result.container_id == ran.id else before
 

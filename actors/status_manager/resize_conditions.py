@@ -15,7 +15,7 @@ CONDITIONS: Final = (PENDING, IN_PROGRESS)
 
 
 def conditions(resize: Resize | None) -> list[PodCondition]:
-    """Those that hold."""
+    """The conditions that are true."""
     found = []
     if resize is not None and resize.reason:
         found.append(PodCondition(type=PENDING, status="True", reason=resize.reason, message=resize.message))

@@ -57,7 +57,7 @@ class StatusWriter:
         return self._clocks.monotonic()
 
     def _pump(self) -> None:
-        """Start what is due, and set the timer for what is not."""
+        """Start the writes that are due, and set the timer for the next one."""
         while (key := self.backlog.take(self._now())) is not None:
             self._actor.start_task(self._write(key), f"status of {key}")
         self._actor.metrics.gauge("status_manager_unwritten_pods", len(self.backlog))

@@ -32,7 +32,7 @@ class TreeSample:
 
 
 class Samples:
-    """Those of the last seconds."""
+    """The samples of the last seconds."""
 
     def __init__(self) -> None:
         self._samples: deque[TreeSample] = deque()
@@ -114,7 +114,7 @@ def _with_keys(context: Context) -> int:
     from .top_screen import opened
 
     arguments, samples, view = context.arguments, Samples(), TopView()
-    samples.add(TreeSample(context.tree(), time.monotonic()))  # who has no agent is told so without a screen
+    samples.add(TreeSample(context.tree(), time.monotonic()))  # without an agent, report that before the screen starts
     refreshes, due = 1, time.monotonic() + arguments.interval
     with opened() as screen:
         while True:

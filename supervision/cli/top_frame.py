@@ -143,7 +143,7 @@ def table(found: Sequence[Row], view: TopView, width: int) -> list[Line]:
 
 
 def cut(line: Line, width: int) -> Line:
-    """The line without what is beyond the width."""
+    """The line, cut at the width."""
     left, kept = width, []
     for style, text in line:
         if left > 0:

@@ -12,7 +12,7 @@ from ..faults import EXPLAINED
 from ..protocol import Fault, Inject
 
 SORTS: Final = ("tree", "name", "cpu", "messages", "memory", "mailbox", "restarts", "uptime")
-"""Of which the first is the order of the tree."""
+"""Sort keys; the first is the order of the tree."""
 FAULTS: Final[tuple[Fault, ...]] = tuple(EXPLAINED)
 LASTING: Final = frozenset({"hang", "stop", "leak", "slow", "drop"})
 LASTING_SECONDS: Final = 10.0
@@ -149,7 +149,7 @@ def _turned(view: TopView, names: Sequence[str]) -> Pressed:
 
 
 def _typed(view: TopView, key: str) -> TopView:
-    """The filter, as it is typed."""
+    """The filter while it is typed."""
     if key in ("enter", "escape"):
         return _table(msgspec.structs.replace(view, filter=view.filter if key == "enter" else ""))
     if key == "backspace":

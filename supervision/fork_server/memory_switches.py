@@ -21,7 +21,7 @@ def _off() -> set[str]:
 
 
 def is_on(measure: str) -> bool:
-    """Whether a measure is to be taken."""
+    """Whether a measure is switched on."""
     return not _off() & {measure, "all"}
 
 

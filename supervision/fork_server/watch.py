@@ -106,7 +106,7 @@ class Watch:
         if silent <= allowed + self._leniency(now):
             return
         if child.policy.busy_seconds and child.status_entry.busy_since and not is_stopped(child.pid):
-            return  # it is known what it is busy with
+            return  # `_check_busy` covers this
         self.end_hung(child, f"no heartbeat for {silent:.1f} s")
 
     def _check_busy(self, child: ProcessEntry, now: float) -> None:

@@ -124,7 +124,7 @@ class Story:
         return 0 if self._told or self._stopped else self._fail("the sample pod has logged nothing")
 
     def _end(self) -> list[str]:
-        """Stop in order: the pod, the agent, then remove what they leave."""
+        """Stop the pod, then the agent, and remove everything that they leave behind."""
         self._say("\nstopping the pod and the agent, removing everything")
         if not self._node.ended():
             self._node.retire_pod()

@@ -116,7 +116,7 @@ def _asked(api: Any, server: str, node: str) -> Iterator[Finding]:
             for one in check(api, node):
                 yield one
                 if one.subject == IDENTITY and one.level is Level.FAILURE:
-                    return  # as somebody else it may do nothing of what follows
+                    return  # another user may do none of the following
         except ApiException as error:
             yield refused(f"{server}, {check.__name__}", error.status, error.reason)
         except HTTPError as error:
@@ -184,7 +184,7 @@ def clock(date: str, began: float, ended: float) -> Iterator[Finding]:
 
 
 def identity(api: Any, node: str) -> Iterator[Finding]:
-    """As whom the API server knows this node."""
+    """The user name that the API server has for this node."""
     from kubernetes import client
 
     review: Any = client.AuthenticationV1Api(api).create_self_subject_review(
@@ -212,7 +212,7 @@ def identity(api: Any, node: str) -> Iterator[Finding]:
 
 
 def rights(api: Any, node: str) -> Iterator[Finding]:
-    """Whether the API server lets this node do what it must."""
+    """Whether the API server permits the requests of a node."""
     from kubernetes import client
 
     missing = []
@@ -245,7 +245,7 @@ def rights(api: Any, node: str) -> Iterator[Finding]:
 
 
 def registration(api: Any, node: str) -> Iterator[Finding]:
-    """The node object, and what it says."""
+    """The node object and its conditions."""
     from kubernetes import client
 
     try:

@@ -1,4 +1,4 @@
-"""Runs the checks and shows what they found."""
+"""Runs the checks and shows their findings."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _guarded(subject: str, check: Callable[[], Iterable[Finding]]) -> Iterator[F
     """What a check raises must not keep the others from being made."""
     try:
         yield from check()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+    except Exception as error:  # noqa: BLE001 - any error becomes a finding
         yield unknown(subject, f"the check failed: {type(error).__name__}: {error}")
 
 

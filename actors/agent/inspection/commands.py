@@ -137,7 +137,7 @@ def describe(context: Context) -> int:
 
 # -- supervise events ---------------------------------------------------------------------------------------------
 def events(context: Context) -> int:
-    """Show them once, or go on with what is new."""
+    """Show the events once, or follow new ones."""
     arguments = context.arguments
     shown: dict[str, int] = {}
     while True:

@@ -40,7 +40,7 @@ def container_of(field: str) -> str:
 
 
 def of_object(events: Iterable[RecentEvent], kind: str, namespace: str, name: str, uid: str = "") -> list[RecentEvent]:
-    """Those of one object; of a pod that was made anew under its name only the present one's, where `uid` tells."""
+    """The events of one object. `uid`, if known, excludes those of an earlier pod with the same name."""
     return [
         event
         for event in events

@@ -1,4 +1,4 @@
-"""What was found out about the pods of this node: those that run, those that were refused, who did not answer. Pure."""
+"""The pods of this node, refused manifests, and actors that did not answer. Pure."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class NodePods(msgspec.Struct, frozen=True):
     pods: list[Object]
     """As API objects, with the status of now."""
     refused: list[str] = []
-    """What is wrong with which manifest and field, and pods in quarantine."""
+    """Errors by manifest and field, and pods in quarantine."""
     problems: list[str] = []
-    """Actors that did not answer, and what follows for what is shown."""
+    """Actors that did not answer, and what is therefore not shown."""
 
 
 class NoSuchPod(Exception):

@@ -25,7 +25,7 @@ _PROBES: Final = (("Startup", "startupProbe"), ("Liveness", "livenessProbe"), ("
 
 
 class Description(msgspec.Struct, frozen=True):
-    """What is known of one pod."""
+    """The description of one pod."""
 
     pod: Object
     worker: str = ""

@@ -1,4 +1,4 @@
-"""Who may look: the one that opened the printed link, from this machine or through a tunnel. Pure.
+"""Access to the page: for the browser that opened the printed link, on this machine or through a tunnel. Pure.
 
 A port on loopback can be reached by every user of the machine, and by any web page that a browser on it shows. So the
 link has a token that opens one session only, the session is a cookie that scripts and other sites do not get, and the

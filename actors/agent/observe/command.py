@@ -41,7 +41,7 @@ def _port(text: str) -> int:
 
 
 async def _serve(context: Context, settings: CommandSettings) -> int:
-    # tornado is imported only here: the other commands are to be fast
+    # tornado is imported only here, so that the other commands start fast
     from tornado.httpserver import HTTPServer
     from tornado.netutil import bind_sockets
 

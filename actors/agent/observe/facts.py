@@ -58,7 +58,7 @@ class AgentQueries:
         return [_incident(each) for each in found[-MOST_INCIDENTS:]]
 
     def pods(self) -> dict[str, Any]:
-        """A row for each pod, what was refused, and who did not answer."""
+        """A row for each pod, refused manifests, and actors that did not answer."""
         tree = self._context.tree()
         found, workers, now = node_pods(self._context, tree), workers_of(tree), time.time()
         return {

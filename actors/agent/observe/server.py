@@ -37,7 +37,7 @@ Order = Callable[[Inject], str]
 
 
 class _Handler(tornado.web.RequestHandler):
-    """What all have in common: who may ask, and how an error looks."""
+    """Base of all handlers: access, and the form of errors."""
 
     def initialize(self, access: SessionAccess, cookie: str, **more: Any) -> None:
         self.access, self.cookie = access, cookie

@@ -1,5 +1,5 @@
-"""`supervise reset`: takes away what an agent has on its host, and nothing that is not surely its own.
+"""`supervise reset`: removes what an agent has left on its host, and only what is certainly its own.
 
-Surely its own is: what lies below its state directory, what its managed containerd runs, the pods whose UID has a
+Certainly its own is: what lies below its state directory, what its managed containerd runs, the pods whose UID has a
 directory below its root directory, and directories that its first start made (`actors.shared.config.start.places`).
 """

@@ -38,11 +38,11 @@ _OWN_PLUGINS: Final = "plugins/kubernetes.io"
 """Where the agent stages volumes; drivers have their sockets beside it."""
 _PULL_RECORDS: Final = os.path.dirname(PULLED)
 _EMPTY: Final = ("plugins", "plugins_registry", "device-plugins", "pod-resources", "checkpoints", "pods", "pki")
-"""Directories of the root directory that go when nothing is in them any more."""
+"""Directories of the root directory that are removed when they are empty."""
 
 
 class Belongings(msgspec.Struct, frozen=True):
-    """What is there."""
+    """Everything of the agent that was found."""
 
     found: dict[str, list[str]]
     """By kind, each kind in `KINDS`; empty kinds are left out."""
@@ -54,7 +54,7 @@ class Belongings(msgspec.Struct, frozen=True):
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """Of what is looked for."""
+    """Where to look, and for what."""
 
     places: Sequence[Places]
     """Of all starts, the newest last; at least one."""
@@ -75,7 +75,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def instances(self) -> list[ManagedRuntime]:
-        """The managed containerds, of which there is one at most in practice."""
+        """The managed containerds; in practice at most one."""
         pairs = dict.fromkeys((one.managed_root, one.managed_state) for one in self.places if one.managed_root)
         return [ManagedRuntime(root=root, state=state) for root, state in pairs]
 
@@ -90,7 +90,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def look(scope: Scope, pods: Sequence[RuntimePod]) -> Belongings:
-    """Everything there is. `pods`: those of the runtimes that are not managed. Raises OSError."""
+    """Find everything. `pods`: the pods of runtimes that are not managed. Raises OSError."""
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     found["pods"] = [str(pod) for pod in pods] + [*_without_sandbox(scope, pods)]
     for instance in [] if scope.keep_pods else scope.instances:
@@ -106,10 +106,10 @@ def look(scope: Scope, pods: Sequence[RuntimePod]) -> Belongings:
 
 
 def mounts(scope: Scope) -> list[mountinfo.Mount]:
-    """Those of pods, of staged volumes and of the managed containerd, in the order in which they can go.
+    """The mounts of pods, of staged volumes and of the managed containerd, in the order of removal.
 
-    What an operator mounts for one of these directories stays; a directory bound onto itself, as the agent does it with
-    that of the pods, is no such mount.
+    An operator's mount of one of these directories stays; a directory that is bound onto itself, as the agent does with
+    the pods' directory, does not count as one.
     """
     tops = [] if scope.keep_pods else [f"{scope.root_dir}/pods", f"{scope.root_dir}/{_OWN_PLUGINS}"]
     for instance in [] if scope.keep_pods else scope.instances:
@@ -129,7 +129,7 @@ def _onto_itself(mount: mountinfo.Mount, table: Sequence[mountinfo.Mount]) -> bo
 
 
 def cgroups(scope: Scope) -> set[str]:
-    """Those of the pods, without the leading slash: named by their UIDs, in the form of either driver."""
+    """The cgroups of pods, without the leading slash, named by UID in the form of either cgroup driver."""
     found: set[str] = set()
     present = processes.hierarchies()
     for root in dict.fromkeys(one.cgroup_root for one in scope.places):
@@ -143,7 +143,7 @@ def cgroups(scope: Scope) -> set[str]:
 
 
 def emptied_cgroups(scope: Scope) -> list[str]:
-    """The cgroups above those of pods, the lowest first: they go when nothing is in them."""
+    """The cgroups above the pods' cgroups, the lowest first: they are removed when they are empty."""
     found = []
     for root in [] if scope.keep_pods else dict.fromkeys(one.cgroup_root for one in scope.places):
         for driver in ("cgroupfs", "systemd"):
@@ -163,7 +163,7 @@ def sockets(scope: Scope) -> Iterator[str]:
 
 
 def files(scope: Scope) -> Iterator[str]:
-    """Files and whole directories. Each is the agent's own; what is above them stays unless it is empty then."""
+    """Files and whole directories of the agent. A directory above them stays unless it becomes empty."""
     root = scope.root_dir
     if scope.keep_pods:
         yield scope.state_dir
@@ -205,7 +205,7 @@ def emptied_directories(scope: Scope) -> list[str]:
 
 
 def stays(scope: Scope) -> list[str]:
-    """What is below the root directory and none of the agent's."""
+    """Files below the root directory that are not the agent's."""
     root, own = scope.root_dir, {*files(scope), *sockets(scope)}
     if scope.keep_pods:
         return [f"{root}/{name}" for name in _names(root) if f"{root}/{name}" not in own]
@@ -222,7 +222,7 @@ def stays(scope: Scope) -> list[str]:
 
 
 def _without_sandbox(scope: Scope, pods: Sequence[RuntimePod]) -> Iterator[str]:
-    """Pods of which there is a directory and no sandbox at a runtime that is not managed."""
+    """Pods that have a directory but no sandbox in a runtime that is not managed."""
     said = {pod.uid for pod in pods}
     named = {path.rpartition("_")[2]: os.path.basename(path) for path in logs(scope, set(scope.uids()))}
     for uid in scope.uids():

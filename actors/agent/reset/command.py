@@ -131,7 +131,7 @@ def _json(before: Belongings, **more: object) -> str:
 
 
 def listed(root_dir: str, belongings: Belongings, *, everything: bool) -> list[str]:
-    """What is shown of it. Pure."""
+    """The lines to show. Pure."""
     if not belongings:
         lines = [f"there is nothing of an agent in {root_dir}"]
     else:

@@ -1,4 +1,4 @@
-"""Takes away what was found. Idempotent: what could not go is found by the next look."""
+"""Removes everything that was found. Idempotent: the next run finds what could not be removed."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def remove(scope: Scope, pods: Sequence[RuntimePod], *, alone: bool) -> list[str
 
 def _unmount(scope: Scope) -> list[str]:
     for mount in mounts(scope):
-        with suppress(OSError):  # what stays is told below
+        with suppress(OSError):  # reported below
             mounting.umount(mount.point, mounting.MNT_DETACH | mounting.UMOUNT_NOFOLLOW)
     return [f"{mount.point} is still mounted" for mount in mounts(scope)]
 
 
 def _delete(path: str) -> list[str]:
-    """Never through a mount. Returns what is wrong."""
+    """Never crosses a mount. Returns the errors."""
     if not os.path.lexists(path):
         return []
     if inside := mountinfo.below(mountinfo.read(), os.path.realpath(path)):

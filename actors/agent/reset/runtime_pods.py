@@ -29,7 +29,7 @@ class RuntimePod(msgspec.Struct, frozen=True):
 
 
 def find(endpoints: Sequence[str], uids: Collection[str]) -> tuple[list[RuntimePod], list[str]]:
-    """The sandboxes of pods with these UIDs, and the runtimes that did not say what they have, as errors."""
+    """The sandboxes of pods with these UIDs, and an error for each runtime that did not answer."""
     found: list[RuntimePod] = []
     silent: list[str] = []
     for endpoint in endpoints if uids else ():

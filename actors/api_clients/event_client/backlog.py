@@ -48,9 +48,9 @@ class EventBacklog:
         self._done(event)
 
     def vanished(self, event: CorrelatedEvent) -> None:
-        """The server no longer has it: it is to be created again."""
+        """The server no longer has it; create it again."""
         self._stored.drop(event.key)
 
     def _done(self, event: CorrelatedEvent) -> None:
-        if self._waiting.get(event.key) is event:  # another count may have come meanwhile
+        if self._waiting.get(event.key) is event:  # its count may have changed meanwhile
             del self._waiting[event.key]

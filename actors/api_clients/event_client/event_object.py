@@ -13,7 +13,7 @@ PATCH_TYPE: Final = "application/strategic-merge-patch+json"
 
 
 def namespace_of(content: NewEvent) -> str:
-    """Events of what has no namespace, as nodes, are kept in `default`."""
+    """The event's namespace: `default` for an object without one, such as a node."""
     return content.namespace or "default"
 
 

@@ -67,7 +67,7 @@ DEVICE_CHECKPOINT: Final = "kubelet_internal_checkpoint"
 
 
 class HeartbeatClient(ApiActor):
-    """Node and Lease. Its state is that of the API."""
+    """Keeps the Node object and the Lease. Its only state is the API's."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class HeartbeatClient(ApiActor):
             return
         news = self._sources.learn_problem(message.source, message.message)
         if news and message.source == "shutdown" and self._writer.node is not None:
-            self.start_task(self._sync(), "status")  # nothing is to be scheduled here from now on
+            self.start_task(self._sync(), "status")  # from now on no pod may be scheduled here
 
     @on(NodePressure)
     def on_pressure(self, message: NodePressure, sender: Address) -> None:

@@ -1,4 +1,4 @@
-"""Events of the node itself, beside those of its conditions. Pure."""
+"""Events of the node itself, besides the events of its conditions. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NodeEvents:
         return node_event(self._name, "CgroupV1", text, "Warning")
 
     def seen(self, node: Json) -> list[RecordEvent]:
-        """What is new of the API's node: it was cordoned or uncordoned."""
+        """The event for a node that was cordoned or uncordoned."""
         before, now = self._unschedulable, bool((node.get("spec") or {}).get("unschedulable"))
         self._unschedulable = now
         if before is None or before == now:

@@ -13,7 +13,7 @@ from actors.container_manager.topology.machine import Cpus, MachineTopology
 from .packing import NotEnoughCpus, nodes_in_order, packed
 
 Pack = Callable[[Cpus, int], Cpus]
-"""(free CPUs, number) to those that are taken."""
+"""(free CPUs, number) to the CPUs taken."""
 
 
 class NumaChoice(msgspec.Struct, frozen=True):
@@ -100,7 +100,7 @@ def _largest_first(nodes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _less(left: Mapping[int, int], extra: Iterable[int], remainder: int, group: int) -> dict[int, int] | None:
-    """What is left once these nodes have given the remainder in turn; None if they cannot."""
+    """The remaining free CPUs after these nodes have given the remainder in turn; None if they cannot."""
     after, extra = dict(left), list(extra)
     while remainder > 0:
         before = remainder

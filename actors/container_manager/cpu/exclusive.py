@@ -1,4 +1,4 @@
-"""The hint provider of CPUs: keeps who has which, and says what each container runs on."""
+"""The hint provider of CPUs: records the exclusive CPUs of each container, and tells which CPUs a container runs on."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ExclusiveCpus:
         return self._of(pod.metadata.uid, container.name)
 
     def prepares(self, pod: Pod) -> bool:
-        """The shared CPUs may be fewer or more by then."""
+        """The set of shared CPUs may change before that."""
         return True
 
     async def prepare(self, uid: str, container: str) -> ContainerAllocation:

@@ -25,7 +25,7 @@ class CpuOptions(msgspec.Struct, frozen=True, kw_only=True):
     full_cores: bool = False
     """full-pcpus-only: whole cores or a refusal."""
     strict_reservation: bool = False
-    """strict-cpu-reservation: nobody runs on the reserved CPUs."""
+    """strict-cpu-reservation: no container runs on the reserved CPUs."""
     by_cache: bool = False
     """prefer-align-cpus-by-uncorecache."""
     across_nodes: bool = False

@@ -61,7 +61,7 @@ def nodes_in_order(machine: MachineTopology, free: Cpus) -> list[int]:
 
 
 class Packing:
-    """One request: what is still free, what is taken, and how much is missing."""
+    """One request: the free CPUs, the CPUs taken so far, and the number still missing."""
 
     def __init__(self, machine: MachineTopology, free: Cpus, count: int) -> None:
         self._machine, self._free, self.missing = machine, free, count
@@ -114,7 +114,7 @@ class Packing:
         self.missing -= len(cpus)
 
     def _take_whole(self, unit: Unit, order: Iterable[int]) -> None:
-        """Each unit that is entirely free, and not larger than what is missing."""
+        """Each unit that is entirely free and not larger than the missing number."""
         members: dict[int, set[int]] = {}
         for cpu in self._machine.cpus:
             members.setdefault(unit(cpu), set()).add(cpu.id)
@@ -133,7 +133,7 @@ class Packing:
             self._take_whole(_node, self.nodes())
 
     def take_caches(self) -> None:
-        """By cache: all of it, or a part that is exactly what is missing."""
+        """By cache: all of it, or a part that is exactly the missing number."""
         for number in self._nested(_node, self.nodes(), _cache):
             self._take_whole(_cache, [number])
             if self.missing:

@@ -17,7 +17,7 @@ def exclusive_cpus(pod: Pod, container: Container) -> int:
 
 
 def has_pod_resources(pod: Pod) -> bool:
-    """Whether the pod has cpu, memory or huge pages of its own, beside those of its containers (KEP-2837)."""
+    """Whether the pod itself requests cpu, memory or huge pages, besides its containers (KEP-2837)."""
     given = pod.spec.resources
     names = {*given.requests, *given.limits} if given is not None else set()
     return any(name in {"cpu", "memory"} or name.startswith("hugepages-") for name in names)

@@ -26,7 +26,7 @@ CPU: Final = "cpu"
 
 
 class StaticPolicy(msgspec.Struct, frozen=True):
-    """The machine, and what is kept for the host."""
+    """The machine, and the CPUs reserved for the host."""
 
     machine: MachineTopology
     options: CpuOptions
@@ -87,7 +87,7 @@ def begin(policy: StaticPolicy, state: CpuState) -> CpuState:
 
 # -- allocation ------------------------------------------------------------------------------------------------------
 def available(policy: StaticPolicy, state: CpuState) -> Cpus:
-    """CPUs that a container may get for its own. With full-pcpus-only without those that share a core with a reserved
+    """CPUs that a container may get exclusively. With full-pcpus-only without those that share a core with a reserved
     one: the kubelet counts these, and then breaks a core where they are the last ones of the NUMA node."""
     kept = policy.machine.whole_cores(policy.reserved) if policy.options.full_cores else policy.reserved
     return state.shared - kept

@@ -1,4 +1,4 @@
-"""The memory of each NUMA node, who has which, and the file of that: memory_manager_state of the kubelet. Pure."""
+"""The memory of each NUMA node and its allocations, and their file: the kubelet's memory_manager_state. Pure."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class MemoryState(msgspec.Struct, frozen=True):
         return self.entries.get(uid, {})
 
     def with_container(self, uid: str, name: str, blocks: tuple[Block, ...]) -> MemoryState:
-        """The entry alone: the machine stays as it is."""
+        """With the container's blocks in the entries; the machine's tables do not change."""
         return replace(self, entries={**self.entries, uid: {**self.of(uid), name: blocks}})
 
     def without(self, uid: str) -> MemoryState:

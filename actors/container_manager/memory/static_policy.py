@@ -29,7 +29,7 @@ Amounts = Mapping[str, int]
 
 
 def fresh(nodes: Sequence[NumaNode], reserved: Mapping[int, Amounts]) -> MemoryState:
-    """Nothing is taken. `reserved`: reservedMemory, by node."""
+    """The state without any allocation. `reserved`: reservedMemory, by node."""
     machine = {}
     for node in nodes:
         huge = sum(size for kind, size in node.memory.items() if kind != MEMORY)
@@ -62,7 +62,7 @@ DIFFERENT: Final = "[memorymanager] the expected machine state is different from
 
 
 def _same(one: Machine, other: Machine) -> bool:
-    """What is taken of a group may be divided differently among its nodes."""
+    """The allocated memory of a group may be divided differently among its nodes."""
     if one.keys() != other.keys():
         return False
     for number, node in one.items():
@@ -165,7 +165,8 @@ def _breaks_group(machine: Machine, nodes: tuple[int, ...]) -> bool:
 
 
 def _reusable(state: MemoryState, pod: Pod, nodes: tuple[int, ...], kind: str) -> int:
-    """What ordinary init containers of the pod have of these nodes: they end before later containers start."""
+    """The memory of these nodes that ordinary init containers of the pod have: they end before later containers
+    start."""
     given = state.of(pod.metadata.uid)
     blocks = [block for one in pod.spec.initContainers if not is_sidecar(one) for block in given.get(one.name, ())]
     return sum(block.size for block in blocks if (block.numaAffinity, block.type) == (nodes, kind))
@@ -173,7 +174,7 @@ def _reusable(state: MemoryState, pod: Pod, nodes: tuple[int, ...], kind: str) -
 
 # -- allocation ------------------------------------------------------------------------------------------------------
 def allocate(state: MemoryState, pod: Pod, container: Container, affinity: TopologyHint | None = None) -> MemoryState:
-    """The state once the container has its memory; the same state if it has it already, or wants none. Raises
+    """The state once the container has its memory; the same state if it has it already, or requests none. Raises
     AllocationError."""
     uid, amounts = pod.metadata.uid, wanted(pod, container)
     if not amounts or container.name in state.of(uid):

@@ -103,7 +103,7 @@ class DeviceHintProvider:
         return answer.allocation
 
     def exclusive(self) -> Exclusive:
-        """Nothing: who wants to know the devices asks the device manager."""
+        """Nothing: the device manager answers questions about devices."""
         return Exclusive()
 
     def served(self, uid: str) -> frozenset[str]:

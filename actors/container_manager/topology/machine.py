@@ -45,7 +45,7 @@ class NumaNode(msgspec.Struct, frozen=True):
 
 
 class MachineTopology(msgspec.Struct, frozen=True, dict=True):
-    """What is where."""
+    """The CPUs and NUMA nodes of the machine."""
 
     cpus: tuple[LogicalCpu, ...]
     nodes: tuple[NumaNode, ...]

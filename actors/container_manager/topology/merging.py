@@ -99,7 +99,7 @@ def _preferred_size(resources: Iterable[Iterable[TopologyHint]]) -> int:
 
 
 def _rank(numa: Numa, hint: TopologyHint, size: int) -> tuple[int, int, float, int]:
-    """The best has the lowest: preferred ones, then those of the preferred size, then smaller ones, then larger
+    """The best hint has the lowest: preferred hints, then hints of the preferred size, then smaller, then larger
     ones."""
     mask = hint.mask or 0
     count = mask.bit_count()

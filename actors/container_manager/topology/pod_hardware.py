@@ -34,7 +34,7 @@ class TopologyAffinityError(AllocationError):
 
 
 class TopologySettings(msgspec.Struct, frozen=True):
-    """The configuration, with what it needs of the machine."""
+    """The configuration, and the facts about the machine that it needs."""
 
     policy: str = NONE
     scope: str = "container"
@@ -88,7 +88,7 @@ class PodHardware:
             else:
                 async with self._in_hand:
                     if not awaited():
-                        raise AskError("nobody waits for it any more")
+                        raise AskError("no caller waits for it any more")
                     reservations = await self._aligned(pod, running=running)
                 found = {one.container.name: await self._completed(pod, one, running=running) for one in reservations}
                 self._count_aligned(ALIGNED, 1 if self._settings.scope == POD else len(reservations))
@@ -163,7 +163,7 @@ class PodHardware:
         return together(provider.exclusive() for provider in self._providers)
 
     def served(self, uid: str) -> frozenset[str]:
-        """Extended resources of which this pod has got what it asks for."""
+        """Extended resources that are allocated to this pod."""
         return frozenset[str]().union(*(provider.served(uid) for provider in self._providers))
 
     def release(self, uid: str) -> None:
@@ -172,7 +172,7 @@ class PodHardware:
             provider.release(uid)
 
     def release_unknown(self, known: Callable[[str], bool]) -> None:
-        """Release pods that nobody has: they ended while this process was not there."""
+        """Release pods that no worker has: they ended while this process was down."""
         for provider in self._providers:
             for uid in provider.uids():
                 if not known(uid):

@@ -75,13 +75,13 @@ class HintProvider(Protocol):
         """The CPUs or the memory that containers have for themselves."""
 
     def served(self, uid: str) -> frozenset[str]:
-        """Extended resources of which this pod has got what it asks for."""
+        """Extended resources that are allocated to this pod."""
 
     def uids(self) -> Collection[str]:
-        """Pods of which something is kept here. One that no worker has is forgotten."""
+        """Pods with allocations or records here. One that no worker has is forgotten."""
 
     def release(self, uid: str) -> None:
         """The pod has ended, was refused, or was withdrawn: all that it has is free. Of an unknown pod: nothing."""
 
     def forget(self, uid: str) -> None:
-        """No worker has the pod any more: all that it has is free, and nothing is kept of it."""
+        """No worker has the pod any more: its allocations are freed and its records deleted."""

@@ -15,7 +15,7 @@ from .claims import ClaimInfo
 
 
 class ClaimRef(msgspec.Struct, frozen=True):
-    """A claim, as drivers are told of it."""
+    """A claim, as in calls to drivers."""
 
     namespace: str
     uid: str

@@ -13,7 +13,7 @@ from .claims import Claims
 
 
 class ClaimStore:
-    """`claims` is what is in the file, and what of it is prepared."""
+    """`claims`: the claims of the file, and which of them are prepared."""
 
     def __init__(self, root_dir: str, metrics: Metrics | None = None) -> None:
         """`metrics`: where claims are counted."""

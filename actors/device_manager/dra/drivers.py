@@ -20,7 +20,7 @@ BROKEN: Final = "invalid supported gRPC versions of DRA driver plugin"
 
 
 class Followers(Protocol):
-    """Who is told of drivers."""
+    """Is notified when a driver comes or goes."""
 
     def presence(self, driver: str, *, there: bool) -> None:
         """Whether any plugin of the driver is connected; told again without a change, too."""

@@ -1,6 +1,6 @@
 """The file dra_health_state, which the reference reads and writes, too: JSON without a checksum. Pure.
 
-What is read holds until the reports in it expire, as if they had just come.
+After a start the reports of the file expire as if they had just arrived.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Prepares and unprepares the claims of pods. One operation for a pod and for a claim at a time.
 
-Before a driver is called the file says that the pod uses the claim: whatever ends in between, it is unprepared once.
+The file records that the pod uses the claim before a driver is called: a claim is unprepared once, even after a crash
+in between.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Preparation:
 
     # -- unprepare ---------------------------------------------------------------------------------------------------
     async def unprepare(self, uid: str) -> None:
-        """All claims of the pod with this UID: those that no other pod uses. Raises ResourceClaimError."""
+        """All claims of the pod with this UID that no other pod uses. Raises ResourceClaimError."""
         async with self._pods.hold(uid):
             if not self._store.claims.of_pod(uid):
                 return
@@ -130,7 +131,7 @@ class Preparation:
 
     @asynccontextmanager
     async def _hold(self, keys: Iterable[ClaimKey]) -> AsyncIterator[None]:
-        """The claims in one order for all, so that nobody waits for a ring of others."""
+        """The claims in one order for all pods, so that no deadlock is possible."""
         async with AsyncExitStack() as stack:
             for key in sorted(set(keys)):
                 await stack.enter_async_context(self._claims.hold("/".join(key)))

@@ -1,4 +1,4 @@
-"""Dynamic resource allocation as the device manager has it: its drivers, its claims, what it answers."""
+"""Dynamic resource allocation in the device manager: drivers, claims, answers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ResourceClaims:
         """Pods with claims that no worker had at the last look."""
 
     def start(self) -> None:
-        """Raises ResourceClaimError: what is prepared is not known."""
+        """Raises ResourceClaimError: the prepared claims are not known."""
         self.store.load()
         if self._health is not None:
             self._health.load()
@@ -99,7 +99,7 @@ class ResourceClaims:
             return ClaimsFailed(uid, str(error))
         return ClaimsUnprepared(uid)
 
-    # -- pods that nobody has ------------------------------------------------------------------------------------------
+    # -- pods that no worker has ---------------------------------------------------------------------------------------
     def know(self, message: KnownPods) -> None:
         self._inventory.update(message.worker, message.workers, message.uids)
 

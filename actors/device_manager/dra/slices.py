@@ -1,4 +1,4 @@
-"""Deletes the ResourceSlices of this node whose driver is not there: nobody shall be scheduled for its devices.
+"""Deletes the ResourceSlices of this node whose driver is absent, so that no pod is scheduled for its devices.
 
 All of them when the agent starts, as no driver has registered yet; those of a driver that stays away for half a minute.
 A restart of this actor deletes only those of drivers that do not come back.

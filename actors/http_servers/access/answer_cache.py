@@ -22,7 +22,7 @@ class AnswerCache(Generic[T]):
         self._pending: dict[Hashable, asyncio.Task[T]] = {}
 
     async def get(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
-        """The cached answer, or that of `ask`. Raises what `ask` raises."""
+        """The cached answer, or else the answer of `ask`, with its exceptions."""
         cached = self._answers.get(key)
         if cached is not None and self._clock() < cached[0]:
             return cached[1]

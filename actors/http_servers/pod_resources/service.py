@@ -61,7 +61,7 @@ class PodResources(stubs.PodResourcesListerServicer):
         return await self._counted("list", context, lambda: self._list(context))
 
     async def list_v1alpha1(self, request: Any, context: Context) -> api.ListPodResourcesResponse:
-        """List of v1alpha1, of which only the calls are counted."""
+        """List of v1alpha1; only its calls are counted."""
         await self._admit(context)
         self._actor.metrics.count("kubelet_pod_resources_endpoint_requests_total", server_api_version="v1alpha1")
         return await self._list(context)

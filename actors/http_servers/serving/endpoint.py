@@ -25,7 +25,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """One path of the node's HTTP API, or several with the same answer."""
 
     paths: tuple[str, ...]
-    """`{name}` stands for one segment, `{name*}` for the rest of the path."""
+    """`{name}` matches one segment, `{name*}` the rest of the path."""
     answers: Mapping[str, Answer]
     """By HTTP method."""
     heads: bool = False

@@ -23,7 +23,7 @@ _NOT_THERE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ENXI
 
 
 class DirectoryListing(msgspec.Struct, frozen=True):
-    """`names`: as listed; those of directories end with a slash."""
+    """`names`: as listed; a directory's name ends with a slash."""
 
     names: list[str]
 

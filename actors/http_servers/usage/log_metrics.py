@@ -13,8 +13,8 @@ _BLOCK: Final = 512
 
 
 def samples(pod_logs_dir: str) -> Iterator[MetricSample]:
-    """One for each container that has a directory of logs, `<namespace>_<pod>_<uid>/<container>`. What is removed
-    meanwhile is left out."""
+    """One for each container that has a directory of logs, `<namespace>_<pod>_<uid>/<container>`. A file that is
+    removed meanwhile is left out."""
     for pod in _directories(pod_logs_dir):
         parts = pod.name.split("_")
         if len(parts) != 3:

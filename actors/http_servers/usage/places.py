@@ -30,7 +30,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def places(sample: UsageSample) -> list[Place]:
-    """All cgroups of the sample, that of the node first."""
+    """All cgroups of the sample, the node's first."""
     host, boot = sample.host, sample.host.boot
     found = [Place(labels("/"), sample.root, boot, Network(host.interfaces, host.default_interface))]
     found += [Place(labels(one.path), one, boot) for one in (*sample.tiers, *sample.system.values())]

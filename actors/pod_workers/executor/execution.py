@@ -87,7 +87,7 @@ class Execution:
             return await self.look()
         sandboxes = dict.fromkeys([sandbox.id for sandbox in known.sandboxes] + list(view.sandboxes))
         if not sandboxes.keys() >= set(view.containers.values()):
-            return await self.look()  # the PLEG has contradicted it meanwhile
+            return await self.look()  # a relist has contradicted it meanwhile
         containers = {container.id: container.sandbox_id for container in known.containers} | view.containers
         return self._looked(await look_at(self.services.client, self.state.uid, list(sandboxes), containers))
 

@@ -43,7 +43,7 @@ def failure_text(handler: LifecycleHandler, container: Container, pod: Pod, fail
 
 
 def unobserved(host: str) -> None:
-    """For hooks of which nobody is told that HTTP took the place of HTTPS."""
+    """For hooks whose fallback from HTTPS to HTTP is not reported."""
 
 
 async def run_hook(
@@ -79,7 +79,7 @@ async def run_hook(
 
 
 def _text(output: bytes) -> str:
-    """The end of what a hook has written."""
+    """The last part of a hook's output."""
     return output[-MAX_OUTPUT:].decode(errors="replace")
 
 

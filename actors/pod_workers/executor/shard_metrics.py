@@ -71,7 +71,7 @@ class ShardMetrics:
         self._metrics.observe("kubelet_pod_resize_duration_milliseconds", 1000 * seconds, success=label)
 
     def resize_requested(self, resource: str, requirement: str, operation: str) -> None:
-        """Somebody wants another amount of a resource for a container."""
+        """The spec asks for another amount of a resource for a container."""
         self._metrics.count(
             "kubelet_container_requested_resizes_total",
             resource=resource,
@@ -101,5 +101,5 @@ class ShardMetrics:
         self._metrics.count("kubelet_restarted_pods_total", static="true" if is_static(pod) else "false")
 
     def orphan(self) -> None:
-        """The runtime has a pod that nobody wants."""
+        """The runtime runs a pod that no source has."""
         self._metrics.count("kubelet_orphaned_runtime_pods_total")

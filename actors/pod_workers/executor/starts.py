@@ -60,7 +60,7 @@ async def start_containers(run: Execution, effect: StartContainers) -> None:
 
 
 def _pull_all(run: Execution, effect: StartContainers, images: dict[str, asyncio.Task[ImageReady]]) -> None:
-    """Begin the pulls that have not begun."""
+    """Start the pulls that are not under way."""
     for one in effect.start:
         if one.container.name not in images:
             images[one.container.name] = asyncio.ensure_future(_pull(run, one.container))

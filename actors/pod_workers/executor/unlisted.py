@@ -69,7 +69,7 @@ async def refuse_to_forget(run: Execution) -> None:
 
 
 async def _unlisted(run: Execution) -> list[str]:
-    """Ids of what runs in the pod's cgroup and is not listed; the PLEG is told of it. Raises CriError."""
+    """Ids of containers that run in the pod's cgroup but are not listed; the PLEG gets a report. Raises CriError."""
     cgroup = path(run.state.held.cgroup_parent)
     found = running_in(_tree(), cgroup) if cgroup else set()
     waiting = waiting_in(_tree(), cgroup) if cgroup else {}

@@ -35,7 +35,7 @@ class TryFailed(PodEvent, frozen=True):
     why: str
     now: float
     stale: bool = False
-    """The runtime may have changed nevertheless."""
+    """The runtime may have changed all the same."""
 
     def apply(self, state: PodState) -> PodState:
         retry = Retry(state.retry.failures + 1, self.why)
@@ -48,7 +48,7 @@ class RoundSucceeded(PodEvent, frozen=True):
 
     def apply(self, state: PodState) -> PodState:
         if any(attempt.not_before for attempt in state.attempts.values()):
-            return state  # what failed waits for its next try: its pause goes on growing, whatever woke the pod worker
+            return state  # a failed step waits for its next try: its backoff grows, whichever event came
         return replace(state, retry=Retry())
 
 

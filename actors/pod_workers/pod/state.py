@@ -153,7 +153,7 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def without_request(resizing: Resizing) -> Resizing:
-    """The pod has what it asked for, or asks no more."""
+    """The resize is complete, or the spec no longer asks for one."""
     return replace(resizing, desired=None, pending=("", ""), deferred_at=0.0, not_before=0.0)
 
 

@@ -37,7 +37,7 @@ def victims(demand: Demand, node: NodeState, running: Iterable[Demand]) -> list[
 
 
 def without(lacking: Lacking, pods: Iterable[Demand]) -> dict[str, int]:
-    """What is still lacking once these pods are gone."""
+    """The requirements that are still not met once these pods are gone."""
     left = dict(lacking)
     for pod in pods:
         left = {name: amount - _gives(pod, name) for name, amount in left.items()}
@@ -63,7 +63,7 @@ def _choose(lacking: Lacking, able: list[Demand]) -> list[Demand]:
 
 
 def _nearest(lacking: Lacking, pods: list[Demand]) -> list[Demand]:
-    """One after the other, until nothing is lacking."""
+    """One after the other, until all requirements are met."""
     found, left, lacking = list[Demand](), list(pods), dict(lacking)
     while lacking and left:
         best = min(left, key=lambda pod: (_distance(lacking, pod), _gives(pod, "memory"), _gives(pod, "cpu")))

@@ -98,7 +98,7 @@ def _valid(pem: Any) -> tuple[float, float] | None:
     try:
         found = x509.load_pem_x509_certificate(pem.encode())
     except ValueError:
-        return None  # who connects with it says what is wrong
+        return None  # the connection reports the error
     return found.not_valid_before_utc.timestamp(), found.not_valid_after_utc.timestamp()
 
 

@@ -14,7 +14,7 @@ AGE: Final = "rest_client_exec_plugin_certificate_rotation_age"
 
 
 class PluginMetrics:
-    """Of one client. Without `metrics` nothing is counted."""
+    """The counts of one client; without `metrics`, none."""
 
     def __init__(self, metrics: Metrics | None = None) -> None:
         self._metrics = metrics

@@ -26,7 +26,7 @@ from .validation.rules import rules_of
 
 
 class FieldEntry(NamedTuple):
-    """One field, as it is documented."""
+    """The documentation of one field."""
 
     path: str
     kind: str

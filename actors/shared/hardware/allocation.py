@@ -40,7 +40,7 @@ class ContainerAllocation(msgspec.Struct, frozen=True, kw_only=True):
     devices: tuple[DeviceSpec, ...] = ()
     mounts: tuple[AllocatedMount, ...] = ()
     environment: dict[str, str] = {}
-    """Variables; those of the pod's spec override them."""
+    """Environment variables; the pod's spec overrides them."""
     annotations: dict[str, str] = {}
     """Annotations of the container for the runtime; the agent's own override them."""
     cdi_devices: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """The checksum of the kubelet's state files, over the text form that Go gives a value. Pure.
 
-The text is that of spew without addresses, with sorted keys: `(*state.T){Name:(string)x List:([]int)[1 2]}`. Who writes
-a file knows the types of its fields; here are the parts that all have in common.
+The text is that of spew without addresses, with sorted keys: `(*state.T){Name:(string)x List:([]int)[1 2]}`. The writer
+of a file knows the types of its fields; this module has the common parts.
 """
 
 from __future__ import annotations

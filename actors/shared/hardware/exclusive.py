@@ -26,12 +26,12 @@ class ContainerExclusive(msgspec.Struct, frozen=True):
 
 
 class Exclusive(msgspec.Struct, frozen=True):
-    """What containers have, and what there is for them. All is empty without a static policy."""
+    """The exclusive CPUs and memory of containers, and the totals. All is empty without a static policy."""
 
     pods: dict[str, dict[str, ContainerExclusive]] = {}
-    """By the pod's UID, then by the container's name; those that have nothing are missing."""
+    """By the pod's UID, then by the container's name; containers without any are left out."""
     cpus: tuple[int, ...] = ()
-    """CPUs that a container could have: those that are not reserved."""
+    """CPUs that containers may use: all but the reserved ones."""
     memory: tuple[MemoryOfNodes, ...] = ()
     """Memory that pods could have, by node and type."""
 

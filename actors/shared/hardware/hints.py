@@ -14,7 +14,7 @@ class TopologyHint(msgspec.Struct, frozen=True):
     mask: int | None
     """NUMA nodes as bits: bit 3 is node 3. None: any node will do."""
     preferred: bool
-    """It takes no more nodes than the request needs on this machine."""
+    """It names no more nodes than the request needs on this machine."""
 
 
 Hints = Mapping[str, Sequence[TopologyHint] | None]
@@ -38,6 +38,6 @@ def nodes_of(mask: int) -> tuple[int, ...]:
 
 
 def masks_of(nodes: Sequence[int]) -> Iterator[int]:
-    """Every mask of at least one of these nodes, those of fewer nodes first."""
+    """Every mask of at least one of these nodes, masks of fewer nodes first."""
     for size in range(1, len(nodes) + 1):
         yield from (mask_of(chosen) for chosen in combinations(nodes, size))

@@ -101,7 +101,7 @@ Problem = tuple[str, str]
 
 
 class Action(Api, frozen=True):
-    """Base of what a probe or a lifecycle hook does."""
+    """Base of the actions of probes and lifecycle hooks."""
 
     def problems(self, ports: Collection[str]) -> Iterable[Problem]:
         """What API validation refuses (API reference, Probe v1 core). `ports`: names of the container's ports."""

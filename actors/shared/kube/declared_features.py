@@ -12,7 +12,7 @@ from .restart_policy import can_restart_all
 _RESTART_ALL: Final = "RestartAllContainersOnContainerExits"
 _USERS_AND_NETWORK: Final = "UserNamespacesHostNetworkSupport"
 OFFERED: Final = ("InPlacePodLevelResourcesVerticalScaling", _RESTART_ALL)
-"""Of the features that are to be declared those that this agent has; named as their gates."""
+"""The features that this agent has among those that a node declares; named as their gates."""
 
 
 def declared_features(gate: Callable[[str], bool]) -> tuple[str, ...]:

@@ -169,7 +169,7 @@ class ResourceHealth(Api, frozen=True):
 
 
 class ResourceStatus(Api, frozen=True):
-    """The health of what a container has of one resource (KEP-4680)."""
+    """The health of a container's devices of one resource (KEP-4680)."""
 
     name: str
     """An extended resource, or `claim:<name>` or `claim:<name>/<request>`."""

@@ -66,7 +66,7 @@ class ClaimName(msgspec.Struct, frozen=True):
     """A claim that a pod has."""
 
     pod_claim: str
-    """What the pod calls it; '' for that of its extended resources."""
+    """The pod's name for it; '' for the claim of its extended resources."""
     name: str
     """Of the ResourceClaim object, in the pod's namespace."""
     made_for_pod: bool = False
@@ -125,12 +125,12 @@ def extended_claim(pod: Pod) -> ExtendedClaimStatus | None:
 
 
 def has_claims(pod: Pod) -> bool:
-    """Whether the pod has any claim, of whatever kind."""
+    """Whether the pod has any claim, of any kind."""
     return _given(pod.spec.resourceClaims) or is_extended(pod)
 
 
 def is_extended(pod: Pod) -> bool:
-    """Whether a claim stands for extended resources of the pod."""
+    """Whether a claim provides extended resources of the pod."""
     return _given(pod.status.extendedResourceClaimStatus)
 
 
@@ -218,7 +218,7 @@ def claim_uses(pod: Pod, container: Container, *, extended: bool) -> list[ClaimU
 
 
 def _mapped(container: Container, status: ExtendedClaimStatus) -> Iterator[str]:
-    """The requests that stand for extended resources of the container."""
+    """The claim's requests for the container's extended resources."""
     for mapping in status.requestMappings:
         amount = container.resources.requests.get(mapping.resourceName, 0)
         if mapping.containerName == container.name and _positive(amount):

@@ -81,7 +81,7 @@ def parse(text: str) -> IdRange:
 
 
 def default_range(ids_per_pod: int) -> IdRange:
-    """All but those of the host."""
+    """All IDs but the host's."""
     return IdRange(ids_per_pod, ALL_IDS - ids_per_pod)
 
 

@@ -36,7 +36,7 @@ _AT_ONCE: Final = 16
 
 
 class _Groups(NamedTuple):
-    """The cgroups above those of pods, and beside them."""
+    """The cgroups above the pods' cgroups, and beside them."""
 
     root: Measured
     tiers: list[Measured]

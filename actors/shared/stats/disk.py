@@ -79,7 +79,7 @@ def has_claims(pods_dir: str) -> bool:
 
 
 def file_systems(paths: list[str]) -> dict[str, dict[str, Any]]:
-    """By path, those that are not there left out: what is used is all that is used there. `source`: what is mounted,
+    """By path, without missing ones: the used bytes are those of the whole file system. `source`: what is mounted,
     as the mount table has it."""
     found: dict[str, dict[str, Any]] = {}
     sources = _sources()

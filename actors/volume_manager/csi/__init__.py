@@ -1,1 +1,1 @@
-"""Volumes of storage drivers (CSI): how drivers are found, and what they are asked on this node."""
+"""Volumes of storage drivers (CSI): registration of drivers, and the calls to them on this node."""

@@ -35,7 +35,7 @@ class CsiConnection:
         self._node: Any = csi_pb2_grpc.NodeStub(self._channel)
 
     async def close(self) -> None:
-        """Once what is under way has ended."""
+        """Closes once the calls under way have ended."""
         await self._channel.close(CALL_SECONDS)
 
     # -- driver -------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """CSI drivers, their volumes, and the names and paths of these on this node. Pure.
 
-Names and paths are those of Kubernetes: drivers and the attach controller compute the same.
+Names and paths are the kubelet's: drivers and the attach controller compute the same ones.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from .errors import CsiError
 from .model import Driver
 
 TRIES: Final = 5
-"""Attempts at a write that conflicts with those of other clients."""
+"""Attempts at a write that conflicts with writes of other clients."""
 
 
 class ObjectChange(Protocol):

@@ -91,7 +91,7 @@ class CsiVolumes:
                 self._to_republish[step.path] = (pod, step)
         except (CsiError, OSError) as error:
             if is_published:
-                self._actor.log.warning("volume at %s stays as it is: %s", step.path, error)
+                self._actor.log.warning("volume at %s does not change: %s", step.path, error)
                 return ""
             return f"kubernetes.io/csi: {error}"
         return ""
@@ -212,7 +212,7 @@ class CsiVolumes:
 
     # -- unmounting ---------------------------------------------------------------------------------------------------
     async def unmount(self, pod_dir: str) -> str:
-        """Unmount every CSI volume of the pod. '' or the errors of those that stay."""
+        """Unmount every CSI volume of the pod. '' or the errors of the volumes that stay."""
         errors = []
         for folder, record in records.of_pod(pod_dir):
             self._to_republish.pop(f"{folder}/{_MOUNT}", None)

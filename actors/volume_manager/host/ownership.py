@@ -14,7 +14,7 @@ from typing import Any, Final
 _FILE, _DIRECTORY = 0o660, 0o770 | stat.S_ISGID
 _OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST_ERRORS: Final = 3
-"""Errors of single files of which the text is passed on."""
+"""The number of files whose errors are passed on."""
 
 
 def apply_group(
@@ -74,7 +74,7 @@ def _walk(path: str, after: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
 
 
 def _open_directory(name: str, directory: int) -> int | None:
-    """None for what is no directory, or gone meanwhile. Raises OSError."""
+    """None if it is not a directory, or was removed meanwhile. Raises OSError."""
     try:
         return os.open(name, _OPEN, dir_fd=directory)
     except (NotADirectoryError, FileNotFoundError):

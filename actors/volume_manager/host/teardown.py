@@ -24,7 +24,8 @@ def mounts_below(directory: str) -> list[str]:
 
 
 def unmount_all(points: list[str], lazy: bool) -> None:
-    """Unmount each. `lazy`: detach now, let go when nobody uses it any more. Raises OSError at the first that fails."""
+    """Unmount each. `lazy`: detach now; the kernel unmounts it after its last use. Raises OSError at the first that
+    fails."""
     flags = mounting.UMOUNT_NOFOLLOW | (mounting.MNT_DETACH if lazy else 0)
     for point in points[:_ALL]:
         try:

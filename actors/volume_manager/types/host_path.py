@@ -18,7 +18,7 @@ class HostPath(Mounter, frozen=True, kw_only=True):
     plugin: ClassVar[str] = "kubernetes.io/host-path"
     follows_link: ClassVar[bool] = True
     kind: str = ""
-    """The source's `type`; '': whatever is there."""
+    """The source's `type`; '': not checked."""
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         if not self.kind:

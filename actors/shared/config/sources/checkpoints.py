@@ -49,7 +49,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     assigned: str = ""
     """The configuration in the files (or the ConfigMap)."""
     current: str = ""
-    """The configuration in force."""
+    """The current configuration."""
     last_known_good: str = ""
     """The last configuration that passed its trial, or to which an operator rolled back."""
     bad: tuple[str, ...] = ()

@@ -15,16 +15,16 @@ from supervision.state_file import DamagedError, StateFile
 
 FILE: Final = "places.json"
 _KEPT: Final = 16
-"""Of the places of earlier starts: those that differ, the newest last."""
+"""The distinct places of earlier starts, the newest last."""
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
-    """Those of one start. Paths are absolute and clean."""
+    """The places of one start. Paths are absolute and clean."""
 
     root_dir: str
     run_dir: str
     runtime_endpoint: str
-    """`unix:///...`; with a managed runtime that of the agent's containerd."""
+    """`unix:///...`; with a managed runtime the endpoint of the agent's containerd."""
     managed_root: str = ""
     """Directory of the managed containerd; '' with another runtime."""
     managed_state: str = ""
