@@ -12,7 +12,7 @@ import msgspec
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.looking import look, look_at
-from actors.shared.cri.model import Container, PodRuntime, Sandbox
+from actors.shared.cri.model import CriContainer, PodRuntime, Sandbox
 from supervision.actor import Actor
 from supervision.time_scale import scaled
 
@@ -36,7 +36,7 @@ class ListedPod(msgspec.Struct, frozen=True):
 
 
 def listed_pods(
-    at: float, uids: frozenset[str], sandboxes: Iterable[Sandbox], containers: Iterable[Container]
+    at: float, uids: frozenset[str], sandboxes: Iterable[Sandbox], containers: Iterable[CriContainer]
 ) -> dict[str, ListedPod]:
     """Those of the pods that are in a relist, by UID."""
     found = {uid: ListedPod(at) for uid in uids}

@@ -62,7 +62,9 @@ class DraHealth(msgspec.Struct, frozen=True):
         known = self.drivers.get(driver, {}).get((pool, device))
         return known.at(now) if known is not None else DraDeviceHealth(pool=pool, device=device)
 
-    def reported(self, driver: str, devices: Iterable[DraDeviceHealth], now: float) -> tuple[DraHealth, frozenset[DeviceId]]:
+    def reported(
+        self, driver: str, devices: Iterable[DraDeviceHealth], now: float
+    ) -> tuple[DraHealth, frozenset[DeviceId]]:
         """After a report: the devices that it does not name keep what is known of them, but of more than MOST_DEVICES
         the oldest reports are forgotten. Returns the changed ones, too."""
         known, changed = dict(self.drivers.get(driver, {})), set()

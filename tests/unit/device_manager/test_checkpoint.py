@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.device_manager.checkpoint import Checkpoint, DeviceCheckpointError, Data, checksum, data_of, encode, read, write
+from actors.device_manager.checkpoint import (
+    Checkpoint,
+    Data,
+    DeviceCheckpointError,
+    checksum,
+    data_of,
+    encode,
+    read,
+    write,
+)
 from actors.device_manager.holdings import Key, Share
 from tests.support.present import present
 

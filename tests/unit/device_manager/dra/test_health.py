@@ -98,7 +98,9 @@ def test_a_file_that_cannot_be_read_is_an_error(raw: bytes) -> None:
 
 def test_a_driver_that_invents_devices_has_the_oldest_reports_forgotten() -> None:
     def devices(first: int) -> list[DraDeviceHealth]:
-        return [DraDeviceHealth(pool="p", device=str(first + number), health="Healthy") for number in range(MOST_DEVICES)]
+        return [
+            DraDeviceHealth(pool="p", device=str(first + number), health="Healthy") for number in range(MOST_DEVICES)
+        ]
 
     health, _ = DraHealth().reported("d", devices(0), 1.0)
     health, changed = health.reported("d", devices(2), 2.0)
