@@ -12,7 +12,10 @@ import msgspec
 
 _COUNT = re.compile("[0-9]{1,9}")
 """The largest attempt of a CRI message. An annotation may hold any number."""
-_GIVEN_UP = re.compile(r"context canceled(: unknown)?$")
+_GIVEN_UP = re.compile(
+    r"(context canceled|failed to start io pipe copy: unable to copy pipes: .*: no such file or directory)(: unknown)?$"
+)
+"""The client went away; or containerd was restarted amid the start, and the container's pipes went with it."""
 START_ERROR = "StartError"
 """The reason of a container that the runtime could not start."""
 
@@ -95,8 +98,9 @@ class CriContainer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def start_given_up(self) -> bool:
-        """Its start was cut short because the client that had asked for it went away. Nothing of the container failed,
-        and its program has not run; containerd tells it as an end with START_ERROR."""
+        """Its start was cut short because the client that had asked for it went away, or the runtime itself was
+        restarted. Nothing of the container failed, and its program has not run; containerd tells it as an end with
+        START_ERROR."""
         return (
             self.state is CriContainerState.EXITED
             and self.reason == START_ERROR

@@ -234,13 +234,16 @@ def test_an_ephemeral_container_starts_once_and_never_again():
 
 GIVEN_UP: dict[str, Any] = {"exit_code": 128, "reason": "StartError", "started_ns": 0}
 CANCELED = "failed to create containerd task: failed to create shim task: context canceled"
+COPY = "failed to create shim task: failed to start io pipe copy: unable to copy pipes: containerd-shim: opening file"
+NO_PIPES = f'{COPY} "/run/c/io/1/c-stdout" failed: open /run/c/io/1/c-stdout: no such file or directory'
 
 
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always"])
 @pytest.mark.parametrize("sandbox", [box(), box(ready=False)])
-def test_a_start_whose_client_went_away_is_made_again_at_once_whatever_the_policy(policy, sandbox):
+@pytest.mark.parametrize("message", [CANCELED, NO_PIPES, f"{NO_PIPES}: unknown"])
+def test_a_start_whose_client_or_runtime_went_away_is_made_again_at_once_whatever_the_policy(policy, sandbox, message):
     debug = Container(name="debug")
-    lost = {"state": S.EXITED, "count": 3, **GIVEN_UP, "message": CANCELED}
+    lost = {"state": S.EXITED, "count": 3, **GIVEN_UP, "message": message}
     regular = do(pod("a", policy=policy), ran("a", **lost), boxes=(sandbox,))
     assert starts(regular) == [("a", 4)]
     assert regular.start[0].consecutive_restarts == 3
@@ -251,7 +254,16 @@ def test_a_start_whose_client_went_away_is_made_again_at_once_whatever_the_polic
         assert starts(beside) == [("debug", 4)]
 
 
-@pytest.mark.parametrize("message", ['exec: "context canceled": not found', "context deadline exceeded", ""])
+OWN_FAULTS = (
+    'exec: "context canceled": not found',
+    "context deadline exceeded",
+    f"{COPY}: no space left on device",
+    'exec: "/run/c/io/1/c-stdout": stat /run/c/io/1/c-stdout: no such file or directory',
+    "",
+)
+
+
+@pytest.mark.parametrize("message", OWN_FAULTS)
 def test_a_start_that_failed_otherwise_is_an_end(message):
     actions = do(pod("a", policy="Never"), ran("a", S.EXITED, **GIVEN_UP, message=message))
     assert (starts(actions), actions.done) == ([], True)
