@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TypeVar
 
-from .errors import AskError
+from .errors import AskError, NotThere
 from .message import Message
 from .names import Names, NoSuchActor
 from .protocol import FORK_SERVER
@@ -29,12 +29,12 @@ class Client:
             raise AskError(f"no agent runs on {run_dir}") from None
 
     def ask(self, message: Message, reply: type[R], *, name: str = FORK_SERVER, timeout: float = 5.0) -> R:
-        """Send a question and wait for its answer. Raises AskError, PeerRefused."""
+        """Send a question and wait for its answer. Raises AskError (NotThere), PeerRefused."""
         end = time.monotonic() + timeout
         try:
             sock, _ = self._names.connect(name)
         except NoSuchActor:
-            raise AskError(f"{name} is not there") from None
+            raise NotThere(f"{name} is not there") from None
         with sock:
             answer = _exchange(sock, encode(f"client-{os.getpid()}", message, ask=1), end)
         if answer is None:

@@ -17,6 +17,10 @@ class AskTimeout(AskError):
     """The receiver did not answer in time; it may still be working on it."""
 
 
+class NotThere(AskError):
+    """Nobody has the receiver's name."""
+
+
 class DisposableError(Exception):
     """The function in the disposable process raised, or the process could not be started (then `kind` is AskError).
 

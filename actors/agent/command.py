@@ -28,6 +28,7 @@ _COMMANDS = {
 }
 """Modules with a function `register`, and the commands that it adds. Only that of the given command is imported."""
 _HELP = ("-h", "--help")
+_PODS = ("pod", "pods", "po")
 _ALONE = (*_HELP, "--version")
 """Options that need no command."""
 _TEXTS = frozenset({"-h", "--help", "--version", "--version=true", "--version=raw"})
@@ -72,11 +73,22 @@ def _run(words: list[str]) -> int:
     if not words:
         parser.print_help()
         return 0
+    words = _of_kubectl(words)
     if words[0] not in (*commands, *_ALONE):
         sys.stderr.write(f"supervise: {_misspelt(words, commands)}\n")
         return 2
     arguments = parser.parse_args(words)
     return int(arguments.execute(arguments))
+
+
+def _of_kubectl(words: list[str]) -> list[str]:
+    """`describe pod/NAME`, `describe pods NAME` and `describe NAME` mean `describe pod NAME`."""
+    if words[0] != "describe" or len(words) < 2 or words[1].startswith("-"):
+        return words
+    kind, slash, name = words[1].partition("/")
+    if kind in _PODS:
+        return ["describe", "pod", *([name] if slash else []), *words[2:]]
+    return ["describe", "pod", *words[1:]]
 
 
 def _misspelt(words: Sequence[str], commands: Sequence[str]) -> str:

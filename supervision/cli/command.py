@@ -6,14 +6,14 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from ..client import Client
-from ..errors import AskError
+from ..errors import AskError, NotThere
 from ..message import Message
 from ..names import PeerRefused
 from ..protocol import FORK_SERVER, GetTree, Tree
@@ -24,6 +24,8 @@ R = TypeVar("R", bound=Message)
 
 OK, NOT_WELL, USAGE, NOT_RUNNING, REFUSED, NO_ANSWER = range(6)
 DEFAULT_ROOT_DIR = "/var/lib/kubelet"
+_MOST_NEIGHBOURS = 32
+_NEIGHBOUR_SECONDS = 0.5
 TreeOf = Callable[[], tuple[ChildSpec, Collection[str]]]
 """Returns the application's tree, and the names that other configurations add to it."""
 
@@ -46,6 +48,27 @@ class CommandError(Exception):
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
         self.code = code
+
+
+def neighbours(run_dir: Path) -> Iterator[tuple[Path, Tree]]:
+    """The run directories beside this one, with the same kind of name, whose agents answer."""
+    kind = run_dir.name.partition("-")[0]
+    for path in sorted(run_dir.parent.glob(f"{kind}*"))[:_MOST_NEIGHBOURS]:
+        if path != run_dir and (tree := _tree_of(path)) is not None:
+            yield path, tree
+
+
+def _tree_of(run_dir: Path) -> Tree | None:
+    try:
+        client = Client(run_dir)
+    except (AskError, OSError, PeerRefused):
+        return None
+    try:
+        return client.ask(GetTree(memory=False), Tree, timeout=_NEIGHBOUR_SECONDS)
+    except (AskError, OSError, PeerRefused):
+        return None
+    finally:
+        client.close()
 
 
 def default_where(arguments: argparse.Namespace) -> Where:
@@ -78,6 +101,9 @@ class Context:
         except AskError as error:
             if name == FORK_SERVER and not self.fork_server_pid():
                 raise self.not_running() from None
+            if name == FORK_SERVER and isinstance(error, NotThere):
+                text = f"the agent, pid {self.fork_server_pid()}, cannot be asked yet: it is starting; try again"
+                raise CommandError(NO_ANSWER, text) from None
             if name == FORK_SERVER:
                 raise CommandError(NO_ANSWER, f"the fork server does not answer: {error}") from None
             raise CommandError(NO_ANSWER, f"{name} does not answer: {error}; see `supervise tree`") from None
@@ -97,7 +123,15 @@ class Context:
             return CommandError(REFUSED, text)
         where = f"--run-dir {arguments.run_dir}" if arguments.run_dir else f"--root-dir {arguments.root_dir}"
         text = f"no agent is running on {self.where.run_dir}: start one with `supervise start {where}`"
+        if others := [self._option(path, tree) for path, tree in neighbours(self.where.run_dir)]:
+            text += f"; elsewhere one runs: {', '.join(others)}"
         return CommandError(NOT_RUNNING, text)
+
+    def _option(self, run_dir: Path, tree: Tree) -> str:
+        """By which the agent that has answered there is found."""
+        below = os.path.relpath(self.where.incident_file, self.arguments.root_dir)
+        root_dir = tree.incident_file.removesuffix(f"/{below}")
+        return f"--root-dir {root_dir}" if root_dir != tree.incident_file else f"--run-dir {run_dir}"
 
     def fork_server_pid(self) -> int:
         """The pid in the lock file if such a process lives, else 0."""

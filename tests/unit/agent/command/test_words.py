@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from actors.agent.command import _of_kubectl
 from actors.shared.config.loading import load
+from supervision.cli import command as cli_command
 from supervision.cli.command import REFUSED, CommandError, Context, Where
+from supervision.protocol import Tree
 
 ROOT = Path(__file__).parents[4]
 
@@ -80,3 +83,41 @@ def test_a_terminal_without_unicode_gets_no_traceback(tmp_path: Path) -> None:
     done = supervise("--help", PYTHONIOENCODING="ascii", LC_ALL="C")
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("describe web", "describe pod web"),
+        ("describe pod web", "describe pod web"),
+        ("describe pods web -o json", "describe pod web -o json"),
+        ("describe pod/web", "describe pod web"),
+        ("describe --help", "describe --help"),
+        ("describe", "describe"),
+        ("pods web", "pods web"),
+    ],
+)
+def test_describe_takes_a_pod_as_kubectl_users_type_it(typed: str, meant: str) -> None:
+    assert _of_kubectl(typed.split()) == meant.split()
+
+
+def test_agents_elsewhere_are_named_when_none_is_where_one_looks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("troupelet-a", "troupelet-b", "other-c"):
+        (tmp_path / name).mkdir()
+    found = Tree(pid=1, uptime=1.0, state="ready", actors=[], incident_file="/demo/troupelet/incidents.jsonl")
+    monkeypatch.setattr(cli_command, "_tree_of", lambda path: found if path.name != "troupelet-b" else None)
+    arguments = argparse.Namespace(root_dir="/var/lib/k", run_dir="", output="text", timeout=1.0)
+    where = Where(tmp_path / "troupelet", Path("/var/lib/k/troupelet/incidents.jsonl"))
+    text = str(Context(arguments, lambda _: where).not_running())
+    assert text.endswith("`supervise start --root-dir /var/lib/k`; elsewhere one runs: --root-dir /demo")
+
+
+def test_an_agent_that_starts_is_not_called_silent(tmp_path: Path) -> None:
+    (tmp_path / "names").mkdir()
+    (tmp_path / "lock").write_text(str(os.getpid()))
+    arguments = argparse.Namespace(root_dir=str(tmp_path), run_dir="", output="text", timeout=1.0)
+    context = Context(arguments, lambda _: Where(tmp_path, tmp_path / "incidents.jsonl", tmp_path / "lock"))
+    with pytest.raises(CommandError, match=f"pid {os.getpid()}, cannot be asked yet: it is starting"):
+        context.tree()
