@@ -26,9 +26,11 @@ from actors.api_clients.messages import (
     EVENT_CLIENT,
     HEARTBEAT_CLIENT,
     KUBE_CLIENT,
+    ApiAnswer,
     ApiCall,
     GetObject,
     GetServices,
+    ObjectRef,
     ObjectState,
     RecordEvent,
     Services,
@@ -252,6 +254,9 @@ class Assembly:
             if found is None:
                 return ObjectState(message.ref, reason="NotFound", message=f'"{message.ref.name}" not found')
             return ObjectState(message.ref, json.dumps(found).encode())
+        if isinstance(message, ApiCall) and message.path == f"/api/v1/nodes/{self.agent.node_name}":
+            node = self.store.get_object(GetObject(ObjectRef("Node", self.agent.node_name)))
+            return ApiAnswer(status=200 if node.body else 404, body=node.body)
         if isinstance(message, ApiCall) and "/pods" in message.path:
             before = {uid: pod["metadata"]["resourceVersion"] for uid, pod in self._pods().items()}
             answer = self.store.answer(message)
