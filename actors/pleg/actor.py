@@ -230,7 +230,7 @@ class Pleg(Actor):
         if status.runtime_ready:
             if not status.network_ready:
                 self._pod_network.again()
-            await self._network_repairs.look(ready=status.network_ready, message=status.network_message)
+            await self._network_repairs.look(ready=status.network_ready)
         if not self._runtime.version and not self.agent.standalone:
             await self._ask_version()
 

@@ -1,7 +1,7 @@
 """What the PLEG does while the runtime says that the pod network is not ready.
 
-`supervise status` names it. The configuration of a managed runtime's network is made again where it is gone; when that
-does not help, containerd no longer watches its directory, and is restarted. Containers outlive that.
+The configuration of a managed runtime's network is made again where it is gone; when that does not help, containerd no
+longer watches its directory, and is restarted. Containers outlive that.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from typing import Final
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError, DisposableTimeout
 from supervision.complaints import Complaints
-from supervision.protocol import FORK_SERVER, ServiceState
 from supervision.time_scale import scaled
 
 from . import runtime_reloads
 from .runtime_reloads import Reloads
 
-NETWORK: Final = "pod network"
 RESTORE: Final = "actors.container_runtime.prepare:restore_network"
 RESTORE_SECONDS: Final = 30.0
 NOTICE_SECONDS: Final = 10.0
@@ -39,25 +37,14 @@ class NetworkRepairs:
         self._actor, self._agent, self._restart, self._clock = actor, agent, restart, clock
         self._complaints = Complaints(actor.log)
         self._reloads = Reloads()
-        self._told = ""
-        self._since = 0.0
         self._restored_at: float | None = None
 
-    async def look(self, *, ready: bool, message: str) -> None:
-        """The runtime has answered Status. `message`: why the network is not ready."""
-        self._tell("" if ready else message or "is not ready")
+    async def look(self, *, ready: bool) -> None:
+        """The runtime has answered Status."""
         if ready:
             self._restored_at = None
         elif self._agent.managed_runtime:
             await self._repair()
-
-    def _tell(self, text: str) -> None:
-        if text == self._told:
-            return
-        if not self._told:
-            self._since = self._clock()
-        self._told = text
-        self._actor.tell(FORK_SERVER, ServiceState(NETWORK, text, self._since))
 
     async def _repair(self) -> None:
         agent, now = self._agent, self._clock()

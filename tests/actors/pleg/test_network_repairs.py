@@ -11,7 +11,8 @@ import pytest
 from actors.pleg import actor as module
 from actors.pleg.actor import STATUS_SECONDS, Pleg
 from actors.pleg.messages import PodNetwork
-from actors.pleg.network_repairs import NETWORK, NOTICE_SECONDS, RESTORE, NetworkRepairs
+from actors.pleg.network_repairs import NOTICE_SECONDS, RESTORE, NetworkRepairs
+from actors.pleg.runtime_health import NETWORK
 from actors.pleg.runtime_reloads import PAUSES
 from actors.shared.config.agent import Agent
 from supervision.actor import DisposableError
@@ -49,16 +50,16 @@ def test_a_network_that_is_not_ready_is_said_until_it_is_and_made_again_where_it
     async def story(harness: Node) -> None:
         harness.disposables[RESTORE] = lambda **_: True
         await harness.advance(2 * STATUS_SECONDS)
-        assert told(harness) == []
+        assert told(harness) == [""], "what an earlier incarnation told no longer holds"
         fake.network_ready = False
         await harness.advance(2 * STATUS_SECONDS)
-        (text,) = told(harness)
-        assert text == "NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized"
+        _, text = told(harness)
+        assert text == "not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized"
         made = [function for function, _ in harness.disposed if function == RESTORE]
         assert bool(made) is managed
         fake.network_ready = True
         await harness.advance(STATUS_SECONDS)
-        assert told(harness)[1:] == [""]
+        assert told(harness)[2:] == [""]
 
     tell(story, managed_runtime=managed)
 
@@ -105,7 +106,7 @@ class Repairs:
 
     async def look(self, after: float = 0.0, *, ready: bool = False) -> None:
         self.now += after
-        await self._repairs.look(ready=ready, message="no network config found")
+        await self._repairs.look(ready=ready)
 
 
 def test_a_runtime_that_does_not_read_what_was_made_again_is_restarted_once_and_later_again(fake):
