@@ -32,7 +32,8 @@ class HealthWatch:
         self._actor, self._changed, self._clock = actor, changed, clock
         self._path = os.path.join(root_dir, "dra_health_state")
         self.health = DraHealth()
-        self._streams: dict[DraConnection, asyncio.Future[None]] = {}
+        self._streams: dict[DraConnection, tuple[str, asyncio.Future[None]]] = {}
+        """The driver, and what is done when its plugin has gone."""
         self._expiry: Timer | None = None
 
     def load(self) -> None:
@@ -49,11 +50,11 @@ class HealthWatch:
         if not service.health_version:
             return
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._streams[connection] = ended
+        self._streams[connection] = (driver, ended)
         self._actor.start_task(self._watch(driver, connection, ended), f"health {driver}")
 
     def unfollow(self, connection: DraConnection) -> None:
-        ended = self._streams.pop(connection, None)
+        _, ended = self._streams.pop(connection, ("", None))
         if ended is not None:
             ended.set_result(None)
 
@@ -68,8 +69,13 @@ class HealthWatch:
                 if not isinstance(error, ResourceClaimError):
                     raise error
                 self._actor.log.info("DRA driver %s: %s; tried again in %g s", driver, error, RETRY_SECONDS)
-            self._set(driver, *self.health.without(driver))
+            if not self._has_others(driver, connection):
+                self._set(driver, *self.health.without(driver))
             await asyncio.wait({ended}, timeout=scaled(RETRY_SECONDS))
+
+    def _has_others(self, driver: str, connection: DraConnection) -> bool:
+        """Whether another plugin of the driver reports: in a rolling update there are two for a while."""
+        return any(name == driver and other is not connection for other, (name, _) in self._streams.items())
 
     async def _read(self, driver: str, connection: DraConnection) -> None:
         """Raises ResourceClaimError."""
