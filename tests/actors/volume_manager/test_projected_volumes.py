@@ -105,6 +105,30 @@ async def test_an_object_that_goes_leaves_the_files_of_a_running_pod_as_they_are
         assert Path(answer.paths["v"], "key").read_bytes() == b"one"
 
 
+async def test_a_running_pod_whose_object_went_has_an_event_not_one_with_each_attempt(node: Node) -> None:
+    node.objects[SECRET] = secret(b"1")
+
+    def events() -> list[tuple[str, str]]:
+        sent = node.harness.sent(RecordEvent, "api_clients/event_client")
+        return [(event.reason, event.message) for event in sent if event.reason == "FailedMount"]
+
+    gone = ("FailedMount", 'MountVolume.SetUp failed for volume "v" : secret "s" not found')
+    async with node.harness:
+        node.harness.actor._mounts._clock = lambda: node.harness.clock.now
+        await node.mount({"name": "v", "secret": {"secretName": "s"}})
+        await node.changed(ObjectState(SECRET, reason="NotFound"))
+        assert events() == [gone]
+        for _ in range(5):
+            await node.harness.advance(RETRY_SECONDS)
+        assert events() == [gone]
+        for _ in range(8):
+            await node.harness.advance(RETRY_SECONDS)
+        assert events() == [gone, gone], "it is told again after two minutes"
+        await node.changed(secret(b"2"))
+        await node.changed(ObjectState(SECRET, reason="NotFound"))
+        assert events() == [gone] * 3, "it is told at once after a time that was well"
+
+
 async def test_a_token_that_has_become_old_is_replaced_in_its_file(node: Node) -> None:
     sources = [{"serviceAccountToken": {"path": "token"}}]
     async with node.harness:
