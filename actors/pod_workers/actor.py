@@ -49,6 +49,7 @@ from .messages import (
     RuntimePods,
     VolumesMayWork,
 )
+from .overdue_kills import OverdueKills
 from .pod.orders import KillOrdered, PodRemoved, ProbeDecided
 from .pod.runtime import remains
 from .pod.table import PodWorkerPhase
@@ -81,6 +82,7 @@ class Shard(Actor):
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
         self.pods: dict[str, PodWorker] = {}
         """By UID."""
+        self._overdue = OverdueKills(self, self.pods)
         self._inventory = ShardInventory()
         self._health = RuntimeHealth(ready=True, network_ready=True)
 
@@ -178,6 +180,7 @@ class Shard(Actor):
             self._want(message.uid, data)
         if message.uid in self.pods:
             self.pods[message.uid].tell(KillOrdered(message))
+            self._overdue.ordered(message)
 
     def _want(self, uid: str, data: bytes) -> None:
         if self._quarantine.takes(uid, data):

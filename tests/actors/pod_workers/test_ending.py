@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from actors.api_clients.messages import RecordEvent
 from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
 from actors.pod_workers.executor.termination import MIN_GRACE_SECONDS
@@ -84,6 +85,22 @@ async def test_a_pod_that_is_killed_says_why(tmp_path):
         await node.until(lambda: node.stage() == "terminated")
         assert stopped_with(node) == [3]
         assert (node.observed().reason, node.observed().message) == ("Evicted", "the node was low on memory")
+
+
+@pytest.mark.parametrize(("hangs", "told"), [(True, 1), (False, 0)])
+async def test_a_pod_that_outlives_the_grace_of_an_order_is_told_to_users(tmp_path, hangs, told):
+    async with Driven(tmp_path, joined=True) as node:
+        await up(node)
+        for method in ("StopContainer", "StopPodSandbox") if hangs else ():
+            node.fake.faults.add(method, Fault(error="UNKNOWN"))
+        for _ in range(3):
+            await node.harness.deliver(KillPod("u", "Evicted", "the node was low on memory", 8))
+            await node.pass_time(3.0)
+        events = [one.reason for one in node.harness.sent(RecordEvent)]
+        assert "ExceededGracePeriod" not in events, "half of the grace more is given"
+        await node.pass_time(6.0)
+        events = [one.reason for one in node.harness.sent(RecordEvent)]
+        assert events.count("ExceededGracePeriod") == told
 
 
 async def test_an_order_with_less_grace_hurries_an_end_that_is_under_way(tmp_path):

@@ -1,0 +1,46 @@
+"""Tells users of a pod that the node has ordered to end, and that still runs long after its grace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from actors.api_clients.messages import EVENT_CLIENT
+from supervision.actor import Actor
+
+from .executor.pod_worker import PodWorker
+from .kubernetes_events import pod_event
+from .messages import KillPod
+from .pod.table import PodWorkerPhase
+
+LEAST_SECONDS: Final = 10.0
+REASON: Final = "ExceededGracePeriod"
+TEXT: Final = "Container runtime did not kill the pod within specified grace period."
+_ALIVE: Final = frozenset({PodWorkerPhase.ADMITTING, PodWorkerPhase.RUNNING, PodWorkerPhase.TERMINATING})
+
+
+def overdue_after(grace_seconds: int) -> float:
+    """The reference's time: the grace and half of it again."""
+    return max(LEAST_SECONDS, 1.5 * grace_seconds)
+
+
+class OverdueKills:
+    """Orders are repeated: the first one of a pod counts."""
+
+    def __init__(self, actor: Actor, pods: Mapping[str, PodWorker]) -> None:
+        self._actor, self._pods = actor, pods
+        self._awaited: dict[str, PodWorker] = {}
+
+    def ordered(self, order: KillPod) -> None:
+        worker = self._pods.get(order.uid)
+        if worker is None or self._awaited.get(order.uid) is worker:
+            return
+        self._awaited = {uid: one for uid, one in self._awaited.items() if self._pods.get(uid) is one}
+        self._awaited[order.uid] = worker
+        self._actor.after(overdue_after(order.grace_seconds), lambda: self._look(order.uid, worker))
+
+    def _look(self, uid: str, worker: PodWorker) -> None:
+        pod = worker.state.wanted.pod
+        if self._pods.get(uid) is worker and worker.state.phase in _ALIVE and pod is not None:
+            self._actor.log.warning("pod %s: %s", uid, TEXT)
+            self._actor.tell(EVENT_CLIENT, pod_event(pod, "Warning", REASON, TEXT), deadline=60.0)
