@@ -1,8 +1,8 @@
 """All tests in phases, each as parallel as it may be: `make test`. The closing line of pytest ends each phase.
 
-One file of tests runs in one process, as many files at once as there are cores; those with real containers run one
-after the other. A test with processes that failed beside others runs once more without, and is named at the end.
-Tests marked `alone` change or measure what the whole host has, and come last.
+One file of tests runs in one process, as many files at once as there are cores. A test with processes that failed
+beside others runs once more without, and is named at the end. Tests marked `alone` change or measure what the whole
+host has, and come last.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Phase(NamedTuple):
 PHASES = (
     Phase("unit and one actor", "not tree and not node and not alone", parallel=True, folders=("tests",)),
     Phase("real processes", "tree and not node and not alone", parallel=True),
-    Phase("real containers", "node and not alone", parallel=False),
+    Phase("real containers", "node and not alone", parallel=True),
     Phase("alone", "alone", parallel=False),
 )
 
