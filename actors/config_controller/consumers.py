@@ -35,6 +35,12 @@ UNREAD: Final = frozenset({
 SWITCHES: Final = frozenset({"readOnlyPort"})
 """Fields with which an actor exists, and without which it does not: from or to zero they wait for a restart, too."""
 
+RESERVED: Final = frozenset({"systemReserved", "kubeReserved", "reservedSystemCPUs"})
+"""With a static policy of CPUs or memory they wait for a restart, too: what pods hold already was chosen by them, and
+such a policy does not begin with others."""
+MEMORY_RESERVED: Final = RESERVED | {"evictionHard", "mergeDefaultEvictionSettings"}
+"""The same with a static policy of memory, which counts what evictionHard keeps free."""
+
 Consumers = Mapping[ActorName, tuple[str, ...]]
 """The top-level fields that each actor, or pattern of names, reads."""
 
@@ -54,8 +60,13 @@ def effect_of(field: str, consumers: Consumers) -> str:
         return "has no effect: nothing reads it"
     readers = [name for name, read in consumers.items() if field in read]
     restart = f"{', '.join(readers)} {'restarts' if len(readers) == 1 else 'restart'}"
-    switched = "; from or to 0 it waits for a restart of the agent" if field in SWITCHES else ""
-    return f"acts at once: {restart}, pods keep running{switched}"
+    exception = ""
+    if field in SWITCHES:
+        exception = "; from or to 0 it waits for a restart of the agent"
+    elif field in MEMORY_RESERVED:
+        policy = "memoryManagerPolicy: Static" if field not in RESERVED else "a static policy of CPUs or memory"
+        exception = f"; with {policy} it waits for a restart of the agent"
+    return f"acts at once: {restart}, pods keep running{exception}"
 
 
 def outcome(changed: Iterable[str], waiting: Iterable[str], consumers: Consumers) -> str:

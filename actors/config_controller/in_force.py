@@ -6,7 +6,7 @@ import msgspec
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
-from .consumers import Consumers, can_change, consumers_of, outcome
+from .consumers import MEMORY_RESERVED, RESERVED, Consumers, can_change, consumers_of, outcome
 
 
 class InForce(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,10 +35,11 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
         The runtime's cgroup driver stays. `consumers`: the fields that each actor reads. `workers`: number of shards.
         """
         desired = msgspec.structs.replace(desired, cgroupDriver=self.running.cgroupDriver)
+        held = _held(self.running)
         changed = tuple(
             field
             for field in differing(self.running, desired)
-            if can_change(field, getattr(self.running, field), getattr(desired, field))
+            if can_change(field, getattr(self.running, field), getattr(desired, field)) and field not in held
         )
         running = msgspec.structs.replace(self.running, **{field: getattr(desired, field) for field in changed})
         to_restart = tuple(dict.fromkeys((*self.to_restart, *consumers_of(changed, consumers, workers))))
@@ -58,6 +59,13 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
     def restarted(self, names: tuple[str, ...]) -> InForce:
         """The fork server has accepted the restart of these actors."""
         return msgspec.structs.replace(self, to_restart=tuple(name for name in self.to_restart if name not in names))
+
+
+def _held(running: KubeletConfiguration) -> frozenset[str]:
+    """The fields that wait for a restart because pods have CPUs or memory of their own by them."""
+    if running.memoryManagerPolicy == "Static":
+        return MEMORY_RESERVED
+    return RESERVED if running.cpuManagerPolicy == "static" else frozenset()
 
 
 def differing(one: KubeletConfiguration, other: KubeletConfiguration) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +57,24 @@ def test_a_port_whose_server_is_not_there_waits_for_a_restart_and_is_not_applied
     assert (changed, after.to_restart, after.waiting) == (("readOnlyPort",), ("http_servers/read_only_server",), ())
 
 
+@pytest.mark.parametrize(
+    ("policy", "waits"),
+    [
+        ({"cpuManagerPolicy": "none"}, ()),
+        ({"cpuManagerPolicy": "static"}, ("reservedSystemCPUs", "systemReserved")),
+        ({"memoryManagerPolicy": "Static"}, ("evictionHard", "reservedSystemCPUs", "systemReserved")),
+    ],
+)
+def test_what_is_reserved_waits_for_a_restart_while_pods_hold_hardware_of_their_own(policy, waits):
+    running = other(**policy, reservedSystemCPUs="0", systemReserved={"cpu": "1"})
+    before = InForce(running=running, desired=running)
+    after, changed = before.changed_to(other(maxPods=5, evictionHard={"memory.available": "1Gi"}), CONSUMERS, workers=1)
+    fields = {"maxPods", "evictionHard", "reservedSystemCPUs", "systemReserved"}
+    assert set(changed) == fields - set(waits)
+    assert {field for field in after.waiting if field in fields} == set(waits)
+    assert all(getattr(after.running, field) == getattr(running, field) for field in waits)
+
+
 def test_no_change_makes_or_ends_an_actor_while_the_agent_runs():
     """What decides whether an actor exists waits for a restart."""
     everything = other(readOnlyPort=10255, shutdownGracePeriod=Duration(1))
@@ -73,6 +92,8 @@ def test_every_field_says_what_a_change_of_it_does():
     assert all("acts at once" in texts[field] for field in set(FIELDS) - RESTART - UNREAD)
     assert "container_manager restarts" in texts["maxPods"]
     assert "from or to 0 it waits" in texts["readOnlyPort"]
+    assert "with a static policy of CPUs or memory it waits" in texts["reservedSystemCPUs"]
+    assert "with memoryManagerPolicy: Static it waits" in texts["evictionHard"]
 
 
 def test_the_history_tells_what_acts_from_what_waits_and_what_nobody_reads():
