@@ -42,8 +42,9 @@ def prepare(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = Fals
         raise RuntimeSetupError(f"the managed container runtime cannot be prepared: {error}") from error
 
 
-def restore_network(root_dir: str, runtime_dir: str, state_dir: str, cluster: bool, pod_cidr: str) -> bool:
-    """Make the pods' network of a running containerd again. Answers whether something of it was gone.
+def restore(root_dir: str, runtime_dir: str, state_dir: str, cluster: bool, pod_cidr: str) -> bool:
+    """Make again what is gone of what containerd reads: its configuration, without which it does not start, and the
+    pods' network. Answers whether something of the network was gone.
 
     In a cluster containerd itself fills in the template, when it is told the pods' network again. Raises
     RuntimeSetupError, OSError.
@@ -51,6 +52,8 @@ def restore_network(root_dir: str, runtime_dir: str, state_dir: str, cluster: bo
     instance, host = ManagedRuntime(root=runtime_dir, state=state_dir), look(root_dir)
     gone = not os.path.isdir(instance.network_dir)
     _make_directories(instance)
+    if not os.path.exists(instance.config_file):
+        put(instance.config_file, containerd_config.render(instance, host, cluster=cluster))
     try:
         return _put_network(instance, host, cluster=cluster, pod_cidr=pod_cidr) or gone
     except network.NoFreeNetwork as error:

@@ -222,6 +222,7 @@ class Pleg(Actor):
             silent = runtime_health.without_version(self._runtime)
             self._set_runtime(runtime_health.unreachable(silent, str(error)))
             self._send_report()
+            await self._network_repairs.unreachable()
             return
         self._set_runtime(runtime_health.answered(self._runtime, status, time.monotonic()))
         self._tell_troubles(status)

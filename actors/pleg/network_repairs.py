@@ -1,7 +1,8 @@
-"""What the PLEG does while the runtime says that the pod network is not ready.
+"""What the PLEG does while the runtime says that the pod network is not ready, or does not answer.
 
-The configuration of a managed runtime's network is made again where it is gone; when that does not help, containerd no
-longer watches its directory, and is restarted. Containers outlive that.
+What a managed runtime reads is made again where it is gone: its own configuration, without which it does not start, and
+that of the network. When this does not help the network, containerd no longer watches its directory, and is restarted.
+Containers outlive that.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from supervision.time_scale import scaled
 from . import runtime_reloads
 from .runtime_reloads import Reloads
 
-RESTORE: Final = "actors.container_runtime.prepare:restore_network"
+RESTORE: Final = "actors.container_runtime.prepare:restore"
 RESTORE_SECONDS: Final = 30.0
 NOTICE_SECONDS: Final = 10.0
 """A runtime that watches the directory has read a new file in it by then."""
@@ -46,8 +47,14 @@ class NetworkRepairs:
         elif self._agent.managed_runtime:
             await self._repair()
 
-    async def _repair(self) -> None:
-        agent, now = self._agent, self._clock()
+    async def unreachable(self) -> None:
+        """The runtime has not answered Status: it may miss what it needs to start."""
+        if self._agent.managed_runtime:
+            await self._restore()
+
+    async def _restore(self) -> bool:
+        """Answers whether something of the network was gone."""
+        agent = self._agent
         arguments = {
             "root_dir": agent.root_dir,
             "runtime_dir": agent.managed_runtime_dir,
@@ -58,10 +65,14 @@ class NetworkRepairs:
         try:
             restored = await self._actor.disposable(RESTORE, arguments, deadline=RESTORE_SECONDS)
         except (DisposableError, DisposableTimeout) as error:
-            self._complaints.say("restore", f"the pod network's configuration is not looked for: {error}")
-            return
+            self._complaints.say("restore", f"what containerd reads is not looked for: {error}")
+            return False
         self._complaints.well("restore")
-        if restored:
+        return bool(restored)
+
+    async def _repair(self) -> None:
+        now = self._clock()
+        if await self._restore():
             self._actor.log.warning("the pod network's configuration was gone: it is made again")
             self._restored_at = now
         waited = self._restored_at is not None and now - self._restored_at >= scaled(NOTICE_SECONDS)

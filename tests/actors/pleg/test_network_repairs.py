@@ -18,7 +18,7 @@ from actors.shared.config.agent import Agent
 from supervision.actor import DisposableError
 from supervision.harness import Harness
 from supervision.protocol import ServiceState
-from tests.support.fake_cri import FakeRuntime
+from tests.support.fake_cri import FakeRuntime, Fault
 
 Node = Harness[Pleg]
 
@@ -60,6 +60,17 @@ def test_a_network_that_is_not_ready_is_said_until_it_is_and_made_again_where_it
         fake.network_ready = True
         await harness.advance(STATUS_SECONDS)
         assert told(harness)[2:] == [""]
+
+    tell(story, managed_runtime=managed)
+
+
+@pytest.mark.parametrize("managed", [True, False])
+def test_a_runtime_that_does_not_answer_gets_again_what_it_needs_to_start_where_it_is_ours(fake, managed):
+    async def story(harness: Node) -> None:
+        harness.disposables[RESTORE] = lambda **_: False
+        fake.faults.add("Status", Fault(error="UNAVAILABLE"))
+        await harness.advance(2 * STATUS_SECONDS)
+        assert any(function == RESTORE for function, _ in harness.disposed) is managed
 
     tell(story, managed_runtime=managed)
 
@@ -155,4 +166,4 @@ def test_that_it_cannot_be_made_again_is_logged_once(fake, caplog):
             await repairs.look(5)
 
     tell(story, managed_runtime=True)
-    assert caplog.text.count("the pod network's configuration is not looked for") == 1
+    assert caplog.text.count("what containerd reads is not looked for") == 1

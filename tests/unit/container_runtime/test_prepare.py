@@ -12,7 +12,7 @@ from actors.container_runtime.errors import NotRoot
 from actors.container_runtime.host import RuntimeHost
 from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.network import subnets_of
-from actors.container_runtime.prepare import prepare, put, restore_network
+from actors.container_runtime.prepare import prepare, put, restore
 from actors.container_runtime.program import child_spec
 
 HOST = RuntimeHost(containerd="/opt/new/bin/containerd", runc="r", ctr="t", plugin_dir="p")
@@ -83,8 +83,27 @@ def test_the_network_of_a_running_containerd_is_made_again_where_it_is_gone(
         file.unlink()
     if gone == "directory":
         file.parent.rmdir()
-    assert restore_network(str(tmp_path), instance.root, instance.state, False, "") is (gone != "nothing")
+    assert restore(str(tmp_path), instance.root, instance.state, False, "") is (gone != "nothing")
     assert file.read_bytes() == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")
+def test_a_removed_configuration_of_containerd_comes_back_but_one_that_is_there_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.container_runtime.prepare._set", lambda path, value: None)
+    monkeypatch.setattr("actors.container_runtime.prepare.look", lambda root: HOST)
+    instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
+    prepare(instance, HOST)
+    arguments = (str(tmp_path), instance.root, instance.state, False, "")
+    file = Path(instance.config_file)
+    before = file.read_bytes()
+    file.unlink()
+    assert restore(*arguments) is False
+    assert file.read_bytes() == before
+    file.write_text("# of an operator")
+    assert restore(*arguments) is False
+    assert file.read_text() == "# of an operator"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="prepare is for root")
@@ -96,10 +115,10 @@ def test_in_a_cluster_the_template_is_made_again_and_the_directory(
     instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
     prepare(instance, HOST, cluster=True)
     arguments = (str(tmp_path), instance.root, instance.state, True, "")
-    assert restore_network(*arguments) is False
+    assert restore(*arguments) is False
     Path(instance.network_template).unlink()
-    assert restore_network(*arguments) is True
+    assert restore(*arguments) is True
     Path(instance.network_dir).rmdir()
-    assert restore_network(*arguments) is True
+    assert restore(*arguments) is True
     assert Path(instance.network_dir).is_dir()
     assert not Path(instance.network_file).exists()
