@@ -32,9 +32,9 @@ class Ledger:
         """Stop counting this pod. Returns whether it was counted."""
         return self._demands.pop(uid, None) is not None
 
-    def usage(self) -> AdmittedUsage:
-        """The resources that all pods take together."""
-        return usage_of(self._demands.values())
+    def usage(self, without: str = "") -> AdmittedUsage:
+        """The resources that all pods take together, but for one, by its UID."""
+        return usage_of(demand for demand in self._demands.values() if demand.uid != without)
 
     def requested(self) -> dict[str, int]:
         """The sum of all requests."""

@@ -205,7 +205,7 @@ class PodAdmission:
         gate = partial(enabled, overrides=self._config.featureGates)
         return NodeState(
             allocatable=self._totals.allocatable,
-            usage=self._ledger.usage(),
+            usage=self._ledger.usage(without=message.uid),  # an earlier question about it may have entered it by now
             conditions=self._evictions.conditions,
             shutting_down=self._shutdown.active,
             allowed_sysctls=self._config.allowedUnsafeSysctls,

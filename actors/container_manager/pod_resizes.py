@@ -108,7 +108,7 @@ class PodResizes:
     def _refusal(self, resize: WaitingResize) -> Refusal | None:
         node = NodeState(allocatable=self._totals.allocatable, usage=self._ledger.usage())
         own = self._ledger.get(resize.uid) or resize.before
-        for state in (node, self.preemption.afterwards(node, resize.uid)):
+        for state in (node, self.preemption.afterwards(node, resize.uid, resize=True)):
             refused = resize_refusal(own, resize.after, state, self._size)
             if refused is not None:
                 return refused

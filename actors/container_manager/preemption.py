@@ -49,13 +49,14 @@ class Preemption:
         self._actor, self._ledger, self._evictions = actor, ledger, evictions
         self._reservations: dict[str, Reservation] = {}
 
-    def afterwards(self, node: NodeState, uid: str) -> NodeState:
-        """The node as this pod finds it once the room for all others is made."""
+    def afterwards(self, node: NodeState, uid: str, *, resize: bool = False) -> NodeState:
+        """The node as this pod finds it once the room for all others is made. What it has itself counts for a `resize`
+        only, which asks for more than that."""
         others = [one for one in self._reservations.values() if one.demand.uid != uid]
         if not others:
             return node
         ending = frozenset[str]().union(*(one.victims for one in others))
-        left = [one for one in self._ledger.demands() if one.uid not in ending]
+        left = [one for one in self._ledger.demands() if one.uid not in ending and (resize or one.uid != uid)]
         return replace(node, usage=usage_of([*left, *(one.demand for one in others)]))
 
     def forget(self, uid: str) -> None:
@@ -95,7 +96,7 @@ class Preemption:
         """Order the pods to end, besides the pods that already end. `node`: once the room for others is made."""
         uid = candidate.demand.uid
         taken = frozenset[str]().union(*(one.victims for other, one in self._reservations.items() if other != uid))
-        running = [one for one in self._ledger.demands() if one.uid not in taken]
+        running = [one for one in self._ledger.demands() if one.uid not in {uid, *taken}]
         ending = [one for one in running if self._evictions.ends(one.uid)]
         lacking = shortages(candidate.demand, node)
         if not without(lacking, ending):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+
 import msgspec
 import pytest
 
@@ -170,3 +173,17 @@ async def test_a_plugin_that_never_answers_holds_up_no_pod_of_others_and_keeps_t
         assert isinstance(await hung, AdmissionFailed)
         assert ReleaseDevices("u") in manager.sent(ReleaseDevices)
         assert isinstance(await admit(manager, "v", encode(pod_of(asking("a", "2"), uid="v"))), PodAdmitted)
+
+
+async def test_a_pod_that_is_asked_for_twice_is_not_counted_against_itself(host: Host) -> None:
+    """The first worker died while the plugin took its time; its question enters the pod before that of the next."""
+    most = f"{(os.cpu_count() or 1) * 600}m"
+    limits = {"limits": {"cpu": most, THING: "1"}}
+    data = encode(pod_of({"name": "a", "image": "i", "resources": limits}, uid="u"))
+    async with host.start() as manager:
+        both = [asyncio.ensure_future(manager.ask(AdmitPod("u", data))) for _ in range(2)]
+        await manager.deliver(KnownPods(WORKER, 1, ["u"]))
+        manager.answer(AllocateDevices, DevicesAllocated(NOTHING, served=[THING]))
+        assert [type(answer) for answer in await asyncio.gather(*both)] == [PodAdmitted, PodAdmitted]
+        refused = await admit(manager, "v", encode(pod_of(asking("a", most), uid="v")))
+        assert isinstance(refused, PodRejected)
