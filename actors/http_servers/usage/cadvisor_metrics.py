@@ -15,7 +15,7 @@ from actors.shared.stats.processes import ProcessStats
 from actors.shared.stats.sample import UsageSample
 
 from . import disk_metrics as disks
-from .places import Labels, Place, metric, places
+from .cgroup_rows import CgroupRow, Labels, cgroup_rows, metric
 
 Value = Callable[[CgroupUsage], float | None]
 
@@ -23,16 +23,16 @@ Value = Callable[[CgroupUsage], float | None]
 def chunks(sample: UsageSample, machine: MachineInfo, processes: Mapping[str, ProcessStats]) -> Iterator[str]:
     """The page, one metric after the other, so that the server can do other work in between. `processes`: by cgroup."""
     yield from _machine(sample, machine)
-    found = places(sample)
-    usages = [(place.labels, place.measured.usage) for place in found]
+    found = cgroup_rows(sample)
+    usages = [(row.labels, row.measured.usage) for row in found]
     for name, value in _FIGURES:
         rows = [(labels, number) for labels, usage in usages if (number := value(usage)) is not None]
         yield metric(name, rows, sample.at)
     yield from _by_kind(usages, sample.at)
-    yield metric("container_start_time_seconds", [(place.labels, place.started) for place in found], sample.at)
-    seen: list[Row] = [(place.labels, int(place.measured.usage.at)) for place in found]
+    yield metric("container_start_time_seconds", [(row.labels, row.started) for row in found], sample.at)
+    seen: list[Row] = [(row.labels, int(row.measured.usage.at)) for row in found]
     yield metric("container_last_seen", seen, sample.at)
-    yield from _processes([(place.labels, processes.get(place.measured.path)) for place in found], sample.at)
+    yield from _processes([(row.labels, processes.get(row.measured.path)) for row in found], sample.at)
     yield from _networks(found, sample.at)
     yield from disks.chunks(sample, machine.disks, found)
 
@@ -129,12 +129,12 @@ _NETWORK: tuple[tuple[str, Callable[[Interface], int]], ...] = (
 )
 
 
-def _networks(found: list[Place], at: float) -> Iterator[str]:
+def _networks(found: list[CgroupRow], at: float) -> Iterator[str]:
     pairs = [
-        ({**place.labels, "interface": one.name}, one)
-        for place in found
-        if place.network is not None
-        for one in place.network.interfaces
+        ({**row.labels, "interface": one.name}, one)
+        for row in found
+        if row.network is not None
+        for one in row.network.interfaces
     ]
     for name, value in _NETWORK:
         rows = [(labels, value(one)) for labels, one in pairs]

@@ -14,7 +14,7 @@ from actors.http_servers.exposition.text_format import Row
 from actors.shared.stats.disk_io import DeviceIo, DiskIo, IoCost
 from actors.shared.stats.sample import Disk, UsageSample
 
-from .places import Labels, Place, metric
+from .cgroup_rows import CgroupRow, Labels, metric
 
 _CGROUP: Final[tuple[tuple[str, Callable[[DiskIo], int]], ...]] = (
     ("reads_bytes", lambda io: io.read_bytes),
@@ -42,13 +42,13 @@ _COST: Final[tuple[tuple[str, Callable[[IoCost], int]], ...]] = (
 _SECTOR: Final = 512
 
 
-def chunks(sample: UsageSample, names: Mapping[str, str], found: Sequence[Place]) -> Iterator[str]:
+def chunks(sample: UsageSample, names: Mapping[str, str], found: Sequence[CgroupRow]) -> Iterator[str]:
     """The series, one metric after the other. `names`: path of each disk by `major:minor`; `found`: the node's cgroup
     first."""
     stores = {_name(disk, names): disk for disk in (sample.node_fs, sample.image_fs, sample.container_fs) if disk}
     node = found[0].labels
     yield from _usage(sample, names, stores, found)
-    moved = [(number, place.labels, io) for place in found[1:] for number, io in place.measured.usage.io.items()]
+    moved = [(number, row.labels, io) for row in found[1:] for number, io in row.measured.usage.io.items()]
     of_node = [
         (number, node, DiskIo(io.sectors_read * _SECTOR, io.sectors_written * _SECTOR, io.reads, io.writes))
         for number, io in sample.host.devices.items()
@@ -77,15 +77,15 @@ def _operations(labels: Labels, number: str, io: DiskIo) -> list[Row]:
 
 
 def _usage(
-    sample: UsageSample, names: Mapping[str, str], stores: Mapping[str, Disk], found: Sequence[Place]
+    sample: UsageSample, names: Mapping[str, str], stores: Mapping[str, Disk], found: Sequence[CgroupRow]
 ) -> Iterator[str]:
     """The node's file systems as they are; of a container its own part of the file system that it is on."""
     rows: list[tuple[Labels, Disk]] = [({**found[0].labels, "device": name}, disk) for name, disk in stores.items()]
     device = _name(sample.container_fs, names)
     rows += [
-        ({**place.labels, "device": device}, {**sample.container_fs, "used_bytes": place.layer.used_bytes})
-        for place in found
-        if place.layer is not None
+        ({**row.labels, "device": device}, {**sample.container_fs, "used_bytes": row.layer.used_bytes})
+        for row in found
+        if row.layer is not None
     ]
     for name, key in (
         ("usage_bytes", "used_bytes"),

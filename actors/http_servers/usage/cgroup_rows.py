@@ -18,7 +18,7 @@ SANDBOX: Final = "POD"
 _DECLARED: Final = Catalogue(CADVISOR)
 
 
-class Place(msgspec.Struct, frozen=True):
+class CgroupRow(msgspec.Struct, frozen=True):
     """One cgroup with whose it is. `started`: seconds since 1970."""
 
     labels: Labels
@@ -29,26 +29,26 @@ class Place(msgspec.Struct, frozen=True):
     """What the container wrote into its own file system."""
 
 
-def places(sample: UsageSample) -> list[Place]:
+def cgroup_rows(sample: UsageSample) -> list[CgroupRow]:
     """All cgroups of the sample, the node's first."""
     host, boot = sample.host, sample.host.boot
-    found = [Place(labels("/"), sample.root, boot, Network(host.interfaces, host.default_interface))]
-    found += [Place(labels(one.path), one, boot) for one in (*sample.tiers, *sample.system.values())]
+    found = [CgroupRow(labels("/"), sample.root, boot, Network(host.interfaces, host.default_interface))]
+    found += [CgroupRow(labels(one.path), one, boot) for one in (*sample.tiers, *sample.system.values())]
     for pod in sample.pods:
         whose = {"namespace": pod.sandbox.pod_namespace, "pod": pod.sandbox.pod_name}
         started = pod.sandbox.created_ns / 1e9
         if pod.measured is not None:
-            found.append(Place(labels(pod.measured.path, **whose), pod.measured, started))
+            found.append(CgroupRow(labels(pod.measured.path, **whose), pod.measured, started))
         if pod.sandbox_measured is not None:
             one = pod.sandbox_measured
             own = labels(one.path, name=pod.sandbox.id, container=SANDBOX, **whose)
-            found.append(Place(own, one, started, pod.network))
+            found.append(CgroupRow(own, one, started, pod.network))
         for inner in pod.containers:
             container = inner.container
             image = container.image or container.image_ref
             own = labels(inner.measured.path, name=container.id, image=image, container=container.name, **whose)
             started = (container.started_ns or container.created_ns) / 1e9
-            found.append(Place(own, inner.measured, started, layer=inner.layer))
+            found.append(CgroupRow(own, inner.measured, started, layer=inner.layer))
     return found
 
 
