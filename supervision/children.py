@@ -115,15 +115,15 @@ def ended_orderly(exited: Exited) -> bool:
     return exited.cause == "exit" and os.WIFEXITED(exited.status) and os.WEXITSTATUS(exited.status) == 0
 
 
-def wake_at(family: SupervisorState) -> float | None:
+def wake_at(state: SupervisorState) -> float | None:
     """When `decide` wants its next Tick, or None when only an event can change anything."""
-    times = [child.due for child in family.children if child.phase in (ChildPhase.STARTING, ChildPhase.STOPPING)]
-    if family.ending is Ending.NO and not any(child.doomed and child.alive for child in family.children):
-        times += [child.not_before for child in family.children if child.phase is ChildPhase.WAITING]
+    times = [child.due for child in state.children if child.phase in (ChildPhase.STARTING, ChildPhase.STOPPING)]
+    if state.ending is Ending.NO and not any(child.doomed and child.alive for child in state.children):
+        times += [child.not_before for child in state.children if child.phase is ChildPhase.WAITING]
     return min(times, default=None)
 
 
-def family_of(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> SupervisorState:
+def initial_state(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> SupervisorState:
     """The children of the supervisor `name`, before any is started."""
     children = [(full_name(name, child), child) for child in spec.children]
     return SupervisorState(
@@ -136,12 +136,12 @@ def family_of(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> Sup
 
 
 def with_policies(
-    family: SupervisorState, spec: ChildSpec, name: str, policies: Mapping[str, Policy]
+    state: SupervisorState, spec: ChildSpec, name: str, policies: Mapping[str, Policy]
 ) -> SupervisorState:
     """The same children with new policies. States, restart counts and pauses are kept."""
-    changed = {child.name: child for child in family_of(spec, name, policies).children}
+    changed = {child.name: child for child in initial_state(spec, name, policies).children}
     children = (
         msgspec.structs.replace(child, policy=changed[child.name].policy, budget=changed[child.name].budget)
-        for child in family.children
+        for child in state.children
     )
-    return msgspec.structs.replace(family, policy=policies[name], children=tuple(children))
+    return msgspec.structs.replace(state, policy=policies[name], children=tuple(children))

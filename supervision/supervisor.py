@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from .actor import Actor, Address, AskError, ChildExited, Timer, on
-from .children import Ending, SupervisorState, family_of, wake_at, with_policies
+from .children import Ending, SupervisorState, initial_state, wake_at, with_policies
 from .decide import Create, Finish, Order, StopRequested, Tick, decide
 from .protocol import FORK_SERVER, Escalated, Exited, Started, Stop
 from .spec import ChildSpec, Policy, SetPolicies, full_name
@@ -34,7 +34,7 @@ class Supervisor(Actor):
     ) -> None:
         super().__init__()
         self._spec, self._policies, self._clock, self._rng = spec, policies, clock, rng
-        self._family: SupervisorState
+        self._state: SupervisorState
         self._timer: Timer | None = None
         self._finished: asyncio.Event
         self._leaving = False
@@ -42,7 +42,7 @@ class Supervisor(Actor):
     async def on_start(self) -> None:
         self._finished = asyncio.Event()
         self._classes = {full_name(self.name, child): child.class_name for child in self._spec.children}
-        self._family = family_of(self._spec, self.name, self._policies)
+        self._state = initial_state(self._spec, self.name, self._policies)
         # after on_start, because the fork server's answers go to this name, which now refers to this incarnation
         self.after(0.0, lambda: self._step(Tick()))
 
@@ -62,11 +62,11 @@ class Supervisor(Actor):
     @on(SetPolicies)
     def on_set_policies(self, message: SetPolicies, sender: Address) -> None:
         self._policies = {**self._policies, **message.policies}
-        self._family = with_policies(self._family, self._spec, self.name, self._policies)
+        self._state = with_policies(self._state, self._spec, self.name, self._policies)
         self._arm()
 
     def _step(self, event: Started | Exited | Tick | StopRequested) -> None:
-        self._family, orders = decide(self._family, event, self._clock(), self._rng)
+        self._state, orders = decide(self._state, event, self._clock(), self._rng)
         for order in orders:
             self._perform(order)
         self._arm()
@@ -85,13 +85,13 @@ class Supervisor(Actor):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        wake = wake_at(self._family)
+        wake = wake_at(self._state)
         if wake is not None and not self._finished.is_set():
             self._timer = self.after(max(0.0, wake - self._clock()), lambda: self._step(Tick()))
 
     async def _leave(self, finish: Finish) -> None:
         """All children have ended. On an orderly stop on_stop returns, else the process ends with the exit code."""
-        if self._family.ending is Ending.STOPPED:
+        if self._state.ending is Ending.STOPPED:
             return
         if finish.reason:
             self.log.error("giving up: %s", finish.reason)

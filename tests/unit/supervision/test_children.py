@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from supervision.children import ChildPhase, ended_orderly, family_of, with_policies
+from supervision.children import ChildPhase, ended_orderly, initial_state, with_policies
 from supervision.protocol import Exited
 from supervision.spec import ChildSpec, Policy
 
@@ -28,20 +28,20 @@ def test_only_an_own_end_with_exit_code_0_is_orderly(cause: str, status: int, ex
 
 
 def test_children_have_their_full_names_policies_and_budgets() -> None:
-    family = family_of(SPEC, "top", policies(shutdown_seconds=3.0))
-    assert [(child.name, child.phase, child.policy.shutdown_seconds) for child in family.children] == [
+    state = initial_state(SPEC, "top", policies(shutdown_seconds=3.0))
+    assert [(child.name, child.phase, child.policy.shutdown_seconds) for child in state.children] == [
         ("top/a", ChildPhase.WAITING, 3.0),
         ("top/b", ChildPhase.WAITING, 3.0),
     ]
 
 
 def test_a_new_policy_changes_the_policies_and_budgets_and_nothing_else() -> None:
-    family = family_of(SPEC, "top", policies(shutdown_seconds=3.0))
-    child = family.children[0]
-    family = family.replace(msgspec.structs.replace(child, phase=ChildPhase.RUNNING, ended=4))
-    changed = with_policies(family, SPEC, "top", policies(shutdown_seconds=9.0))
+    state = initial_state(SPEC, "top", policies(shutdown_seconds=3.0))
+    child = state.children[0]
+    state = state.replace(msgspec.structs.replace(child, phase=ChildPhase.RUNNING, ended=4))
+    changed = with_policies(state, SPEC, "top", policies(shutdown_seconds=9.0))
     assert changed.policy.shutdown_seconds == 9.0
     first, second = changed.children
     assert (first.phase, first.ended, first.policy.shutdown_seconds) == (ChildPhase.RUNNING, 4, 9.0)
     assert (second.phase, second.policy.shutdown_seconds) == (ChildPhase.WAITING, 9.0)
-    assert first.budget > family.children[0].budget
+    assert first.budget > state.children[0].budget

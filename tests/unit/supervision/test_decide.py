@@ -23,18 +23,18 @@ def make(names: str = "abcd", own: dict[str, Any] | None = None, **policy: Any) 
     return SupervisorState(policy=Policy(**(own or {})), children=children)
 
 
-def special(family: SupervisorState, name: str, **policy: Any) -> SupervisorState:
-    child = family.child(name)
+def special(state: SupervisorState, name: str, **policy: Any) -> SupervisorState:
+    child = state.child(name)
     assert child is not None
     changed = msgspec.structs.replace(child.policy, **policy)
-    return family.replace(msgspec.structs.replace(child, policy=changed))
+    return state.replace(msgspec.structs.replace(child, policy=changed))
 
 
 class World:
     """Obeys orders as the fork server does: starts and stops processes at once, unless told that one is stubborn."""
 
-    def __init__(self, family: SupervisorState, start: float = 100.0) -> None:
-        self.family, self.now = family, start
+    def __init__(self, state: SupervisorState, start: float = 100.0) -> None:
+        self.state, self.now = state, start
         self.orders: list[Create | Stop | Finish] = []
         self.incarnations: dict[str, int] = {}
         self.living: dict[str, int] = {}
@@ -47,7 +47,7 @@ class World:
         return self
 
     def say(self, event: Started | Exited | Tick | StopRequested) -> None:
-        self.family, orders = decide(self.family, event, self.now, lambda: 0.0)
+        self.state, orders = decide(self.state, event, self.now, lambda: 0.0)
         self.orders += orders
         if self.obey:
             for order in orders:
@@ -72,7 +72,7 @@ class World:
     def pass_time(self, seconds: float) -> None:
         """Let time pass, waking the supervisor exactly when it asks to be."""
         end = self.now + seconds
-        while (wake := wake_at(self.family)) is not None and wake <= end:
+        while (wake := wake_at(self.state)) is not None and wake <= end:
             self.now = max(self.now, wake)
             self.say(Tick())
         self.now = end
@@ -89,7 +89,7 @@ class World:
         return signs
 
     def phases(self) -> str:
-        return " ".join(f"{child.name}={child.phase.value}" for child in self.family.children)
+        return " ".join(f"{child.name}={child.phase.value}" for child in self.state.children)
 
 
 class TestStarting:
@@ -151,8 +151,8 @@ class TestStrategies:
         world = World(make("abc", own={"strategy": "one_for_all"}, max_restarts=2)).begin()
         world.exit("a")
         world.exit("a")
-        assert world.family.ending is Ending.NO
-        assert [len(child.restarts.restarts) for child in world.family.children] == [2, 0, 0]
+        assert world.state.ending is Ending.NO
+        assert [len(child.restarts.restarts) for child in world.state.children] == [2, 0, 0]
 
     def test_an_earlier_sibling_failing_meanwhile_widens_the_group(self) -> None:
         world = World(make("abc", own={"strategy": "rest_for_one"})).begin()
@@ -203,7 +203,7 @@ class TestRestartTypes:
         world = World(make("a", restart="temporary")).begin()
         world.exit("a", status, cause)
         assert world.phases() == "a=gone"
-        assert world.family.ending is Ending.NO
+        assert world.state.ending is Ending.NO
 
 
 class TestBackoffAndIntensity:
@@ -214,7 +214,7 @@ class TestBackoffAndIntensity:
             before = world.now
             world.exit("a")
             while "a" not in world.living:
-                wake = wake_at(world.family)
+                wake = wake_at(world.state)
                 assert wake is not None
                 world.pass_time(wake - world.now)
             pauses.append(world.now - before)
@@ -234,43 +234,43 @@ class TestBackoffAndIntensity:
     def test_a_crash_loop_ends_it_after_exactly_one_exit_more_than_allowed(self, most: int) -> None:
         world = World(make("ab", max_restarts=most, period_seconds=60)).begin()
         exits = 0
-        while world.family.ending is Ending.NO:
+        while world.state.ending is Ending.NO:
             world.exit("a")
             exits += 1
             world.pass_time(5)
         assert exits == most + 1
         assert world.take_orders()[-2:] == ["-b", f"finish {EXIT_ESCALATED}"]
         times = "once" if most == 0 else f"{most + 1} times in 60 s"
-        assert world.family.reason == f"a failed {times}, more than the {most} restarts allowed"
+        assert world.state.reason == f"a failed {times}, more than the {most} restarts allowed"
 
     def test_each_child_has_its_own_count(self) -> None:
         world = World(make("abc", max_restarts=1)).begin()
         for name in "abc":
             world.exit(name)
-        assert world.family.ending is Ending.NO
+        assert world.state.ending is Ending.NO
 
     def test_the_total_counts_all_children_together(self) -> None:
         world = World(make("abc", own={"total_restarts": 2, "total_period_seconds": 30})).begin()
         world.exit("a")
         world.exit("b")
-        after_two = world.family.ending
+        after_two = world.state.ending
         world.exit("c")
-        assert (after_two, world.family.ending) == (Ending.NO, Ending.ESCALATED)
-        assert "its children failed 3 times in 30 s" in world.family.reason
+        assert (after_two, world.state.ending) == (Ending.NO, Ending.ESCALATED)
+        assert "its children failed 3 times in 30 s" in world.state.reason
 
     def test_restarts_far_apart_never_escalate(self) -> None:
         world = World(make("a", max_restarts=1, period_seconds=10)).begin()
         for _ in range(20):
             world.exit("a")
             world.pass_time(11)
-        assert world.family.ending is Ending.NO
+        assert world.state.ending is Ending.NO
 
     def test_a_start_that_times_out_counts(self) -> None:
         world = World(make("a", max_restarts=1, start_seconds=10, period_seconds=60))
         world.hung_in_start = {"a"}
         world.begin()
         world.pass_time(30)
-        assert world.family.ending is Ending.ESCALATED
+        assert world.state.ending is Ending.ESCALATED
 
 
 class TestEnding:
@@ -314,25 +314,25 @@ class TestEnding:
         [("none", "abc", False), ("any_significant", "a", True), ("all_significant", "a", False)],
     )
     def test_auto_shutdown(self, auto_shutdown: str, exits: str, finished: bool) -> None:
-        family = make("abc", own={"auto_shutdown": auto_shutdown}, restart="transient", significant=True)
-        world = World(family).begin()
+        state = make("abc", own={"auto_shutdown": auto_shutdown}, restart="transient", significant=True)
+        world = World(state).begin()
         for name in exits:
             world.exit(name, 0)
         assert (world.take_orders()[-1] == "finish 0") == finished
 
     def test_all_significant_waits_for_the_last_and_ignores_the_insignificant(self) -> None:
-        family = make("abc", own={"auto_shutdown": "all_significant"}, restart="transient", significant=True)
-        world = World(special(family, "c", significant=False)).begin()
+        state = make("abc", own={"auto_shutdown": "all_significant"}, restart="transient", significant=True)
+        world = World(special(state, "c", significant=False)).begin()
         world.exit("a", 0)
-        assert world.family.ending is Ending.NO
+        assert world.state.ending is Ending.NO
         world.exit("b", 0)
         assert world.take_orders()[-2:] == ["-c", "finish 0"]
 
     def test_a_significant_child_that_failed_is_restarted_and_does_not_end_it(self) -> None:
-        family = make("ab", own={"auto_shutdown": "any_significant"}, restart="transient", significant=True)
-        world = World(family).begin()
+        state = make("ab", own={"auto_shutdown": "any_significant"}, restart="transient", significant=True)
+        world = World(state).begin()
         world.exit("a", EXIT_1)
-        assert world.family.ending is Ending.NO
+        assert world.state.ending is Ending.NO
 
 
 class TestOldNews:
@@ -358,7 +358,7 @@ class TestOldNews:
         world.exit("a")
         world.say(news)
         world.say(news)
-        child = world.family.child("a")
+        child = world.state.child("a")
         assert child is not None
         assert len(child.restarts.restarts) == 1
 
@@ -401,14 +401,14 @@ events = st.one_of(
     st.lists(events, max_size=40),
     st.booleans(),
 )
-def test_whatever_fails_in_whatever_order_the_family_comes_to_rest(
+def test_whatever_fails_in_whatever_order_the_supervisor_comes_to_rest(
     strategy: str, restarts: list[str], schedule: list[Any], stop: bool
 ) -> None:
     """After any schedule and a quiet time all permanent children run, or the supervisor ended and none is alive."""
-    family = make(own={"strategy": strategy}, max_restarts=3, period_seconds=20)
+    state = make(own={"strategy": strategy}, max_restarts=3, period_seconds=20)
     for name, restart in zip("abcd", restarts, strict=True):
-        family = special(family, name, restart=restart)
-    world = World(family).begin()
+        state = special(state, name, restart=restart)
+    world = World(state).begin()
     for what, argument, value in schedule:
         if what == "exit" and argument in world.living:
             world.exit(argument, value)
@@ -417,21 +417,21 @@ def test_whatever_fails_in_whatever_order_the_family_comes_to_rest(
         elif what in ("hang", "deaf"):
             chosen = world.hung_in_start if what == "hang" else world.ignores_stop
             (chosen.add if value else chosen.discard)(argument)
-        child = {c.name: c for c in world.family.children}
+        child = {c.name: c for c in world.state.children}
         assert all(child[name].alive for name in world.living), "a process that no phase accounts for"
-        assert all(len(c.restarts.restarts) <= 4 for c in world.family.children)
+        assert all(len(c.restarts.restarts) <= 4 for c in world.state.children)
     world.hung_in_start.clear()
     if stop:
         world.say(StopRequested())
     world.pass_time(120)
-    if world.family.ending is Ending.NO:
-        running = {c.name for c in world.family.children if c.phase is ChildPhase.RUNNING}
+    if world.state.ending is Ending.NO:
+        running = {c.name for c in world.state.children if c.phase is ChildPhase.RUNNING}
         assert running == set(world.living)
-        assert all(c.phase is ChildPhase.RUNNING for c in world.family.children if c.policy.restart == "permanent")
+        assert all(c.phase is ChildPhase.RUNNING for c in world.state.children if c.policy.restart == "permanent")
     else:
         assert world.living == {}
         assert any(isinstance(order, Finish) for order in world.orders)
-        assert stop or world.family.ending is Ending.ESCALATED
+        assert stop or world.state.ending is Ending.ESCALATED
 
 
 def test_a_rolling_restart_starts_the_child_again_at_once_and_counts_nothing() -> None:
@@ -439,7 +439,7 @@ def test_a_rolling_restart_starts_the_child_again_at_once_and_counts_nothing() -
     for incarnation in range(2, 8):
         world.exit("b", 0, "restarting")
         assert world.incarnations == {"a": 1, "b": incarnation, "c": 1, "d": 1}
-    assert world.family.ending is Ending.NO
+    assert world.state.ending is Ending.NO
 
 
 def test_a_rolling_restart_includes_temporary_children_and_starts_none_while_the_supervisor_ends() -> None:
@@ -463,8 +463,8 @@ def test_a_supervisor_that_has_given_up_still_has_when_it_is_stopped_meanwhile()
 
 
 def test_the_orderly_end_of_a_significant_child_does_not_hide_that_its_supervisor_has_given_up() -> None:
-    family = make("ab", own={"auto_shutdown": "any_significant"}, max_restarts=0)
-    world = World(special(family, "b", restart="transient", significant=True)).begin()
+    state = make("ab", own={"auto_shutdown": "any_significant"}, max_restarts=0)
+    world = World(special(state, "b", restart="transient", significant=True)).begin()
     world.ignores_stop = {"b"}
     world.exit("a")
     world.exit("b", 0)
