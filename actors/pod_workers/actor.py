@@ -310,8 +310,7 @@ class Shard(Actor):
 
     def _tell_known_soon(self) -> None:
         """Report the pod inventory once for all that has arrived by now: pods come and go by the dozen."""
-        if not self._inventory.due:
-            self._inventory.due = True
+        if self._inventory.report_due():
             self.start_task(self._tell_due(), "pod inventory")
 
     async def _tell_due(self) -> None:
@@ -319,7 +318,6 @@ class Shard(Actor):
 
     def _tell_known(self) -> None:
         """Report the pod inventory once it is complete."""
-        self._inventory.due = False
         active = {uid for uid, worker in self.pods.items() if worker.state.phase is not PodWorkerPhase.FINISHED}
         uids = self._inventory.news(active | self._quarantine.uids)
         if uids is not None:

@@ -15,8 +15,8 @@ class ShardInventory:
 
     def __init__(self) -> None:
         self.sources_ready = False
-        self.due = False
-        """Whether a report of it is due, once what has arrived is handled."""
+        self._due = False
+        """Whether a report is due once all that has arrived is handled."""
         self._runtime_known = False
         self._unclaimed: dict[str, PodRuntime] = {}
         """The runtime's data of pods without a source yet; decided once all sources have reported."""
@@ -57,12 +57,19 @@ class ShardInventory:
         kept, self._unclaimed = list(self._unclaimed.values()), {}
         return kept
 
+    def report_due(self) -> bool:
+        """A report becomes due. Returns whether none was."""
+        before, self._due = self._due, True
+        return not before
+
     def report_again(self) -> None:
         """Report the inventory again at the next change check."""
         self._reported = None
 
     def news(self, uids: Iterable[str]) -> list[str] | None:
-        """The sorted inventory if it differs from the last report; None if there is nothing to report."""
+        """The sorted inventory if it differs from the last report; None if there is nothing to report. No report is due
+        any more."""
+        self._due = False
         if not self.complete:
             return None
         known = sorted(self._unread.union(uids))
