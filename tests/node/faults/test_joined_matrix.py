@@ -1,0 +1,168 @@
+"""The fault matrix of a node that has joined a cluster: what the API server is told all the while. Around each fault:
+
+- the lease is renewed, and its renewals are never further apart than its duration (I1);
+- a pod is gone from the API server only after its containers and its cgroup are (I4);
+- the node's conditions stay, with their transition times (I7);
+- no status goes back to an older observation (I12);
+- other pods go on: their containers are the same, another pod starts, and one that is deleted ends."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.chaos.told import gone_back, not_ready
+from tests.chaos.watching import Watching
+from tests.support import jumping_clock
+from tests.support.api_connection import ApiConnection, Told
+from tests.support.api_process import ApiProcess
+from tests.support.joined import NODE, Joined, JoinedNode, cluster_running, container, pod, status
+from tests.support.real_cluster import RealCluster
+from tests.support.runtime import RealRuntime
+
+LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+STEADY: Final = ("steady-a", "steady-b")
+LEASE_SECONDS: Final = 40.0
+AHEAD_SECONDS: Final = 3600.0
+
+
+class JumpyNode(JoinedNode):
+    """Its wall clock jumps."""
+
+    @property
+    def clock(self) -> Path:
+        return self.home / "clock"
+
+    @property
+    def _program(self) -> list[str]:
+        return [sys.executable, "-m", jumping_clock.__name__]
+
+
+class Deletions(Watching):
+    """What the API server is told of pods that end. Of the lease its renewals are watched: its time is the node's."""
+
+    def _looks(self) -> list[Callable[[], None]]:
+        return [self._look_at_deletions]
+
+
+class Matrix:
+    def __init__(self, joined: Joined, node: JumpyNode) -> None:
+        self.joined, self.node, self._numbers = joined, node, itertools.count()
+        self.leases = joined.api.watch(LEASES, fieldSelector=f"metadata.name={NODE}")
+
+    def hold(self, fault: Callable[[], None]) -> None:
+        joined, node = self.joined, self.node
+        node.wait_whole()
+        old, new = f"old-{next(self._numbers)}", f"new-{next(self._numbers)}"
+        joined.create(pod(old))
+        joined.wait_pods_ready(old, *STEADY)
+        ids, conditions = steady_ids(joined), told_conditions(joined)
+        pods, nodes, leases = len(joined.pods.told), len(joined.nodes.told), max(0, len(self.leases.told) - 1)
+        watching = Deletions(joined)
+        with watching.going_on():
+            fault()
+            joined.delete(old)
+            joined.create(pod(new))
+            joined.wait_pods_ready(new, seconds=120)
+            joined.wait_no_pod(old)
+            node.wait_whole()
+            renewals = len(self.leases.told)
+            self.leases.until(lambda: len(self.leases.told) > renewals, "the lease is renewed", LEASE_SECONDS)
+            joined.delete(new)
+            joined.wait_no_pod(new)
+        assert watching.wrong == []
+        assert gaps(self.leases.told[leases:]) == []
+        assert list(not_ready(joined.nodes.told[nodes:])) == []
+        assert told_conditions(joined) == conditions
+        assert list(gone_back(joined.pods.told[pods:])) == []
+        assert steady_ids(joined) == ids
+
+
+def gaps(leases: list[Told]) -> list[float]:
+    """Seconds between two renewals that are too far apart."""
+    times = [one.at for one in leases]
+    return [later - one for one, later in itertools.pairwise(times) if later - one >= LEASE_SECONDS]
+
+
+def steady_ids(joined: Joined) -> dict[str, str]:
+    return {key: value for key, value in joined.running_ids().items() if key.partition("/")[0] in STEADY}
+
+
+def told_conditions(joined: Joined) -> dict[str, tuple[str, str]]:
+    """Status and time of the last transition of each condition of the node."""
+    found = status(joined.nodes.now[f"/{NODE}"]).get("conditions") or []
+    return {one["type"]: (one["status"], one["lastTransitionTime"]) for one in found}
+
+
+@pytest.fixture(scope="module")
+def matrix(session_runtime: RealRuntime) -> Iterator[Matrix]:
+    with cluster_running(session_runtime.base / "matrix-api") as cluster, ApiConnection(cluster.admin) as api:
+        if isinstance(cluster, RealCluster):
+            cluster.forget(NODE)
+        node = JumpyNode(session_runtime, cluster, "matrix")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(jumping_clock.VARIABLE, str(node.clock))
+            jumping_clock.create(node.clock)
+            try:
+                joined = Joined(cluster, node, api)
+                node.start()
+                joined.wait_ready()
+                probe = {"exec": {"command": ["true"]}, "periodSeconds": 1, "timeoutSeconds": 20}
+                joined.create(*(pod(name, container("main", readinessProbe=probe)) for name in STEADY))
+                joined.wait_pods_ready(*STEADY)
+                yield Matrix(joined, node)
+                joined.clear()
+            finally:
+                if isinstance(cluster, RealCluster):
+                    api.delete_made()
+                node.remove()
+
+
+PAIRS: Final = (
+    ("api_clients/heartbeat_client", "status_manager"),
+    ("api_clients/kube_client", "pod_workers/worker/0"),
+    ("root", "pleg"),
+    ("api_clients", "pod_workers"),
+    ("volume_manager", "container_manager"),
+)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "+".join(pair))
+def test_of_two_faults_at_once_the_api_server_is_told_nothing(matrix: Matrix, pair: tuple[str, str]) -> None:
+    def kill() -> None:
+        actors = matrix.node.actors()
+        for name in pair:
+            os.kill(actors[name].pid, 9)
+
+    matrix.hold(kill)
+
+
+@pytest.mark.parametrize("name", ["api_clients/heartbeat_client", "status_manager", "pod_workers/worker/0"])
+def test_of_an_actor_that_hangs_the_api_server_is_told_nothing(matrix: Matrix, name: str) -> None:
+    def hang() -> None:
+        was = matrix.node.actors()[name].incarnation
+        matrix.node.inject(name, "hang")
+        matrix.node.wait_replaced(name, was)
+
+    matrix.hold(hang)
+
+
+def test_of_an_agent_that_is_killed_and_started_the_api_server_is_told_nothing(matrix: Matrix) -> None:
+    matrix.hold(matrix.node.kill_fork_server_and_start)
+
+
+def test_of_a_clock_that_is_set_ahead_and_back_only_the_times_are_others(matrix: Matrix) -> None:
+    if not isinstance(matrix.joined.cluster, ApiProcess):
+        pytest.skip("NOT TESTED: certificates of a real cluster may not be valid then")
+
+    def jump(to: float) -> Callable[[], None]:
+        return lambda: jumping_clock.jump(matrix.node.clock, to)
+
+    matrix.hold(jump(AHEAD_SECONDS))
+    matrix.hold(jump(0.0))
