@@ -52,8 +52,7 @@ def begin(
     name: str, needed: int, resource: Resource, taken: Collection[str], reusable: Collection[str], mask: int | None
 ) -> DeviceChoice:
     """`taken`: devices of other pods, or of this pod; `reusable`: those of them that the container may have. `mask`:
-    NUMA nodes as bits;
-    None: any. Raises DevicesUnavailable."""
+    NUMA nodes as bits; None: any. Raises DevicesUnavailable."""
     first = tuple(sorted(reusable))[:needed]
     missing = needed - len(first)
     if missing == 0:

@@ -7,5 +7,7 @@
 | runtime_view | what is known of the runtime's pods, as one immutable value (pure) |
 | status_calls | status calls for single pods |
 | runtime_health | whether the runtime and its network are ready (pure) |
+| runtime_repairs | what is done about containers that the runtime does not list, hung starts, leaked shims |
+| network_repairs | what a managed runtime reads, made again where it is gone |
 | pod_network | the pods' network, for the runtime's CNI configuration |
 """
