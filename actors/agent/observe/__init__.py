@@ -2,7 +2,7 @@
 
 command.py    options, the link that is printed, how it ends
 access.py     who may look: the one-time token, the session, the Host and Origin of a request (pure)
-facts.py      what the agent is asked, and the shape that the page gets
+queries.py    what the agent is asked, and the shape that the page gets
 server.py     the HTTP server
 page/         what the browser gets: one document, one style sheet, a few scripts; nothing is loaded from elsewhere
 """

@@ -46,12 +46,12 @@ async def _serve(context: Context, settings: CommandSettings) -> int:
     from tornado.netutil import bind_sockets
 
     from .access import SessionAccess
-    from .facts import AgentQueries
+    from .queries import AgentQueries
     from .server import MAX_BODY, application
 
     arguments = context.arguments
-    facts = AgentQueries(context, settings.others or (lambda context, tree: ()), read_only=arguments.read_only)
-    facts.tree()  # says at once that there is no agent; the first rates on the page are those since now
+    queries = AgentQueries(context, settings.others or (lambda context, tree: ()), read_only=arguments.read_only)
+    queries.tree()  # says at once that there is no agent; the first rates on the page are those since now
     try:
         sockets = bind_sockets(arguments.port, _LOOPBACK)
     except OSError as error:
@@ -66,7 +66,7 @@ async def _serve(context: Context, settings: CommandSettings) -> int:
 
     cookie = f"observe-{port}"
     server = HTTPServer(
-        application(access, cookie, facts, None if arguments.read_only else order), max_body_size=MAX_BODY
+        application(access, cookie, queries, None if arguments.read_only else order), max_body_size=MAX_BODY
     )
     server.add_sockets(sockets)
     url = f"http://{_LOOPBACK}:{port}/?token={access.token}"

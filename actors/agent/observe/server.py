@@ -16,7 +16,7 @@ from supervision.errors import UNREADABLE
 from supervision.protocol import Inject
 
 from .access import SessionAccess, host_allowed, origin_allowed
-from .facts import AgentQueries
+from .queries import AgentQueries
 
 PAGE: Final = Path(__file__).parent / "page"
 _FILES: Final = {
@@ -126,16 +126,16 @@ class _Faults(_Data):
 
 
 def application(
-    access: SessionAccess, cookie: str, facts: AgentQueries, order: Order | None
+    access: SessionAccess, cookie: str, queries: AgentQueries, order: Order | None
 ) -> tornado.web.Application:
     """All paths. `cookie`: its name, which differs for two servers on one machine; `order`: None for read-only."""
     common = {"access": access, "cookie": cookie}
     questions = {
-        "tree": facts.tree,
-        "health": facts.health,
-        "incidents": facts.incidents,
-        "pods": facts.pods,
-        "events": facts.events,
+        "tree": queries.tree,
+        "health": queries.health,
+        "incidents": queries.incidents,
+        "pods": queries.pods,
+        "events": queries.events,
     }
     return tornado.web.Application(
         [

@@ -22,7 +22,7 @@ from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.state_file import DamagedError
 
 from . import runtime_pods
-from .belongings import KINDS, Belongings, Scope, look
+from .host_resources import KINDS, HostResources, Scope, look
 from .removal import remove
 
 _SHOWN: Final = 8
@@ -110,7 +110,7 @@ def _reset(context: Context, scope: Scope) -> int:
     return _result(context, scope, before, wrong)
 
 
-def _result(context: Context, scope: Scope, before: Belongings, wrong: Sequence[str]) -> int:
+def _result(context: Context, scope: Scope, before: HostResources, wrong: Sequence[str]) -> int:
     pods, _ = runtime_pods.find(scope.endpoints, scope.uids())
     left = look(scope, pods)
     if context.json:
@@ -126,23 +126,23 @@ def _result(context: Context, scope: Scope, before: Belongings, wrong: Sequence[
     return NOT_WELL if wrong else OK
 
 
-def _json(before: Belongings, **more: object) -> str:
+def _json(before: HostResources, **more: object) -> str:
     return json_text({"found": before.found, "stays": before.stays, **more})
 
 
-def listed(root_dir: str, belongings: Belongings, *, everything: bool) -> list[str]:
+def listed(root_dir: str, resources: HostResources, *, everything: bool) -> list[str]:
     """The lines to show. Pure."""
-    if not belongings:
+    if not resources:
         lines = [f"there is nothing of an agent in {root_dir}"]
     else:
         lines = [f"of the agent in {root_dir} there are"]
     for kind in KINDS:
-        found = belongings.found.get(kind, [])
-        lines += [f"  {kind if not place else '':<11} {one}" for place, one in enumerate(_some(found, everything))]
-    if belongings.stays:
+        found = resources.found.get(kind, [])
+        lines += [f"  {kind if not number else '':<11} {one}" for number, one in enumerate(_some(found, everything))]
+    if resources.stays:
         lines += [
-            f"  {'' if place else 'not its own':<11} {one} (stays)"
-            for place, one in enumerate(_some(belongings.stays, everything))
+            f"  {'' if number else 'not its own':<11} {one} (stays)"
+            for number, one in enumerate(_some(resources.stays, everything))
         ]
     return lines
 

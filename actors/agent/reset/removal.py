@@ -14,7 +14,7 @@ from actors.shared.linux.systemd import booted
 from supervision.time_scale import scaled
 
 from . import runtime_pods
-from .belongings import Scope, cgroups, emptied_cgroups, emptied_directories, files, mounts, sockets
+from .host_resources import Scope, cgroups, emptied_cgroups, emptied_directories, files, mounts, sockets
 from .runtime_pods import RuntimePod
 
 _SYSTEMCTL_SECONDS = 30

@@ -14,7 +14,7 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from actors.agent.observe.access import SessionAccess
-from actors.agent.observe.facts import AgentQueries
+from actors.agent.observe.queries import AgentQueries
 from actors.agent.observe.server import PAGE, Order, application
 from supervision.cli.command import NOT_RUNNING, CommandError
 from supervision.protocol import Inject

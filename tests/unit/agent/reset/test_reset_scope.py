@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from actors.agent import command
-from actors.agent.reset.belongings import Belongings, Scope, files, links, look, sockets, stays
 from actors.agent.reset.command import _root_of, listed
+from actors.agent.reset.host_resources import HostResources, Scope, files, links, look, sockets, stays
 from actors.shared.config.paths import run_dir_of
 from actors.shared.config.start import places
 from actors.shared.config.start.places import Places, with_start
@@ -87,7 +87,7 @@ def test_only_logs_and_links_of_its_pods_are_its_own(tmp_path: Path) -> None:
 
 
 def test_the_list_names_kinds_once_and_shortens_what_is_long() -> None:
-    there = Belongings({"pods": ["ns/a (u)"], "mounts": [f"/m{number}" for number in range(20)]}, ["/root/mine"])
+    there = HostResources({"pods": ["ns/a (u)"], "mounts": [f"/m{number}" for number in range(20)]}, ["/root/mine"])
     lines = listed("/root", there, everything=False)
     assert lines[:3] == ["of the agent in /root there are", "  pods        ns/a (u)", "  mounts      /m0"]
     assert lines[-2:] == ["              ... 13 more (--all)", "  not its own /root/mine (stays)"]

@@ -41,7 +41,7 @@ _EMPTY: Final = ("plugins", "plugins_registry", "device-plugins", "pod-resources
 """Directories of the root directory that are removed when they are empty."""
 
 
-class Belongings(msgspec.Struct, frozen=True):
+class HostResources(msgspec.Struct, frozen=True):
     """Everything of the agent that was found."""
 
     found: dict[str, list[str]]
@@ -89,7 +89,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         return [] if self.keep_pods else _names(f"{self.root_dir}/pods")
 
 
-def look(scope: Scope, pods: Sequence[RuntimePod]) -> Belongings:
+def look(scope: Scope, pods: Sequence[RuntimePod]) -> HostResources:
     """Find everything. `pods`: the pods of runtimes that are not managed. Raises OSError."""
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     found["pods"] = [str(pod) for pod in pods] + [*_without_sandbox(scope, pods)]
@@ -102,7 +102,7 @@ def look(scope: Scope, pods: Sequence[RuntimePod]) -> Belongings:
     found["cgroups"] = sorted(cgroups(scope))
     found["sockets"] += [path for path in sockets(scope) if os.path.lexists(path)]
     found["files"] = [path for path in files(scope) if os.path.lexists(path)]
-    return Belongings({kind: lines for kind, lines in found.items() if lines}, stays(scope))
+    return HostResources({kind: lines for kind, lines in found.items() if lines}, stays(scope))
 
 
 def mounts(scope: Scope) -> list[mountinfo.Mount]:
