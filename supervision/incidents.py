@@ -180,14 +180,14 @@ class Incidents:
             os.replace(self.path, older(self.path))
         self._generation += 1
         # the records of an actor that never returns are rotated away, so forget them too
-        kept = {actor: [each for each in found if self._is_kept(each)] for actor, found in self._open.items()}
-        self._open = {actor: found for actor, found in kept.items() if found}
+        on_disk = {actor: [each for each in found if self._on_disk(each)] for actor, found in self._open.items()}
+        self._open = {actor: found for actor, found in on_disk.items() if found}
 
-    def _is_kept(self, record: _Open) -> bool:
+    def _on_disk(self, record: _Open) -> bool:
         return self._generation - record.generation <= 1
 
     def _fill(self, record: _Open, seconds: float) -> None:
-        if not self._is_kept(record):
+        if not self._on_disk(record):
             return
         fd = os.open(
             self.path if record.generation == self._generation else older(self.path), os.O_WRONLY | os.O_CLOEXEC

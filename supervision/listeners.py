@@ -18,16 +18,16 @@ class Listeners:
     """The actor's side."""
 
     def __init__(
-        self, kept: Mapping[str, Sequence[int]] | None = None, fd_channel: socket.socket | None = None
+        self, inherited: Mapping[str, Sequence[int]] | None = None, fd_channel: socket.socket | None = None
     ) -> None:
-        """`kept`: descriptors of the last incarnation's sockets by label. `handover`: to the fork server."""
-        self._kept, self._fd_channel = dict(kept or {}), fd_channel
+        """`inherited`: descriptors of the last incarnation's sockets, by label. `fd_channel`: to the fork server."""
+        self._inherited, self._fd_channel = dict(inherited or {}), fd_channel
 
     def listen(self, label: str, make: Make) -> list[socket.socket]:
         """The last incarnation's sockets of that label, else those that `make` returns. Raises what `make` raises."""
-        kept = self._kept.pop(label, None)
-        if kept:
-            return [socket.socket(fileno=fd) for fd in kept]
+        inherited = self._inherited.pop(label, None)
+        if inherited:
+            return [socket.socket(fileno=fd) for fd in inherited]
         sockets = make()
         if self._fd_channel is not None:
             try:

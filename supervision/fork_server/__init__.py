@@ -4,22 +4,25 @@ It imports the shared modules once, freezes the heap, then forks on order, reaps
 their children. It watches heartbeats and memory, turns signals into an ordered stop, and answers the command line
 without asking any actor, so also while actors are hung. Nothing here blocks.
 
-    main.py          runs an application                server.py        the parts joined
-    orders.py        what the processes order           reports.py       what supervisors are told, incidents
-    control.py       what anybody may ask               listener.py      the socket for that
+    main.py          runs an application                server.py        connects the parts
+    orders.py        orders of the processes            reports.py       reports to supervisors, incidents
+    control.py       what any client may ask            listener.py      the socket for that
     lifecycle.py     starting, ready, stopping          shutdown.py      the ordered stop
     root.py          restarts of the root               policies.py      the policies in force
     table.py         what is known of each name         processes.py     start, stop, reap
-    launcher.py      forks all that are due             fork.py          one child begins
-    programs.py      a child that is another program    disposables.py   one function in a process of its own
+    launcher.py      forks all that are due             fork.py          the first steps of a forked child
+    programs.py      children that are other programs   disposables.py   one function in a process of its own
     watch.py         hung, too large                    probes.py        programs that do not answer
-    signals.py       which mean what                    watchdog.py      what systemd is told
-    titles.py        what `ps` shows                    kept_sockets.py  listening sockets survive their actor
-    loop.py          readiness, timers, signals         connection.py    frames on a socket that never blocks
-    run_directory.py lock, names, janitor               lock.py          one agent for a directory
-    names_kept.py    sockets that somebody removes
-    janitor.py       removes the files of a killed one  memory.py        what is done before the first fork:
-    warmup.py        code that every actor runs         heap_fill.py     no free places on shared pages
-    code_layout.py   code that runs side by side     name_layout.py   names that are used, too
-    page_release.py  pages that were needed once        fork_hooks.py    libraries' hooks around each fork
+    signals.py       the meaning of each signal         watchdog.py      messages to systemd
+    titles.py        what `ps` shows                    socket_store.py  listening sockets that survive their actor
+    socket_repair.py sockets that somebody removed      loop.py          readiness, timers, signals
+    connection.py    frames on a nonblocking socket     run_directory.py lock, names, janitor
+    lock.py          one agent for a directory          janitor.py       removes the files of a killed fork server
+
+Memory, before the first fork:
+
+    memory.py        the steps, in order                warmup.py        code that every actor runs
+    heap_fill.py     no free places on shared pages     code_layout.py   used code, side by side
+    name_layout.py   used names, side by side           page_release.py  pages that are no longer needed
+    fork_hooks.py    libraries' hooks around each fork  memory_switches.py  turns each of these off
 """

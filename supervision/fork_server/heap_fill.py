@@ -32,13 +32,13 @@ _NEVER_FREE: Final = 100_000
 """Larger than any free chunk, and not so large that it gets a mapping of its own."""
 
 
-_kept: Final[list[bytes]] = []
+_fillers: Final[list[bytes]] = []
 
 
 def fill_heap() -> None:
     """Fill the slots and the chunks that are free now, if that is switched on."""
     if is_on("heap_fill"):
-        _kept.extend(fill())
+        _fillers.extend(fill())
         fill_chunks()
 
 

@@ -21,10 +21,10 @@ from ..process import HEARTBEAT_SECONDS, Launch, run_actor
 from ..spec import Policy
 from ..status_page import StatusPage
 from .fork import ForkPlan, fork_each
-from .kept_sockets import KeptSockets
 from .loop import Loop
 from .policies import Policies
 from .programs import execute
+from .socket_store import SocketStore
 from .table import ProcessEntry
 
 _SUPERVISOR = "supervision.supervisor:Supervisor"
@@ -40,7 +40,7 @@ class LaunchContext:
     status_page: StatusPage
     release_memory: Callable[[], None]
     """Returns memory that only the start of a process needs."""
-    sockets: KeptSockets
+    sockets: SocketStore
     private_fds: Callable[[], list[int]]
     """The fork server's own descriptors, which every child closes."""
 

@@ -17,11 +17,11 @@ from typing import Final
 
 from .memory_switches import is_on
 
-_kept: Final[list[str]] = []
+_interned: Final[list[str]] = []
 """An interned string is freed with its last reference."""
 
 
 def bring_names_together(names: Iterable[str]) -> None:
     """Intern the names in this order. Call it before the modules that have them are imported."""
     if is_on("name_layout"):
-        _kept.extend(map(sys.intern, names))
+        _interned.extend(map(sys.intern, names))

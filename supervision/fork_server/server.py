@@ -12,11 +12,10 @@ from ..protocol import FORK_SERVER, ROOT, Exited, GetTree, Started
 from ..spec import SetPolicies
 from ..status_page import StatusPage
 from ..wire import Frame
-from . import names_kept, signals, titles
+from . import signals, socket_repair, titles
 from .connection import ProcessConnection
 from .control import Control
 from .disposables import Disposables
-from .kept_sockets import KeptSockets
 from .launcher import LaunchContext
 from .lifecycle import ForkServerLifecycle
 from .listener import Listener
@@ -29,6 +28,7 @@ from .processes import ChildProcesses
 from .reports import Reports, is_incident
 from .root import RootSupervision
 from .run_directory import RunDirectory
+from .socket_store import SocketStore
 from .table import ProcessEntry, ProcessTable
 from .watch import Watch, changed
 
@@ -57,7 +57,7 @@ class ForkServer:
         memory = SharedMemory(directory.names, status_page, application.prepare, application.hot_functions)
         directory.start_janitor()
         self._loop = loop = Loop()
-        self._sockets = KeptSockets(loop)
+        self._sockets = SocketStore(loop)
         self._disposables = Disposables(loop, self._private_fds)
         context = LaunchContext(
             application=application,
@@ -109,7 +109,7 @@ class ForkServer:
         """Actors came and went, or somebody removed sockets: those are made again, or their actor is replaced."""
         try:
             self._listener.restore()
-            names_kept.restore(self._directory.names, self._table, self._processes.kill)
+            socket_repair.restore(self._directory.names, self._table, self._processes.kill)
         except OSError as error:
             log.error("sockets in %s cannot be looked after: %s", self._directory.names.path, error)
 

@@ -14,11 +14,11 @@ import pytest
 
 from supervision.fork_server import launcher
 from supervision.fork_server.fork import ForkPlan
-from supervision.fork_server.kept_sockets import KeptSockets
 from supervision.fork_server.launcher import LaunchContext, Launcher
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.page_release import clean_ranges
 from supervision.fork_server.policies import Policies
+from supervision.fork_server.socket_store import SocketStore
 from supervision.fork_server.table import ProcessEntry
 from supervision.spec import ChildSpec, Policy
 from supervision.status_page import StatusPage
@@ -41,7 +41,7 @@ class Seen:
             names=names,
             status_page=StatusPage(8),
             release_memory=lambda: None,
-            sockets=KeptSockets(self.loop),
+            sockets=SocketStore(self.loop),
             private_fds=lambda: [self.own],
         )
         self.launcher = Launcher(self.loop, context, self._forked, self._not_forked)

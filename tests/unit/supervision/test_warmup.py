@@ -103,15 +103,15 @@ def test_the_code_of_listed_functions_is_copied_in_the_order_of_the_list(monkeyp
 
 
 def test_names_that_are_brought_together_are_those_that_code_uses_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[str] = []
-    monkeypatch.setattr(name_layout, "_kept", kept)
+    interned: list[str] = []
+    monkeypatch.setattr(name_layout, "_interned", interned)
     name_layout.bring_names_together(["attribute_of_nobody_else", "key_of_nobody_else"])
     module: dict[str, Any] = {}
     exec("def function(it): return it.attribute_of_nobody_else, 'key_of_nobody_else'", module)
     code = module["function"].__code__
-    assert code.co_names[0] is kept[0]
-    assert kept[1] in code.co_consts
-    assert next(one for one in code.co_consts if one == kept[1]) is kept[1]
+    assert code.co_names[0] is interned[0]
+    assert interned[1] in code.co_consts
+    assert next(one for one in code.co_consts if one == interned[1]) is interned[1]
 
 
 def test_after_a_warm_up_every_message_type_can_be_read_at_once(names: Names) -> None:
@@ -144,9 +144,9 @@ def test_a_measure_that_is_switched_off_is_not_taken(names: Names, monkeypatch: 
     assert memory_switches.is_on("heap_fill")
     assert memory_switches.unknown() == ["heap_fil"]
     monkeypatch.setenv(memory_switches.VARIABLE, "all")
-    kept = list(name_layout._kept)
+    kept = list(name_layout._interned)
     name_layout.bring_names_together(["name_of_nobody"])
-    assert name_layout._kept == kept
+    assert name_layout._interned == kept
     assert not any(memory_switches.is_on(measure) for measure in memory_switches.MEASURES)
 
 

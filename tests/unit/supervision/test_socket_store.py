@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from supervision.fork_server.kept_sockets import KeptSockets
 from supervision.fork_server.loop import Loop
+from supervision.fork_server.socket_store import SocketStore
 from supervision.listeners import Listeners
 
 
 @pytest.fixture
-def kept() -> Iterator[KeptSockets]:
-    found = KeptSockets(Loop())
+def store() -> Iterator[SocketStore]:
+    found = SocketStore(Loop())
     yield found
     found.ended("server", keep=False)
 
@@ -36,49 +36,49 @@ def _connects(address: tuple[str, int]) -> bool:
     return True
 
 
-def _first(kept: KeptSockets) -> tuple[str, int]:
+def _first(store: SocketStore) -> tuple[str, int]:
     """An incarnation listens, and dies by a fault. The address."""
-    with kept.open("server") as handover:
-        (sock,) = Listeners({}, handover).listen("tcp:a", _listen)
+    with store.open("server") as channel:
+        (sock,) = Listeners({}, channel).listen("tcp:a", _listen)
         address: tuple[str, int] = sock.getsockname()
         sock.close()
     return address
 
 
-def test_a_client_can_connect_while_there_is_no_actor_and_the_next_one_accepts_it(kept: KeptSockets) -> None:
-    address = _first(kept)
-    kept.ended("server", keep=True)
+def test_a_client_can_connect_while_there_is_no_actor_and_the_next_one_accepts_it(store: SocketStore) -> None:
+    address = _first(store)
+    store.ended("server", keep=True)
     assert _connects(address)
-    inherited = {label: [os.dup(fd) for fd in fds] for label, fds in kept.of("server").items()}
+    inherited = {label: [os.dup(fd) for fd in fds] for label, fds in store.of("server").items()}
     (sock,) = Listeners(inherited).listen("tcp:a", _refuse)
     with sock:
         connection, _ = sock.accept()
         connection.close()
 
 
-def test_another_address_is_made_anew(kept: KeptSockets) -> None:
-    _first(kept)
-    kept.ended("server", keep=True)
+def test_another_address_is_made_anew(store: SocketStore) -> None:
+    _first(store)
+    store.ended("server", keep=True)
     with pytest.raises(OSError, match="it is taken"):
-        Listeners(kept.of("server")).listen("tcp:b", _refuse)
+        Listeners(store.of("server")).listen("tcp:b", _refuse)
 
 
-def test_after_an_orderly_end_nobody_listens(kept: KeptSockets) -> None:
-    address = _first(kept)
-    kept.ended("server", keep=False)
+def test_after_an_orderly_end_nobody_listens(store: SocketStore) -> None:
+    address = _first(store)
+    store.ended("server", keep=False)
     assert not _connects(address)
-    assert kept.fds() == []
+    assert store.fds() == []
 
 
-def test_what_is_handed_over_is_private_to_the_fork_server(kept: KeptSockets) -> None:
-    _first(kept)
-    kept.ended("server", keep=True)
-    (fds,) = kept.of("server").values()
-    assert kept.fds() == fds
+def test_what_is_handed_over_is_private_to_the_fork_server(store: SocketStore) -> None:
+    _first(store)
+    store.ended("server", keep=True)
+    (fds,) = store.of("server").values()
+    assert store.fds() == fds
     assert not any(os.get_inheritable(fd) for fd in fds)
 
 
-def test_an_actor_without_a_handover_listens_by_itself() -> None:
+def test_an_actor_without_a_channel_listens_by_itself() -> None:
     (sock,) = Listeners().listen("tcp:a", _listen)
     with sock:
         assert _connects(sock.getsockname())

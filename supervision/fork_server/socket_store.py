@@ -13,16 +13,16 @@ _MOST_SOCKETS = 16
 """The limit of sockets in one message, and of labels of one actor."""
 
 
-class KeptSockets:
+class SocketStore:
     """Sockets by actor and label. Only the fork server and the actor's next incarnation have the descriptors."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
-        self._kept: dict[str, dict[str, list[int]]] = {}
+        self._sockets: dict[str, dict[str, list[int]]] = {}
         self._channels: dict[str, socket.socket] = {}
 
     def open(self, name: str) -> socket.socket:
-        """The actor's end of a new handover. Raises OSError."""
+        """The actor's end of a new channel. Raises OSError."""
         self._close_channel(name)
         server_end, actor_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         server_end.setblocking(False)
@@ -33,11 +33,11 @@ class KeptSockets:
 
     def of(self, name: str) -> dict[str, list[int]]:
         """The sockets that the actor's next incarnation inherits."""
-        return {label: list(fds) for label, fds in self._kept.get(name, {}).items()}
+        return {label: list(fds) for label, fds in self._sockets.get(name, {}).items()}
 
     def fds(self) -> list[int]:
         """The descriptors that children close, except those that `of` gives to their actor."""
-        kept = [fd for labels in self._kept.values() for fds in labels.values() for fd in fds]
+        kept = [fd for labels in self._sockets.values() for fds in labels.values() for fd in fds]
         return [*kept, *(server_end.fileno() for server_end in self._channels.values())]
 
     def ended(self, name: str, *, keep: bool) -> None:
@@ -47,7 +47,7 @@ class KeptSockets:
             self._receive(name, server_end)  # descriptors that it sent just before its end may still be unread
         self._close_channel(name)
         if not keep:
-            for fds in self._kept.pop(name, {}).values():
+            for fds in self._sockets.pop(name, {}).values():
                 _close(fds)
 
     def _receive(self, name: str, server_end: socket.socket) -> None:
@@ -63,7 +63,7 @@ class KeptSockets:
             _close(fds)
             self._close_channel(name)
             return
-        labels = self._kept.setdefault(name, {})
+        labels = self._sockets.setdefault(name, {})
         _close(labels.pop(label.decode(errors="replace"), []))
         # when no descriptor is free only some arrive; the next incarnation then makes its own sockets
         if fds and not flags & socket.MSG_CTRUNC and len(labels) < _MOST_SOCKETS:
