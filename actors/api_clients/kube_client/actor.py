@@ -135,7 +135,7 @@ class KubeClient(ApiActor):
 
     def _count(self) -> None:
         if self.objects is not None:
-            self.metrics.gauge("troupelet_kept_objects", len(self.objects))
+            self.metrics.gauge("troupelet_cached_objects", len(self.objects))
 
     # -- objects ------------------------------------------------------------------------------------------------------
     def _object_changed(self, state: ObjectState) -> None:

@@ -107,7 +107,7 @@ _API_SERVER: Final = (
     counter("troupelet_events_dropped_total", "events that were not sent", "why"),
     counter("troupelet_lease_failures_total", "renewals of the node lease that failed"),
     gauge("troupelet_lease_renewed_timestamp_seconds", "last renewal of the node lease, seconds since 1970"),
-    gauge("troupelet_kept_objects", "secrets and config maps that are kept"),
+    gauge("troupelet_cached_objects", "secrets and config maps in the cache"),
     gauge("troupelet_object_watches", "watches of secrets and config maps"),
 )
 
