@@ -45,9 +45,9 @@ from .messages import (
     ProbeVerdict,
     RemoveDeadContainers,
     ResizeMayFit,
+    RetryMounts,
     RuntimeHealth,
     RuntimePods,
-    VolumesMayWork,
 )
 from .overdue_kills import OverdueKills
 from .pod.orders import KillOrdered, PodRemoved, ProbeDecided
@@ -275,8 +275,8 @@ class Shard(Actor):
         if message.uid in self.pods:
             self.pods[message.uid].retry_resize(told=True)
 
-    @on(VolumesMayWork)
-    def on_volumes(self, message: VolumesMayWork, sender: Address) -> None:
+    @on(RetryMounts)
+    def on_volumes(self, message: RetryMounts, sender: Address) -> None:
         if message.uid in self.pods:
             self.pods[message.uid].wake()
 

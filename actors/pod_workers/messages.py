@@ -138,8 +138,8 @@ class ResizeMayFit(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
-class VolumesMayWork(Message, frozen=True):
-    """From volume_manager: something that the pod's volumes waited for is available; ask again now."""
+class RetryMounts(Message, frozen=True):
+    """From volume_manager: the object that a volume of the pod needs has changed. The worker mounts again now."""
 
     uid: str
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)

@@ -42,12 +42,12 @@ from .pod_mounts import PodMounts
 from .pods_directory import PodsDirectory
 from .refresh import Refresh
 from .teardown import Teardown
-from .tools.api_source import VolumeObjects
 from .tools.disposable_calls import DisposableCalls
 from .tools.fs_group import FsGroup
 from .tools.memory_mounts import MemoryMounts
 from .tools.node_allocatable import AllocatableLookup
 from .tools.tools import VolumeTools
+from .tools.volume_objects import VolumeObjects
 
 
 def _stamp() -> str:

@@ -51,8 +51,8 @@ class PodMounts:
         self._actor, self._agent, self._tools, self._clock = actor, agent, tools, clock
         self._claims = ClaimLookup(tools.api, agent.node_name, agent.pods_dir)
         self._pods: dict[str, PodVolumes] = {}
-        self._told: dict[str, dict[str, float]] = {}
-        """When each text about a volume that is not refreshed was told, by UID and text."""
+        self._event_times: dict[str, dict[str, float]] = {}
+        """When the last event about a volume that could not be refreshed was sent, by UID and text."""
         self._metrics = VolumeMetrics(actor.metrics)
 
     # -- state --------------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ class PodMounts:
 
     def forget(self, uid: str) -> None:
         self._pods.pop(uid, None)
-        self._told.pop(uid, None)
+        self._event_times.pop(uid, None)
         self._tools.api.tokens.forget(uid)
         self._count()
 
@@ -105,7 +105,7 @@ class PodMounts:
         self._pods[uid] = known = PodVolumes(data=data if inputs else b"", mounters=mounters, inputs=inputs)
         errors = await self._set_up(pod, mounters.values())
         unrefreshed = [volume for volume in errors if mounters[volume].is_filled()]
-        self._tell_unrefreshed(uid, pod, {volume: errors.pop(volume) for volume in unrefreshed})
+        self._report_unrefreshed(uid, pod, {volume: errors.pop(volume) for volume in unrefreshed})
         pending = {one.volume: one.message for one in plans if isinstance(one, PendingVolume)}
         errors |= pending
         failed = {one.volume: errors[one.volume] for one in plans if one.volume in errors}
@@ -124,25 +124,25 @@ class PodMounts:
             return {}
         pod = decode_pod(known.data)
         errors = await self._set_up(pod, [mounter for mounter in known.mounters.values() if mounter.refreshed])
-        self._tell_unrefreshed(uid, pod, errors)
+        self._report_unrefreshed(uid, pod, errors)
         for _ in errors:
             self._actor.metrics.count("volume_renewals_failed_total")
         return errors
 
-    def _tell_unrefreshed(self, uid: str, pod: Pod, errors: Mapping[str, str]) -> None:
-        """The volumes keep their files, and the pod has an event; not one with each attempt."""
-        now, before = self._clock(), self._told.pop(uid, {})
-        told: dict[str, float] = {}
+    def _report_unrefreshed(self, uid: str, pod: Pod, errors: Mapping[str, str]) -> None:
+        """The volumes keep their files. The pod gets an event, but not with each attempt."""
+        now, before = self._clock(), self._event_times.pop(uid, {})
+        times: dict[str, float] = {}
         for volume, error in errors.items():
             text = setup_failed(volume, error)
-            told[text] = before.get(text, now)
+            times[text] = before.get(text, now)
             if text in before and now - before[text] < _EVENT_SECONDS:
                 continue
-            told[text] = now
+            times[text] = now
             self._actor.log.warning("pod %s: volume is not refreshed: %s", full_name(pod), text)
             self._actor.tell(EVENT_CLIENT, pod_event(pod.metadata, "Warning", "FailedMount", text), deadline=60.0)
-        if told:
-            self._told[uid] = told
+        if times:
+            self._event_times[uid] = times
 
     async def _plan(self, uid: str, pod: Pod) -> tuple[list[Plan], list[int]]:
         """The plan of each volume, and the groups that the pod's processes need for its PersistentVolumes."""

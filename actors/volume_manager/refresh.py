@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from actors.api_clients.messages import ObjectRef
-from actors.pod_workers.messages import VolumesMayWork, worker_of
+from actors.pod_workers.messages import RetryMounts, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.input_quarantine import InputQuarantine
 from actors.shared.pod_locks import PodLocks
@@ -42,7 +42,7 @@ class Refresh:
     def soon(self, uid: str) -> None:
         """Refresh the pod's volumes. If its worker waits for them, the worker retries the mount instead."""
         if self._mounts.waits(uid):
-            self._actor.tell(worker_of(uid, self._agent.workers), VolumesMayWork(uid))
+            self._actor.tell(worker_of(uid, self._agent.workers), RetryMounts(uid))
         elif uid not in self._pending:
             self._pending.add(uid)
             self._actor.start_task(self._refresh(uid), f"refresh {uid}")

@@ -18,7 +18,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
 from actors.volume_manager.layout import PLUGINS
-from actors.volume_manager.tools.api_source import VolumeObjects
+from actors.volume_manager.tools.volume_objects import VolumeObjects
 from supervision.errors import UNREADABLE
 from supervision.state_file import write_private
 

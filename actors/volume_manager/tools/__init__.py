@@ -3,6 +3,6 @@
 - `disposable_calls`: system calls that may hang
 - `memory_mounts`: tmpfs for emptyDir, secret and projected volumes
 - `fs_group`: ownership by the pod's fsGroup
-- `api_source`: objects and tokens of the API server
+- `volume_objects`: objects and tokens of the API server
 - `node_allocatable`: the resources that pods of this node may use
 """

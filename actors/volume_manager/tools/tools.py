@@ -8,11 +8,11 @@ import msgspec
 
 from actors.volume_manager.csi.volumes import CsiVolumes
 
-from .api_source import VolumeObjects
 from .disposable_calls import DisposableCalls
 from .fs_group import FsGroup
 from .memory_mounts import MemoryMounts
 from .node_allocatable import AllocatableLookup
+from .volume_objects import VolumeObjects
 
 
 class VolumeTools(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from actors.api_clients.messages import RecordEvent
-from actors.pod_workers.messages import ProbeVerdict, VolumesMayWork
+from actors.pod_workers.messages import ProbeVerdict, RetryMounts
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed, VolumesMounted
 from supervision.protocol import Hello
 from tests.support.driven import Driven, container, pod
@@ -95,7 +95,7 @@ async def test_volumes_that_cannot_be_made_are_told_and_tried_when_they_may_work
         await node.until(lambda: node.waiting() == "ContainerCreating")
         assert told(node, "FailedMount")[0] == (text, "")
         node.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"s": "/s"}))
-        await node.harness.deliver(VolumesMayWork("u"))
+        await node.harness.deliver(RetryMounts("u"))
         await node.until(lambda: node.running("a"))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState, RecordEvent
 from actors.container_manager.messages import GetNodeResources, NodeResources
-from actors.pod_workers.messages import VolumesMayWork, worker_of
+from actors.pod_workers.messages import RetryMounts, worker_of
 from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.host import memory_mounts, propagation
@@ -92,7 +92,7 @@ async def test_a_volume_whose_object_is_missing_says_so_and_its_worker_hears_whe
         assert isinstance(answer, VolumesFailed)
         assert answer.message == 'MountVolume.SetUp failed for volume "v" : configmap "c" not found'
         await node.changed(ObjectState(CONFIG, b'{"data":{"k":"v"}}'))
-        assert (await node.harness.wait_sent(VolumesMayWork, to=worker_of(UID, 2))).uid == UID
+        assert (await node.harness.wait_sent(RetryMounts, to=worker_of(UID, 2))).uid == UID
         assert isinstance(await node.mount(volume), VolumesMounted)
 
 
