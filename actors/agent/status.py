@@ -47,14 +47,14 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     """Actors that did not answer, as errors."""
     runtime: str = ""
     """Why the runtime's socket cannot be reached."""
-    runtime_told: bool = False
-    """An actor has said already that the runtime does not answer."""
+    runtime_reported: bool = False
+    """An actor has already reported that the runtime does not answer."""
     certificates: tuple[CertificateInUse, ...] = ()
 
 
 def reasons(facts: StatusInput) -> Iterator[Reason]:
     """The problems. Pure."""
-    if facts.runtime and not facts.runtime_told:
+    if facts.runtime and not facts.runtime_reported:
         yield Reason(RUNTIME, facts.runtime)
     for certificate in facts.certificates:
         if text := near_end(certificate, facts.now):
@@ -108,7 +108,7 @@ def others(context: Context, tree: Tree) -> Iterable[Reason]:
         waiting=flagz.waiting if flagz is not None else (),
         unanswered=tuple(unanswered),
         runtime=unreachable(flagz.flags.get("container-runtime-endpoint", "")) if flagz is not None else "",
-        runtime_told=any(trouble.service == RUNTIME for trouble in tree.troubles),
+        runtime_reported=any(trouble.service == RUNTIME for trouble in tree.troubles),
         certificates=tuple(certificates(flagz, context.arguments.root_dir)) if flagz is not None else (),
     )
     return reasons(facts)

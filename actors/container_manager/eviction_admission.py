@@ -14,12 +14,12 @@ HOLD_SECONDS: Final = 2.0
 
 
 class EvictionAdmission:
-    """The eviction manager's report. In a standalone agent every pod is critical and does not wait."""
+    """What the eviction manager last reported. In a standalone agent every pod is critical and does not wait."""
 
     def __init__(self, actor: Actor, *, standalone: bool) -> None:
         self._actor, self._standalone = actor, standalone
         self._known = asyncio.Event()
-        self._told = NodeEvictions([])
+        self._report = NodeEvictions([])
 
     def begin(self) -> None:
         if self._standalone:
@@ -28,7 +28,7 @@ class EvictionAdmission:
             self._actor.after(HOLD_SECONDS, self._known.set)
 
     def update(self, message: NodeEvictions) -> None:
-        self._told = message
+        self._report = message
         self._known.set()
 
     async def known(self) -> None:
@@ -38,8 +38,8 @@ class EvictionAdmission:
     @property
     def conditions(self) -> frozenset[str]:
         """The conditions that are true."""
-        return frozenset(self._told.conditions)
+        return frozenset(self._report.conditions)
 
     def ends(self, uid: str) -> bool:
         """Whether this pod is evicted; its worker may have been restarted, and ask again."""
-        return uid in self._told.ending
+        return uid in self._report.ending

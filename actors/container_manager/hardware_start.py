@@ -29,7 +29,7 @@ from .memory.static_policy import NONE as MEMORY_NONE
 from .memory.static_policy import STATIC as MEMORY_STATIC
 from .memory.static_policy import begin as begin_memory
 from .memory.static_policy import fresh
-from .node_resources import kept_memory, reserved
+from .node_resources import reserved, unallocatable_memory
 from .topology.machine import MEMORY, MachineTopology, read_machine
 from .topology.merging import NONE, Numa
 from .topology.pod_hardware import TopologySettings
@@ -92,7 +92,7 @@ def topology_settings(agent: Agent, machine: MachineTopology) -> TopologySetting
 def cpu_start(agent: Agent, machine: MachineTopology) -> CpuStart:
     """Raises StateError."""
     config, path = agent.config, Path(agent.root_dir, CPU_STATE)
-    kept = _kept(path, decode_cpus, "CPU", lambda state: state.policy, config.cpuManagerPolicy)
+    restored = _restored(path, decode_cpus, "CPU", lambda state: state.policy, config.cpuManagerPolicy)
     given = config.cpuManagerPolicyOptions
     if config.cpuManagerPolicy != STATIC:
         if given:
@@ -104,7 +104,7 @@ def cpu_start(agent: Agent, machine: MachineTopology) -> CpuStart:
     whole = parse_cpu_list(config.reservedSystemCPUs)
     policy = static_policy(machine, options_of(given), reserved(config).get("cpu", 0), whole)
     try:
-        return CpuStart(policy, begin(policy, kept or CpuState(STATIC)))
+        return CpuStart(policy, begin(policy, restored or CpuState(STATIC)))
     except StateError as error:
         raise StateError(f'{error}: {DRAIN} "{path}"') from None
 
@@ -112,12 +112,12 @@ def cpu_start(agent: Agent, machine: MachineTopology) -> CpuStart:
 def memory_start(agent: Agent, machine: MachineTopology) -> MemoryState:
     """Raises StateError."""
     config, path = agent.config, Path(agent.root_dir, MEMORY_STATE)
-    kept = _kept(path, decode_memory, "memory", lambda state: state.policy, config.memoryManagerPolicy)
+    restored = _restored(path, decode_memory, "memory", lambda state: state.policy, config.memoryManagerPolicy)
     if config.memoryManagerPolicy != MEMORY_STATIC:
         return MemoryState(MEMORY_NONE)
     by_node = reserved_memory(config, machine)
     try:
-        return begin_memory(fresh(machine.nodes, by_node), kept)
+        return begin_memory(fresh(machine.nodes, by_node), restored)
     except StateError as error:
         raise StateError(f'{error}: {DRAIN} "{path}"') from None
 
@@ -137,11 +137,11 @@ def reserved_memory(config: KubeletConfiguration, machine: MachineTopology) -> d
             sums[kind] = sums.get(kind, 0) + size
     if not sums[MEMORY]:
         raise StateError("[memorymanager] you should specify the system reserved memory")
-    kept = {MEMORY: kept_memory(config, sum(node.memory[MEMORY] for node in machine.nodes))}
+    expected = {MEMORY: unallocatable_memory(config, sum(node.memory[MEMORY] for node in machine.nodes))}
     for kind, size in sums.items():
-        if size != kept.get(kind, 0):
+        if size != expected.get(kind, 0):
             text = f'the total amount "{_shown(size)}" of type "{kind}" is not equal to the value'
-            raise StateError(f'{text} "{_shown(kept.get(kind, 0))}" determined by Node Allocatable feature')
+            raise StateError(f'{text} "{_shown(expected.get(kind, 0))}" determined by Node Allocatable feature')
     return by_node
 
 
@@ -151,7 +151,9 @@ def _shown(size: int) -> str:
     return next((f"{size >> bits}{suffix}" for bits, suffix in units if size and size % (1 << bits) == 0), str(size))
 
 
-def _kept(path: Path, decode: Callable[[bytes], T], kind: str, policy_of: Callable[[T], str], policy: str) -> T | None:
+def _restored(
+    path: Path, decode: Callable[[bytes], T], kind: str, policy_of: Callable[[T], str], policy: str
+) -> T | None:
     """The state of the last time; None if there is no file. Raises StateError."""
     try:
         found = decode(path.read_bytes())

@@ -124,7 +124,7 @@ def reserved(config: KubeletConfiguration) -> dict[str, int]:
     return found
 
 
-def kept_memory(config: KubeletConfiguration, total: int) -> int:
+def unallocatable_memory(config: KubeletConfiguration, total: int) -> int:
     """Bytes that pods may not request: both reservations and the hard threshold of memory. `total`: the machine's."""
     thresholds = [amount.of(total) for signal, amount in _hard_thresholds(config) if signal == "memory.available"]
     return reserved(config).get("memory", 0) + sum(thresholds)

@@ -13,11 +13,11 @@ class HealthReports:
 
     def __init__(self, actor: Actor, *, enabled: bool) -> None:
         self._actor, self._enabled = actor, enabled
-        self._told: Health = {}
+        self._reported: Health = {}
 
     def tell(self, now: Health, *, everything: bool) -> None:
         """The changed reports, or all."""
-        before, self._told = self._told, now
+        before, self._reported = self._reported, now
         for uid in sorted({*before, *now}):
             if self._enabled and (everything or before.get(uid) != now.get(uid)):
                 self._actor.tell(STATUS_MANAGER, DeviceHealth(uid, now.get(uid, {})), deadline=60.0)

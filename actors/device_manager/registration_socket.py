@@ -30,7 +30,7 @@ class RegistrationSocket:
         self._relay = Relay(self._serve)
         self._server: grpc.aio.Server | None = None
         self._complaints = Complaints(actor.log)
-        self._told = ""
+        self._reported = ""
 
     async def open(self) -> None:
         """An agent that starts removes all sockets of the directory; a new incarnation of this actor does not."""
@@ -59,8 +59,8 @@ class RegistrationSocket:
 
     def _tell(self, text: str) -> None:
         """For `supervise status` and the health check `device-plugin`; '' when plugins can register."""
-        if text != self._told:
-            self._told = text
+        if text != self._reported:
+            self._reported = text
             self._actor.tell(FORK_SERVER, ServiceState(REGISTRATION, text, time.monotonic()))
 
     async def close(self) -> None:

@@ -77,7 +77,7 @@ class Story:
     def __init__(self, node: DemoNode, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._node, self._out, self._clock = node, out, clock
         self._stopped = False
-        self._told = 0
+        self._printed = 0
         self._log: Path | None = None
         self._position = 0
 
@@ -121,7 +121,7 @@ class Story:
         self._until(self._pod_speaks if once else self._follow, RUNNING_SECONDS if once else float("inf"))
         if self._node.ended() and not self._stopped:
             return self._fail("the agent ended")
-        return 0 if self._told or self._stopped else self._fail("the sample pod has logged nothing")
+        return 0 if self._printed or self._stopped else self._fail("the sample pod has logged nothing")
 
     def _end(self) -> list[str]:
         """Stop the pod, then the agent, and remove everything that they leave behind."""
@@ -139,7 +139,7 @@ class Story:
         return (self._node.phases() or {}).get(POD) == "Running"
 
     def _pod_speaks(self) -> bool:
-        return not self._follow() and self._told > 0
+        return not self._follow() and self._printed > 0
 
     def _follow(self) -> bool:
         """Print new log lines of the pod, for ever."""
@@ -147,7 +147,7 @@ class Story:
         if newest != self._log:
             self._log, self._position = newest, 0
         for line in log_lines(self._read_on()):
-            self._told += 1
+            self._printed += 1
             self._say(f"{POD} | {line}")
         return False
 

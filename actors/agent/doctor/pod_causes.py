@@ -60,7 +60,7 @@ def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
     """`events`: of the whole node."""
     metadata = pod["metadata"]
     own = event_rows.of_object(events, "Pod", metadata.get("namespace", ""), metadata["name"], metadata.get("uid", ""))
-    text, container = next(_told(pod, own), ("", ""))
+    text, container = next(_causes(pod, own), ("", ""))
     name = full_name(pod)
     remedy = next((remedy for sign, remedy in _REMEDIES if sign.search(text or state(pod))), "")
     if not remedy and container:
@@ -70,7 +70,7 @@ def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
     return Cause(shortened(text), made or f"supervise describe pod {name}")
 
 
-def _told(pod: Object, events: Sequence[RecentEvent]) -> Iterator[tuple[str, str]]:
+def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[tuple[str, str]]:
     """What says why, the best first, and the container whose log says more."""
     status = pod.get("status", {})
     for one in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:

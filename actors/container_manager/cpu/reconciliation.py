@@ -1,7 +1,7 @@
-"""Keeps running containers on the CPUs that are theirs: the shared ones become fewer when others get CPUs of their own.
+"""Keeps running containers on their CPUs. The shared CPUs become fewer when another container gets CPUs of its own.
 
-Each period the runtime is asked which containers run, and each that may be on other CPUs is told its own. What was told
-is remembered by container; a new process tells each once.
+Each period asks the runtime which containers run, and updates those whose CPUs differ from the last update. A new
+process updates each container once.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _LIST: Final = "cpus: list"
 
 
 class CpuSetChange(msgspec.Struct, frozen=True):
-    """A container that is to run on other CPUs than it was last told."""
+    """A container whose CPUs differ from its last update."""
 
     container: CriContainer
     cpus: str
 
 
-def changes(containers: Iterable[CriContainer], told: Mapping[str, str], cpus_of: CpusOf) -> list[CpuSetChange]:
-    """`told`: CPUs by container id. Pure."""
+def changes(containers: Iterable[CriContainer], applied: Mapping[str, str], cpus_of: CpusOf) -> list[CpuSetChange]:
+    """`applied`: CPUs by container id. Pure."""
     running = [one for one in containers if one.state is CriContainerState.RUNNING]
     found = [(one, cpus_of(one.pod_uid, one.name)) for one in running]
-    return [CpuSetChange(one, cpus) for one, cpus in found if cpus and told.get(one.id) != cpus]
+    return [CpuSetChange(one, cpus) for one, cpus in found if cpus and applied.get(one.id) != cpus]
 
 
 class CpuReconciliation:
-    """Does that."""
+    """Reads the running containers, and applies the changes."""
 
     def __init__(self, actor: Actor, client: CriClient, complaints: Complaints, cpus_of: CpusOf) -> None:
         self._actor, self._client, self._complaints, self._cpus_of = actor, client, complaints, cpus_of
-        self._told: dict[str, str] = {}
+        self._applied: dict[str, str] = {}
         self._failed: set[str] = set()
         """Containers that a warning was logged for."""
 
@@ -60,13 +60,13 @@ class CpuReconciliation:
             return
         self._complaints.well(_LIST)
         there = {one.id for one in containers}
-        self._told = {one: cpus for one, cpus in self._told.items() if one in there}
+        self._applied = {one: cpus for one, cpus in self._applied.items() if one in there}
         for gone in self._failed - there:
             self._mended(gone)
-        for change in changes(containers, self._told, self._cpus_of):
-            await self._tell(change)
+        for change in changes(containers, self._applied, self._cpus_of):
+            await self._apply(change)
 
-    async def _tell(self, change: CpuSetChange) -> None:
+    async def _apply(self, change: CpuSetChange) -> None:
         try:
             resources = cri.LinuxContainerResources(cpuset_cpus=change.cpus)
             await self._client.update_container_resources(change.container.id, resources)
@@ -76,7 +76,7 @@ class CpuReconciliation:
             self._failed.add(change.container.id)
             return
         self._mended(change.container.id)
-        self._told[change.container.id] = change.cpus
+        self._applied[change.container.id] = change.cpus
 
     def _mended(self, container_id: str) -> None:
         """It is moved, or there is nothing to move any more."""

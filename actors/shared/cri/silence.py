@@ -26,7 +26,7 @@ class RuntimeSilence:
     def __init__(self, actor: Actor, service: str, endpoint: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._actor, self._service, self._endpoint, self._clock = actor, service, endpoint, clock
         self._answered_at = clock()
-        self._told: str | None = None
+        self._reported: str | None = None
         """None: this incarnation has reported nothing yet."""
         actor.every(LOOK_SECONDS, self._look)
 
@@ -40,11 +40,11 @@ class RuntimeSilence:
             self._tell(f"{self._endpoint} does not answer")
 
     def _tell(self, text: str) -> None:
-        if text == self._told:
+        if text == self._reported:
             return
         if text:
             self._actor.log.warning("%s: %s", self._service, text)
-        elif self._told:
+        elif self._reported:
             self._actor.log.info("%s: %s answers again", self._service, self._endpoint)
-        self._told = text
+        self._reported = text
         self._actor.tell(FORK_SERVER, ServiceState(self._service, text, self._answered_at))

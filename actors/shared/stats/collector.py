@@ -59,7 +59,7 @@ class Collector:
     ) -> None:
         self._agent, self._runtime, self._clock = agent, runtime, clock
         self._tree: CgroupTree | None = None
-        self._kept: tuple[float, UsageSample] | None = None
+        self._cached: tuple[float, UsageSample] | None = None
         self._looking: asyncio.Task[UsageSample] | None = None
         self._before: dict[str, tuple[float, int]] = {}
         self._rates: dict[str, int] = {}
@@ -67,15 +67,15 @@ class Collector:
 
     async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> UsageSample:
         """A sample that is at most `most_seconds` old; without `disks` it does not wait for them. Raises CriError."""
-        if self._kept is None or self._clock() - self._kept[0] > most_seconds:
+        if self._cached is None or self._clock() - self._cached[0] > most_seconds:
             if self._looking is None or self._looking.done():
                 self._looking = asyncio.ensure_future(self._look())
-            kept = await asyncio.shield(self._looking)
+            found = await asyncio.shield(self._looking)
         else:
-            kept = self._kept[1]
+            found = self._cached[1]
         if disks:
-            await self._disks.measure(kept)
-        return self._disks.with_disks(kept)
+            await self._disks.measure(found)
+        return self._disks.with_disks(found)
 
     # -- cgroups, processes, the runtime ---------------------------------------------------------------------------
     async def _look(self) -> UsageSample:
@@ -105,7 +105,7 @@ class Collector:
             system=groups.system,
             pods=found,
         )
-        self._kept = (self._clock(), sample)
+        self._cached = (self._clock(), sample)
         self._forget(now)
         return sample
 

@@ -63,7 +63,7 @@ def test_settings_that_wait_for_a_restart_are_named() -> None:
 
 def test_a_runtime_that_is_away_is_told_once() -> None:
     assert said(runtime="gone") == ["container runtime: gone"]
-    assert said(runtime="gone", runtime_told=True) == []
+    assert said(runtime="gone", runtime_reported=True) == []
 
 
 def test_the_socket_of_the_runtime_is_tried(tmp_path: Path) -> None:
