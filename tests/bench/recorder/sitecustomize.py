@@ -41,7 +41,8 @@ def _write(*_: object) -> None:
     called = [
         {"function": f"{module} {code.co_qualname}", "names": _names(code)}
         for module, code in list(_seen.values())
-        if not code.co_filename.startswith("<")  # generated, such as a dataclass's: many have the same name
+        # without this recorder, and without what is generated, such as a dataclass's: many of those have the same name
+        if module != __name__ and not code.co_filename.startswith("<")
     ]
     path = os.path.join(os.environ[DIRECTORY], str(os.getpid()))
     with open(f"{path}.new", "w", encoding="utf-8") as file:

@@ -55,4 +55,5 @@ def test_a_forked_process_writes_what_it_called_after_the_fork(tmp_path: Path) -
     (written,) = directory.iterdir()
     called = {one["function"]: one["names"] for one in json.loads(written.read_text())}
     assert "__main__ before" not in called
+    assert not any("sitecustomize" in function for function in called)
     assert called["__main__ after"] == ["some_attribute", "some_key"]
