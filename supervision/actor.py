@@ -33,7 +33,7 @@ from .listeners import Make
 from .message import Message, Question, reply_of
 from .metrics import Metrics
 from .protocol import Done, Exited, GetMetrics, Hello, MetricsSnapshot, SetLogging, SetLogLevel
-from .work import Hand, Work
+from .work import InputRecord, Work
 
 __all__ = [
     "Actor",
@@ -108,7 +108,7 @@ class Port(Protocol):
     def after(self, seconds: float, call: Callable[[], Any]) -> Timer: ...
     def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer: ...
     def start_task(
-        self, coroutine: Coroutine[Any, Any, Any], name: str, hand: Hand | None = None
+        self, coroutine: Coroutine[Any, Any, Any], name: str, record: InputRecord | None = None
     ) -> asyncio.Task[Any]: ...
     def work_for(self, work: Work) -> None: ...
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any: ...
@@ -222,13 +222,13 @@ class Actor(ThespianActor):
             timer.cancel()
 
     def start_task(
-        self, coroutine: Coroutine[Any, Any, Any], name: str = "", *, hand: Hand | None = None
+        self, coroutine: Coroutine[Any, Any, Any], name: str = "", *, record: InputRecord | None = None
     ) -> asyncio.Task[Any]:
         """Run a coroutine beside the handlers. If it raises, the process ends as it does for a handler.
 
-        `name`: its kind, by which it is counted, and its subject, such as `pod UID`. `hand`: whose input it works for,
-        for the quarantine."""
-        return self.port.start_task(coroutine, name, hand)
+        `name`: its kind, by which it is counted, and its subject, such as `pod UID`. `record`: of the input that it
+        works for, for the quarantine."""
+        return self.port.start_task(coroutine, name, record)
 
     def work_for(self, label: str, *, allowance_seconds: float = 0.0) -> None:
         """Set what the running task works for; one step of it may hold the actor for `allowance_seconds`, where the

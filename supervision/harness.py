@@ -32,27 +32,27 @@ from .message import Message, registered, type_name
 from .steps import Steps
 from .timers import Timers
 from .virtual_clock import VirtualClock
-from .work import Hand, Work
+from .work import InputRecord, Work
 
 T = TypeVar("T", bound=Message)
 A = TypeVar("A", bound=Actor)
 Answer = Message | BaseException | Callable[[Any], Any]
 
 
-class _InHand:
-    """The steps of a task that works for somebody's input. Once one has failed the process would have ended, and what
-    is in hand stays so."""
+class _OnRecord:
+    """The steps of a task that works for somebody's input. Once one has failed the process would have ended, and the
+    record stays."""
 
-    def __init__(self, port: HarnessPort, hand: Hand) -> None:
-        self._port, self._hand = port, hand
+    def __init__(self, port: HarnessPort, record: InputRecord) -> None:
+        self._port, self._record = port, record
 
     def begins(self) -> None:
         if not self._port.ended:
-            self._hand.take()
+            self._record.begin()
 
     def ends(self) -> None:
         if not self._port.ended:
-            self._hand.put_down()
+            self._record.end()
 
     def fails(self, error: BaseException) -> None:
         self._port.ended = True
@@ -67,7 +67,7 @@ class HarnessPort:
         self.globalName = name
         self._timers = Timers(harness.clock.call_later, self.run)
         self.ended = False
-        """A task with somebody's input in hand has failed."""
+        """A task with a recorded input has failed."""
 
     def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None:
         self._harness._sent(target, message)
@@ -81,8 +81,10 @@ class HarnessPort:
     def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer:
         return self._timers.every(seconds, call, jitter, immediately)
 
-    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str, hand: Hand | None = None) -> asyncio.Task[Any]:
-        steps = coroutine if hand is None else Steps(coroutine, _InHand(self, hand))
+    def start_task(
+        self, coroutine: Coroutine[Any, Any, Any], name: str, record: InputRecord | None = None
+    ) -> asyncio.Task[Any]:
+        steps = coroutine if record is None else Steps(coroutine, _OnRecord(self, record))
         task = asyncio.get_running_loop().create_task(steps, name=name or None)
         self._harness._track(task)
         return task

@@ -31,7 +31,7 @@ from .running import ActorRunner
 from .time_scale import scaled
 from .uplink import Uplink
 from .wire import Frame, encode
-from .work import Hand, Work
+from .work import InputRecord, Work
 
 DEAD_LETTERS = "dead~letters"
 """The alias of Thespian's dead-letter handler."""
@@ -176,8 +176,10 @@ class ActorPort:
     def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer:
         return self.runner.timers.every(seconds, call, jitter, immediately)
 
-    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str, hand: Hand | None = None) -> asyncio.Task[Any]:
-        return self.runner.task(coroutine, name or getattr(coroutine, "__qualname__", "task"), hand)
+    def start_task(
+        self, coroutine: Coroutine[Any, Any, Any], name: str, record: InputRecord | None = None
+    ) -> asyncio.Task[Any]:
+        return self.runner.task(coroutine, name or getattr(coroutine, "__qualname__", "task"), record)
 
     def work_for(self, work: Work) -> None:
         self.runner.work_for(work)

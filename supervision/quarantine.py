@@ -1,17 +1,18 @@
 """Records on which input an actor died, and which input is in quarantine.
 
-An actor takes a key in hand (a pod's UID, a file's hash) before it runs code that the input might crash, and puts it
-down afterwards. What is still in hand when its next incarnation starts is what it died on. After `crashes` deaths on
-the same key within `window_seconds` the key is in quarantine: the input is at fault, and the others go on.
+Before an actor runs code that an input might crash, it records the input's key (a pod's UID, a file's hash), and it
+clears the record afterwards. A key that is still recorded when the next incarnation starts is what the last one died
+on. After `crashes` deaths on the same key within `window_seconds` the key is in quarantine: the input is at fault, and
+the others go on.
 
     journal = Journal(directory)                    # in on_start: counts what the last incarnation died on
     if journal.is_quarantined(key): ...                  # report it, leave it alone
-    with journal.hand(key): decide(...)             # the code that may crash: a few microseconds of overhead
-    actor.start_task(work(), hand=journal.hand_of(lambda: key))     # the same for each step of a task
+    with journal.handling(key): decide(...)             # the code that may crash: a few microseconds of overhead
+    actor.start_task(work(), record=journal.record_of(lambda: key))     # the same for each step of a task
 
-Do not await inside the block: other work done meanwhile would be blamed too. A task has its key in hand during its
-steps only, and those of the tasks that it begins. A kill from outside counts as well, because it cannot be told apart;
-three by chance on one key within the window are unlikely.
+Do not await inside the block: other work done meanwhile would be blamed too. The key of a task is recorded during
+its own steps and those of the tasks that it begins. A kill from outside counts as well, because it cannot be told
+apart; three by chance on one key within the window are unlikely.
 """
 
 from __future__ import annotations
@@ -67,23 +68,23 @@ class Crashes(msgspec.Struct, frozen=True):
         return tuple(time for time in self.times.get(key, ()) if abs(now - time) <= policy.window_seconds)
 
 
-class TaskHand:
-    """Records the key of a task during its steps (`work.Hand`)."""
+class TaskRecord:
+    """Records the key of a task during its steps (`work.InputRecord`)."""
 
-    def __init__(self, key: Callable[[], str], take: Callable[[str], None], put_down: Callable[[], None]) -> None:
-        self._key, self._take, self._put_down = key, take, put_down
+    def __init__(self, key: Callable[[], str], write: Callable[[str], None], clear: Callable[[], None]) -> None:
+        self._key, self._write, self._clear = key, write, clear
 
-    def take(self) -> None:
+    def begin(self) -> None:
         with suppress(OSError):  # a full disk is no reason to end: then nobody is charged
-            self._take(self._key())
+            self._write(self._key())
 
-    def put_down(self) -> None:
+    def end(self) -> None:
         with suppress(OSError):
-            self._put_down()
+            self._clear()
 
 
 class Journal:
-    """One actor's, in a directory of its own: `in_hand`, written in place, and `crashes`, replaced by rename."""
+    """One actor's, in a directory of its own: `current`, written in place, and `crashes`, replaced by rename."""
 
     def __init__(
         self,
@@ -99,25 +100,25 @@ class Journal:
         """The path to which an unreadable file was moved, '' if there was none."""
         self._crashes = self._load()
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._fd = os.open(directory / "in_hand", flags, 0o600)
+        self._fd = os.open(directory / "current", flags, 0o600)
         self._close = weakref.finalize(self, os.close, self._fd)
-        self.died_on = self._in_hand()
-        """The key that the last incarnation had in hand when it ended, '' for none."""
+        self.died_on = self._recorded()
+        """The key that was recorded when the last incarnation ended, '' for none."""
         if self.died_on:
             self._crashes = self._crashes.add(self.died_on, clock(), policy)
             self._file.save(self._crashes)
-            self._put_down()
+            self._clear()
 
     @contextmanager
-    def hand(self, key: str) -> Iterator[None]:
-        """The key is in hand; it stays so when the block is left by an exception, which is to end the process."""
-        self._take(key)
+    def handling(self, key: str) -> Iterator[None]:
+        """Record the key for the block. An exception ends the process, and leaves the record."""
+        self._write(key)
         yield
-        self._put_down()
+        self._clear()
 
-    def hand_of(self, key: Callable[[], str]) -> TaskHand:
+    def record_of(self, key: Callable[[], str]) -> TaskRecord:
         """For the steps of a task; `key` is asked at the beginning of each."""
-        return TaskHand(key, self._take, self._put_down)
+        return TaskRecord(key, self._write, self._clear)
 
     def is_quarantined(self, key: str) -> bool:
         return self.crashes_on(key) >= self._policy.crashes
@@ -129,14 +130,14 @@ class Journal:
     def close(self) -> None:
         self._close()
 
-    def _take(self, key: str) -> None:
+    def _write(self, key: str) -> None:
         data = _fitting(key).encode()
         os.pwrite(self._fd, _HEAD.pack(len(data), zlib.crc32(data)) + data, 0)
 
-    def _put_down(self) -> None:
+    def _clear(self) -> None:
         os.pwrite(self._fd, _EMPTY, 0)
 
-    def _in_hand(self) -> str:
+    def _recorded(self) -> str:
         content = os.pread(self._fd, _HEAD.size + _MOST_KEY_BYTES, 0)
         if len(content) < _HEAD.size:
             return ""

@@ -13,7 +13,7 @@ from .channel import Flusher
 from .status_page import StatusEntry, padded
 from .steps import Steps
 from .timers import Timers
-from .work import CURRENT, Hand, Work
+from .work import CURRENT, InputRecord, Work
 
 SLOW_SECONDS = 0.05
 """The limit for a handler or a step of a coroutine; a longer one is logged."""
@@ -29,7 +29,7 @@ class ProcessEnd(Protocol):
 
 
 class ActorRunner:
-    """Runs the code of one actor, and shows on the status page what is in hand.
+    """Runs the code of one actor, and shows its current work on the status page.
 
     A task that a library or a task of ours creates on the loop is shown as the work of its creator.
     """
@@ -44,7 +44,7 @@ class ActorRunner:
         """`slow` is called with the label and the seconds of each step longer than SLOW_SECONDS."""
         self._loop = loop = asyncio.get_running_loop()
         self._slow, self._began = slow, 0.0
-        self._in_hand: Work | None = None
+        self._current: Work | None = None
         self.flusher, self._status_entry, self._end = flusher, status_entry, end
         self._tasks: set[asyncio.Task[Any]] = set()
         self._padded: dict[str, bytes] = {}
@@ -71,10 +71,12 @@ class ActorRunner:
             return None
         return self.task(result if inspect.iscoroutine(result) else _await(result), label)
 
-    def task(self, coroutine: Coroutine[Any, Any, Any], label: str, hand: Hand | None = None) -> asyncio.Task[Any]:
-        """Run a coroutine as a task; its failure ends the process. `hand`: see `Work`."""
+    def task(
+        self, coroutine: Coroutine[Any, Any, Any], label: str, record: InputRecord | None = None
+    ) -> asyncio.Task[Any]:
+        """Run a coroutine as a task; its failure ends the process. `record`: see `Work`."""
         context = copy_context()
-        context.run(CURRENT.set, Work(label, hand))
+        context.run(CURRENT.set, Work(label, record))
         task = self._loop.create_task(Steps(coroutine, self._unattended), name=label, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -87,33 +89,33 @@ class ActorRunner:
     def work_for(self, work: Work) -> None:
         """What the task that runs works for from now on."""
         CURRENT.set(work)
-        if self._in_hand is not None:
+        if self._current is not None:
             self.end()
         self.begin(work)
 
     def begin(self, work: Work) -> None:
-        """Show what is in hand."""
-        self._in_hand = work
+        """Show the work on the status page."""
+        self._current = work
         label = work.label
         shown = self._padded.get(label)
         if shown is None:
             if len(self._padded) >= _MOST_LABELS:
                 self._padded.clear()
             shown = self._padded[label] = padded(label)
-        if work.hand is not None:
-            work.hand.take()
+        if work.record is not None:
+            work.record.begin()
         self._began = time.monotonic()
         self._status_entry.begin(shown, self._began, work.allowance_seconds)
 
     def end(self) -> None:
-        """Nothing is in hand."""
-        work = self._in_hand
+        """The current work ends."""
+        work = self._current
         if work is None:
             return
-        self._in_hand = None
+        self._current = None
         self._status_entry.end()
-        if work.hand is not None:
-            work.hand.put_down()
+        if work.record is not None:
+            work.record.end()
         took = time.monotonic() - self._began
         if took > SLOW_SECONDS:
             self._slow(work.label, took)
@@ -131,7 +133,7 @@ def kind_of(label: str) -> str:
 
 
 class _Shown:
-    """The steps of a task that somebody waits for: what it works for at that moment is shown as in hand."""
+    """The steps of a task that somebody waits for: the status page shows what it works for at that moment."""
 
     def __init__(self, runner: ActorRunner) -> None:
         self._runner = runner

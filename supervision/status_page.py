@@ -96,7 +96,7 @@ class StatusEntry:
 
     @property
     def allowance_seconds(self) -> float:
-        """So long the handler in hand, or the last one, may take, where the policy allows less."""
+        """How long the current handler, or the last one, may take, where the policy allows less."""
         return self._times[_ALLOWANCE]
 
     def read(self) -> StatusReading:

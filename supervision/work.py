@@ -1,4 +1,4 @@
-"""What a task works for: what is shown while one of its steps runs, and passes on to the tasks that it begins."""
+"""What a task works for. It is shown while a step of the task runs, and passes on to the tasks that it begins."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from contextvars import ContextVar
 from typing import NamedTuple, Protocol
 
 
-class Hand(Protocol):
-    """Keeps on record what is in hand, so that the next incarnation knows what this one died on (`quarantine.py`)."""
+class InputRecord(Protocol):
+    """Records the current input, so that the next incarnation knows what this one died on (`quarantine.py`)."""
 
-    def take(self) -> None: ...
-    def put_down(self) -> None: ...
+    def begin(self) -> None: ...
+    def end(self) -> None: ...
 
 
 class Work(NamedTuple):
     """Of one task, or of one call."""
 
     label: str
-    """What is shown as in hand: a message type, a function's name, a kind and what it is of: `pod UID`."""
-    hand: Hand | None = None
+    """What the status page shows: a message type, a function's name, a kind and what it is of: `pod UID`."""
+    record: InputRecord | None = None
     """Told at the beginning and the end of each step."""
     allowance_seconds: float = 0.0
     """One step may hold the loop for so long, where the policy's busy_seconds allow less."""

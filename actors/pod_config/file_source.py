@@ -144,7 +144,7 @@ class FileSource:
             )
             self._fail(path, stamp, whole(text))
         else:
-            with self.quarantine.hand(key):
+            with self.quarantine.handling(key):
                 self._read_here(path, stamp)
 
     def _read_here(self, path: str, stamp: tuple[int, ...]) -> None:

@@ -186,7 +186,7 @@ class Shard(Actor):
         if self._quarantine.takes(uid, data):
             return
         try:
-            with self._quarantine.in_hand(uid, data):
+            with self._quarantine.handling(uid, data):
                 pod = decode_pod(data)
         except ObjectError as error:
             self.log.error("pod %s cannot be read, it stays unchanged: %s", uid, error)
@@ -206,8 +206,8 @@ class Shard(Actor):
             worker = self.pods[uid] = PodWorker(self.services, uid, runtime)
             if runtime is not None:
                 self.services.starter.metrics.orphan()
-            hand = self._quarantine.journal.hand_of(lambda: self._quarantine.key_of_ending(uid) or worker.key)
-            self.start_task(self._run(worker), f"pod {uid}", hand=hand)
+            record = self._quarantine.journal.record_of(lambda: self._quarantine.key_of_ending(uid) or worker.key)
+            self.start_task(self._run(worker), f"pod {uid}", record=record)
         return worker
 
     async def _run(self, worker: PodWorker) -> None:

@@ -44,9 +44,9 @@ class QuarantinedPods:
     def __contains__(self, uid: str) -> bool:
         return uid in self._pods
 
-    def in_hand(self, uid: str, data: bytes) -> AbstractContextManager[None]:
+    def handling(self, uid: str, data: bytes) -> AbstractContextManager[None]:
         """Record the pod while it is read: if the shard dies meanwhile, the pod is blamed."""
-        return self.journal.hand(self._ending.get(uid) or quarantine_key(uid, data))
+        return self.journal.handling(self._ending.get(uid) or quarantine_key(uid, data))
 
     def takes(self, uid: str, data: bytes) -> bool:
         """Whether this version of the pod is in quarantine. A changed pod gets a new chance."""

@@ -22,7 +22,7 @@ from actors.shared.tracing.start import begin
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
-from supervision.work import Hand
+from supervision.work import InputRecord
 
 from .messages import PodAddress, ProbedPod
 from .outcome import ProbeOutcome, error
@@ -49,7 +49,7 @@ class Prober(Actor):
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
         self._began = time.monotonic()
         self._types = ProbeTypes(ProbeTools(self._cri, self.start_task))
-        self._schedule = Schedule(self, self._probe, self._hand)
+        self._schedule = Schedule(self, self._probe, self._input_record)
         self._set_aside: dict[str, bytes] = {}
         """JSON by UID, of pods in quarantine."""
 
@@ -60,8 +60,8 @@ class Prober(Actor):
     async def on_start(self) -> None:
         self._quarantine = InputQuarantine(self, self.agent.run_dir, "probes")
 
-    def _hand(self, key: Key) -> Hand | None:
-        return self._quarantine.hand(key[0], self._pods[key[0]].message.pod)
+    def _input_record(self, key: Key) -> InputRecord | None:
+        return self._quarantine.record(key[0], self._pods[key[0]].message.pod)
 
     def _cri(self) -> Runtime:
         """The client of the runtime, made when the first exec probe runs."""
@@ -83,7 +83,7 @@ class Prober(Actor):
             return
         if self._refuses(message):
             return
-        with self._quarantine.in_hand(message.uid, message.pod):
+        with self._quarantine.handling(message.uid, message.pod):
             after = updated(before, message)
         for key in replaced(before, after):
             self._schedule.end(key)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from supervision.actor import Actor, Timer
-from supervision.work import Hand
+from supervision.work import InputRecord
 
 from .probe_type import Key
 
@@ -16,10 +16,10 @@ class Schedule:
     """The timers and tasks of all probes."""
 
     def __init__(
-        self, actor: Actor, run: Callable[[Key], Coroutine[Any, Any, None]], hand: Callable[[Key], Hand | None]
+        self, actor: Actor, run: Callable[[Key], Coroutine[Any, Any, None]], record: Callable[[Key], InputRecord | None]
     ) -> None:
-        """`hand`: whose input a run works for, for the quarantine."""
-        self._actor, self._run, self._hand = actor, run, hand
+        """`record`: whose input a run works for, for the quarantine."""
+        self._actor, self._run, self._record = actor, run, record
         self._timers: dict[Key, Timer] = {}
         self._runs: dict[Key, asyncio.Task[Any]] = {}
 
@@ -47,4 +47,4 @@ class Schedule:
 
     def _start(self, key: Key) -> None:
         self._timers.pop(key, None)
-        self._runs[key] = self._actor.start_task(self._run(key), "probe " + "/".join(key), hand=self._hand(key))
+        self._runs[key] = self._actor.start_task(self._run(key), "probe " + "/".join(key), record=self._record(key))

@@ -1,6 +1,6 @@
-"""Pods and images whose work ended an actor three times: it sets them aside by name and goes on with the others.
+"""Quarantines pods and images whose work ended an actor three times. The actor goes on with the others.
 
-Only what depends on what a user wrote is on record, not the removal of what was made.
+Only work that depends on a user's input is recorded, not the removal of what was made.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from supervision.actor import Actor
 from supervision.errors import UNREADABLE
 from supervision.quarantine import Journal, QuarantinePolicy
-from supervision.work import Hand
+from supervision.work import InputRecord
 
 R = TypeVar("R")
 POLICY: Final = QuarantinePolicy()
@@ -45,18 +45,18 @@ class InputQuarantine:
         whose = f"{self._work} of this {self._kind}"
         return f"{whose} ended {self._actor.name} {POLICY.crashes} times: left alone until it changes"
 
-    def in_hand(self, name: str, data: bytes) -> AbstractContextManager[None]:
-        """The block is on record as work for it."""
-        return self._journal.hand(_key(name, data)) if self._journal is not None else nullcontext()
+    def handling(self, name: str, data: bytes) -> AbstractContextManager[None]:
+        """Record the block as work for it."""
+        return self._journal.handling(_key(name, data)) if self._journal is not None else nullcontext()
 
-    def hand(self, name: str, data: bytes) -> Hand | None:
+    def record(self, name: str, data: bytes) -> InputRecord | None:
         """For the steps of a task (`start_task`)."""
         key = _key(name, data)
-        return self._journal.hand_of(lambda: key) if self._journal is not None else None
+        return self._journal.record_of(lambda: key) if self._journal is not None else None
 
     async def run(self, name: str, data: bytes, work: Coroutine[Any, Any, R]) -> R:
-        """The result of the work, which is on record as done for it in each of its steps."""
-        result: R = await self._actor.start_task(work, f"{self._work} {name}", hand=self.hand(name, data))
+        """The result of the work. Each of its steps is recorded as work for this input."""
+        result: R = await self._actor.start_task(work, f"{self._work} {name}", record=self.record(name, data))
         return result
 
 

@@ -9,7 +9,7 @@ from ..incidents import Incident, read
 from .command import OK, REFUSED, CommandError, Context
 from .text import duration, table
 
-HEADER = ("TIME", "ACTOR", "CAUSE", "IN HAND", "UPTIME", "BACK AFTER")
+HEADER = ("TIME", "ACTOR", "CAUSE", "WORK", "UPTIME", "BACK AFTER")
 _MOST = 100
 
 

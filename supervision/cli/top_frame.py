@@ -53,7 +53,7 @@ def _state(row: Row) -> str:
     return f"busy {duration(busy)}" if busy >= 1 else row.actor.state
 
 
-def _in_hand(row: Row) -> str:
+def _work(row: Row) -> str:
     actor = row.actor
     return f"{actor.message.rpartition('.')[2]} {duration(actor.busy_seconds)}" if actor.message else "-"
 
@@ -80,7 +80,7 @@ COLUMNS: Final = (
     Column("OUT", lambda row: str(row.actor.outgoing), 10),
     Column("UPTIME", lambda row: duration(row.actor.uptime) if row.actor.pid else "-", 7, sort="uptime"),
     Column("RESTARTS", lambda row: str(row.actor.restarts), 5, _restart_style, "restarts"),
-    Column("IN HAND", _in_hand, 9),
+    Column("WORK", _work, 9),
 )
 _ORDER: Final[dict[str, Callable[[Row], float]]] = {
     "cpu": lambda row: -row.cpu,

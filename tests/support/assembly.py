@@ -93,7 +93,7 @@ class _Port:
     def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer:
         return self._timers.every(seconds, call, jitter, immediately)
 
-    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str, hand: object = None) -> asyncio.Task[Any]:
+    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str, record: object = None) -> asyncio.Task[Any]:
         return self._node.task(coroutine, name)
 
     def work_for(self, label: str, allowance_seconds: float) -> None:

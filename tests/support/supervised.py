@@ -80,11 +80,11 @@ class Worker(Actor):
     def on_toil(self, message: Toil, sender: Address) -> Begun:
         if self._journal.is_quarantined(message.key):
             return Begun(False)
-        self.start_task(self._toil(message), "toil", hand=self._journal.hand_of(lambda: message.key))
+        self.start_task(self._toil(message), "toil", record=self._journal.record_of(lambda: message.key))
         return Begun(True)
 
     async def _toil(self, message: Toil) -> None:
-        await asyncio.sleep(0.01)  # no message is in hand any more
+        await asyncio.sleep(0.01)  # no message is handled any more
         await asyncio.ensure_future(self._part(message))
 
     async def _part(self, message: Toil) -> None:

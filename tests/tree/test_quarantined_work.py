@@ -1,4 +1,4 @@
-"""Work that ends its actor again and again is known to the quarantine, though no message is in hand."""
+"""Work that ends its actor again and again is known to the quarantine, though no message is handled."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class PodHardware:
         """`unthrottled`: whether the CPU quota of the pod with this UID is not enforced."""
         self._metrics, self._providers, self._settings = metrics, list(providers), settings
         self.unthrottled = unthrottled or (lambda uid: False)
-        self._in_hand = asyncio.Lock()
+        self._one_pod = asyncio.Lock()
 
     def prepares(self, pod: Pod) -> bool:
         """Whether `prepare` is to be called before each container of this pod is created."""
@@ -86,7 +86,7 @@ class PodHardware:
             if self._settings.policy == NONE:
                 found = await self._allocate(pod, running=running)
             else:
-                async with self._in_hand:
+                async with self._one_pod:
                     if not awaited():
                         raise AskError("no caller waits for it any more")
                     reservations = await self._aligned(pod, running=running)

@@ -121,7 +121,7 @@ def blame(home: Path, clock: VirtualClock) -> None:
     key = pod_worker.quarantine_key("bad", encode(BAD))
     for _ in range(POLICY.crashes):
         journal = Journal(home / "run" / "quarantine" / NAME, POLICY, clock)
-        journal.hand_of(lambda: key).take()
+        journal.record_of(lambda: key).begin()
         journal.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.quarantine import Crashes, Journal, QuarantinePolicy, TaskHand
+from supervision.quarantine import Crashes, Journal, QuarantinePolicy, TaskRecord
 
 POLICY = QuarantinePolicy(crashes=3, window_seconds=100, most_keys=4)
 
@@ -21,9 +21,9 @@ class Clock:
 
 
 def die_on(directory: Path, key: str, clock: Clock) -> None:
-    """An incarnation that starts, takes the key in hand and is gone."""
+    """An incarnation that starts, records the key and is gone."""
     journal = Journal(directory, POLICY, clock)
-    with pytest.raises(ZeroDivisionError), journal.hand(key):
+    with pytest.raises(ZeroDivisionError), journal.handling(key):
         raise ZeroDivisionError
     journal.close()
 
@@ -47,9 +47,9 @@ def test_the_third_crash_puts_the_input_in_quarantine_and_no_other(tmp_path: Pat
     assert not journal.is_quarantined("good")
 
 
-def test_what_was_put_down_is_not_blamed(tmp_path: Path) -> None:
+def test_a_key_whose_work_has_ended_is_not_blamed(tmp_path: Path) -> None:
     journal = Journal(tmp_path, POLICY, Clock())
-    with journal.hand("pod-1"):
+    with journal.handling("pod-1"):
         pass
     assert Journal(tmp_path, POLICY, Clock()).died_on == ""
 
@@ -58,13 +58,13 @@ HOLDING = """
 import sys, time
 from pathlib import Path
 from supervision.quarantine import Journal, QuarantinePolicy
-with Journal(Path(sys.argv[1]), QuarantinePolicy(crashes=3, window_seconds=100, most_keys=4)).hand("a/b \u00e9"):
+with Journal(Path(sys.argv[1]), QuarantinePolicy(crashes=3, window_seconds=100, most_keys=4)).handling("a/b \u00e9"):
     print("holding", flush=True)
     time.sleep(60)
 """
 
 
-def test_a_process_that_is_killed_leaves_what_it_had_in_hand(tmp_path: Path) -> None:
+def test_a_process_that_is_killed_leaves_the_key_that_it_had_recorded(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", HOLDING, str(tmp_path)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"holding\n"
@@ -96,19 +96,19 @@ def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=600), st.binary(max_size=300))
 def test_whatever_the_files_hold_it_starts(
-    tmp_path_factory: pytest.TempPathFactory, in_hand: bytes, crashes: bytes
+    tmp_path_factory: pytest.TempPathFactory, current: bytes, crashes: bytes
 ) -> None:
     directory = tmp_path_factory.mktemp("journal")
-    (directory / "in_hand").write_bytes(in_hand)
+    (directory / "current").write_bytes(current)
     (directory / "crashes").write_bytes(crashes)
     journal = Journal(directory, POLICY, Clock())
-    with journal.hand("x"):
+    with journal.handling("x"):
         pass
     journal.close()
 
 
 @given(st.text())
-def test_any_key_can_be_taken_in_hand_and_is_found_again(tmp_path_factory: pytest.TempPathFactory, key: str) -> None:
+def test_any_key_can_be_recorded_and_is_found_again(tmp_path_factory: pytest.TempPathFactory, key: str) -> None:
     directory = tmp_path_factory.mktemp("journal")
     die_on(directory, key * 50, Clock())
     assert Journal(directory, POLICY, Clock()).crashes_on(key * 50) == 1
@@ -132,12 +132,12 @@ def test_it_is_bounded_and_a_key_is_quarantined_exactly_after_three_in_the_windo
         assert len(small.times) <= 4
 
 
-def test_a_task_has_its_key_in_hand_as_it_is_at_the_beginning_of_each_step(tmp_path):
+def test_the_key_of_a_task_is_recorded_as_it_is_at_the_beginning_of_each_step(tmp_path):
     journal, keys = Journal(tmp_path), ["pod-1/a", "pod-1/b"]
-    hand = journal.hand_of(lambda: keys.pop(0))
-    hand.take()
-    hand.put_down()
-    hand.take()
+    record = journal.record_of(lambda: keys.pop(0))
+    record.begin()
+    record.end()
+    record.begin()
     assert Journal(tmp_path).died_on == "pod-1/b"
 
 
@@ -145,6 +145,6 @@ def test_a_step_goes_on_when_the_disk_does_not_take_its_key(tmp_path):
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    hand = TaskHand(lambda: "pod-1", full, full)
-    hand.take()
-    hand.put_down()
+    record = TaskRecord(lambda: "pod-1", full, full)
+    record.begin()
+    record.end()

@@ -44,16 +44,16 @@ class End:
         raise Ended
 
 
-class NotedHand:
-    """Notes what is in hand."""
+class NotedRecord:
+    """Notes whether an input is recorded."""
 
     def __init__(self) -> None:
         self.taken, self.holds = 0, False
 
-    def take(self) -> None:
+    def begin(self) -> None:
         self.taken, self.holds = self.taken + 1, True
 
-    def put_down(self) -> None:
+    def end(self) -> None:
         self.holds = False
 
 
@@ -68,7 +68,7 @@ class Running:
         )
 
     @property
-    def in_hand(self) -> str:
+    def current(self) -> str:
         reading = self.entry.read()
         return reading.message if reading.busy_since else ""
 
@@ -81,53 +81,53 @@ async def test_labels_of_a_hundred_thousand_pods_are_not_kept() -> None:
     assert len(running.runner._padded) < 1000
 
 
-async def test_a_task_is_in_hand_during_its_steps_and_not_while_it_waits() -> None:
-    running, seen, hand = Running(), list[tuple[str, bool]](), NotedHand()
+async def test_a_task_is_shown_during_its_steps_and_not_while_it_waits() -> None:
+    running, seen, record = Running(), list[tuple[str, bool]](), NotedRecord()
     go_on = asyncio.Event()
 
     async def work() -> None:
-        seen.append((running.in_hand, hand.holds))
+        seen.append((running.current, record.holds))
         await go_on.wait()
-        seen.append((running.in_hand, hand.holds))
+        seen.append((running.current, record.holds))
 
-    task = running.runner.task(work(), "pod x", hand)
+    task = running.runner.task(work(), "pod x", record)
     await asyncio.sleep(0)
-    assert (running.in_hand, hand.holds) == ("", False)
+    assert (running.current, record.holds) == ("", False)
     go_on.set()
     await task
     assert seen == [("pod x", True)] * 2
-    assert (running.in_hand, hand.holds) == ("", False)
+    assert (running.current, record.holds) == ("", False)
 
 
 async def test_what_a_task_begins_is_its_work_too() -> None:
-    running, hand = Running(), NotedHand()
+    running, record = Running(), NotedRecord()
 
     async def part() -> tuple[str, bool]:
-        return running.in_hand, hand.holds
+        return running.current, record.holds
 
     async def work() -> list[tuple[str, bool]]:
         return [await asyncio.ensure_future(part()), await asyncio.ensure_future(asyncio.wait_for(part(), 10))]
 
-    assert await running.runner.task(work(), "pod x", hand) == [("pod x", True)] * 2
+    assert await running.runner.task(work(), "pod x", record) == [("pod x", True)] * 2
 
 
 async def test_what_the_actor_itself_begins_out_of_a_task_is_not_the_tasks_work() -> None:
-    running, hand = Running(), NotedHand()
+    running, record = Running(), NotedRecord()
 
     async def other() -> bool:
-        return hand.holds
+        return record.holds
 
     async def work() -> asyncio.Task[bool]:
         return running.runner.task(other(), "another", None)
 
-    assert not await (await running.runner.task(work(), "pod x", hand))
+    assert not await (await running.runner.task(work(), "pod x", record))
     in_a_call = running.runner.call(lambda: asyncio.ensure_future(other()), "a.Message")
     assert in_a_call is not None
     assert not await in_a_call
 
 
-async def test_a_failure_that_somebody_waits_for_ends_nothing_and_is_put_down() -> None:
-    running, hand = Running(), NotedHand()
+async def test_a_failure_that_somebody_waits_for_ends_nothing_and_clears_the_record() -> None:
+    running, record = Running(), NotedRecord()
 
     async def fails() -> None:
         raise ZeroDivisionError
@@ -137,31 +137,31 @@ async def test_a_failure_that_somebody_waits_for_ends_nothing_and_is_put_down() 
             await asyncio.ensure_future(fails())
         return True
 
-    assert await running.runner.task(work(), "pod x", hand)
-    assert (running.end.crashed, hand.holds) == ([], False)
+    assert await running.runner.task(work(), "pod x", record)
+    assert (running.end.crashed, record.holds) == ([], False)
 
 
-async def test_a_failure_that_ends_the_process_stays_in_hand() -> None:
-    running, hand = Running(), NotedHand()
+async def test_a_failure_that_ends_the_process_stays_on_record() -> None:
+    running, record = Running(), NotedRecord()
 
     async def fails() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(Ended):
-        await running.runner.task(fails(), "pod x", hand)
-    assert (running.end.crashed, hand.holds) == (["pod x"], True)
+        await running.runner.task(fails(), "pod x", record)
+    assert (running.end.crashed, record.holds) == (["pod x"], True)
 
 
 async def test_a_librarys_own_tasks_are_nobodys_work_until_they_say_what_they_are_for() -> None:
     running = Running()
 
     async def request() -> str:
-        before = running.in_hand
+        before = running.current
         running.runner.work_for(Work("request GET /pods", allowance_seconds=5.0))
-        assert (running.in_hand, running.entry.allowance_seconds) == ("request GET /pods", 5.0)
+        assert (running.current, running.entry.allowance_seconds) == ("request GET /pods", 5.0)
         await asyncio.sleep(0)
-        assert running.in_hand == "request GET /pods"
+        assert running.current == "request GET /pods"
         return before
 
     assert await asyncio.create_task(request()) == ""
-    assert running.in_hand == ""
+    assert running.current == ""

@@ -147,7 +147,7 @@ def test_q_ends_it_and_help_lists_the_keys() -> None:
 
 def test_narrow_terminals_keep_what_matters_most() -> None:
     assert shown(TopView())[1].split() == [
-        "NAME", "PID", "STATE", "CPU%", "MSG/S", "MEMORY", "MAILBOX", "OUT", "UPTIME", "RESTARTS", "IN", "HAND",
+        "NAME", "PID", "STATE", "CPU%", "MSG/S", "MEMORY", "MAILBOX", "OUT", "UPTIME", "RESTARTS", "WORK",
     ]  # fmt: skip
     assert shown(TopView(), width=40)[1].split() == ["NAME", "STATE", "CPU%", "MEMORY"]
 
