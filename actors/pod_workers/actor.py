@@ -26,7 +26,7 @@ from actors.volume_manager.messages import VOLUME_MANAGER
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.addresses import ActorName
 
-from .containers.node_support import read_apparmor
+from .containers.apparmor import read_apparmor
 from .executor.container_starter import ContainerStarter
 from .executor.pod_worker import PodWorker
 from .executor.services import ExecutorContext

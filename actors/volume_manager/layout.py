@@ -8,7 +8,8 @@ from typing import Final
 
 SUBPATHS: Final = "volume-subpaths"
 PLUGINS: Final = "plugins"
-VOLUME_DIRECTORIES: Final = ("volumes", SUBPATHS, "volumeDevices", PLUGINS)
+DEVICES: Final = "volumeDevices"
+VOLUME_DIRECTORIES: Final = ("volumes", SUBPATHS, DEVICES, PLUGINS)
 """Directories in a pod's directory that belong to the volume manager."""
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,251}[a-z0-9])?\Z")
@@ -32,6 +33,11 @@ def real_path(path: str) -> str:
 def volume_path(pod_dir: str, plugin: str, volume: str) -> str:
     """`plugin` as in `kubernetes.io/empty-dir`."""
     return f"{pod_dir}/volumes/{plugin.replace('/', '~')}/{volume}"
+
+
+def device_link(pod_dir: str, plugin_dir: str, volume: str) -> str:
+    """`plugin_dir` as in `kubernetes.io~csi`."""
+    return f"{pod_dir}/{DEVICES}/{plugin_dir}/{volume}"
 
 
 def subpath_path(pod_dir: str, volume: str, container: str, index: int) -> str:

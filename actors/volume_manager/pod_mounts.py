@@ -150,7 +150,7 @@ class PodMounts:
         with_memory = needs_node_memory(pod.spec.volumes, joined=joined)
         memory = await self._tools.allocatable.memory() if with_memory else 0
         claims = await self._claims.find(pod, pod_dir) if joined else {}
-        context = PodContext(pod=pod, pod_dir=pod_dir, node_memory=memory)
+        context = PodContext(pod=pod, pod_dir=pod_dir, plugins_dir=self._agent.plugins_dir, node_memory=memory)
         bound = [one.persistent for one in claims.values() if isinstance(one, ClaimedVolume)]
         return plan(context, claims, joined=joined), supplemental_groups(bound)
 

@@ -43,6 +43,8 @@ class FakeDriver:
     asked: list[Asked] = field(default_factory=list)
     said: list[tuple[bool, str]] = field(default_factory=list)
     """What the agent told of its registration."""
+    device: str = ""
+    """Of the host, published for volumes of the mode Block."""
     failing: dict[str, str] = field(default_factory=dict)
     """Text by the method that is to fail."""
 
@@ -135,7 +137,7 @@ class _Node(csi_pb2_grpc.NodeServicer):
 
     def NodeStageVolume(self, request: Any, context: Any) -> csi.NodeStageVolumeResponse:
         self._driver.note("NodeStageVolume", request, context)
-        if not os.path.ismount(request.staging_target_path):
+        if not request.volume_capability.HasField("block") and not os.path.ismount(request.staging_target_path):
             mounting.mount("fake", request.staging_target_path, "tmpfs", options="mode=0755")
             Path(request.staging_target_path, "id").write_text(request.volume_id)
         return csi.NodeStageVolumeResponse()
@@ -149,6 +151,9 @@ class _Node(csi_pb2_grpc.NodeServicer):
     def NodePublishVolume(self, request: Any, context: Any) -> csi.NodePublishVolumeResponse:
         self._driver.note("NodePublishVolume", request, context)
         target = request.target_path
+        if request.volume_capability.HasField("block"):
+            self._publish_device(target)
+            return csi.NodePublishVolumeResponse()
         os.makedirs(target, exist_ok=True)
         if not os.path.ismount(target):
             if request.staging_target_path:
@@ -159,10 +164,17 @@ class _Node(csi_pb2_grpc.NodeServicer):
             Path(target, "asked").write_text(str(len(self._driver.requests("NodePublishVolume"))))
         return csi.NodePublishVolumeResponse()
 
+    def _publish_device(self, target: str) -> None:
+        Path(target).touch()
+        if not os.path.ismount(target):
+            mounting.bind(self._driver.device, target)
+
     def NodeUnpublishVolume(self, request: Any, context: Any) -> csi.NodeUnpublishVolumeResponse:
         self._driver.note("NodeUnpublishVolume", request, context)
         if os.path.ismount(request.target_path):
             mounting.umount(request.target_path)
         if os.path.isdir(request.target_path):
             os.rmdir(request.target_path)
+        elif os.path.lexists(request.target_path):
+            os.unlink(request.target_path)
         return csi.NodeUnpublishVolumeResponse()

@@ -35,6 +35,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     mounts: list[cri.Mount]
     limits: LinuxContainerResources
     security: cri.LinuxContainerSecurityContext
+    volume_devices: list[cri.Device] = []
     hardware: ContainerAllocation = NOTHING
     """From the managers of CPUs, memory and devices."""
     unified: dict[str, str] = {}
@@ -60,10 +61,7 @@ def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfi
         working_dir=container.workingDir,
         envs=[cri.KeyValue(key=key, value=value.encode(errors=_ANY_BYTES)) for key, value in variables.items()],
         mounts=[*device_mounts(hardware), *parts.mounts],
-        devices=[
-            cri.Device(host_path=one.host_path, container_path=one.container_path, permissions=one.permissions)
-            for one in hardware.devices
-        ],
+        devices=[*device_nodes(hardware), *parts.volume_devices],
         CDI_devices=[cri.CDIDevice(name=name) for name in hardware.cdi_devices],
         labels={**identity(pod), known.CONTAINER_NAME_LABEL: container.name},
         annotations={**hardware.annotations, **container_annotations(pod, start)},
@@ -79,6 +77,13 @@ def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfi
     resources.cpuset_cpus, resources.cpuset_mems = hardware.cpuset_cpus, hardware.cpuset_mems
     config.linux.resources.CopyFrom(resources)
     return config
+
+
+def device_nodes(hardware: ContainerAllocation) -> list[cri.Device]:
+    return [
+        cri.Device(host_path=one.host_path, container_path=one.container_path, permissions=one.permissions)
+        for one in hardware.devices
+    ]
 
 
 def device_mounts(hardware: ContainerAllocation) -> list[cri.Mount]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -16,6 +16,8 @@ from proto import cri_pb2 as cri
 from .expansion import expand, named
 
 _CSI = "csi"
+_READ, _READ_WRITE = "r", "mrw"
+"""Permissions of devices."""
 _PLUGIN = re.compile(r"/volumes/kubernetes\.io~(empty-dir|secret|configmap|downward-api|projected|csi)/")
 _PROPAGATION = {
     None: cri.PROPAGATION_PRIVATE,
@@ -97,6 +99,21 @@ def image_volumes(pod: Pod, container: Container) -> dict[str, str]:
 def volume_mounts(container: Container, sources: MountSources) -> list[cri.Mount]:
     """The mounts of the container's volumes. Raises ConfigError."""
     return [_mount(index, mount, sources) for index, mount in enumerate(container.volumeMounts)]
+
+
+def volume_devices(container: Container, paths: Mapping[str, str], read_only: Collection[str]) -> list[cri.Device]:
+    """The container's volumes of the mode Block. Raises ConfigError.
+
+    `paths`: host path by volume; `read_only`: volumes that no container may write to.
+    """
+    found = []
+    for device in container.volumeDevices:
+        if device.name not in paths:
+            raise ConfigError(f'volumeDevice "{device.name}": no such volume')
+        entry = cri.Device(host_path=paths[device.name], container_path=device.devicePath)
+        entry.permissions = _READ if device.name in read_only else _READ_WRITE
+        found.append(entry)
+    return found
 
 
 def _mount(index: int, mount: VolumeMount, sources: MountSources) -> cri.Mount:

@@ -22,6 +22,7 @@ from actors.pod_workers.containers.mounts import (
     image_volumes,
     read_only_volumes,
     relabelled_volumes,
+    volume_devices,
     volume_mounts,
 )
 from actors.pod_workers.containers.names import domain, hostname
@@ -96,6 +97,7 @@ class ContainerParts:
             image_ref=image.image_ref,
             environment=values,
             mounts=await self._mounts(pod, start, values, pod_ips, held),
+            volume_devices=volume_devices(container, held.volumes, read_only_volumes(pod)),
             limits=self._limits(pod, container),
             hardware=combined([claimed, held.containers.get(container.name, NOTHING)]),
             security=security,

@@ -22,7 +22,6 @@ from actors.pod_workers.containers.mounts import (
     image_volumes,
 )
 from actors.pod_workers.containers.names import log_path
-from actors.pod_workers.containers.node_support import unsupported_by_agent
 from actors.pod_workers.containers.sandbox_config import SandboxContext, sandbox_config
 from actors.pod_workers.containers.user_namespaces import use_in_container
 from actors.pod_workers.errors import ConfigError, StartFailed
@@ -102,8 +101,6 @@ class ContainerStarter:
         """Create the sandbox; return its id. Raises StartFailed."""
         self.metrics.sandbox_begins(pod, attempt)
         try:
-            if lacking := unsupported_by_agent(pod):
-                raise ConfigError(lacking)
             files.make_log_directory(self._agent.pod_logs_dir, pod)
             handler = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
             await require_support(self._client, pod, handler)

@@ -345,6 +345,7 @@ class PersistentVolumeSpec(Api, frozen=True):
     claimRef: ClaimReference | None = None
     accessModes: list[str] = []
     mountOptions: list[str] = []
+    volumeMode: str | None = None
     nodeAffinity: VolumeNodeAffinity | None = None
     csi: CSIPersistentVolumeSource | None = None
     hostPath: HostPathVolumeSource | None = None

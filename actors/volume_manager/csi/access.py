@@ -26,11 +26,14 @@ _MODES_OF_MANY_WRITERS: Final = {
 
 def capability(driver: Driver, step: CsiMount) -> csi.VolumeCapability:
     """Raises CsiError."""
+    mode = _MODE(mode=access_mode(driver, step.source.access_modes))
+    if step.device is not None:
+        return csi.VolumeCapability(block=csi.VolumeCapability.BlockVolume(), access_mode=mode)
     group = str(step.group) if driver.groups and step.group is not None else ""
     mount = csi.VolumeCapability.MountVolume(
         fs_type=step.source.fs_type, mount_flags=step.source.mount_options, volume_mount_group=group
     )
-    return csi.VolumeCapability(mount=mount, access_mode=_MODE(mode=access_mode(driver, step.source.access_modes)))
+    return csi.VolumeCapability(mount=mount, access_mode=mode)
 
 
 def access_mode(driver: Driver, modes: list[str]) -> csi.VolumeCapability.AccessMode.Mode.ValueType:

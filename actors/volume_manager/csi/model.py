@@ -6,13 +6,18 @@ Names and paths are the kubelet's: drivers and the attach controller compute the
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import Final
 
 import msgspec
 
+from actors.volume_manager.layout import device_link
+
 PLUGIN: Final = "kubernetes.io~csi"
 DATA: Final = "vol_data.json"
 PERSISTENT, EPHEMERAL = "Persistent", "Ephemeral"
+STAGING, PUBLISH = "staging", "publish"
+"""Directories of devices, beside those of PersistentVolumes."""
 
 
 class Driver(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +46,8 @@ class CsiVolume(msgspec.Struct, frozen=True, kw_only=True):
     driver: str
     handle: str
     ephemeral: bool = False
+    block: bool = False
+    """volumeMode Block: pods use it as a device."""
     read_only: bool = False
     fs_type: str = ""
     attributes: dict[str, str] = {}
@@ -50,11 +57,24 @@ class CsiVolume(msgspec.Struct, frozen=True, kw_only=True):
     publish_secret: SecretName | None = None
 
 
+class DevicePaths(msgspec.Struct, frozen=True, kw_only=True):
+    """The kubelet's paths of a volume that a pod uses as a device. `target` is published, `staging` is staged."""
+
+    record: str
+    """Directory of vol_data.json, which the pods that use the volume share."""
+    staging: str
+    target: str
+    link: str
+    """In the pod's directory, to `target`; made before the driver is called."""
+
+
 class CsiMount(msgspec.Struct, frozen=True, kw_only=True):
-    """The mount of a volume for a pod, at `path`."""
+    """A volume for a pod, published at `path`."""
 
     volume: str
     path: str
+    device: DevicePaths | None = None
+    """None for a file system."""
     source: CsiVolume
     group: int | None = None
     """fsGroup."""
@@ -77,7 +97,7 @@ class VolumeRecord(msgspec.Struct, frozen=True, kw_only=True):
     claim: str = ""
     """The claim and `volume`, its name in the pod, are for statistics. The kubelet's file has neither, nor `ready`."""
     ready: bool = False
-    """It is published, and fsGroup is applied."""
+    """It is published, and fsGroup is applied. Of a device: never set."""
 
 
 def inline_handle(uid: str, volume: str) -> str:
@@ -101,6 +121,21 @@ def stage_dir(plugins_dir: str, driver: str, handle: str) -> str:
 def volume_dir(pod_dir: str, name: str) -> str:
     """The volume itself is at `mount` in it."""
     return f"{pod_dir}/volumes/{PLUGIN}/{name}"
+
+
+def devices_dir(plugins_dir: str) -> str:
+    return f"{plugins_dir}/kubernetes.io/csi/volumeDevices"
+
+
+def device_paths(plugins_dir: str, pod_dir: str, name: str) -> DevicePaths:
+    """`name`: the PersistentVolume's."""
+    top = devices_dir(plugins_dir)
+    return DevicePaths(
+        record=f"{top}/{name}/data",
+        staging=f"{top}/{STAGING}/{name}",
+        target=f"{top}/{PUBLISH}/{name}/{os.path.basename(pod_dir)}",
+        link=device_link(pod_dir, PLUGIN, name),
+    )
 
 
 def _sha(text: str) -> str:

@@ -1,56 +1,145 @@
-"""The records of CSI volumes (vol_data.json), written before a driver is called, read to unmount a volume later."""
+"""The records of CSI volumes (vol_data.json), written before a driver is called, read to unmount a volume later.
+
+Below the agent's pods and plugins directories. Blocking, but on the agent's own file system.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 
 import msgspec
 
 from actors.shared.linux import mountinfo
+from actors.volume_manager.host.links import replace_link
+from actors.volume_manager.layout import device_link
 from supervision.errors import UNREADABLE
 from supervision.state_file import write_private
 
-from .model import DATA, PLUGIN, VolumeRecord, stage_dir, unique_name
+from .model import (
+    DATA,
+    PLUGIN,
+    PUBLISH,
+    STAGING,
+    CsiMount,
+    DevicePaths,
+    VolumeRecord,
+    device_paths,
+    devices_dir,
+    stage_dir,
+    unique_name,
+)
+
+_MOUNT = "mount"
+_STAGED = "globalmount"
+
+
+class PublishedVolume(msgspec.Struct, frozen=True, kw_only=True):
+    """A volume that is published to a pod at `target`, or may be. `folder`: of its record."""
+
+    folder: str
+    target: str
+    record: VolumeRecord | None
+    """None when it cannot be read."""
+    device: DevicePaths | None = None
+
+
+class StagedVolume(msgspec.Struct, frozen=True, kw_only=True):
+    """A volume that is staged at `target`, or may be. `folder`: of its record."""
+
+    folder: str
+    target: str
+    record: VolumeRecord
 
 
 class Records:
-    """Below the agent's pods and plugins directories. Blocking, but on the agent's own file system."""
-
     def __init__(self, pods_dir: str, plugins_dir: str) -> None:
         self._pods_dir, self._plugins_dir = pods_dir, plugins_dir
 
-    def stage_dir(self, record: VolumeRecord) -> str:
-        return stage_dir(self._plugins_dir, record.driverName, record.volumeHandle)
+    # -- published ----------------------------------------------------------------------------------------------------
+    def of_pod(self, pod_dir: str) -> list[PublishedVolume]:
+        """All that the pod has."""
+        return [*_file_systems(pod_dir), *self._devices(pod_dir)]
 
     def of_pods(self) -> Iterator[VolumeRecord]:
         """The records of all volumes of all pods."""
         for uid in _names(self._pods_dir):
-            for _, record in of_pod(f"{self._pods_dir}/{uid}"):
-                if record is not None:
-                    yield record
+            for one in self.of_pod(f"{self._pods_dir}/{uid}"):
+                if one.record is not None:
+                    yield one.record
+
+    def _devices(self, pod_dir: str) -> Iterator[PublishedVolume]:
+        """By links; a kubelet makes them last, so also by what is published."""
+        top, uid = f"{devices_dir(self._plugins_dir)}/{PUBLISH}", os.path.basename(pod_dir)
+        linked = _names(os.path.dirname(device_link(pod_dir, PLUGIN, "")))
+        published = (name for name in _names(top) if os.path.lexists(f"{top}/{name}/{uid}"))
+        for name in sorted({*linked, *published}):
+            paths = device_paths(self._plugins_dir, pod_dir, name)
+            yield PublishedVolume(folder=paths.record, target=paths.target, record=read(paths.record), device=paths)
 
     def used(self, record: VolumeRecord) -> bool:
         """Whether any pod uses the volume."""
         key = (record.driverName, record.volumeHandle)
         return any((one.driverName, one.volumeHandle) == key for one in self.of_pods())
 
-    def staged(self) -> list[VolumeRecord]:
-        """The records of the volumes that are staged, or may be."""
-        top = f"{self._plugins_dir}/kubernetes.io/csi"
-        folders = (f"{top}/{driver}/{name}" for driver in _names(top) for name in _names(f"{top}/{driver}"))
-        return [record for folder in folders if (record := read(folder)) is not None]
-
     def in_use(self) -> list[str]:
         """Unique names of attached volumes that are in use on this node."""
-        found = (*self.of_pods(), *self.staged())
+        found = (*self.of_pods(), *(one.record for one in self.staged()))
         return sorted({unique_name(one.driverName, one.volumeHandle) for one in found if one.attachmentID})
 
+    # -- staged -------------------------------------------------------------------------------------------------------
+    def staged(self) -> list[StagedVolume]:
+        """The volumes that are staged, or may be."""
+        top = f"{self._plugins_dir}/kubernetes.io/csi"
+        folders = [f"{top}/{driver}/{name}" for driver in _names(top) for name in _names(f"{top}/{driver}")]
+        found = [StagedVolume(folder=one, target=f"{one}/{_STAGED}", record=known) for one in folders
+                 if (known := read(one)) is not None]  # fmt: skip
+        names = (name for name in _names(devices_dir(self._plugins_dir)) if name not in (STAGING, PUBLISH))
+        paths = (device_paths(self._plugins_dir, "", name) for name in names)
+        return found + [StagedVolume(folder=one.record, target=one.staging, record=known) for one in paths
+                        if (known := read(one.record)) is not None]  # fmt: skip
 
-def of_pod(pod_dir: str) -> list[tuple[str, VolumeRecord | None]]:
-    """Directory and record of each CSI volume of the pod; None for a record that cannot be read."""
+    def stage_of(self, record: VolumeRecord, device: DevicePaths | None) -> StagedVolume:
+        """Where the volume is staged, whether it is or not."""
+        if device is not None:
+            return StagedVolume(folder=device.record, target=device.staging, record=record)
+        folder = stage_dir(self._plugins_dir, record.driverName, record.volumeHandle)
+        return StagedVolume(folder=folder, target=f"{folder}/{_STAGED}", record=record)
+
+
+def _file_systems(pod_dir: str) -> list[PublishedVolume]:
     top = f"{pod_dir}/volumes/{PLUGIN}"
-    return [(f"{top}/{name}", read(f"{top}/{name}")) for name in _names(top)]
+    folders = [f"{top}/{name}" for name in _names(top)]
+    return [PublishedVolume(folder=one, target=f"{one}/{_MOUNT}", record=read(one)) for one in folders]
+
+
+def folder_of(step: CsiMount) -> str:
+    """The directory of the volume's record."""
+    return os.path.dirname(step.path) if step.device is None else step.device.record
+
+
+def is_published(step: CsiMount) -> bool:
+    """Whether all is done for the volume. A device has no owners to change after it is published."""
+    known = read(folder_of(step))
+    return known is not None and (known.ready or step.device is not None) and mounted(step.path)
+
+
+def note(step: CsiMount, record: VolumeRecord) -> None:
+    """The volume may be published from now on. Raises OSError."""
+    folder = folder_of(step)
+    if step.device is not None:
+        write(folder, record)
+        replace_link(step.device.link, step.device.target)
+        return
+    known = read(folder)
+    write(folder, msgspec.structs.replace(record, ready=known is not None and known.ready))
+
+
+def note_published(step: CsiMount, record: VolumeRecord) -> None:
+    """All is done for the volume. Raises OSError."""
+    if step.device is None:
+        write(folder_of(step), msgspec.structs.replace(record, ready=True))
 
 
 def read(folder: str) -> VolumeRecord | None:
@@ -69,17 +158,39 @@ def write(folder: str, record: VolumeRecord) -> None:
     write_private(f"{folder}/{DATA}", msgspec.json.encode(record))
 
 
-def remove(folder: str, mount: str) -> None:
-    """Remove mount point, record and directory, in this order. Raises OSError when something is in them."""
-    path = f"{folder}/{mount}"
-    if os.path.isdir(path) and not os.path.islink(path):
-        os.rmdir(path)
-    elif os.path.lexists(path):
-        os.unlink(path)
+def remove_published(volume: PublishedVolume) -> None:
+    """Remove all of a volume that is no longer published. Raises OSError when something is in its directory."""
+    if volume.device is None:
+        _remove(volume.folder, volume.target)
+        return
+    _unlink(volume.target)
+    _unlink(volume.device.link)
+    with contextlib.suppress(OSError):  # other pods use it
+        os.rmdir(os.path.dirname(volume.target))
+
+
+def remove_staged(volume: StagedVolume) -> None:
+    """Remove all of a volume that is no longer staged. Raises OSError when something is in its directory."""
+    _remove(volume.folder, volume.target)
+    if os.path.basename(os.path.dirname(volume.target)) == STAGING:
+        with contextlib.suppress(OSError):  # a kubelet has left a directory `dev` in it
+            os.rmdir(os.path.dirname(volume.folder))
+
+
+def _remove(folder: str, target: str) -> None:
+    """Remove mount point, record and directory, in this order."""
+    if os.path.isdir(target) and not os.path.islink(target):
+        os.rmdir(target)
+    else:
+        _unlink(target)
     for name in (f".{DATA}", DATA):
-        if os.path.lexists(f"{folder}/{name}"):
-            os.unlink(f"{folder}/{name}")
+        _unlink(f"{folder}/{name}")
     os.rmdir(folder)
+
+
+def _unlink(path: str) -> None:
+    if os.path.lexists(path):
+        os.unlink(path)
 
 
 def mounted(path: str) -> bool:

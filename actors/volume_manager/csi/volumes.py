@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -16,25 +17,25 @@ import msgspec
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT, VolumesInUse
 from actors.shared.kube.pod import Pod
+from actors.shared.linux.directories import make_path
 from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
 
 from ..files.projections import ContentError
 from ..files.service_tokens import ServiceTokens
+from ..host.directories import DIRECTORY_MODE
 from . import records
 from .api_objects import ApiObjects, DriverSpec
 from .drivers import CsiDrivers
 from .errors import CsiError
-from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name
+from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name, unique_name
 from .pod_info import TOKENS, fs_group_to_apply, pod_attributes, token_requests, tokens_json
-from .records import Records
+from .records import PublishedVolume, Records, StagedVolume
 
 if TYPE_CHECKING:
     from .connection import CsiConnection
 
 REPUBLISH_SECONDS: Final = 60.0
-_STAGED: Final = "globalmount"
-_MOUNT: Final = "mount"
 ApplyGroup = Callable[[Pod, str, int, bool], Awaitable[str]]
 """See FsGroup.apply."""
 
@@ -81,8 +82,7 @@ class CsiVolumes:
     # -- mounting -----------------------------------------------------------------------------------------------------
     async def mount(self, pod: Pod, step: CsiMount) -> str:
         """'' or the error's text."""
-        known = records.read(os.path.dirname(step.path))
-        is_published = known is not None and known.ready and records.mounted(step.path)
+        is_published = records.is_published(step)
         try:
             driver, connection = self._drivers.get(step.source.driver)
             if not is_published:
@@ -115,23 +115,22 @@ class CsiVolumes:
         attributes = await self._requested_attributes(pod, step, spec)
         if spec.serviceAccountTokenInSecrets and TOKENS in attributes:
             secrets[TOKENS] = attributes.pop(TOKENS)
-        async with self._locks.hold(self._records.stage_dir(record)):
+        async with self._lock(record):
             check()
-            if known := records.read(os.path.dirname(step.path)):
-                record = msgspec.structs.replace(record, ready=known.ready)
-            records.write(os.path.dirname(step.path), record)
+            records.note(step, record)
             self.tell_in_use()
             context = await self._attached(step, record)
             check()
             staged = await self._stage(step, driver, connection, record, context, check)
             check()
+            make_path(os.path.dirname(step.path), DIRECTORY_MODE)
             await connection.publish(driver, step, staged, context, secrets, attributes)
         check()
         group = fs_group_to_apply(driver, spec, step)
         if group is not None and (error := await self._apply_group(pod, step.path, group, step.on_root_mismatch)):
             raise CsiError(f"applyFSGroup failed for vol {step.source.handle}: {error}")
         check()
-        records.write(os.path.dirname(step.path), msgspec.structs.replace(record, ready=True))
+        records.note_published(step, record)
         if spec.requiresRepublish:
             self._to_republish[step.path] = (pod, step)
 
@@ -144,9 +143,13 @@ class CsiVolumes:
             nodeName=self._node_name,
             attachmentID=attachment_name(source.handle, source.driver, self._node_name) if attached else "",
             volumeLifecycleMode=kind,
-            volume=step.volume,
-            claim=step.claim,
+            volume=step.volume if step.device is None else "",
+            claim=step.claim if step.device is None else "",
         )
+
+    def _lock(self, record: VolumeRecord) -> AbstractAsyncContextManager[None]:
+        """Of the volume: it is staged once for all pods."""
+        return self._locks.hold(unique_name(record.driverName, record.volumeHandle))
 
     async def _attached(self, step: CsiMount, record: VolumeRecord) -> dict[str, str]:
         """The publish context of its VolumeAttachment; {} when the driver needs no attach. Raises CsiError."""
@@ -161,13 +164,15 @@ class CsiVolumes:
         """Stage the volume. Returns its staging path, '' when it needs none."""
         if not driver.stages or step.source.ephemeral:
             return ""
-        folder = self._records.stage_dir(record)
-        records.write(folder, msgspec.structs.replace(record, specVolID="", volume="", claim="", ready=False))
-        os.makedirs(f"{folder}/{_STAGED}", 0o750, exist_ok=True)
+        staged = self._records.stage_of(record, step.device)
+        if step.device is None:  # the record of a device is for its stage, too
+            record = msgspec.structs.replace(record, specVolID="", volume="", claim="", ready=False)
+            records.write(staged.folder, record)
+        make_path(staged.target, DIRECTORY_MODE)
         secrets = await self._api.secret(step.source.stage_secret)
         check()
-        await connection.stage(driver, step, f"{folder}/{_STAGED}", context, secrets)
-        return f"{folder}/{_STAGED}"
+        await connection.stage(driver, step, staged.target, context, secrets)
+        return staged.target
 
     async def _requested_attributes(self, pod: Pod, step: CsiMount, spec: DriverSpec) -> dict[str, str]:
         """The volume attributes that the CSIDriver requests: of the pod, and tokens of its service account."""
@@ -214,46 +219,46 @@ class CsiVolumes:
     async def unmount(self, pod_dir: str) -> str:
         """Unmount every CSI volume of the pod. '' or the errors of the volumes that stay."""
         errors = []
-        for folder, record in records.of_pod(pod_dir):
-            self._to_republish.pop(f"{folder}/{_MOUNT}", None)
-            if record is None:
+        for volume in self._records.of_pod(pod_dir):
+            self._to_republish.pop(volume.target, None)
+            if volume.record is None:
                 continue  # no driver was called
             try:
-                await self._unmount_one(folder, record)
+                await self._unmount_one(volume, volume.record)
             except (CsiError, OSError) as error:
-                errors.append(f"{os.path.basename(folder)}: kubernetes.io/csi: {error}")
+                errors.append(f"{volume.record.specVolID}: kubernetes.io/csi: {error}")
         self.tell_in_use()
         return "; ".join(errors)
 
-    async def _unmount_one(self, folder: str, record: VolumeRecord) -> None:
+    async def _unmount_one(self, volume: PublishedVolume, record: VolumeRecord) -> None:
         _, connection = self._drivers.get(record.driverName)
-        await connection.unpublish(record.volumeHandle, f"{folder}/{_MOUNT}")
-        if records.mounted(f"{folder}/{_MOUNT}"):
-            raise CsiError(f"{folder}/{_MOUNT} is still mounted after NodeUnpublishVolume")
-        async with self._locks.hold(self._records.stage_dir(record)):
-            records.remove(folder, _MOUNT)
-            await self._unstage(record)
+        await connection.unpublish(record.volumeHandle, volume.target)
+        if records.mounted(volume.target):
+            raise CsiError(f"{volume.target} is still mounted after NodeUnpublishVolume")
+        async with self._lock(record):
+            records.remove_published(volume)
+            await self._unstage(self._records.stage_of(record, volume.device))
 
-    async def _unstage(self, record: VolumeRecord) -> None:
+    async def _unstage(self, volume: StagedVolume) -> None:
         """Unstage the volume if no pod uses it any more. Raises CsiError, OSError."""
-        folder = self._records.stage_dir(record)
-        if records.read(folder) is None or self._records.used(record):
+        if records.read(volume.folder) is None or self._records.used(volume.record):
             return
-        driver, connection = self._drivers.get(record.driverName)
+        driver, connection = self._drivers.get(volume.record.driverName)
         if driver.stages:
-            await connection.unstage(record.volumeHandle, f"{folder}/{_STAGED}")
-        if records.mounted(f"{folder}/{_STAGED}"):
-            raise CsiError(f"{folder}/{_STAGED} is still mounted after NodeUnstageVolume")
-        records.remove(folder, _STAGED)
+            await connection.unstage(volume.record.volumeHandle, volume.target)
+        if records.mounted(volume.target):
+            raise CsiError(f"{volume.target} is still mounted after NodeUnstageVolume")
+        records.remove_staged(volume)
 
     async def sweep(self) -> None:
         """Unstage volumes that no pod uses: an earlier incarnation ended before it could, or the driver failed."""
-        for record in self._records.staged():
+        for volume in self._records.staged():
+            record = volume.record
             if self._records.used(record) or record.driverName not in self._drivers.names:
                 continue
             try:
-                async with self._locks.hold(self._records.stage_dir(record)):
-                    await self._unstage(record)
+                async with self._lock(record):
+                    await self._unstage(volume)
             except (CsiError, OSError) as error:
                 self._actor.log.warning("volume %s stays staged: %s", record.volumeHandle, error)
         self.tell_in_use()

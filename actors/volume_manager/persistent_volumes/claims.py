@@ -13,11 +13,14 @@ import msgspec
 
 from actors.shared.kube.node_selector import selects
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import all_containers
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
 
 GID_ANNOTATION: Final = "pv.beta.kubernetes.io/gid"
 ONE_POD: Final = "ReadWriteOncePod"
 BOUND: Final = "Bound"
+BLOCK: Final = "Block"
+"""volumeMode of a volume that pods use as a device."""
 PROTECTION: Final = "kubernetes.io/pvc-protection"
 """A claim with this finalizer is still in use by some pod."""
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
@@ -41,6 +44,10 @@ class ClaimedVolume(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """Of the PersistentVolume, which names the volume's directory."""
         return self.persistent.metadata.name
+
+    @property
+    def is_block(self) -> bool:
+        return self.persistent.spec.volumeMode == BLOCK
 
 
 def claim_name(pod: Pod, volume: Volume) -> str:
@@ -80,8 +87,14 @@ def check_claim(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> None:
         raise VolumeClaimError("PVC is not bound")
     if not claim.spec.volumeName:
         raise VolumeClaimError("PVC has empty pvc.Spec.VolumeName")
-    if claim.spec.volumeMode == "Block":
-        raise VolumeClaimError(f"PVC {whole} is a block volume, which this agent does not support yet")
+
+
+def check_use(pod: Pod, volume: ClaimedVolume) -> None:
+    """Raises VolumeClaimError for a device that some container mounts, or a file system that one has as a device."""
+    field = "volumeMounts" if volume.is_block else "volumeDevices"
+    if any(use.name == volume.volume for container in all_containers(pod) for use in getattr(container, field)):
+        mode = BLOCK if volume.is_block else "Filesystem"
+        raise VolumeClaimError(f"volume {volume.volume} has volumeMode {mode}, but is specified in {field}")
 
 
 def check_persistent_volume(claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:

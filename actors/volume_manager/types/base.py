@@ -21,6 +21,7 @@ class PodContext(msgspec.Struct, frozen=True, kw_only=True):
 
     pod: Pod
     pod_dir: str
+    plugins_dir: str
     node_memory: int = 0
     """Bytes that pods of this node may use; 0: not known."""
 
@@ -101,6 +102,8 @@ class VolumeType(msgspec.Struct, frozen=True, kw_only=True):
     """The field of a Volume, and of a PersistentVolume's spec, by which the type is recognised."""
     plan: Callable[[Volume, PodContext], Plan] | None = None
     """For a volume of a pod's spec; None when only a PersistentVolume has this source. Pure."""
+    has_devices: bool = False
+    """Whether `plan_claim` knows volumes of the mode Block, which containers have as devices."""
     plan_claim: Callable[[ClaimedVolume, PodContext], Plan] | None = None
     """For a claim that is bound to a PersistentVolume with this source; None when there are none. Pure.
 

@@ -5,9 +5,21 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Final
 
+import msgspec
+
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import CSIPersistentVolumeSource, CSIVolumeSource, SecretReference, Volume
-from actors.volume_manager.csi.model import PLUGIN, CsiMount, CsiVolume, SecretName, inline_handle, volume_dir
+from actors.volume_manager.csi.model import (
+    PLUGIN,
+    PUBLISH,
+    STAGING,
+    CsiMount,
+    CsiVolume,
+    SecretName,
+    device_paths,
+    inline_handle,
+    volume_dir,
+)
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError, checked_name
 from actors.volume_manager.tools.tools import VolumeTools
 
@@ -52,6 +64,7 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
         name=checked_name(claimed),
         driver=source.driver,
         handle=source.volumeHandle,
+        block=claimed.is_block,
         read_only=source.readOnly,
         fs_type=source.fsType,
         attributes=source.volumeAttributes,
@@ -60,8 +73,18 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
         stage_secret=_secret(source.nodeStageSecretRef),
         publish_secret=_secret(source.nodePublishSecretRef),
     )
-    read_only = claimed.read_only or source.readOnly
-    return _mounter(claimed.volume, persistent, context, read_only=read_only, claim=claimed.claim)
+    # as there, the volume's own readOnly is for whoever attaches it
+    found = _mounter(claimed.volume, persistent, context, read_only=claimed.read_only, claim=claimed.claim)
+    return _as_device(found, context) if claimed.is_block else found
+
+
+def _as_device(mounter: CsiMounter, context: PodContext) -> Plan:
+    name = mounter.mount.source.name
+    if name in (STAGING, PUBLISH):
+        raise VolumeClaimError(f"PV {name!r}: the name is taken by a directory of devices")
+    paths = device_paths(context.plugins_dir, context.pod_dir, name)
+    mount = msgspec.structs.replace(mounter.mount, path=paths.target, device=paths, group=None)
+    return msgspec.structs.replace(mounter, path=paths.link, mount=mount)
 
 
 def _mounter(volume: str, source: CsiVolume, context: PodContext, *, read_only: bool, claim: str = "") -> CsiMounter:
@@ -90,6 +113,7 @@ TYPE: Final = VolumeType(
     source="csi",
     plan=_plan,
     plan_claim=_plan_claim,
+    has_devices=True,
     needs_api="a driver that registers with the API",
     plugin_dir=PLUGIN,
     tear_down=_tear_down,

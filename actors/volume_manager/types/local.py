@@ -1,4 +1,4 @@
-"""local: a directory of this node that a PersistentVolume names."""
+"""local: a directory or device of this node that a PersistentVolume names."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import LocalVolumeSource
+from actors.volume_manager.host.links import replace_link
+from actors.volume_manager.layout import device_link
 from actors.volume_manager.persistent_volumes import first_mount
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, checked_name, checked_path
 from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, VolumeType
 from .host_path import CHECK
+
+_PLUGIN_DIR: Final = "kubernetes.io~local-volume"
 
 
 class Local(Mounter, frozen=True, kw_only=True):
@@ -37,11 +41,31 @@ class Local(Mounter, frozen=True, kw_only=True):
         return error
 
 
+class LocalDevice(Mounter, frozen=True, kw_only=True):
+    """volumeMode Block. Containers have the device by a link in the pod's directory, as with the kubelet."""
+
+    plugin: ClassVar[str] = Local.plugin
+    target: str
+
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
+        if error := await tools.calls.run(self.target, CHECK, {"path": self.target, "type": "BlockDevice"}, str):
+            return error
+        try:
+            replace_link(self.path, self.target)
+        except OSError as error:
+            return str(error)
+        return ""
+
+
 def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
     source = claimed.persistent.spec.local or LocalVolumeSource(path="")
+    path = checked_path(claimed, source.path)
+    if claimed.is_block:
+        link = device_link(context.pod_dir, _PLUGIN_DIR, checked_name(claimed))
+        return LocalDevice(volume=claimed.volume, path=link, target=path)
     return Local(
         volume=claimed.volume,
-        path=checked_path(claimed, source.path),
+        path=path,
         group=None if claimed.read_only else context.fs_group,
         on_root_mismatch=context.on_root_mismatch,
         name=checked_name(claimed),
@@ -49,4 +73,4 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
     )
 
 
-TYPE: Final = VolumeType(source="local", plan_claim=_plan_claim)
+TYPE: Final = VolumeType(source="local", plan_claim=_plan_claim, has_devices=True)

@@ -8,7 +8,7 @@ from typing import Final
 from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.layout import is_name
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError, check_use
 
 from . import (
     claim,
@@ -88,6 +88,9 @@ def _plan_claim(name: str, claimed: ClaimedVolume | str, context: PodContext) ->
     try:
         for found in TYPES:
             if found.plan_claim is not None and getattr(claimed.persistent.spec, found.source) is not None:
+                check_use(context.pod, claimed)
+                if claimed.is_block and not found.has_devices:
+                    raise VolumeClaimError(f"PV {claimed.name}: source {found.source} has no volumes of the mode Block")
                 return found.plan_claim(claimed, context)
         supported = ", ".join(sorted(found.source for found in TYPES if found.plan_claim is not None))
         raise VolumeClaimError(f"PV {claimed.name}: its source is not supported by this agent, only {supported}")

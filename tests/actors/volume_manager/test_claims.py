@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,14 @@ from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectSta
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import propagation
-from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
+from actors.volume_manager.host import host_path, propagation
+from actors.volume_manager.messages import (
+    MountVolumes,
+    UnmountVolumes,
+    VolumesFailed,
+    VolumesMounted,
+    VolumesUnmounted,
+)
 from supervision.harness import Harness
 from tests.support.volumes import user_of
 
@@ -135,7 +142,11 @@ async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_m
             {},
             "error processing PVC ns/disk: PVC is being deleted",
         ),
-        ({"spec": {"volumeName": "pv", "volumeMode": "Block"}}, {}, "is a block volume"),
+        (
+            {},
+            {"local": {"path": "/dev/x"}, "volumeMode": "Block"},
+            "error processing PVC ns/disk: volume v has volumeMode Block, but is specified in volumeMounts",
+        ),
         ({"spec": {"volumeName": "none"}}, {}, 'fetch PV none from API server: persistentvolumes "none" not found'),
         (
             {},
@@ -162,6 +173,44 @@ async def test_what_cannot_be_used_now_is_said_and_may_be_asked_for_again(node: 
     assert isinstance(answer, VolumesFailed)
     assert text in answer.message
     assert answer.texts == [answer.message]
+
+
+DEVICE: dict[str, Any] = {"containers": [{"name": "c", "volumeDevices": [{"name": "v", "devicePath": "/dev/x"}]}]}
+
+
+@pytest.mark.parametrize(
+    ("volume", "text"),
+    [
+        ({"local": {"path": "/"}}, "volume v has volumeMode Filesystem, but is specified in volumeDevices"),
+        ({"local": {"path": "/dev/null"}, "volumeMode": "Block"}, "/dev/null is not a block device"),
+        ({"nfs": {"server": "s", "path": "/"}, "volumeMode": "Block"}, "source nfs has no volumes of the mode Block"),
+        (
+            {"csi": {"driver": "d", "volumeHandle": "h"}, "volumeMode": "Block"},
+            "driver name d not found in the list of registered",
+        ),
+    ],
+)
+async def test_what_is_no_device_is_not_given_as_one(node: Node, volume, text) -> None:
+    assert node.objects is not None
+    node.objects[VOLUME] = persistent(**volume)
+    async with node.harness:
+        answer = await node.mount(**DEVICE)
+    assert isinstance(answer, VolumesFailed)
+    assert text in answer.message
+
+
+async def test_a_device_of_the_node_is_given_by_a_link_in_the_pods_directory(
+    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert node.objects is not None
+    monkeypatch.setitem(host_path._CHECKS, "BlockDevice", (stat.S_ISCHR, "a device"))  # any machine has this one
+    node.objects[VOLUME] = persistent(local={"path": "/dev/null"}, volumeMode="Block")
+    link = f"{node.root}/pods/{UID}/volumeDevices/kubernetes.io~local-volume/pv"
+    async with node.harness:
+        assert await node.mount(**DEVICE) == VolumesMounted(UID, {"v": link})
+        assert os.readlink(link) == "/dev/null"
+        assert await node.harness.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
+    assert not os.path.lexists(link)
 
 
 async def test_a_claim_that_is_being_deleted_is_mounted_while_its_finalizer_protects_it(

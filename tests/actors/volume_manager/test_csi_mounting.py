@@ -17,11 +17,12 @@ from actors.shared.pod_locks import PodLocks
 from actors.volume_manager.csi import records
 from actors.volume_manager.csi.api_objects import DriverSpec
 from actors.volume_manager.csi.errors import CsiError
-from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver
+from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver, device_paths
 from actors.volume_manager.csi.records import Records
 from actors.volume_manager.csi.volumes import CsiContext, CsiVolumes
 from supervision.actor import Actor
 from supervision.harness import Harness
+from tests.support.present import present
 
 POD = decode_pod(encode({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}}))
 NAME = "kubernetes.io/csi/d.test^h"
@@ -100,6 +101,11 @@ class Node:
         path = f"{self.root}/pods/{uid}/volumes/kubernetes.io~csi/pv/mount"
         return CsiMount(volume="v", path=path, source=CsiVolume(name="pv", driver="d.test", handle="h"), group=group)
 
+    def device(self, uid: str = "u") -> CsiMount:
+        paths = device_paths(f"{self.root}/plugins", f"{self.root}/pods/{uid}", "pv")
+        source = CsiVolume(name="pv", driver="d.test", handle="h", block=True)
+        return CsiMount(volume="v", path=paths.target, device=paths, source=source)
+
     async def mount(self, uid: str = "u", **more: Any) -> str:
         return await self.mounting.mount(POD, self.step(uid, **more))
 
@@ -169,6 +175,44 @@ async def test_the_last_pod_has_the_volume_unstaged_whoever_mounted_it(node: Nod
             assert await later.unmount("w") == ""
         assert storage.asked[-1] == "unstage"
         assert os.listdir(f"{node.root}/plugins/kubernetes.io/csi/d.test") == []
+
+
+@pytest.mark.parametrize("fails", ["attached", "stage", "publish", ""])
+async def test_a_device_is_staged_once_and_undone_by_whoever_comes_later(
+    node: Node, storage: Storage, fails: str
+) -> None:
+    async with node.harness:
+        storage.spec = DriverSpec()
+        if fails:
+            storage.fails[fails] = "no"
+            assert await node.mounting.mount(POD, node.device()) == "kubernetes.io/csi: no"
+            assert node.in_use() == [NAME]
+            storage.fails.clear()
+        for uid in ("u", "w", "u"):
+            assert await node.mounting.mount(POD, node.device(uid)) == ""
+        assert storage.asked.count("publish") == 2 + (fails == "publish")
+        assert os.path.lexists(present(node.device("w").device).link)
+        later = Node(node.root, storage)
+        async with later.harness:
+            assert await later.unmount("u") == ""
+            assert "unstage" not in storage.asked
+            assert await later.unmount("w") == ""
+            assert storage.asked[-1] == "unstage"
+            assert (storage.mounts, later.in_use()) == (set(), [])
+        assert os.listdir(f"{node.root}/plugins/kubernetes.io/csi/volumeDevices/publish") == []
+        assert not os.path.lexists(f"{node.root}/plugins/kubernetes.io/csi/volumeDevices/pv")
+
+
+@pytest.mark.parametrize("fails", ["attached", "stage", "publish"])
+async def test_a_device_that_could_not_be_published_is_undone_with_its_pod(
+    node: Node, storage: Storage, fails: str
+) -> None:
+    async with node.harness:
+        storage.spec, storage.fails = DriverSpec(), {fails: "no"}
+        await node.mounting.mount(POD, node.device())
+        storage.fails.clear()
+        assert await node.unmount() == ""
+        assert (storage.mounts, node.in_use()) == (set(), [])
 
 
 async def test_what_was_left_staged_is_unstaged_once_its_driver_is_there(node: Node, storage: Storage) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -30,13 +31,14 @@ def driver(site: Joined) -> Iterator[FakeDriver]:
         yield found
 
 
-def volume(site: Joined, name: str, **csi: Any) -> None:
+def volume(site: Joined, name: str, *, mode: str = "Filesystem", **csi: Any) -> None:
     """A claim of that name, bound to a volume of the driver."""
-    spec = {**MODES, "volumeName": f"pv-{name}", "resources": {"requests": SIZE}}
+    spec = {**MODES, "volumeMode": mode, "volumeName": f"pv-{name}", "resources": {"requests": SIZE}}
     claim = site.api.call("POST", f"{BASE}/persistentvolumeclaims", {"metadata": {"name": name}, "spec": spec})
     bound = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name, "uid": claim["metadata"]["uid"]}
     source = {"driver": "fake.csi.test", "volumeHandle": f"handle-{name}", **csi}
-    made = {**MODES, "capacity": SIZE, "claimRef": bound, "csi": source, "mountOptions": ["noatime"]}
+    options = {"mountOptions": ["noatime"]} if mode == "Filesystem" else {}
+    made = {**MODES, "volumeMode": mode, "capacity": SIZE, "claimRef": bound, "csi": source, **options}
     site.api.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": f"pv-{name}"}, "spec": made})
     site.api.merge(f"{BASE}/persistentvolumeclaims/{name}/status", {"status": {"phase": "Bound"}})
 
@@ -198,3 +200,53 @@ def test_a_volume_outlives_the_volume_manager_and_waits_for_its_driver_to_be_und
     driver.failing.clear()
     within(SECONDS, lambda: bool(driver.requests("NodeUnstageVolume")) and not left(site), "unstaging")
     site.wait_no_pod("lasts")
+
+
+@pytest.fixture
+def loop_device(tmp_path: Path) -> Iterator[str]:
+    """A block device of 8 MiB."""
+    image = tmp_path / "image"
+    image.write_bytes(bytes(8 << 20))
+    made = subprocess.run(["losetup", "-f", "--show", str(image)], capture_output=True, text=True, check=False)
+    if made.returncode:
+        pytest.skip(f"no loop device: {made.stderr.strip()}")
+    yield made.stdout.strip()
+    subprocess.run(["losetup", "-d", made.stdout.strip()], check=True)
+
+
+def test_a_volume_is_a_device_of_the_containers_that_ask_for_one(
+    site: Joined, driver: FakeDriver, loop_device: str, tmp_path: Path
+) -> None:
+    csi_driver(site, attachRequired=False, fsGroupPolicy="File")
+    volume(site, "raw", mode="Block")
+    driver.device = loop_device
+    main = container("main", volumeDevices=[{"name": "v", "devicePath": "/dev/raw-disk"}])
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "raw"}}]
+    site.create(pod("device", main, volumes=volumes, securityContext={"fsGroup": 1001}))
+    site.wait_pods_ready("device", seconds=SECONDS)
+    run(site, "device", "sh", "-c", "echo written by the pod | dd of=/dev/raw-disk bs=512 conv=sync,fsync")
+    assert Path(loop_device).read_bytes().startswith(b"written by the pod\n")
+    uid = site.pod("device")["metadata"]["uid"]
+    (staged,) = driver.requests("NodeStageVolume")
+    (published,) = driver.requests("NodePublishVolume")
+    assert staged.volume_capability.HasField("block")
+    assert published.target_path == f"{Path(published.target_path).parents[2]}/publish/pv-raw/{uid}"
+    before = site.node.actors()["volume_manager"].incarnation
+    site.node.inject("volume_manager", "crash")
+    site.node.wait_replaced("volume_manager", before)
+    driver.wait_registered(2, SECONDS)
+    gone(site, "device")
+    within(SECONDS, lambda: bool(driver.requests("NodeUnstageVolume")), "unstaging")
+    (undone,) = driver.requests("NodeUnstageVolume")
+    assert undone.staging_target_path == staged.staging_target_path
+    root, empty = Path(f"{site.node.home}/root/plugins/kubernetes.io/csi/volumeDevices"), ["publish", "staging"]
+    within(SECONDS, lambda: sorted(one.name for one in root.rglob("*")) == empty, "nothing left")
+
+
+def test_a_file_system_is_not_given_as_a_device(site: Joined, driver: FakeDriver) -> None:
+    csi_driver(site, attachRequired=False)
+    volume(site, "files")
+    main = container("main", volumeDevices=[{"name": "v", "devicePath": "/dev/x"}])
+    site.create(pod("wrong", main, volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "files"}}]))
+    text = "volume v has volumeMode Filesystem, but is specified in volumeDevices"
+    within(SECONDS, lambda: any(text in said for _, said in events(site, "wrong")), "event")

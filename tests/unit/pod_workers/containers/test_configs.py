@@ -14,6 +14,7 @@ from actors.pod_workers.containers.mounts import (
     expanded_subpath,
     read_only_volumes,
     relabelled_volumes,
+    volume_devices,
     volume_mounts,
 )
 from actors.pod_workers.containers.names import domain, kernel_hostname
@@ -97,6 +98,20 @@ def test_the_nodes_own_sysctls_are_under_those_of_the_pod_and_never_change_the_n
 def test_sysctls_go_by_dots():
     sysctls = [{"name": "net/ipv4/tcp_syncookies", "value": "1"}]
     assert dict(box(pod(securityContext={"sysctls": sysctls})).linux.sysctls) == {"net.ipv4.tcp_syncookies": "1"}
+
+
+def test_a_volume_is_a_device_that_no_container_writes_to_where_the_pod_only_reads_it():
+    device = {"name": "v", "devicePath": "/dev/x"}
+    source = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+    wanted = pod(containers=[container("a", volumeDevices=[device])], volumes=[source])
+    used = wanted.spec.containers[0]
+    paths = {"v": "/pods/u/volumeDevices/d/pv"}
+    (found,) = volume_devices(used, paths, ())
+    assert (found.host_path, found.container_path, found.permissions) == (paths["v"], "/dev/x", "mrw")
+    (read,) = volume_devices(used, paths, {"v"})
+    assert read.permissions == "r"
+    with pytest.raises(ConfigError, match='volumeDevice "v": no such volume'):
+        volume_devices(used, {}, ())
 
 
 def test_a_container_is_recognised_by_any_incarnation():

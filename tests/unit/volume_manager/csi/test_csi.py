@@ -2,7 +2,9 @@
 
 import json
 import os
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from actors.shared.kube.codec import decode, decode_pod, encode
@@ -16,6 +18,7 @@ from actors.volume_manager.csi.model import (
     Driver,
     VolumeRecord,
     attachment_name,
+    device_paths,
     inline_handle,
     stage_dir,
     unique_name,
@@ -48,6 +51,12 @@ def mount(group=None, read_only=False, **source):
     return CsiMount(volume="v", path="/p/mount", source=made, group=group, read_only=read_only)
 
 
+def device_step(root, uid="u"):
+    paths = device_paths(f"{root}/plugins", f"{root}/pods/{uid}", "pv")
+    source = CsiVolume(name="pv", driver="d.test", handle="h", block=True)
+    return CsiMount(volume="v", path=paths.target, device=paths, source=source)
+
+
 # -- names ------------------------------------------------------------------------------------------------------------
 def test_names_and_paths_are_those_that_controllers_and_drivers_compute():
     assert attachment_name("vol", "d.test", "node") == (
@@ -60,11 +69,11 @@ def test_names_and_paths_are_those_that_controllers_and_drivers_compute():
 
 
 def planned(given, claims=None):
-    return plan(PodContext(pod=given, pod_dir="/pods/u"), claims, joined=True)
+    return plan(PodContext(pod=given, pod_dir="/pods/u", plugins_dir="/plugins"), claims, joined=True)
 
 
-def claimed(given, source):
-    volume = decode(encode({"metadata": {"name": "pv-1"}, "spec": {"csi": source}}), PersistentVolume)
+def claimed(given, source, name="pv-1", **spec):
+    volume = decode(encode({"metadata": {"name": name}, "spec": {"csi": source, **spec}}), PersistentVolume)
     return planned(given, {"v": claimed_volume(given, given.spec.volumes[0], volume)})
 
 
@@ -76,6 +85,27 @@ def test_a_claim_on_a_drivers_volume_is_published_below_the_pod():
     source = CsiVolume(name="pv-1", driver="d.test", handle="h")
     mount = CsiMount(volume="v", path=path, source=source, group=5, read_only=True, claim="c")
     assert mounter == CsiMounter(volume="v", path=path, mount=mount)
+
+
+def test_the_volumes_own_read_only_is_for_whoever_attaches_it():
+    given = pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
+    (mounter,) = claimed(given, {"driver": "d.test", "volumeHandle": "h", "readOnly": True})
+    assert isinstance(mounter, CsiMounter)
+    assert not mounter.mount.read_only
+
+
+def test_a_claim_on_a_drivers_device_is_published_where_the_kubelet_does():
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+    body = {"name": "c", "volumeDevices": [{"name": "v", "devicePath": "/dev/x"}]}
+    meta = {"name": "p", "namespace": "ns", "uid": "u"}
+    given = decode_pod(encode({"metadata": meta, "spec": {"volumes": [volume], "containers": [body]}}))
+    (mounter,) = claimed(given, {"driver": "d.test", "volumeHandle": "h"}, volumeMode="Block")
+    assert isinstance(mounter, CsiMounter)
+    assert mounter.path == "/pods/u/volumeDevices/kubernetes.io~csi/pv-1"
+    assert mounter.mount.path == "/plugins/kubernetes.io/csi/volumeDevices/publish/pv-1/u"
+    assert present(mounter.mount.device).staging == "/plugins/kubernetes.io/csi/volumeDevices/staging/pv-1"
+    (taken,) = claimed(given, {"driver": "d.test", "volumeHandle": "h"}, "publish", volumeMode="Block")
+    assert isinstance(taken, PendingVolume)
 
 
 @pytest.mark.parametrize("source", [{"driver": "../x", "volumeHandle": "h"}, {"driver": "d", "volumeHandle": ""}])
@@ -125,6 +155,13 @@ def test_the_first_of_the_access_modes_counts(modes, many, expected):
 def test_an_access_mode_that_nobody_knows_is_an_error():
     with pytest.raises(CsiError, match="unsupported access mode 'Some'"):
         access.access_mode(DRIVER, ["Some"])
+
+
+def test_a_driver_is_told_of_a_device_and_no_group_is_given_one():
+    told = access.capability(DRIVER, device_step("/r"))
+    assert (told.WhichOneof("access_type"), told.access_mode.mode) == ("block", MODE.SINGLE_NODE_WRITER)
+    step = msgspec.structs.replace(device_step("/r"), group=7)
+    assert pod_info.fs_group_to_apply(DRIVER, DriverSpec(fsGroupPolicy="File"), step) is None
 
 
 def test_a_driver_that_can_give_volumes_to_a_group_is_told_which():
@@ -198,18 +235,51 @@ def test_what_is_written_beside_volumes_says_who_has_them(tmp_path):
     folder = f"{tmp_path}/pods/u/volumes/kubernetes.io~csi/pv"
     assert not kept.used(record)
     records.write(folder, record)
-    assert records.of_pod(f"{tmp_path}/pods/u") == [(folder, record)]
+    (published,) = kept.of_pod(f"{tmp_path}/pods/u")
+    assert (published.folder, published.target, published.record) == (folder, f"{folder}/mount", record)
     assert kept.used(record)
     assert kept.in_use() == ["kubernetes.io/csi/d.test^h"]
     assert not kept.used(VolumeRecord(driverName="d.test", volumeHandle="other"))
-    staged = kept.stage_dir(record)
-    assert staged == stage_dir(f"{tmp_path}/plugins", "d.test", "h")
-    records.write(staged, record)
-    assert kept.staged() == [record]
+    staged = kept.stage_of(record, None)
+    assert staged.folder == stage_dir(f"{tmp_path}/plugins", "d.test", "h")
+    records.write(staged.folder, record)
+    assert kept.staged() == [staged]
     os.mkdir(f"{folder}/mount")
-    records.remove(folder, "mount")
+    records.remove_published(published)
     assert not os.path.exists(folder)
     assert kept.in_use() == ["kubernetes.io/csi/d.test^h"]
-    records.remove(staged, "globalmount")
+    records.remove_staged(staged)
     assert kept.in_use() == []
     assert not records.mounted(f"{folder}/mount")
+
+
+def test_a_device_has_one_record_for_all_its_pods_as_with_the_kubelet(tmp_path):
+    kept = Records(f"{tmp_path}/pods", f"{tmp_path}/plugins")
+    top = f"{tmp_path}/plugins/kubernetes.io/csi/volumeDevices"
+    record = VolumeRecord(driverName="d.test", volumeHandle="h", attachmentID="csi-x")
+    for uid in ("u", "w"):
+        records.note(device_step(f"{tmp_path}", uid), record)
+    assert os.readlink(f"{tmp_path}/pods/u/volumeDevices/kubernetes.io~csi/pv") == f"{top}/publish/pv/u"
+    assert os.listdir(f"{top}/pv") == ["data"]
+    (published,) = kept.of_pod(f"{tmp_path}/pods/u")
+    assert (published.target, published.record) == (f"{top}/publish/pv/u", record)
+    staged = kept.stage_of(record, published.device)
+    assert (staged.target, kept.staged()) == (f"{top}/staging/pv", [staged])
+    records.remove_published(published)
+    assert kept.of_pod(f"{tmp_path}/pods/u") == []
+    assert kept.used(record)
+    records.remove_published(kept.of_pod(f"{tmp_path}/pods/w")[0])
+    assert not kept.used(record)
+    assert kept.in_use() == ["kubernetes.io/csi/d.test^h"]
+    records.remove_staged(staged)
+    assert (kept.staged(), os.path.exists(f"{top}/pv")) == ([], False)
+
+
+def test_a_device_that_a_kubelet_published_before_it_made_the_link_is_found(tmp_path):
+    paths = device_paths(f"{tmp_path}/plugins", f"{tmp_path}/pods/u", "pv")
+    record = VolumeRecord(driverName="d.test", volumeHandle="h")
+    records.write(paths.record, record)
+    os.makedirs(os.path.dirname(paths.target))
+    Path(paths.target).touch()
+    (found,) = Records(f"{tmp_path}/pods", f"{tmp_path}/plugins").of_pod(f"{tmp_path}/pods/u")
+    assert (found.record, found.device) == (record, paths)

@@ -44,7 +44,7 @@ def pod(*volumes: dict[str, Any], **spec: Any) -> Pod:
 
 def made(volume: dict[str, Any], given: Content = CONTENT, **spec: Any) -> list[File]:
     of = pod({"name": "v", **volume}, **spec)
-    (step,) = plan(PodContext(pod=of, pod_dir="/pods/u", node_memory=1 << 30), joined=True)
+    (step,) = plan(PodContext(pod=of, pod_dir="/pods/u", plugins_dir="/plugins", node_memory=1 << 30), joined=True)
     assert isinstance(step, ApiFiles)
     return files(of, step.sources, step.mode, given)
 
@@ -158,7 +158,7 @@ def test_no_token_is_asked_for_less_than_ten_minutes() -> None:
 
 def test_secrets_are_kept_in_memory_and_config_maps_on_disk() -> None:
     volumes = [{"name": "s", "secret": {"secretName": "s"}}, {"name": "c", "configMap": {"name": "c"}}]
-    context = PodContext(pod=pod(*volumes), pod_dir="/pods/u", node_memory=4096)
+    context = PodContext(pod=pod(*volumes), pod_dir="/pods/u", plugins_dir="/plugins", node_memory=4096)
     found = plan(context, joined=True)
     assert [step.size for step in found if isinstance(step, ApiFiles)] == [4096, None]
     assert all(isinstance(step, RejectedVolume) for step in plan(context))

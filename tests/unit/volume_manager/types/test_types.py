@@ -31,7 +31,7 @@ def steps(*volumes, containers=(), memory=4 * GIB, **spec):
             }
         )
     )
-    return plan(PodContext(pod=pod, pod_dir="/pods/u", node_memory=memory))
+    return plan(PodContext(pod=pod, pod_dir="/pods/u", plugins_dir="/plugins", node_memory=memory))
 
 
 def container(**limits):
