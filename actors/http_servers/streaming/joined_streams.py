@@ -69,5 +69,6 @@ async def _copy(source: IOStream, target: IOStream, activity: Activity) -> None:
                 await asyncio.wait([asyncio.ensure_future(written)], timeout=LINGER_SECONDS)
             else:
                 await written
+            await asyncio.sleep(0)  # neither reading nor writing pauses while both ends keep up
     except StreamClosedError:
         return

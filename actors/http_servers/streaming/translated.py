@@ -7,7 +7,7 @@ the next byte, which the earlier versions cannot. SPDY/3.1+portforward.k8s.io: m
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 import msgspec
@@ -26,6 +26,8 @@ V5: Final = "v5.channel.k8s.io"
 TUNNEL: Final = "SPDY/3.1+portforward.k8s.io"
 _STREAMS_BY: Final = {V5: "v4.channel.k8s.io", TUNNEL: "portforward.k8s.io"}
 """The protocol of the streams that the runtime is asked for."""
+FROM_CALLER_BYTES: Final = 16 << 10
+"""Read at once: as messages of a few bytes they take some 20 ms, in which nobody else is served."""
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _TYPES: Final = {ERROR: "error", STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", RESIZE: "resize"}
 
@@ -53,8 +55,16 @@ class Ends(msgspec.Struct, frozen=True):
     to_runtime: bytes = b""
     ended: bool = False
 
-    def __add__(self, more: Ends) -> Ends:
-        return Ends(self.to_caller + more.to_caller, self.to_runtime + more.to_runtime, self.ended or more.ended)
+
+def _together(parts: Iterable[Ends]) -> Ends:
+    """All of them, up to the one that ends the stream."""
+    to_caller, to_runtime = [], []
+    for one in parts:
+        to_caller.append(one.to_caller)
+        to_runtime.append(one.to_runtime)
+        if one.ended:
+            return Ends(b"".join(to_caller), b"".join(to_runtime), ended=True)
+    return Ends(b"".join(to_caller), b"".join(to_runtime))
 
 
 class Translation(Protocol):
@@ -88,13 +98,12 @@ class Channels:
         return Ends(to_caller=_message(first, b""), to_runtime=b"".join(streams))
 
     def from_caller(self, received: bytes) -> Ends:
-        found = Ends()
-        for kind, payload in self._frames.feed(received):
-            if kind in (Opcode.BINARY, Opcode.TEXT) and payload:
-                found += Ends(to_runtime=self._input(payload))
-            else:
-                found += _control_answer(kind, payload)
-        return found
+        return _together(self._message_of(*one) for one in self._frames.feed(received))
+
+    def _message_of(self, kind: Opcode, payload: bytes) -> Ends:
+        if kind in (Opcode.BINARY, Opcode.TEXT) and payload:
+            return Ends(to_runtime=self._input(payload))
+        return _control_answer(kind, payload)
 
     def _input(self, payload: bytes) -> bytes:
         channel = payload[0]
@@ -106,21 +115,23 @@ class Channels:
         return spdy.data(self._streams[channel], payload[1:])
 
     def from_runtime(self, received: bytes) -> Ends:
-        found = Ends()
-        for one in self._spdy.feed(received):
-            if isinstance(one, SpdyDataFrame):
-                channel = self._channels.get(one.stream)
-                if channel in self._open and one.payload:
-                    found += Ends(to_caller=_message(channel, one.payload))
-                if one.final:
-                    self._open.discard(channel if channel is not None else -1)
-            elif one.kind == SpdyFrameType.PING:
-                found += Ends(to_runtime=spdy.pong(one))
-            elif one.kind == SpdyFrameType.RST_STREAM or (one.kind == SpdyFrameType.SYN_REPLY and one.final):
-                self._open.discard(self._channels.get(one.stream, -1))
-            if not self._open or _goes(one):
-                return found + Ends(to_caller=websocket.close_frame(), ended=True)
-        return found
+        return _together(self._frame_of(one) for one in self._spdy.feed(received))
+
+    def _frame_of(self, one: SpdyDataFrame | SpdyControlFrame) -> Ends:
+        to_caller, to_runtime = b"", b""
+        if isinstance(one, SpdyDataFrame):
+            channel = self._channels.get(one.stream, -1)
+            if channel in self._open and one.payload:
+                to_caller = _message(channel, one.payload)
+            if one.final:
+                self._open.discard(channel)
+        elif one.kind == SpdyFrameType.PING:
+            to_runtime = spdy.pong(one)
+        elif one.kind == SpdyFrameType.RST_STREAM or (one.kind == SpdyFrameType.SYN_REPLY and one.final):
+            self._open.discard(self._channels.get(one.stream, -1))
+        if self._open and not _goes(one):
+            return Ends(to_caller, to_runtime)
+        return Ends(to_caller + websocket.close_frame(), to_runtime, ended=True)
 
 
 def _goes(one: SpdyDataFrame | SpdyControlFrame) -> bool:
@@ -141,11 +152,10 @@ class Tunnel:
         return Ends()
 
     def from_caller(self, received: bytes) -> Ends:
-        found = Ends()
-        for kind, payload in self._frames.feed(received):
-            binary = kind is Opcode.BINARY
-            found += Ends(to_runtime=payload) if binary else _control_answer(kind, payload)
-        return found
+        return _together(
+            Ends(to_runtime=payload) if kind is Opcode.BINARY else _control_answer(kind, payload)
+            for kind, payload in self._frames.feed(received)
+        )
 
     def from_runtime(self, received: bytes) -> Ends:
         return Ends(to_caller=websocket.frame(Opcode.BINARY, received))
@@ -165,11 +175,13 @@ async def join_translated(caller: IOStream, runtime: IOStream, translation: Tran
         written = [end.write(part) for end, part in ((caller, ends.to_caller), (runtime, ends.to_runtime)) if part]
         if written:
             await asyncio.wait([asyncio.ensure_future(one) for one in written])
+        # reading does not pause while more has come, and some messages have no answer
+        await asyncio.sleep(0)
         return not ends.ended
 
-    async def read(source: IOStream, translate: Callable[[bytes], Ends], activity: Activity) -> None:
+    async def read(source: IOStream, size: int, translate: Callable[[bytes], Ends], activity: Activity) -> None:
         try:
-            while await write(translate(await source.read_bytes(CHUNK_BYTES, partial=True))):
+            while await write(translate(await source.read_bytes(size, partial=True))):
                 activity.seen()
         except StreamClosedError:
             last = websocket.close_frame() if source is runtime else b""
@@ -188,7 +200,7 @@ async def join_translated(caller: IOStream, runtime: IOStream, translation: Tran
         runtime,
         idle_seconds,
         lambda activity: [
-            read(caller, translation.from_caller, activity),
-            read(runtime, translation.from_runtime, activity),
+            read(caller, FROM_CALLER_BYTES, translation.from_caller, activity),
+            read(runtime, CHUNK_BYTES, translation.from_runtime, activity),
         ],
     )

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from tornado.iostream import IOStream, StreamClosedError
 from websocket import ABNF
 
-from actors.http_servers.streaming import websocket
+from actors.http_servers.streaming import translated, websocket
 from actors.http_servers.streaming.options import Streams
 from actors.http_servers.streaming.translated import Channels, join_translated
 from tests.support.spdy_runtime import SpdyRuntime
@@ -111,3 +111,35 @@ async def test_a_caller_that_does_not_read_holds_the_runtime_up() -> None:
         ends.caller.close()
         with contextlib.suppress(StreamClosedError):
             await asyncio.wait_for(flooding, 10)
+
+
+class Turns(Channels):
+    """Notes how often the event loop went round before each piece of the caller was translated."""
+
+    def __init__(self) -> None:
+        super().__init__(CAT)
+        self.rounds, self.at = 0, list[int]()
+
+    async def count(self) -> None:
+        while True:
+            self.rounds += 1
+            await asyncio.sleep(0)
+
+    def from_caller(self, received: bytes) -> translated.Ends:
+        self.at.append(self.rounds)
+        return super().from_caller(received)
+
+
+async def test_a_caller_that_sends_without_a_pause_what_has_no_answer_keeps_nobody_waiting() -> None:
+    (caller, near), (far, runtime) = socket.socketpair(), socket.socketpair()
+    pong = bytes(ABNF(1, 0, 0, 0, ABNF.OPCODE_PONG, 1, b"").format())
+    caller.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+    caller.sendall(pong * ((128 << 10) // len(pong)))
+    caller.shutdown(socket.SHUT_WR)
+    turns = Turns()
+    counting = asyncio.ensure_future(turns.count())
+    with caller, runtime:
+        await asyncio.wait_for(join_translated(IOStream(near), IOStream(far), turns, 0.0), 10)
+    counting.cancel()
+    assert len(turns.at) > 1
+    assert len(set(turns.at)) == len(turns.at)
