@@ -6,8 +6,9 @@ from typing import Final, Protocol
 
 from tornado.httputil import HTTPServerRequest
 
-from .authentication import Authenticator
+from .authentication import ANONYMOUS, Authenticator
 from .authorization import Authorizer, Denial
+from .reviews import UserInfo
 
 UNAUTHORIZED: Final = Denial(401, "Unauthorized")
 
@@ -18,8 +19,8 @@ class AccessCheck(Protocol):
     health_is_open: bool
     """/healthz needs no credentials."""
 
-    async def check(self, request: HTTPServerRequest) -> Denial | None:
-        """The denial of access; None: access is granted."""
+    async def check(self, request: HTTPServerRequest) -> Denial | UserInfo:
+        """The denial of access, or the user to whom it is granted."""
 
 
 class OpenAccess:
@@ -27,8 +28,8 @@ class OpenAccess:
 
     health_is_open = True
 
-    async def check(self, request: HTTPServerRequest) -> Denial | None:
-        return None
+    async def check(self, request: HTTPServerRequest) -> UserInfo:
+        return ANONYMOUS
 
 
 class CheckedAccess:
@@ -37,8 +38,8 @@ class CheckedAccess:
     def __init__(self, authenticator: Authenticator, authorizer: Authorizer, *, health_is_open: bool) -> None:
         self._authenticator, self._authorizer, self.health_is_open = authenticator, authorizer, health_is_open
 
-    async def check(self, request: HTTPServerRequest) -> Denial | None:
+    async def check(self, request: HTTPServerRequest) -> Denial | UserInfo:
         user = await self._authenticator.identify(request)
         if user is None:
             return UNAUTHORIZED
-        return await self._authorizer.denial(user, request.method or "", request.path)
+        return await self._authorizer.denial(user, request.method or "", request.path) or user

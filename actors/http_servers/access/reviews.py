@@ -21,6 +21,9 @@ Call = Callable[[ApiCall], Awaitable[ApiAnswer]]
 _RETRIES: Final = 5
 _FIRST_SECONDS, _FACTOR, _JITTER = 0.5, 1.5, 0.2
 _CALL_SECONDS: Final = 10.0
+MAX_CALLS: Final = 8
+"""Reviews that are asked for at once. The client of the API server has a rate limit, which all requests of the node
+share: callers with invented tokens must not use it up."""
 
 
 class UserInfo(msgspec.Struct, frozen=True):
@@ -73,6 +76,7 @@ class Reviews:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._call, self._pause, self._salt = call, pause, os.urandom(16)
+        self._turn = asyncio.Semaphore(MAX_CALLS)
         self._users: AnswerCache[UserInfo | None] = AnswerCache(lambda user: token_seconds)
         self._permissions: AnswerCache[bool] = AnswerCache(
             lambda allowed: allowed_seconds if allowed else denied_seconds
@@ -114,7 +118,8 @@ class Reviews:
         call = ApiCall(method="POST", path=path, body=msgspec.json.encode(body), timeout=_CALL_SECONDS)
         pause = _FIRST_SECONDS
         for attempt in range(_RETRIES):
-            answer = await self._call(call)
+            async with self._turn:
+                answer = await self._call(call)
             if answer.ok:
                 try:
                     return msgspec.json.decode(answer.body, type=kind)

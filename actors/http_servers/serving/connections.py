@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections import OrderedDict
-from collections.abc import Iterable
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Iterable
 from contextvars import Context
+from functools import partial
 from typing import Any, Final
 
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
-from tornado.iostream import IOStream
+from tornado.iostream import IOStream, StreamClosedError
 
-MAX_CONNECTIONS: Final = 512
-"""A connection costs about 100 KiB with TLS. Streams have a limit of their own."""
+MAX_AUTHENTICATED: Final = 384
+"""A connection costs about 100 KiB with TLS. Streams have a limit of their own. Above it, the user with the most of
+them loses the oldest, so that one user locks no other out."""
 MAX_UNAUTHENTICATED: Final = 128
-"""Of these, connections without an authenticated request. The oldest is closed for a new one, so that silent callers
-lock nobody out."""
+"""Connections without an authenticated request. The oldest is closed for a new one, so that silent callers lock nobody
+out."""
+MAX_HEADER_LINES: Final = 1000
+"""A MiB of empty headers would hold the server for half a second and take 30 MB, before anybody is authenticated."""
+_TOO_MANY_LINES: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+)
 _EXHAUSTED: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_SECONDS: Final = 0.2
 _BATCH: Final = 64
 LIMITS: Final[dict[str, Any]] = {
     "idle_connection_timeout": 90,
     "max_header_size": 1024 * 1024,
-    "max_body_size": 1024 * 1024,
+    "max_body_size": 64 * 1024,  # no endpoint reads more than a number
     "max_buffer_size": 4 * 1024 * 1024,
     "body_timeout": 60,
     "no_keep_alive": False,
@@ -38,20 +45,26 @@ class BoundedServer(HTTPServer):
     def initialize(
         self,
         *args: Any,
-        max_connections: int = MAX_CONNECTIONS,
+        max_authenticated: int = MAX_AUTHENTICATED,
         max_unauthenticated: int = MAX_UNAUTHENTICATED,
         **kw: Any,
     ) -> None:
         super().initialize(*args, **{**LIMITS, **kw})
-        self._max_connections, self._max_unauthenticated = max_connections, max_unauthenticated
+        self._max_authenticated, self._max_unauthenticated = max_authenticated, max_unauthenticated
         self._unauthenticated: OrderedDict[IOStream, None] = OrderedDict()
-        self._authenticated: set[IOStream] = set()
+        self._owners: dict[IOStream, str] = {}
+        """Users by authenticated connection, the oldest first."""
 
-    def authenticated(self, stream: IOStream) -> None:
-        """A request on this connection was authenticated."""
+    def authenticated(self, stream: IOStream, user: str) -> None:
+        """A request of this user on this connection was authenticated."""
         if stream in self._unauthenticated:
             del self._unauthenticated[stream]
-            self._authenticated.add(stream)
+            self._owners[stream] = user
+        while len(self._owners) > self._max_authenticated:
+            greediest = Counter(self._owners.values()).most_common(1)[0][0]
+            oldest = next(one for one, owner in self._owners.items() if owner == greediest)
+            del self._owners[oldest]
+            oldest.close()
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accept here: tornado would retry in a busy loop while no file descriptors are left."""
@@ -85,30 +98,26 @@ class BoundedServer(HTTPServer):
             connection.setblocking(False)
             self._handle_connection(connection, address)
 
-    def _handle_connection(self, connection: socket.socket, address: Any) -> None:
-        if self._connection_count >= self._max_connections and not self._unauthenticated:
-            connection.close()
-            return
-        super()._handle_connection(connection, address)
-
     def handle_stream(self, stream: IOStream, address: Any) -> None:
-        while self._unauthenticated and self._full():
+        while len(self._unauthenticated) >= self._max_unauthenticated:
             oldest, _ = self._unauthenticated.popitem(last=False)
             oldest.close()
         self._unauthenticated[stream] = None
+        stream.read_until_regex = partial(_read_head, stream, stream.read_until_regex)  # type: ignore[method-assign]
         super().handle_stream(stream, address)
-
-    @property
-    def _connection_count(self) -> int:
-        return len(self._unauthenticated) + len(self._authenticated)
-
-    def _full(self) -> bool:
-        if len(self._unauthenticated) >= self._max_unauthenticated:
-            return True
-        return self._connection_count >= self._max_connections
 
     def on_close(self, server_conn: Any) -> None:
         """Called by tornado when a connection has ended, or has become a stream."""
         self._unauthenticated.pop(server_conn.stream, None)
-        self._authenticated.discard(server_conn.stream)
+        self._owners.pop(server_conn.stream, None)
         super().on_close(server_conn)
+
+
+async def _read_head(stream: IOStream, read: Callable[..., Awaitable[bytes]], *args: Any, **kw: Any) -> bytes:
+    """tornado reads each head by this call, and has a limit for its bytes only. Raises StreamClosedError."""
+    head = await read(*args, **kw)
+    if head.count(b"\n") <= MAX_HEADER_LINES:
+        return head
+    await stream.write(_TOO_MANY_LINES)
+    stream.close()
+    raise StreamClosedError

@@ -6,11 +6,15 @@ part names a pod of this node.
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import ExitStack
 from typing import Any, TypeVar, cast
 
 from tornado.web import RequestHandler
 
+from actors.http_servers.access.authentication import ANONYMOUS
+from actors.http_servers.access.authorization import Denial
+from actors.http_servers.access.reviews import UserInfo
 from supervision.actor import AskError
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
@@ -33,6 +37,8 @@ class ServerHandler(RequestHandler):
     state: ServerState
     disconnected = False
     """The client has closed its connection."""
+    _check: asyncio.Task[Denial | UserInfo] | None = None
+    """The access check of the request."""
     _spans: ExitStack
     """Closed at the end of the request."""
 
@@ -58,6 +64,8 @@ class ServerHandler(RequestHandler):
     # -- hooks of tornado -------------------------------------------------------------------------------------------
     def on_connection_close(self) -> None:
         self.disconnected = True
+        if self._check is not None:
+            self._check.cancel()  # nobody waits for its verdict
 
     def set_default_headers(self) -> None:
         self.clear_header("Server")
@@ -65,14 +73,22 @@ class ServerHandler(RequestHandler):
         self.set_header("X-Content-Type-Options", "nosniff")
 
     async def prepare(self) -> None:
-        refusal = await self.state.access.check(self.request)
-        if refusal is not None:
+        self._check = asyncio.ensure_future(self.state.access.check(self.request))
+        try:
+            found = await self._check
+        except asyncio.CancelledError:
             if not self.disconnected:
-                self.refuse(refusal.status, refusal.text)
+                raise
+            self.finish()  # to nobody
+            return
+        if isinstance(found, Denial):
+            if not self.disconnected:
+                self.refuse(found.status, found.text)
             return
         self._trace()
         if self.state.connections is not None and self.request.connection is not None:
-            self.state.connections.authenticated(cast(Any, self.request.connection).stream)
+            owner = found.name if found != ANONYMOUS else self.request.remote_ip or ""
+            self.state.connections.authenticated(cast(Any, self.request.connection).stream, owner)
 
     def _trace(self) -> None:
         """Begin the span of the request."""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tornado.httputil import HTTPServerRequest
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
@@ -27,11 +28,12 @@ from supervision.metrics import Metrics
 
 
 class Knows(RequestHandler):
-    """/in gets in, anything else does not."""
+    """/in/USER gets in, anything else does not."""
 
     def get(self) -> None:
-        if self.request.path == "/in":
-            self.settings["server"].authenticated(self.request.connection.stream)  # type: ignore[union-attr]
+        _, place, *user = self.request.path.split("/")
+        if place == "in":
+            self.settings["server"].authenticated(self.request.connection.stream, *user)  # type: ignore[union-attr]
         self.finish("ok")
 
 
@@ -67,7 +69,7 @@ async def ask(port: int, path: str) -> tuple[asyncio.StreamReader, asyncio.Strea
 
 async def test_silent_callers_lock_nobody_out() -> None:
     async with serving(Application([(".*", Knows)]), max_unauthenticated=3) as (_, port):
-        first = await ask(port, "/in")
+        first = await ask(port, "/in/a")
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
         later = await ask(port, "/out")
         states = [await is_open(reader) for reader, _ in silent]
@@ -77,16 +79,26 @@ async def test_silent_callers_lock_nobody_out() -> None:
             writer.close()
 
 
-async def test_all_connections_together_are_bounded() -> None:
-    async with serving(Application([(".*", Knows)]), max_connections=3) as (_, port):
-        known = [await ask(port, "/in") for _ in range(3)]
+async def test_a_user_with_many_connections_takes_none_of_anothers() -> None:
+    async with serving(Application([(".*", Knows)]), max_authenticated=3) as (_, port):
+        greedy = [await ask(port, "/in/a") for _ in range(3)]
+        other = await ask(port, "/in/b")
+        greedy += [await ask(port, "/in/a") for _ in range(3)]
+        states = [await is_open(reader) for reader, _ in greedy]
+        assert states == [False, False, False, False, True, True]
+        assert await is_open(other[0])
+        for _, writer in [*greedy, other]:
+            writer.close()
+
+
+async def test_a_head_of_too_many_lines_is_refused_before_they_are_read() -> None:
+    async with serving(Application([(".*", Knows)])) as (_, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        assert not await is_open(reader)
-        known[0][1].close()
-        await asyncio.sleep(0.1)
-        again = await ask(port, "/in")
-        for one in (writer, again[1], *(writer for _, writer in known)):
-            one.close()
+        writer.write(b"GET /out HTTP/1.1\r\nHost: n\r\n" + b"a:\r\n" * 1000 + b"\r\n")
+        assert (await asyncio.wait_for(reader.read(), 5)).startswith(b"HTTP/1.1 431 ")
+        writer.close()
+        _, writer = await ask(port, "/out")
+        writer.close()
 
 
 class Exhausted:
@@ -111,7 +123,7 @@ async def test_without_descriptors_the_server_waits_and_goes_on() -> None:
     (sock,) = bind_sockets(0, "127.0.0.1")
     exhausted = Exhausted(sock, 3)
     server.add_sockets([exhausted])  # type: ignore[list-item]
-    _, writer = await ask(sock.getsockname()[1], "/in")
+    _, writer = await ask(sock.getsockname()[1], "/in/a")
     assert 3 < exhausted.tried < 8
     writer.close()
     server.stop()
@@ -146,6 +158,33 @@ async def answered(requests: list[bytes]) -> tuple[list[bytes], Metrics]:
             heads.append(await asyncio.wait_for(reader.read(), 5))
             writer.close()
     return heads, actor.metrics
+
+
+class Slow(OpenAccess):
+    """Its check does not end."""
+
+    def __init__(self) -> None:
+        self.begun, self.ended = asyncio.Event(), asyncio.Event()
+
+    async def check(self, request: HTTPServerRequest) -> Any:
+        self.begun.set()
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self.ended.set()
+
+
+async def test_the_check_of_a_caller_that_is_gone_ends() -> None:
+    actor, access = Silent(), Slow()
+    paths = application(ServerState(actor, access), ENDPOINTS, actor.context.config)  # type: ignore[arg-type]
+    async with serving(paths) as (_, port):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /pods HTTP/1.1\r\nHost: n\r\n\r\n")
+        await asyncio.wait_for(access.begun.wait(), 5)
+        writer.close()
+        await asyncio.wait_for(access.ended.wait(), 5)
+    inflight = [sample.value for sample in actor.metrics.snapshot("a", 1).samples if "inflight" in sample.name]
+    assert inflight == [0]
 
 
 ODD = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import ssl
 from typing import Any, cast
@@ -16,7 +17,7 @@ from actors.http_servers.access.access import CheckedAccess, OpenAccess
 from actors.http_servers.access.answer_cache import MAX_ANSWERS, AnswerCache
 from actors.http_servers.access.authentication import Authenticator
 from actors.http_servers.access.authorization import VERBS, AlwaysAllow, Denial, Webhook
-from actors.http_servers.access.reviews import ReviewFailed, Reviews, UserInfo
+from actors.http_servers.access.reviews import MAX_CALLS, ReviewFailed, Reviews, UserInfo
 from actors.http_servers.endpoints import ENDPOINTS
 from actors.http_servers.serving.endpoint import permissions
 from actors.http_servers.tls.context import ServerContext
@@ -129,7 +130,7 @@ def test_methods_are_verbs() -> None:
 
 async def test_a_certificate_is_enough_to_be_known_and_not_enough_to_be_allowed() -> None:
     api = Api()
-    assert await joined(api).check(request("/metrics", user="alice")) is None
+    assert isinstance(await joined(api).check(request("/metrics", user="alice")), UserInfo)
     refusal = await joined(api).check(request("/pods", user="alice"))
     assert refusal == Denial(403, "Forbidden (user=alice, verb=get, resource=nodes, subresource(s)=[pods proxy])")
     spec = api.calls[0]["spec"]
@@ -140,16 +141,16 @@ async def test_a_certificate_is_enough_to_be_known_and_not_enough_to_be_allowed(
 
 
 async def test_proxy_stands_for_the_fine_grained_ones() -> None:
-    assert await joined(Api()).check(request("/pods", user="carol")) is None
-    assert await joined(Api()).check(request("/exec/a/b/c", "POST", user="bob")) is None
-    assert await joined(Api()).check(request("/exec/a/b/c", "GET", user="bob")) is not None
+    assert isinstance(await joined(Api()).check(request("/pods", user="carol")), UserInfo)
+    assert isinstance(await joined(Api()).check(request("/exec/a/b/c", "POST", user="bob")), UserInfo)
+    assert isinstance(await joined(Api()).check(request("/exec/a/b/c", "GET", user="bob")), Denial)
 
 
 async def test_a_token_is_asked_about_once_in_two_minutes_and_with_all_that_is_known_of_its_user() -> None:
     api = Api()
     access = joined(api)
     for _ in range(3):
-        assert await access.check(request("/metrics", token="good:alice")) is None
+        assert isinstance(await access.check(request("/metrics", token="good:alice")), UserInfo)
     assert [call["kind"] for call in api.calls] == ["TokenReview", "SubjectAccessReview"]
     spec = api.calls[1]["spec"]
     assert (spec["groups"], spec["uid"], spec["extra"]) == (["g", "system:authenticated"], "1", {"k": ["v"]})
@@ -157,7 +158,7 @@ async def test_a_token_is_asked_about_once_in_two_minutes_and_with_all_that_is_k
 
 async def test_a_bad_token_is_refused_even_where_anonymous_callers_get_in() -> None:
     access = joined(Api(), webhook=False, anonymous=True)
-    assert await access.check(request("/pods")) is None
+    assert isinstance(await access.check(request("/pods")), UserInfo)
     assert await access.check(request("/pods", token="bad")) == Denial(401, "Unauthorized")
 
 
@@ -171,14 +172,14 @@ async def test_an_api_server_that_does_not_answer_lets_nobody_in() -> None:
     assert await access.check(request("/metrics", token="good:alice")) == Denial(401, "Unauthorized")
     api = Api(503, 503, 503, 503, 503)
     denial = await joined(api).check(request("/metrics", user="alice"))
-    assert denial is not None
+    assert isinstance(denial, Denial)
     assert denial.status == 500
     assert len(api.pauses) == 4, "no pause after the last attempt"
 
 
 async def test_what_fails_for_a_moment_is_asked_again_and_later_and_later() -> None:
     api = Api(0, 503, 429)
-    assert await joined(api).check(request("/metrics", user="alice")) is None
+    assert isinstance(await joined(api).check(request("/metrics", user="alice")), UserInfo)
     assert len(api.calls) == 4
     assert api.pauses == sorted(api.pauses)
     assert 0.5 <= api.pauses[0] <= 0.6
@@ -252,22 +253,22 @@ async def test_without_tls_or_a_connection_there_is_no_certificate() -> None:
 
 
 async def test_standing_alone_a_certificate_is_asked_for_and_nothing_else() -> None:
-    assert await standalone().check(request("/pods", user="x")) is None
+    assert isinstance(await standalone().check(request("/pods", user="x")), UserInfo)
     assert await standalone().check(request("/pods", token="good:x")) == Denial(401, "Unauthorized")
     assert await standalone().check(request("/pods", user=BAD)) == Denial(401, "Unauthorized")
-    assert await OpenAccess().check(request("/pods")) is None
+    assert isinstance(await OpenAccess().check(request("/pods")), UserInfo)
 
 
 async def test_who_shows_a_bad_certificate_needs_a_good_token_and_is_never_anonymous() -> None:
-    assert await joined(Api()).check(request("/metrics", user=BAD, token="good:alice")) is None
+    assert isinstance(await joined(Api()).check(request("/metrics", user=BAD, token="good:alice")), UserInfo)
     access = joined(Api(), webhook=False, anonymous=True)
     assert await access.check(request("/pods", user=BAD)) == Denial(401, "Unauthorized")
     assert await access.check(request("/pods", user=BAD, token="bad")) == Denial(401, "Unauthorized")
     without_tokens = joined(Api(), tokens=False, webhook=False, anonymous=True)
     assert await without_tokens.check(request("/pods", user=BAD, token="good:x")) == Denial(401, "Unauthorized")
     assert await standalone(anonymous=True).check(request("/pods", user=BAD)) == Denial(401, "Unauthorized")
-    assert await standalone(anonymous=True).check(request("/pods", user="x")) is None
-    assert await standalone(anonymous=True).check(request("/pods")) is None
+    assert isinstance(await standalone(anonymous=True).check(request("/pods", user="x")), UserInfo)
+    assert isinstance(await standalone(anonymous=True).check(request("/pods")), UserInfo)
 
 
 async def test_a_cache_is_bounded_and_forgets_in_time() -> None:
@@ -287,3 +288,50 @@ async def test_a_cache_is_bounded_and_forgets_in_time() -> None:
     for key in range(MAX_ANSWERS + 10):
         await cache.get(key, lambda key=key: ask(key))  # type: ignore[misc]
     assert len(cache._answers) == MAX_ANSWERS
+
+
+async def test_an_answer_is_asked_for_as_long_as_somebody_waits_for_it() -> None:
+    cache: AnswerCache[int] = AnswerCache(lambda _: 60.0)
+    asked, ended = asyncio.Event(), asyncio.Event()
+
+    async def ask() -> int:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return 0
+
+    first, second = (asyncio.ensure_future(cache.get("k", ask)) for _ in range(2))
+    await asked.wait()
+    first.cancel()
+    await asyncio.wait([first])
+    assert not ended.is_set()
+    second.cancel()
+    await asyncio.wait_for(ended.wait(), 5)
+
+    async def answer() -> int:
+        return 7
+
+    assert await cache.get("k", answer) == 7
+
+
+async def test_callers_with_invented_tokens_have_few_requests_to_the_api_server_at_once() -> None:
+    api, answer = Api(), asyncio.Event()
+    under_way, most = 0, 0
+
+    async def call(call: ApiCall) -> ApiAnswer:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await answer.wait()
+        under_way -= 1
+        return await api.call(call)
+
+    reviews = Reviews(call, token_seconds=120.0, allowed_seconds=300.0, denied_seconds=30.0)
+    asking = [asyncio.ensure_future(reviews.user_of(f"invented:{number}")) for number in range(100)]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    answer.set()
+    assert await asyncio.gather(*asking) == [None] * 100
+    assert most == MAX_CALLS
