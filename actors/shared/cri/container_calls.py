@@ -16,6 +16,9 @@ from .transport import Transport
 
 HASH_ANNOTATION = "io.kubernetes.container.hash"
 
+LONGEST_GRACE_SECONDS = (2**63 - 1) // 10**9
+"""Runtimes in Go count a timeout in nanoseconds, in 64 bits: what is longer overflows there, and kills at once."""
+
 
 class ContainerCalls:
     """Containers. Every call may raise a CriError."""
@@ -51,7 +54,10 @@ class ContainerCalls:
         await self._runtime.call(methods.START_CONTAINER, request, self._deadlines.request)
 
     async def stop_container(self, container_id: str, grace_seconds: int) -> None:
-        """SIGTERM, then SIGKILL after `grace_seconds`. No error if the container does not exist."""
+        """SIGTERM, then SIGKILL after `grace_seconds`, or after 292 years where these are more.
+
+        No error if the container does not exist."""
+        grace_seconds = min(grace_seconds, LONGEST_GRACE_SECONDS)
         request = cri.StopContainerRequest(container_id=container_id, timeout=grace_seconds)
         try:
             deadline = self._deadlines.stop_container(grace_seconds)

@@ -36,6 +36,14 @@ async def test_a_stop_of_what_is_gone_is_a_success_where_the_runtime_answers_not
         await client.container_status("gone")
 
 
+async def test_a_grace_that_overflows_in_a_runtime_of_go_is_cut_to_what_does_not() -> None:
+    """terminationGracePeriodSeconds has 64 bits; containerd multiplies it by 10**9."""
+    fake = FakeRuntime()
+    for seconds in (9223372036, 9223372037, 2**63 - 1):
+        await fake.client().stop_container("gone", seconds)
+    assert [request.timeout for request in fake.asked("StopContainer")] == [9223372036] * 3
+
+
 async def test_a_runtime_without_network_says_why() -> None:
     fake = FakeRuntime()
     fake.network_ready = False
