@@ -77,8 +77,8 @@ def orphan(*containers: CriContainer) -> PodState:
     return PodState(uid="u", wanted=Wanted(removed=True), view=PodView(runtime=runtime(*containers)))
 
 
-def leaving(state: PodState) -> PodState:
-    return state.after(PodWorkerEvent.LEAVE)
+def terminating(state: PodState) -> PodState:
+    return state.after(PodWorkerEvent.TERMINATE)
 
 
 def decide(state: PodState, **facts: Any) -> Step:

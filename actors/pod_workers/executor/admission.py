@@ -47,13 +47,13 @@ async def admit(run: Execution, effect: Admit) -> None:
     question = await _question(run, pod, runtime)
     volumes = asyncio.ensure_future(_mount(run, pod))
     try:
-        answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
+        answer = await run.unless_terminating(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
         if isinstance(answer, PodRejected) and answer.reason == NODE_AFFINITY:
             # the pod may have come for a label that the watch of the node has not told yet
             node = await _node_now(run)
             if node is not None:
                 again = replace(question, node=node)
-                answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, again, ADMIT_SECONDS))
+                answer = await run.unless_terminating(run.ask(CONTAINER_MANAGER, again, ADMIT_SECONDS))
         if isinstance(answer, PodRejected):
             _refuse(run, answer.reason, answer.message)
             return
@@ -63,7 +63,7 @@ async def admit(run: Execution, effect: Admit) -> None:
                 run.announce("Warning", "FailedCreatePodContainer", text)
             raise AskError(f"container_manager answered {type(answer).__name__}")
         run.report(Counted())
-        mounted = await run.unless_leaving(volumes)
+        mounted = await run.unless_terminating(volumes)
     finally:
         if not volumes.done():
             volumes.cancel()
@@ -79,7 +79,7 @@ async def admit(run: Execution, effect: Admit) -> None:
 async def ask_for_kill_order(run: Execution, effect: AskForKillOrder) -> None:
     """Raises AskError if the node ended the pod: then the order to end it follows, with the reason."""
     question = AdmitPod(run.state.uid, run.state.wanted.data, over=True)
-    answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
+    answer = await run.unless_terminating(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
     if not isinstance(answer, PodAdmitted):
         raise AskError("the node ends it")
 
@@ -115,7 +115,7 @@ async def _node(run: Execution, pod: Pod, runtime: PodRuntime) -> NodeObject | N
     agent = run.services.agent
     if agent.standalone or not node_matters(pod) or alive(runtime):
         return None
-    found = await run.unless_leaving(state_of(run.services.actor, ObjectRef("Node", agent.node_name)))
+    found = await run.unless_terminating(state_of(run.services.actor, ObjectRef("Node", agent.node_name)))
     return read_node(found.body) if found.body else None
 
 
@@ -124,7 +124,7 @@ async def _node_now(run: Execution) -> NodeObject | None:
     name = quote(run.services.agent.node_name, safe="")
     call = ApiCall(method="GET", path=f"/api/v1/nodes/{name}", timeout=NODE_SECONDS)
     try:
-        answer = await run.unless_leaving(run.ask(KUBE_CLIENT, call, NODE_SECONDS + 1.0))
+        answer = await run.unless_terminating(run.ask(KUBE_CLIENT, call, NODE_SECONDS + 1.0))
     except AskError:
         return None
     return read_node(answer.body) if answer.ok else None

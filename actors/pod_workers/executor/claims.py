@@ -31,7 +31,7 @@ async def prepare(run: Execution) -> None:
         return
     question = PrepareClaims(run.state.uid, run.state.wanted.data)
     try:
-        answer = await run.unless_leaving(run.ask(DEVICE_MANAGER, question, DRIVER_SECONDS))
+        answer = await run.unless_terminating(run.ask(DEVICE_MANAGER, question, DRIVER_SECONDS))
     except AskError as error:
         raise _failed(f"prepare dynamic resources: {error}") from None
     if not isinstance(answer, ClaimsPrepared):

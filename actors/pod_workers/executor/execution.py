@@ -134,9 +134,9 @@ class Execution:
             self.services.actor.tell(PROBER, to_probe)
 
     # -- interruptible waits ------------------------------------------------------------------------------------------
-    async def unless_leaving(self, work: Awaitable[T]) -> T:
+    async def unless_terminating(self, work: Awaitable[T]) -> T:
         """Wait for something that no longer matters once the pod must end; then raise EffectInterrupted."""
-        return await self.unless(lambda state: state.wanted.leaving, work)
+        return await self.unless(lambda state: state.wanted.must_terminate, work)
 
     async def unless(self, condition: Callable[[PodState], bool], work: Awaitable[T]) -> T:
         """Wait for something, but raise EffectInterrupted once the pod's state fulfils the condition."""

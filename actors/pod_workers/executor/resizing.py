@@ -64,7 +64,7 @@ async def _allocate(run: Execution, desired: Pod) -> None:
     answer: Message = PodRejected(state.uid, "Infeasible", SWAPPED, "swap_limitation")
     if not swaps(run.pod, desired, run.services.starter.parts.may_swap):
         question = ResizePod(state.uid, data, state.wanted.data, state.resizing.deferred_at)
-        answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ASK_SECONDS))
+        answer = await run.unless_terminating(run.ask(CONTAINER_MANAGER, question, ASK_SECONDS))
     if run.state.resizing.desired is not desired:
         return  # the desired resources changed meanwhile
     if isinstance(answer, PodRejected):

@@ -81,7 +81,7 @@ async def _start_all(run: Execution, effect: StartContainers, images: dict[str, 
     try:
         if effect.create_sandbox and not await _prepare_claims(run):
             return False
-        await run.unless_leaving(permit.acquire())
+        await run.unless_terminating(permit.acquire())
         if effect.create_sandbox and not await _start_sandbox(run, effect.attempt):
             return False
         _pull_all(run, effect, images)
@@ -109,7 +109,7 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
     held = run.state.held
     try:
         making = starter.sandbox(with_groups(pod, held.groups), attempt, held.cgroup_parent)
-        run.report(SandboxStarted(await run.unless_leaving(making)))
+        run.report(SandboxStarted(await run.unless_terminating(making)))
     except StartFailed as failure:
         run.announce("Warning", "FailedCreatePodSandBox", failure.message)
         run.report(SandboxFailed(failure.message, run.services.clock()))
@@ -131,12 +131,12 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
     if not image.done():
         permit.release()
     try:
-        found = await run.unless_leaving(image)
+        found = await run.unless_terminating(image)
         held = run.state.held
         if held.prepare:
             permit.release()  # a device plug-in may not answer
-            held = await run.unless_leaving(services.starter.prepared(run.pod, start.container, held))
-        await run.unless_leaving(permit.acquire())
+            held = await run.unless_terminating(services.starter.prepared(run.pod, start.container, held))
+        await run.unless_terminating(permit.acquire())
         runtime = run.state.runtime
         assert runtime is not None  # noqa: S101 - looked at before
         services.starter.metrics.container_begins(run.pod, name)
@@ -155,7 +155,7 @@ async def _resume(run: Execution, ran: CriContainer, permit: Permit) -> None:
     container = find_container(run.pod, ran.name)
     if container is None:
         return
-    await run.unless_leaving(permit.acquire())
+    await run.unless_terminating(permit.acquire())
     try:
         await run.services.starter.start(run.pod, container, ran.id, ran.restart_count)
     except StartFailed as failure:
@@ -181,7 +181,7 @@ async def _post_start(run: Execution, container: Container, container_id: str, p
     permit.release()
     run.report(PostStartBegun(container_id))
     hook = run.services.starter.post_start(run.pod, container, container_id, run.pod_ip, announce_fallback(run))
-    complaint = await run.unless_leaving(hook)
+    complaint = await run.unless_terminating(hook)
     if not complaint:
         run.report(PostStartEnded(container_id))
         return

@@ -6,22 +6,22 @@ from actors.pod_workers.pod.state import Part, PodState
 from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import Admit, AskForKillOrder, Look
-from .leaving import active_deadline, leave
 from .pod_actions import actions_of
 from .step import Step, StepInput
+from .termination_reasons import active_deadline, termination
 
 
 def next_step(state: PodState, facts: StepInput) -> Step:
-    left = leave(state, facts.now)
-    if left is not None:
-        return left
+    ending = termination(state, facts.now)
+    if ending is not None:
+        return ending
     state = state.due_by(active_deadline(state))
     if state.view.stale or state.runtime is None:
         return Step(state, (Look(),))
     if state.runtime.sandboxes and actions_of(state, facts.now, facts.maximum_backoff).done:
         if facts.ends_pods and Part.KILL_ORDER not in state.done:
             return Step(state.did(Part.KILL_ORDER), (AskForKillOrder(),))
-        return Step(state.after(PodWorkerEvent.LEAVE))
+        return Step(state.after(PodWorkerEvent.TERMINATE))
     if Part.ADMISSION in state.done:
         return Step(state)
     return Step(state.did(Part.ADMISSION), (Admit(),))

@@ -11,5 +11,5 @@ from .step import Step, StepInput
 
 def next_step(state: PodState, facts: StepInput) -> Step:
     if state.wanted.unwanted or remains(state.runtime):
-        return Step(state.after(PodWorkerEvent.LEAVE))
+        return Step(state.after(PodWorkerEvent.TERMINATE))
     return Step(state)

@@ -36,9 +36,9 @@ from .effects import (
     StopPod,
 )
 from .garbage import collect
-from .leaving import active_deadline, leave
 from .pod_actions import actions_of
 from .step import Step, StepInput
+from .termination_reasons import active_deadline, termination
 
 CRASH_LOOP = "CrashLoopBackOff"
 NETWORK_SECONDS = 1.0
@@ -50,9 +50,9 @@ MOST_BACKOFF_SECONDS = 300.0
 def next_step(state: PodState, facts: StepInput) -> Step:
     if state.view.changed:
         return Step(replace(state, done=frozenset()), (LookAgain(), Publish()))
-    left = leave(state, facts.now)
-    if left is not None:
-        return left
+    ending = termination(state, facts.now)
+    if ending is not None:
+        return ending
     state, runtime, pod = state.due_by(active_deadline(state)), state.runtime, state.wanted.pod
     if runtime is None or pod is None or (state.view.stale and not state.done):
         return Step(state, (Look(),))
@@ -89,7 +89,7 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: StepInput) -> St
     state = _without_withdrawn_restarts(state, runtime, actions)
     state, announcements = _crash_loops(state, pod, actions.backoff)
     if actions.done:
-        return Step(state.after(PodWorkerEvent.LEAVE), announcements)
+        return Step(state.after(PodWorkerEvent.TERMINATE), announcements)
     effects: list[Effect] = [*announcements]
     if actions.create_sandbox and not facts.network_ready and not pod.spec.hostNetwork:
         state, waits = _without_network(state, facts)  # stop nothing for a sandbox that cannot be created

@@ -57,7 +57,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         return self.removed or self.pod is None or self.deleted
 
     @property
-    def leaving(self) -> bool:
+    def must_terminate(self) -> bool:
         """Whether it must end: a start under way no longer matters."""
         return self.removed or self.deleted or self.kill is not None
 

@@ -20,7 +20,7 @@ class PodWorkerPhase(StrEnum):
 class PodWorkerEvent(StrEnum):
     ADMITTED = "admitted"
     REFUSED = "refused"
-    LEAVE = "leave"
+    TERMINATE = "terminate"
     """No source has the pod, it is deleted, evicted or complete."""
     STOPPED = "stopped"
     CLEANED = "cleaned"
@@ -32,13 +32,13 @@ TRANSITIONS: dict[PodWorkerPhase, dict[PodWorkerEvent, PodWorkerPhase]] = {
     PodWorkerPhase.ADMITTING: {
         PodWorkerEvent.ADMITTED: PodWorkerPhase.RUNNING,
         PodWorkerEvent.REFUSED: PodWorkerPhase.REJECTED,
-        PodWorkerEvent.LEAVE: PodWorkerPhase.TERMINATING,
+        PodWorkerEvent.TERMINATE: PodWorkerPhase.TERMINATING,
     },
-    PodWorkerPhase.RUNNING: {PodWorkerEvent.LEAVE: PodWorkerPhase.TERMINATING},
+    PodWorkerPhase.RUNNING: {PodWorkerEvent.TERMINATE: PodWorkerPhase.TERMINATING},
     PodWorkerPhase.TERMINATING: {PodWorkerEvent.STOPPED: PodWorkerPhase.TERMINATED},
     PodWorkerPhase.TERMINATED: {PodWorkerEvent.CLEANED: PodWorkerPhase.ENDED},
     PodWorkerPhase.ENDED: {PodWorkerEvent.FORGOTTEN: PodWorkerPhase.FINISHED},
-    PodWorkerPhase.REJECTED: {PodWorkerEvent.LEAVE: PodWorkerPhase.TERMINATING},
+    PodWorkerPhase.REJECTED: {PodWorkerEvent.TERMINATE: PodWorkerPhase.TERMINATING},
     PodWorkerPhase.FINISHED: {},
 }
 

@@ -11,13 +11,13 @@ from tests.support.pod_states import (
     box,
     decide,
     effects,
-    leaving,
     orphan,
     pod,
     ran,
     rested,
     running,
     runtime,
+    terminating,
     wanted,
 )  # fmt: skip
 
@@ -25,7 +25,7 @@ STOPPED = runtime(ran(state=CriContainerState.EXITED), boxes=(box(ready=False),)
 
 
 def terminated():
-    return decide(Looked(STOPPED).apply(decide(leaving(running(pod(), ran()))).state)).state
+    return decide(Looked(STOPPED).apply(decide(terminating(running(pod(), ran()))).state)).state
 
 
 def ended():
@@ -33,11 +33,11 @@ def ended():
 
 
 def test_containers_and_sandboxes_are_stopped_and_looked_at():
-    assert effects(decide(leaving(running(pod(), ran())))) == ["Look", "Count", "StopPod", "Look"]
+    assert effects(decide(terminating(running(pod(), ran())))) == ["Look", "Count", "StopPod", "Look"]
 
 
 def test_what_still_runs_then_is_stopped_again_later():
-    stopping = decide(leaving(running(pod(), ran()))).state
+    stopping = decide(terminating(running(pod(), ran()))).state
     step = decide(stopping)
     assert (effects(step), step.state.phase, step.state.due) == ([], PodWorkerPhase.TERMINATING, NOW + 1.0)
     assert effects(decide(rested(step.state))) == ["Look", "Count", "StopPod", "Look"]

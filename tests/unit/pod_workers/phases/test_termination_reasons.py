@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.pod_workers.phases.effects import Announce
-from actors.pod_workers.phases.leaving import DEADLINE_EXCEEDED, OVERDUE
+from actors.pod_workers.phases.termination_reasons import DEADLINE_EXCEEDED, OVERDUE
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.kube.names import CONFIG_SEEN
 from actors.shared.kube.pod import PodStatus

@@ -13,20 +13,20 @@ DEADLINE_EXCEEDED = "DeadlineExceeded"
 OVERDUE = "Pod was active on the node longer than the specified deadline"
 
 
-def leave(state: PodState, now: float) -> Step | None:
+def termination(state: PodState, now: float) -> Step | None:
     """The step into termination; None while the pod may run."""
     wanted, state = state.wanted, replace(state, retry=Retry())  # its end is a work of its own
     if wanted.pod is None or wanted.unwanted:
-        return Step(state.after(PodWorkerEvent.LEAVE))
+        return Step(state.after(PodWorkerEvent.TERMINATE))
     if wanted.kill is not None:
-        return Step(replace(state, reason=(wanted.kill.reason, wanted.kill.message)).after(PodWorkerEvent.LEAVE))
+        return Step(replace(state, reason=(wanted.kill.reason, wanted.kill.message)).after(PodWorkerEvent.TERMINATE))
     if wanted.pod.status.phase in ("Failed", "Succeeded"):
-        return Step(state.after(PodWorkerEvent.LEAVE))  # the pod is terminal in the API: it is not started again
+        return Step(state.after(PodWorkerEvent.TERMINATE))  # the pod is terminal in the API: it is not started again
     deadline = active_deadline(state)
     if deadline is None or now < deadline:
         return None
     announcements = () if state.reason[0] else (Announce("Normal", DEADLINE_EXCEEDED, OVERDUE),)
-    return Step(replace(state, reason=(DEADLINE_EXCEEDED, OVERDUE)).after(PodWorkerEvent.LEAVE), announcements)
+    return Step(replace(state, reason=(DEADLINE_EXCEEDED, OVERDUE)).after(PodWorkerEvent.TERMINATE), announcements)
 
 
 def active_deadline(state: PodState) -> float | None:
