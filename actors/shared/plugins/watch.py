@@ -1,6 +1,6 @@
-"""Registers the plugins whose sockets come into the directory, and deregisters those whose sockets go.
+"""Registers a plugin when its socket appears in the directory, and deregisters it when the socket disappears.
 
-Each socket has a task while it is there, so a plugin that never answers costs no other. What the plugin is told are the
+Each socket has a task while it exists, so a plugin that never answers delays no other. The answers to plugins are the
 kubelet's texts.
 """
 
@@ -27,7 +27,7 @@ DESIRED, ACTUAL = "desired_state_of_world", "actual_state_of_world"
 _TOTAL: Final = "plugin_manager_total_plugins"
 
 
-class _Place:
+class _WatchedPath:
     """A path at which a socket is or was."""
 
     def __init__(self, stamp: Stamp | None) -> None:
@@ -38,9 +38,9 @@ class _Place:
 
 
 class PluginWatch:
-    """`handlers` by type. Types in `elsewhere` are served by another actor, which watches the same directory: they are
-    left alone. A plugin of any other type is refused. Exactly one watch of an agent refuses: `elsewhere` is None for
-    those that leave alone whatever they do not serve, and these do not count the sockets."""
+    """`handlers` by type. Another actor, which watches the same directory, serves the types in `elsewhere`: this one
+    ignores them. It refuses a plugin of any other type. Exactly one watch of an agent refuses: a watch with `elsewhere`
+    None ignores whatever it does not serve, and does not count the sockets."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class PluginWatch:
     ) -> None:
         self._actor, self._directory, self._handlers, self._elsewhere = actor, directory, handlers, elsewhere
         self._connect = connect or _connect
-        self._places: dict[str, _Place] = {}
+        self._watched_paths: dict[str, _WatchedPath] = {}
         self._folders = FolderWatch(directory, self.look)
         self._watched = False
 
@@ -75,75 +75,75 @@ class PluginWatch:
     def look(self) -> None:
         self._watched = self._folders.follow()
         there = look(self._directory)
-        for path in self._places.keys() - there.keys():
+        for path in self._watched_paths.keys() - there.keys():
             self._set(path, None)
         for path, stamp in there.items():
             self._set(path, stamp)
 
     def _set(self, path: str, stamp: Stamp | None) -> None:
-        place = self._places.get(path)
-        if place is None:
-            place = self._places[path] = _Place(stamp)
-            self._actor.start_task(self._serve(path, place), f"register {path}")
-        elif place.stamp != stamp:
-            place.stamp = stamp
-            place.changed.set()
+        watched = self._watched_paths.get(path)
+        if watched is None:
+            watched = self._watched_paths[path] = _WatchedPath(stamp)
+            self._actor.start_task(self._serve(path, watched), f"register {path}")
+        elif watched.stamp != stamp:
+            watched.stamp = stamp
+            watched.changed.set()
         else:
             return
         self._count(path, DESIRED, there=stamp is not None)
 
     # -- one socket ---------------------------------------------------------------------------------------------------
-    async def _serve(self, path: str, place: _Place) -> None:
+    async def _serve(self, path: str, watched: _WatchedPath) -> None:
         """As long as a socket is at the path."""
-        while place.stamp is not None:
-            place.changed.clear()
-            await self._follow(path, place)
-        place.changed.clear()
-        await self._release(path, place)
-        if place.changed.is_set():  # a socket has come while the plugin went
-            self._actor.start_task(self._serve(path, place), f"register {path}")
+        while watched.stamp is not None:
+            watched.changed.clear()
+            await self._follow(path, watched)
+        watched.changed.clear()
+        await self._release(path, watched)
+        if watched.changed.is_set():  # a socket has come while the plugin went
+            self._actor.start_task(self._serve(path, watched), f"register {path}")
         else:
-            del self._places[path]
+            del self._watched_paths[path]
 
-    async def _follow(self, path: str, place: _Place) -> None:
+    async def _follow(self, path: str, watched: _WatchedPath) -> None:
         """Register, again where that fails, until something changes."""
         failures = 0
-        while not place.changed.is_set():
-            error = await self._register(path, place)
+        while not watched.changed.is_set():
+            error = await self._register(path, watched)
             if not error:
-                await place.changed.wait()
+                await watched.changed.wait()
                 return
             failures += 1
             pause = RETRIES.pause(failures)
             self._actor.log.warning("plugin at %s: %s; tried again in %g s", path, error, pause)
-            await self._wait(place, pause)
+            await self._wait(watched, pause)
 
-    async def _wait(self, place: _Place, seconds: float) -> None:
-        timer = self._actor.after(seconds, place.changed.set)
-        stamp = place.stamp
-        await place.changed.wait()
+    async def _wait(self, watched: _WatchedPath, seconds: float) -> None:
+        timer = self._actor.after(seconds, watched.changed.set)
+        stamp = watched.stamp
+        await watched.changed.wait()
         timer.cancel()
-        if place.stamp == stamp:
-            place.changed.clear()
+        if watched.stamp == stamp:
+            watched.changed.clear()
 
-    async def _register(self, path: str, place: _Place) -> str:
+    async def _register(self, path: str, watched: _WatchedPath) -> str:
         """Why the plugin is not registered; '' if it is, or another actor's."""
         registrar = self._connect(path)
         try:
             plugin = await registrar.who()
             handler = self._handlers.get(plugin.kind)
             if handler is None:
-                await self._release(path, place)
+                await self._release(path, watched)
                 if self._elsewhere is None or plugin.kind in self._elsewhere:
                     return ""
                 error = f"no handler registered for plugin type: {plugin.kind} at socket {path}"
                 return await self._refuse(registrar, error)
             if refusal := handler.refusal(plugin):
-                await self._release(path, place)
+                await self._release(path, watched)
                 return await self._refuse(registrar, f"plugin validation failed with err: {refusal}")
-            if place.plugin is not None and (place.plugin.kind, place.plugin.name) != (plugin.kind, plugin.name):
-                await self._release(path, place)
-            place.plugin = plugin  # before it is taken, so that it is given back even if that fails half way
+            if watched.plugin is not None and (watched.plugin.kind, watched.plugin.name) != (plugin.kind, plugin.name):
+                await self._release(path, watched)
+            watched.plugin = plugin  # before it is taken, so that it is given back even if that fails half way
             self._count(path, ACTUAL, there=True)
             try:
                 await handler.register(plugin)
@@ -161,8 +161,8 @@ class PluginWatch:
         await registrar.notify(error)
         return error
 
-    async def _release(self, path: str, place: _Place) -> None:
-        plugin, place.plugin = place.plugin, None
+    async def _release(self, path: str, watched: _WatchedPath) -> None:
+        plugin, watched.plugin = watched.plugin, None
         if plugin is not None:
             self._count(path, ACTUAL, there=False)
             await self._handlers[plugin.kind].deregister(plugin)
