@@ -9,7 +9,7 @@ import msgspec
 
 from supervision.incidents import Incident
 from supervision.protocol import Fault
-from tests.support.api_connection import Obj, Told
+from tests.support.api_connection import Obj, SeenEvent
 from tests.support.joined import condition, status
 
 FINAL = ("Succeeded", "Failed")
@@ -38,7 +38,7 @@ class Injected(msgspec.Struct, frozen=True):
     fault: Fault
 
 
-def not_ready(nodes: Iterable[Told]) -> Iterator[str]:
+def not_ready(nodes: Iterable[SeenEvent]) -> Iterator[str]:
     """A node that was Ready stays so, whatever became of its parts."""
     for one in nodes:
         found = condition(one.obj, "Ready")
@@ -46,7 +46,7 @@ def not_ready(nodes: Iterable[Told]) -> Iterator[str]:
             yield f"the node was not Ready at {one.at:.1f}: {found.get('reason')}: {found.get('message')}"
 
 
-def gone_back(pods: Iterable[Told]) -> Iterator[str]:
+def gone_back(pods: Iterable[SeenEvent]) -> Iterator[str]:
     """Restart counts do not go back, an end is final, and what has run is not pending again."""
     phases: dict[str, str] = {}
     counts: dict[tuple[str, str], int] = {}

@@ -12,7 +12,7 @@ from datetime import datetime
 from actors.shared.api.errors import ApiError
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainerState
-from tests.support.api_connection import Told
+from tests.support.api_connection import SeenEvent
 from tests.support.joined import NODE, Joined
 
 from .wanted import TALKER
@@ -82,7 +82,7 @@ class Watching:
                     return
             self._seen += 1
 
-    def _look_at(self, one: Told) -> None:
+    def _look_at(self, one: SeenEvent) -> None:
         node, uid = self._joined.node, str(one.obj["metadata"]["uid"])
         mine = [each for each in node.containers() if each.pod_uid == uid and each.state is CriContainerState.RUNNING]
         if mine:

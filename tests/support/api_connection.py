@@ -23,7 +23,7 @@ CALL_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
-class Told:
+class SeenEvent:
     """One event of a watch, and when it came (time.time())."""
 
     at: float
@@ -41,7 +41,7 @@ class Watched:
 
     path: str
     query: dict[str, str]
-    told: list[Told] = field(default_factory=list)
+    told: list[SeenEvent] = field(default_factory=list)
     now: dict[str, Obj] = field(default_factory=dict)
     """Objects as they are, by `namespace/name`."""
     began: threading.Event = field(default_factory=threading.Event)
@@ -54,9 +54,9 @@ class Watched:
                 raise AssertionError(f"not within {seconds:g} s: {what}; last told: {last[:3000]}")
             time.sleep(0.005)
 
-    def first(self, condition: Callable[[Told], Any], seconds: float = 30.0, what: str = "an event") -> Told:
+    def first(self, condition: Callable[[SeenEvent], Any], seconds: float = 30.0, what: str = "an event") -> SeenEvent:
         """The first event that fits."""
-        found: list[Told] = []
+        found: list[SeenEvent] = []
 
         def look() -> bool:
             found[:] = [one for one in list(self.told) if condition(one)][:1]
@@ -183,7 +183,9 @@ def _key(obj: Obj) -> str:
 def _note(watched: Watched, kind: str, obj: Obj) -> None:
     if kind == "BOOKMARK":
         return
-    watched.told.append(Told(time.time(), kind, obj))  # first: who waits for what is there now may read what was told
+    watched.told.append(
+        SeenEvent(time.time(), kind, obj)
+    )  # first: who waits for what is there now may read what was told
     if kind == "DELETED":
         watched.now.pop(_key(obj), None)
     else:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from actors.shared.api.errors import AlreadyExists, Unreachable
 from actors.shared.cri.model import CriContainerState
-from tests.support.api_connection import ApiConnection, Obj, Told, Watched
+from tests.support.api_connection import ApiConnection, Obj, SeenEvent, Watched
 from tests.support.api_process import ApiProcess
 from tests.support.faulty_node import FaultyNode
 from tests.support.real_cluster import RealCluster
@@ -102,7 +102,7 @@ class Joined:
         self.nodes: Watched = api.watch(NODES, fieldSelector=f"metadata.name={NODE}")
 
     # -- the node -------------------------------------------------------------------------------------------------
-    def wait_ready(self, seconds: float = 60.0) -> Told | None:
+    def wait_ready(self, seconds: float = 60.0) -> SeenEvent | None:
         """Until it is Ready; the event that said so, if it was not Ready before."""
         self.nodes.until(lambda: is_ready(self.nodes.now.get(f"/{NODE}")), "the node Ready", seconds)
         return next((one for one in self.nodes.told if is_ready(one.obj)), None)

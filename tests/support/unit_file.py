@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-Place = Callable[[str], str]
+Locate = Callable[[str], str]
 """Where the file of this absolute path is in the test."""
 
 
-def command_of(drop_in: str, place: Place = lambda path: path) -> list[str]:
+def command_of(drop_in: str, locate: Locate = lambda path: path) -> list[str]:
     """The words of the last ExecStart. As systemd.exec(5) has it: a later value wins, `$NAME` is split into words, a
     file whose name begins with `-` may be missing."""
     environment: dict[str, str] = {}
@@ -23,14 +23,14 @@ def command_of(drop_in: str, place: Place = lambda path: path) -> list[str]:
         if key == "Environment":
             environment |= _assignments(value)
         elif key == "EnvironmentFile":
-            environment |= _file(value, place)
+            environment |= _file(value, locate)
         elif key == "ExecStart":
             command = value
     return [word for item in shlex.split(command) for word in _words(item, environment)]
 
 
-def _file(value: str, place: Place) -> dict[str, str]:
-    path = Path(place(value.removeprefix("-")))
+def _file(value: str, locate: Locate) -> dict[str, str]:
+    path = Path(locate(value.removeprefix("-")))
     if not path.exists():
         assert value.startswith("-"), f"{path} is missing"
         return {}

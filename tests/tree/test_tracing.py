@@ -23,7 +23,7 @@ TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 LIST = "runtime.v1.RuntimeService/ListPodSandbox"
 
 
-class Place:
+class AgentFiles:
     """The files and ports of one agent, which has no runtime."""
 
     def __init__(self, directory: Path) -> None:
@@ -54,10 +54,10 @@ class Place:
 
 
 @pytest.fixture
-def place() -> Iterator[Place]:
+def files() -> Iterator[AgentFiles]:
     # a short path: a socket's has at most 107 bytes
     with tempfile.TemporaryDirectory(prefix="agent-") as directory:
-        yield Place(Path(directory))
+        yield AgentFiles(Path(directory))
 
 
 def tracing(endpoint: str, rate: int = 1_000_000) -> str:
@@ -77,16 +77,16 @@ def pids(agent: AgentCommand) -> dict[str, int]:
     return {name: actor.pid for name, actor in agent.tree().items()}
 
 
-def test_spans_of_several_actors_reach_the_collector(place: Place) -> None:
+def test_spans_of_several_actors_reach_the_collector(files: AgentFiles) -> None:
     with Collector() as collector:
-        place.configure(tracing(collector.endpoint))
-        with place.start() as agent:
+        files.configure(tracing(collector.endpoint))
+        with files.start() as agent:
             agent.wait_ready()
-            assert place.get(place.read_only, "/pods", traceparent=f"00-{TRACE}-{CALLER}-01") == 200
+            assert files.get(files.read_only, "/pods", traceparent=f"00-{TRACE}-{CALLER}-01") == 200
             page = collector.wait_for("/pods", SECONDS)
             call = collector.wait_for(LIST, SECONDS)
             assert "accepted without effect" not in agent.log
-            assert place.incidents() == []
+            assert files.incidents() == []
     assert (page.scope, page.kind, page.links, page.parent_id) == (
         "http_servers/read_only_server", "server", [(TRACE, CALLER)], "",
     )  # fmt: skip
@@ -97,31 +97,31 @@ def test_spans_of_several_actors_reach_the_collector(place: Place) -> None:
     }  # fmt: skip
 
 
-def test_a_collector_that_goes_away_and_comes_back_is_seen_by_nobody_else(place: Place) -> None:
+def test_a_collector_that_goes_away_and_comes_back_is_seen_by_nobody_else(files: AgentFiles) -> None:
     with Collector() as collector:
-        place.configure(tracing(collector.endpoint))
-        with place.start() as agent:
+        files.configure(tracing(collector.endpoint))
+        with files.start() as agent:
             agent.wait_ready()
             collector.wait_for(LIST, SECONDS)
             before = pids(agent)
             collector.__exit__()
             agent.until(lambda: "does not take spans" in agent.log, "a word about the collector", SECONDS)
-            assert place.get(place.healthz, "/healthz") == 200
+            assert files.get(files.healthz, "/healthz") == 200
             known = exported(agent, "pleg")
             with Collector(collector.endpoint) as again:
                 again.wait_for(LIST, SECONDS)
                 agent.until(lambda: "takes spans again" in agent.log, "a word about its return", SECONDS)
                 agent.until(lambda: exported(agent, "pleg") > known, "more spans in the metric", SECONDS)
-            assert (pids(agent), place.incidents()) == (before, [])
+            assert (pids(agent), files.incidents()) == (before, [])
             assert agent.stop() == 0
 
 
-def test_a_change_of_the_field_begins_and_ends_it_without_a_restart_of_the_agent(place: Place) -> None:
-    place.configure("")
-    with Collector() as collector, place.start() as agent:
+def test_a_change_of_the_field_begins_and_ends_it_without_a_restart_of_the_agent(files: AgentFiles) -> None:
+    files.configure("")
+    with Collector() as collector, files.start() as agent:
         agent.wait_ready()
         before = pids(agent)
-        place.configure(tracing(collector.endpoint))
+        files.configure(tracing(collector.endpoint))
         collector.wait_for(LIST, SECONDS)
         readers = {"pleg", "image_manager", "http_servers/read_only_server", "pod_workers/worker/0", "prober"}
         agent.until(lambda: readers <= renewed(agent, before), "all who read it renewed", SECONDS)
@@ -130,10 +130,10 @@ def test_a_change_of_the_field_begins_and_ends_it_without_a_restart_of_the_agent
             agent, before
         )
         during = pids(agent)
-        place.configure(tracing(collector.endpoint, 0))
+        files.configure(tracing(collector.endpoint, 0))
         agent.until(lambda: during["pleg"] != pids(agent)["pleg"], "another pleg", SECONDS)
         agent.wait_ready()
         silent = pids(agent)["pleg"]
-        assert place.get(place.read_only, "/pods") == 200
+        assert files.get(files.read_only, "/pods") == 200
         assert (exported(agent, "pleg"), silent) == (0, pids(agent)["pleg"])
-        assert place.incidents() == []
+        assert files.incidents() == []

@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.tree, pytest.mark.slow]
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
 
-class Place:
+class AgentFiles:
     """The files of one agent."""
 
     def __init__(self, directory: Path) -> None:
@@ -63,10 +63,10 @@ class Place:
 
 
 @pytest.fixture
-def place() -> Iterator[Place]:
+def files() -> Iterator[AgentFiles]:
     # a short path: a socket's has at most 107 bytes
     with tempfile.TemporaryDirectory(prefix="agent-") as directory:
-        yield Place(Path(directory))
+        yield AgentFiles(Path(directory))
 
 
 def configz(agent: AgentCommand) -> dict[str, object]:
@@ -75,10 +75,10 @@ def configz(agent: AgentCommand) -> dict[str, object]:
     return found
 
 
-def test_systemd_hears_ready_once_all_is_in_service_then_its_watchdog_then_stopping(place: Place) -> None:
+def test_systemd_hears_ready_once_all_is_in_service_then_its_watchdog_then_stopping(files: AgentFiles) -> None:
     with (
-        ServiceManager(place.directory / "notify") as systemd,
-        place.start(**systemd.environment, WATCHDOG_USEC="1500000") as agent,
+        ServiceManager(files.directory / "notify") as systemd,
+        files.start(**systemd.environment, WATCHDOG_USEC="1500000") as agent,
     ):
         agent.wait_ready()
         wait_for(lambda: systemd.count("READY=1") == 1)
@@ -93,13 +93,13 @@ def test_systemd_hears_ready_once_all_is_in_service_then_its_watchdog_then_stopp
         wait_for(lambda: systemd.count("STOPPING=1") == 1)
 
 
-def test_verbosity_format_and_the_rules_by_actor_change_while_it_runs(place: Place) -> None:
-    with place.start() as agent:
+def test_verbosity_format_and_the_rules_by_actor_change_while_it_runs(files: AgentFiles) -> None:
+    with files.start() as agent:
         agent.wait_ready()
         before = [actor.pid for actor in agent.tree().values()]
-        first = place.store.state().current
-        place.configure("logging: {format: json, verbosity: 5}\n")
-        agent.until(lambda: place.store.state().current != first, "the change")
+        first = files.store.state().current
+        files.configure("logging: {format: json, verbosity: 5}\n")
+        agent.until(lambda: files.store.state().current != first, "the change")
         os.kill(agent.tree()["pleg"].pid, signal.SIGKILL)  # whose replacement, and whose supervisor, log as they do now
         agent.until(lambda: agent.tree()["pleg"].incarnation == 2, "another pleg")
         agent.wait_ready()
@@ -107,26 +107,26 @@ def test_verbosity_format_and_the_rules_by_actor_change_while_it_runs(place: Pla
         assert len(set(before) - set(after)) == 1
         agent.until(
             lambda: any(
-                '"logger":"root"' in line and "in service: pleg, incarnation 2" in line for line in place.lines()
+                '"logger":"root"' in line and "in service: pleg, incarnation 2" in line for line in files.lines()
             ),
             "a line of the root in JSON",
         )
-        place.configure("logging: {vmodule: [{filePattern: 'image_*', verbosity: 6}]}\n")
+        files.configure("logging: {vmodule: [{filePattern: 'image_*', verbosity: 6}]}\n")
         agent.until(lambda: "vmodule" in configz(agent)["logging"], "the rules by actor")  # type: ignore[operator]
         os.kill(agent.tree()["pleg"].pid, signal.SIGKILL)
         agent.until(
-            lambda: any("pleg, incarnation 3" in line for line in place.lines() if line.startswith("I")), "text"
+            lambda: any("pleg, incarnation 3" in line for line in files.lines() if line.startswith("I")), "text"
         )
 
 
-def test_what_is_no_error_goes_to_stdout_held_back_and_each_line_is_written_once(place: Place) -> None:
-    out = place.directory / "stdout"
+def test_what_is_no_error_goes_to_stdout_held_back_and_each_line_is_written_once(files: AgentFiles) -> None:
+    out = files.directory / "stdout"
     flags = ("--feature-gates=LoggingAlphaOptions=true", "--log-text-split-stream", "--log-text-info-buffer-size=64Ki")
     # nothing is due for a long time: only what is full, an error, or the end of a process writes what is held back
-    with place.start(*flags, "--log-flush-frequency=10m", before=("sh", "-c", f'exec "$@" >{out}', "sh")) as agent:
+    with files.start(*flags, "--log-flush-frequency=10m", before=("sh", "-c", f'exec "$@" >{out}', "sh")) as agent:
         agent.wait_ready()
         assert agent.stop() == 0
-        lines = [line for line in place.lines() if line[:1] in "IWEF"]
+        lines = [line for line in files.lines() if line[:1] in "IWEF"]
         written, errors = out.read_text().splitlines(), agent.log.splitlines()
         assert Counter(line for line in lines if line.startswith("I")) == Counter(written)
         assert [line for line in errors if line.startswith("I")] == []
@@ -134,35 +134,35 @@ def test_what_is_no_error_goes_to_stdout_held_back_and_each_line_is_written_once
         assert len(written) > 20
 
 
-def test_what_is_held_back_is_written_when_it_is_due(place: Place) -> None:
-    out = place.directory / "stdout"
-    place.configure(
+def test_what_is_held_back_is_written_when_it_is_due(files: AgentFiles) -> None:
+    out = files.directory / "stdout"
+    files.configure(
         "featureGates: {LoggingAlphaOptions: true}\n"
         "logging: {format: json, flushFrequency: 1s, options: {json: {splitStream: true, infoBufferSize: 1Mi}}}\n"
     )
-    with place.start(before=("sh", "-c", f'exec "$@" >{out}', "sh")) as agent:
+    with files.start(before=("sh", "-c", f'exec "$@" >{out}', "sh")) as agent:
         agent.wait_ready()
 
         def all_are_there() -> bool:
-            wanted = {line for line in place.lines() if '"severity":"error"' not in line}
+            wanted = {line for line in files.lines() if '"severity":"error"' not in line}
             return len(wanted) > 10 and wanted <= set(out.read_text().splitlines())
 
         agent.until(all_are_there, "every line of the log on stdout", 30)
 
 
-def test_what_metrics_and_flagz_say_of_gates_and_flags(place: Place) -> None:
-    with place.start("--feature-gates=EventedPLEG=true") as agent:
+def test_what_metrics_and_flagz_say_of_gates_and_flags(files: AgentFiles) -> None:
+    with files.start("--feature-gates=EventedPLEG=true") as agent:
         agent.wait_ready()
         told = agent.ask(GetFlagz(), Flagz, "config_controller")
-        assert told.flags["config"] == str(place.file)
+        assert told.flags["config"] == str(files.file)
         assert told.gates["EventedPLEG"]
         samples = agent.ask(GetMetrics(), MetricsSnapshot, "config_controller").samples
         labels = [(one.labels["name"], one.value) for one in samples if one.name == "kubernetes_feature_enabled"]
         assert ("EventedPLEG", 1.0) in labels
 
 
-def test_no_actor_uses_a_metric_that_is_not_declared(place: Place) -> None:
-    with place.start() as agent:
+def test_no_actor_uses_a_metric_that_is_not_declared(files: AgentFiles) -> None:
+    with files.start() as agent:
         agent.wait_ready()
         names = [name for name, actor in agent.tree().items() if actor.kind == "actor"]
         for name in names:
@@ -170,18 +170,18 @@ def test_no_actor_uses_a_metric_that_is_not_declared(place: Place) -> None:
             assert not [one.labels for one in samples if one.name == UNDECLARED], name
 
 
-def test_a_storm_of_changes_while_pods_come_and_actors_die_loses_nothing(place: Place) -> None:
+def test_a_storm_of_changes_while_pods_come_and_actors_die_loses_nothing(files: AgentFiles) -> None:
     """Each pod that was given meanwhile is known at the end; the last configuration is in force; nothing gave up."""
     killed: Counter[str] = Counter()
-    with place.start() as agent:
+    with files.start() as agent:
         agent.wait_ready()
         end, rounds = time.monotonic() + 6.0, 0
         while time.monotonic() < end:
             rounds += 1
-            place.configure(f"maxPods: {100 + rounds}\nimageGCHighThresholdPercent: {86 + rounds % 10}\n")
+            files.configure(f"maxPods: {100 + rounds}\nimageGCHighThresholdPercent: {86 + rounds % 10}\n")
             pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{rounds}"}}
             pod["spec"] = {"containers": [{"name": "c", "image": "x"}]}
-            (place.directory / f"pods/{rounds}.json").write_text(json.dumps(pod))
+            (files.directory / f"pods/{rounds}.json").write_text(json.dumps(pod))
             if rounds % 10 == 5:
                 victim = ("config_controller", "pod_config", "pleg")[rounds // 10 % 3]
                 if pid := agent.tree()[victim].pid:
@@ -195,7 +195,7 @@ def test_a_storm_of_changes_while_pods_come_and_actors_die_loses_nothing(place: 
         assert rounds > 20
         assert all(actor.restarts == 0 for actor in agent.tree().values() if actor.kind == "supervisor")
         # how often who reads a change begins anew is as often as the files were still for a moment: that is no fault
-        found = read(place.root_dir / "troupelet/incidents.jsonl").incidents
+        found = read(files.root_dir / "troupelet/incidents.jsonl").incidents
         assert Counter(one.actor for one in found) <= killed
         assert agent.stop() == 0
 
@@ -206,34 +206,34 @@ def pods(agent: AgentCommand) -> list[dict[str, dict[str, str]]]:
     return found
 
 
-def test_what_is_logged_first_says_version_and_flags_and_no_secret(place: Place) -> None:
+def test_what_is_logged_first_says_version_and_flags_and_no_secret(files: AgentFiles) -> None:
     flags = ["--v=1", "--manifest-url=http://127.0.0.1:1/", "--manifest-url-header=Authorization:Bearer-hunter2"]
-    with place.start(*flags) as agent:
+    with files.start(*flags) as agent:
         agent.wait_ready()
-        lines = place.lines()
+        lines = files.lines()
         assert "kubelet version v1.36." in lines[0]
-        assert any(f'flag --config=\\"{place.file}\\"' in line for line in lines)
+        assert any(f'flag --config=\\"{files.file}\\"' in line for line in lines)
         assert any("flag --manifest-url-header=" in line for line in lines)
         assert "hunter2" not in "\n".join(lines)
         assert any("no API server and no clientCAFile" in line for line in lines)
 
 
-def test_every_process_has_the_limits_that_are_configured(place: Place) -> None:
-    with place.start("--max-open-files=4000", "--oom-score-adj=7") as agent:
+def test_every_process_has_the_limits_that_are_configured(files: AgentFiles) -> None:
+    with files.start("--max-open-files=4000", "--oom-score-adj=7") as agent:
         agent.wait_ready()
         for pid in (agent.process.pid, *(actor.pid for actor in agent.tree().values())):
             limits = Path(f"/proc/{pid}/limits").read_text()
-            (files,) = [line.split() for line in limits.splitlines() if line.startswith("Max open files")]
-            assert files[3] == "4000"
+            (opened,) = [line.split() for line in limits.splitlines() if line.startswith("Max open files")]
+            assert opened[3] == "4000"
             assert Path(f"/proc/{pid}/oom_score_adj").read_text().strip() == "7"
 
 
-def test_the_agent_is_in_the_cgroup_that_was_named(place: Place) -> None:
+def test_the_agent_is_in_the_cgroup_that_was_named(files: AgentFiles) -> None:
     if os.geteuid() != 0:
         pytest.skip("NOT TESTED: cgroups need root")
-    cgroup = f"/{place.directory.name}"
+    cgroup = f"/{files.directory.name}"
     try:
-        with place.start(f"--kubelet-cgroups={cgroup}") as agent:
+        with files.start(f"--kubelet-cgroups={cgroup}") as agent:
             agent.wait_ready()
             pids = {agent.process.pid, *(actor.pid for actor in agent.tree().values())}
             assert pids <= find().processes(cgroup)
@@ -242,43 +242,43 @@ def test_the_agent_is_in_the_cgroup_that_was_named(place: Place) -> None:
         wait_for(lambda: find().remove(cgroup) == [])
 
 
-def test_an_agent_makes_way_for_the_next_that_wants_its_lock(place: Place) -> None:
-    lock = f"--lock-file={place.directory}/lock"
-    with place.start(lock, "--exit-on-lock-contention") as first:
+def test_an_agent_makes_way_for_the_next_that_wants_its_lock(files: AgentFiles) -> None:
+    lock = f"--lock-file={files.directory}/lock"
+    with files.start(lock, "--exit-on-lock-contention") as first:
         first.wait_ready()
-        with place.start(lock) as second:
+        with files.start(lock) as second:
             assert first.process.wait(20) == 0
             second.wait_ready()
-            assert any("another agent opened" in line for line in place.lines())
+            assert any("another agent opened" in line for line in files.lines())
 
 
-def test_configz_shows_what_is_in_force_and_the_node_has_the_name_that_was_given(place: Place) -> None:
+def test_configz_shows_what_is_in_force_and_the_node_has_the_name_that_was_given(files: AgentFiles) -> None:
     open_to_all = ["--anonymous-auth=true", "--authorization-mode=AlwaysAllow", "--max-pods=42"]
-    with place.start(*open_to_all) as agent:
+    with files.start(*open_to_all) as agent:
         agent.wait_ready()
-        agent.until(lambda: served(place, "/configz")["kubeletconfig"] == configz(agent), "the same at /configz")
+        agent.until(lambda: served(files, "/configz")["kubeletconfig"] == configz(agent), "the same at /configz")
         assert configz(agent)["maxPods"] == 42
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
         pod["spec"] = {"containers": [{"name": "c", "image": "x"}]}
-        (place.directory / "pods/p.json").write_text(json.dumps(pod))
+        (files.directory / "pods/p.json").write_text(json.dumps(pod))
         agent.until(lambda: [one["metadata"]["name"] for one in pods(agent)] == ["p-n1"], "the pod")
         (shown,) = pods(agent)
         assert shown["spec"]["nodeName"] == "n1"
 
 
-def test_an_optional_part_that_cannot_start_is_said_and_the_rest_runs(place: Place) -> None:
+def test_an_optional_part_that_cannot_start_is_said_and_the_rest_runs(files: AgentFiles) -> None:
     """The port of the main server is another's: it is tried again until it is free."""
-    with held_port("0.0.0.0", place.ports[1]) as taken:
+    with held_port("0.0.0.0", files.ports[1]) as taken:
         taken.listen()
-        with place.start() as agent:
+        with files.start() as agent:
             agent.until(lambda: agent.tree()["pleg"].state == "running", "the others run")
             agent.until(
-                lambda: any(str(place.ports[1]) in line for line in place.lines() if line[:1] in ("E", "W")),
+                lambda: any(str(files.ports[1]) in line for line in files.lines() if line[:1] in ("E", "W")),
                 "it is said",
             )
             taken.close()
             agent.wait_ready(60)
-            agent.until(lambda: reachable(place.ports[1]), "the server serves", 60)
+            agent.until(lambda: reachable(files.ports[1]), "the server serves", 60)
 
 
 def reachable(port: int) -> bool:
@@ -286,10 +286,10 @@ def reachable(port: int) -> bool:
         return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
-def served(place: Place, path: str) -> dict[str, object]:
+def served(files: AgentFiles, path: str) -> dict[str, object]:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with urllib.request.urlopen(f"https://127.0.0.1:{place.ports[1]}{path}", context=context, timeout=5) as answer:
+    with urllib.request.urlopen(f"https://127.0.0.1:{files.ports[1]}{path}", context=context, timeout=5) as answer:
         found = json.loads(answer.read())
     assert isinstance(found, dict)
     return found

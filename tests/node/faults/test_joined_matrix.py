@@ -20,7 +20,7 @@ import pytest
 from tests.chaos.told import gone_back, not_ready
 from tests.chaos.watching import Watching
 from tests.support import jumping_clock
-from tests.support.api_connection import ApiConnection, Told
+from tests.support.api_connection import ApiConnection, SeenEvent
 from tests.support.api_process import ApiProcess
 from tests.support.joined import NODE, Joined, JoinedNode, cluster_running, container, pod, status
 from tests.support.real_cluster import RealCluster
@@ -84,7 +84,7 @@ class Matrix:
         assert steady_ids(joined) == ids
 
 
-def gaps(leases: list[Told]) -> list[float]:
+def gaps(leases: list[SeenEvent]) -> list[float]:
     """Seconds between two renewals that are too far apart."""
     times = [one.at for one in leases]
     return [later - one for one, later in itertools.pairwise(times) if later - one >= LEASE_SECONDS]

@@ -7,13 +7,13 @@ from datetime import datetime
 from supervision.incidents import Incident
 from supervision.protocol import Cause, Fault
 from tests.chaos.told import Injected, badly_reported, gone_back, not_ready, untrue
-from tests.support.api_connection import Obj, Told
+from tests.support.api_connection import Obj, SeenEvent
 
 
-def pod_told(phase: str, count: int, uid: str = "u") -> Told:
+def pod_told(phase: str, count: int, uid: str = "u") -> SeenEvent:
     statuses = [{"name": "main", "restartCount": count}]
     metadata = {"name": "p", "uid": uid}
-    return Told(1.0, "MODIFIED", {"metadata": metadata, "status": {"phase": phase, "containerStatuses": statuses}})
+    return SeenEvent(1.0, "MODIFIED", {"metadata": metadata, "status": {"phase": phase, "containerStatuses": statuses}})
 
 
 def incident(pid: int, cause: Cause) -> Incident:
@@ -33,8 +33,10 @@ def test_restart_counts_that_go_back_and_ends_that_are_none_are_found() -> None:
 
 
 def test_a_node_that_is_not_ready_for_once_is_found() -> None:
-    def told(ready: str) -> Told:
-        return Told(1.0, "MODIFIED", {"metadata": {}, "status": {"conditions": [{"type": "Ready", "status": ready}]}})
+    def told(ready: str) -> SeenEvent:
+        return SeenEvent(
+            1.0, "MODIFIED", {"metadata": {}, "status": {"conditions": [{"type": "Ready", "status": ready}]}}
+        )
 
     assert list(not_ready([told("True"), told("True")])) == []
     assert len(list(not_ready([told("True"), told("False"), told("Unknown")]))) == 2

@@ -28,7 +28,7 @@ VERSIONS = {"TLS10": "TLSv1", "TLS11": "TLSv1_1", "TLS12": "TLSv1_2", "TLS13": "
 CLIENT, SERVER = ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH
 
 
-class Maker:
+class CertificateAuthority:
     """Certificates of one authority, each with its own key, in files."""
 
     def __init__(self, folder: Path) -> None:
@@ -70,8 +70,8 @@ class Maker:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("tls") / "cluster")
+def cluster(tmp_path_factory) -> CertificateAuthority:
+    return CertificateAuthority(tmp_path_factory.mktemp("tls") / "cluster")
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +215,7 @@ def test_groups_that_this_openssl_does_not_have_do_not_become_others(serving):
 )
 @pytest.mark.parametrize("late", [True, False])
 def test_client_certificates_are_asked_for_and_bad_ones_count_for_nothing(
-    cluster: Maker, serving, tmp_path, monkeypatch, version, kind, user, late
+    cluster: CertificateAuthority, serving, tmp_path, monkeypatch, version, kind, user, late
 ):
     """`late`: this Python lets us see the verdict; else a bad certificate ends the handshake."""
 
@@ -232,9 +232,9 @@ def test_client_certificates_are_asked_for_and_bad_ones_count_for_nothing(
             case "not yet":
                 return cluster.pair("alice", begin=HOUR, end=2 * HOUR)
             case "foreign":
-                return Maker(tmp_path / "foreign").pair("alice")
+                return CertificateAuthority(tmp_path / "foreign").pair("alice")
             case "foreign and ended":
-                return Maker(tmp_path / "foreign").pair("alice", begin=-2 * HOUR, end=-HOUR)
+                return CertificateAuthority(tmp_path / "foreign").pair("alice", begin=-2 * HOUR, end=-HOUR)
             case "for servers":
                 return cluster.pair("alice", usage=SERVER)
             case "for servers and ended":
@@ -276,7 +276,7 @@ def test_a_verdict_that_cannot_be_seen_is_a_bad_one(cluster, serving, monkeypatc
 @pytest.mark.parametrize("good", [True, False])
 def test_a_session_that_is_taken_up_again_keeps_its_verdict(cluster, serving, tmp_path, good):
     ends = server(serving["ECDSA"], cluster.ca)
-    pair = cluster.pair("alice") if good else Maker(tmp_path / "foreign").pair("alice")
+    pair = cluster.pair("alice") if good else CertificateAuthority(tmp_path / "foreign").pair("alice")
     caller = client("TLS12", pair=pair)
     session = handshake(ends, caller)[0].session
     again, connection = handshake(ends, caller, session)
@@ -289,7 +289,7 @@ def test_a_session_that_is_taken_up_again_keeps_its_verdict(cluster, serving, tm
 
 
 def _self_signed(folder: Path) -> tuple[str, str]:
-    own = Maker(folder / "own")
+    own = CertificateAuthority(folder / "own")
     return own.pair("alice", key=own._key, subject=[(NameOID.COMMON_NAME, str(folder / "own")[-60:])])
 
 
@@ -307,7 +307,7 @@ def test_a_certificate_that_ends_while_its_connection_lasts_counts_no_longer(clu
 
 
 def test_a_pool_of_several_authorities_and_one_that_is_no_root_is_taken(cluster, serving, tmp_path):
-    other = Maker(tmp_path / "other")
+    other = CertificateAuthority(tmp_path / "other")
     pool = tmp_path / "pool.crt"
     pool.write_bytes(Path(cluster.ca).read_bytes() + b"\n# a comment\n" + Path(other.ca).read_bytes())
     ends = server(serving["ECDSA"], str(pool))
@@ -320,7 +320,7 @@ def test_a_session_of_a_context_before_is_not_resumed_by_the_one_after(cluster, 
     """Who was let in by an authority that is no longer in the pool is asked again."""
     one = client("TLS12", pair=cluster.pair("alice"))
     session = handshake(server(serving["ECDSA"], cluster.ca), one)[0].session
-    other = Maker(tmp_path / "other")
+    other = CertificateAuthority(tmp_path / "other")
     again, connection = handshake(server(serving["ECDSA"], other.ca), one, session)
     assert not again.session_reused
     with pytest.raises(BadClientCertificate):
@@ -341,7 +341,7 @@ def test_a_session_of_a_context_before_is_not_resumed_by_the_one_after(cluster, 
     ],
 )
 def test_a_connection_counts_as_long_as_no_authority_of_its_time_was_taken_out(serving, tmp_path, pools, trusted):
-    authorities = {letter: Maker(tmp_path / letter) for letter in "ab"}
+    authorities = {letter: CertificateAuthority(tmp_path / letter) for letter in "ab"}
     contexts = []
     for number, letters in enumerate(pools):
         pool = tmp_path / f"{number}.crt"

@@ -65,7 +65,7 @@ class Script:
             yield event
 
 
-class Told:
+class RecordingConsumer:
     def __init__(self) -> None:
         self.said: list[Any] = []
 
@@ -87,7 +87,7 @@ class Told:
 
 async def story(*steps: Any, policy: BackoffPolicy = QUICK) -> tuple[list[str], list[Any]]:
     """What the server was asked and what was told of it, until the script is at its end."""
-    client, told = Script(*steps), Told()
+    client, told = Script(*steps), RecordingConsumer()
     reflector = Reflector(client, "/x", {}, told, policy=policy, rng=random.Random(1))  # type: ignore[arg-type]
     task = asyncio.create_task(reflector.run())
     try:
@@ -169,7 +169,7 @@ async def test_the_server_says_how_long_to_wait() -> None:
 
 
 async def test_who_waits_can_be_woken() -> None:
-    client, told = Script(LOST, listing(5)), Told()
+    client, told = Script(LOST, listing(5)), RecordingConsumer()
     slow = BackoffPolicy(first=60.0, maximum=60.0, jitter=0.0, free=0)
     reflector = Reflector(client, "/x", {}, told, policy=slow)  # type: ignore[arg-type]
     task = asyncio.create_task(reflector.run())

@@ -15,7 +15,7 @@ PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 UNSAMPLED = PARENT[:-1] + "0"
 
 
-class Left(Exception):
+class ExpectedError(Exception):
     pass
 
 
@@ -89,8 +89,8 @@ def test_an_exception_without_words_is_named(tracer: RecordingTracer, ended: lis
 
 
 def test_what_is_expected_is_no_failure(tracer: RecordingTracer, ended: list[Span]) -> None:
-    with pytest.raises(Left), tracer.around(tracer.start("s"), expected=(Left,)):
-        raise Left
+    with pytest.raises(ExpectedError), tracer.around(tracer.start("s"), expected=(ExpectedError,)):
+        raise ExpectedError
     assert (ended[0].error, ended[0].events) == (None, [])
 
 
