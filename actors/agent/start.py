@@ -63,6 +63,7 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         for warning in start_checks.enter_cgroup(agent):
             log.warning("%s", warning)
         _refuse_a_second(agent)
+        _take_over_records(agent)
         application = _application(agent, _container_runtime(agent), found)
         if loading is not None:
             application = _with_access(application, agent, loading)
@@ -123,6 +124,17 @@ def _refuse_a_second(agent: Agent) -> None:
             continue  # the fork server reports the error
         if holder:
             raise _Refused(f"{flag}: an agent with pid {holder} already runs on {directory}")
+
+
+def _take_over_records(agent: Agent) -> None:
+    """The resources of pods from the files of an earlier version; with a full disk the next start does it."""
+    from actors.container_manager.earlier_records import take_over
+    from actors.shared.pod_records import RecordError
+
+    try:
+        take_over(agent.root_dir)
+    except (RecordError, OSError) as error:
+        log.warning("the resources of pods of an earlier version are not taken over: %s", error)
 
 
 def _configure_logs(agent: Agent) -> None:

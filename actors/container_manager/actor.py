@@ -28,6 +28,7 @@ from .eviction_admission import EvictionAdmission
 from .hardware_setup import pod_hardware
 from .ledger import Ledger
 from .messages import (
+    ActuatedResources,
     AdmissionFailed,
     AdmitPod,
     ContainerPrepared,
@@ -104,7 +105,7 @@ class ContainerManager(Actor):
         self._evictions = EvictionAdmission(self, standalone=agent.standalone)
         self._shutdown = ShutdownAdmission(self, agent)
         preemption = Preemption(self, self._ledger, self._evictions)
-        resizes = PodResizes(self, agent, self._totals, self._ledger, preemption)
+        self._resizes = resizes = PodResizes(self, agent, self._totals, self._ledger, preemption)
         self._hardware = pod_hardware(self, agent, self._ledger, complaints, self._host, runtime)
         self._admission = PodAdmission(
             self,
@@ -155,6 +156,10 @@ class ContainerManager(Actor):
     @on(ResizePod)
     async def on_resize(self, message: ResizePod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:
         return await self._admission.resize(message)
+
+    @on(ActuatedResources)
+    def on_actuated(self, message: ActuatedResources, sender: Address) -> None:
+        self._resizes.actuated(message)
 
     @on(GiveUserNamespace)
     async def on_give_user_namespace(

@@ -1,4 +1,5 @@
-"""What the managers of CPUs and memory go on from: the machine, the configuration, and the state files of before.
+"""What the managers of CPUs and memory go on from: the machine, the configuration, and the state files of before. The
+files of the pods' resources are checked with them.
 
 The agent checks this before it starts anything (`problems`), with the kubelet's texts, and the container manager when
 it begins.
@@ -18,6 +19,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.config.fields.resources import parse_cpu_list
 from actors.shared.kube import quantity
 from actors.shared.kube.quantity import ceil
+from actors.shared.pod_records import ACTUATED, ALLOCATED, RecordError, read
 
 from .cpu.options import contradiction, options_of
 from .cpu.state import CPU_STATE, CpuState, StateError
@@ -49,6 +51,11 @@ class CpuStart(msgspec.Struct, frozen=True):
 def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
     """Why the agent cannot start. `host`: the root directory of a fake host."""
     config = agent.config
+    for name in (ALLOCATED, ACTUATED):
+        try:
+            read(agent.root_dir, name)
+        except RecordError as error:
+            yield ConfigProblem("", "", str(error))
     try:
         machine = machine_of(agent, host)
     except (OSError, ValueError) as error:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
+import msgspec
+
 from actors.shared.admission.node_object import NodeObject
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.hardware.exclusive import Exclusive
+from actors.shared.kube.container import ResourceRequirements
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
@@ -50,8 +53,28 @@ class CountRunningPod(Message, frozen=True):
     pod: bytes
 
 
+class ActuatedContainer(msgspec.Struct, frozen=True):
+    """The resources that the runtime gave one instance of a container."""
+
+    id: str
+    resources: ResourceRequirements
+
+
+class ActuatedResources(Message, frozen=True):
+    """From a worker, when containers of a pod with resources were started or resized, and for all of them when a new
+    container manager says Hello: it is kept for the worker's next incarnation. Idempotent."""
+
+    uid: str
+    containers: dict[str, ActuatedContainer]
+    """By name. What is kept of others stays."""
+    pod: ResourceRequirements | None = None
+    """The resources of the pod itself."""
+    complete: bool = False
+    """No resize of the pod is under way."""
+
+
 class PodAdmitted(Message, frozen=True):
-    """The pod is in the ledger and its cgroup exists."""
+    """The pod is in the ledger, its resources are kept for the next incarnation, and its cgroup exists."""
 
     uid: str
     cgroup_parent: str

@@ -98,7 +98,7 @@ class PodAdmission:
             await self._setup.renew()
             if not admission.withdrawn:
                 self._resizes.forget(message.uid)
-                await self._enter(candidate.demand, limits, admission, running=True)
+                await self._enter(candidate.pod, candidate.demand, limits, admission, running=True)
                 self._resizes.room_is_free(UPDATED)
 
     def _read(self, uid: str, data: bytes) -> tuple[PodAdmitAttributes, CgroupLimits]:
@@ -166,7 +166,7 @@ class PodAdmission:
             return AdmissionFailed(uid, PREEMPTS)
         if refused is not None:
             return PodRejected(uid, refused.reason, refused.message)
-        answer = await self._enter(candidate.demand, limits, admission, running=message.running)
+        answer = await self._enter(candidate.pod, candidate.demand, limits, admission, running=message.running)
         if isinstance(answer, PodAdmitted):
             return replace(answer, containers=containers, prepare=self._hardware.prepares(candidate.pod))
         return answer
@@ -235,18 +235,25 @@ class PodAdmission:
                 return AdmissionFailed(uid, WITHDRAWN)
             if refused is not None:
                 return PodRejected(uid, refused.reason, refused.message, refused.detail)
-            return await self._enter(demand, limits, admission, running=True)
+            return await self._enter(pod, demand, limits, admission, running=True, resized=True)
 
     async def _enter(
-        self, demand: Demand, limits: CgroupLimits, admission: PendingAdmission, *, running: bool
+        self,
+        pod: Pod,
+        demand: Demand,
+        limits: CgroupLimits,
+        admission: PendingAdmission,
+        *,
+        running: bool,
+        resized: bool = False,
     ) -> PodAdmitted | AdmissionFailed:
-        """Count the pod and make its cgroup; it may be withdrawn meanwhile."""
+        """Count the pod, make its cgroup and keep its resources; it may be withdrawn meanwhile."""
         uid = demand.uid
         self._ledger.add(demand)
         self._orphans.adopt(uid)
         self._hold.update()
         if not self._config.cgroupsPerQOS:
-            return PodAdmitted(uid, "")
+            return self._keep(pod, PodAdmitted(uid, ""), admission, running=running, resized=resized)
         self._tiers.update()
         if self._hardware.unthrottled(uid):
             limits = replace(limits, cpu_quota_us=UNLIMITED)
@@ -261,7 +268,23 @@ class PodAdmission:
             if uid not in self._ledger:  # else it is back already
                 await self._removal.remove(uid)
             return AdmissionFailed(uid, WITHDRAWN)
-        return PodAdmitted(uid, path)
+        return self._keep(pod, PodAdmitted(uid, path), admission, running=running, resized=resized)
+
+    def _keep(
+        self, pod: Pod, answer: PodAdmitted, admission: PendingAdmission, *, running: bool, resized: bool
+    ) -> PodAdmitted | AdmissionFailed:
+        """Keep the pod's resources. A pod that runs is not held up by a full disk, but its resize is."""
+        uid = answer.uid
+        try:
+            self._resizes.records.allocate(uid, pod, resized=resized)
+        except OSError as error:
+            self._actor.log.warning("pod %s: its resources are not kept: %s", uid, error)
+            if running and not resized:
+                return answer
+            if not running and self._pending.alone(admission):
+                self._ledger.drop(uid)
+            return AdmissionFailed(uid, f"its resources are not kept: {error}")
+        return answer
 
     def withdraw(self, uid: str, why: str = TERMINATED) -> None:
         """Stop counting the pod; its pending admissions fail. `why`: a label for the resizes that get its room."""
@@ -274,12 +297,21 @@ class PodAdmission:
             self._resizes.room_is_free(why)
 
     def release_unknown(self, inventory: PodInventory) -> None:
-        """Release the hardware of pods that nobody has any more. `inventory`: the pods of all workers."""
-        self._hardware.release_unknown(lambda uid: uid in inventory or uid in self._ledger or self._pending.awaits(uid))
+        """Release the hardware of pods that nobody has any more, and forget their resources. `inventory`: the pods of
+        all workers."""
+
+        def known(uid: str) -> bool:
+            return uid in inventory or uid in self._ledger or self._pending.awaits(uid)
+
+        self._hardware.release_unknown(known)
+        for uid in self._resizes.records.uids():
+            if not known(uid):
+                self._resizes.records.forget(uid)
 
     async def release(self, uid: str) -> str:
         """Withdraw the pod and remove its cgroup. Returns what is left and removed later; '' for nothing."""
         self.withdraw(uid)
+        self._resizes.records.forget(uid)
         if not self._config.cgroupsPerQOS or not _UID.match(uid):
             return ""
         await self._setup.done()

@@ -18,7 +18,9 @@ from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
 
 from .ledger import Ledger
+from .messages import ActuatedResources
 from .node_resources import NodeResourceTotals, allocatable
+from .pod_resource_records import PodResourceRecords
 from .preemption import Preemption
 from .resize_queue import ResizeQueue, WaitingResize
 from .resize_rules import NO_CAPACITY, RefusedResize, ResizeRules
@@ -40,6 +42,7 @@ class PodResizes:
     def __init__(
         self, actor: Actor, agent: Agent, totals: NodeResourceTotals, ledger: Ledger, preemption: Preemption
     ) -> None:
+        """Raises RecordError if a file of the pods' resources is damaged."""
         self._actor, self._agent, self._totals = actor, agent, totals
         self._ledger, self.preemption = ledger, preemption
         config = agent.config
@@ -47,6 +50,7 @@ class PodResizes:
         self._rules = ResizeRules(agent.gate, static_cpu=static_cpu, static_memory=static_memory)
         self._size = allocatable(totals.capacity, config, with_thresholds=False)
         self._queue, self._opened = ResizeQueue(), asyncio.Event()
+        self.records = PodResourceRecords(agent.root_dir)
 
     def begin(self) -> None:
         self._actor.after(OPEN_SECONDS, self._open)
@@ -74,6 +78,14 @@ class PodResizes:
             self._retry(UPDATED)
             return None
         return RefusedResize(refused.message, NO_CAPACITY, refused.reason)
+
+    def actuated(self, order: ActuatedResources) -> None:
+        """Keep what the runtime has taken over."""
+        try:
+            self.records.actuate(order)
+        except OSError as error:
+            # the next incarnation of the worker updates the containers once more
+            self._actor.log.warning("pod %s: its actuated resources are not kept: %s", order.uid, error)
 
     def forget(self, uid: str) -> None:
         """This pod asks for nothing."""

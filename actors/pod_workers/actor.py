@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
-from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, GetNodeResources
+from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources
 from actors.prober.messages import PROBER
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import windows
@@ -28,6 +28,7 @@ from supervision.addresses import ActorName
 
 from .containers.apparmor import read_apparmor
 from .executor.container_starter import ContainerStarter
+from .executor.kept_resources import KeptResources
 from .executor.pod_worker import PodWorker
 from .executor.services import ExecutorContext
 from .garbage import ended_pods, node_limit
@@ -110,6 +111,7 @@ class Shard(Actor):
             actor=self,
             agent=agent,
             client=client,
+            kept_resources=KeptResources(agent.root_dir, self.log),
             starter=ContainerStarter(self, client, agent, PODS_AT_ONCE),
             tracer=tracer,
             clock=self._clock,
@@ -144,10 +146,9 @@ class Shard(Actor):
             self._tell_known()
 
     def _reaffirm(self) -> None:
-        """A new container manager knows no pods: admitted pods stay admitted, and are counted first."""
-        for uid, worker in self.pods.items():
-            if worker.state.held.counted:
-                self.tell(CONTAINER_MANAGER, CountRunningPod(uid, worker.state.wanted.data), deadline=30.0)
+        """A new container manager knows no pods."""
+        for worker in self.pods.values():
+            worker.reaffirm()
         self._quarantine.count()
         for worker in self.pods.values():
             worker.retry_resize(told=False)

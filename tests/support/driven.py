@@ -18,13 +18,16 @@ import msgspec
 
 from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, RecordEvent, Services
 from actors.container_manager.messages import (
+    ActuatedResources,
     AdmitPod,
     GetNodeResources,
     NodeResources,
     PodAdmitted,
     PodReleased,
     ReleasePod,
+    ResizePod,
 )
+from actors.container_manager.pod_resource_records import PodResourceRecords
 from actors.device_manager.messages import ClaimsPrepared, ClaimsUnprepared, PrepareClaims, UnprepareClaims
 from actors.image_manager.messages import EnsureImage, ImageReady
 from actors.pod_workers.actor import Shard
@@ -104,6 +107,8 @@ class Driven:
             "tracer": tracer,
         }
         arguments["inventory_consumers"] = RELATIONS.inventory
+        self.records = PodResourceRecords(self.agent.root_dir)
+        self._heard = 0
         self.harness = Harness(Shard, name=NAME, context=self.agent, arguments=arguments, clock=self.clock)
         resources = NodeResources({}, {"cpu": 4000, "memory": 1 << 33}, {}, 0, "cgroupfs", 2)
         self.answer(GetNodeResources, resources)
@@ -118,7 +123,29 @@ class Driven:
         self.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))
 
     def answer(self, question: type[Any], answer: Any) -> None:
-        self.harness.answer(question, answer)
+        if question in (AdmitPod, ResizePod):
+            self.harness.answer(question, self._keeping(answer))
+        else:
+            self.harness.answer(question, answer)
+
+    def _keeping(self, answer: Any) -> Callable[[Any], Any]:
+        """The answer of a container manager that keeps what it admits."""
+
+        def keep(asked: Any) -> Any:
+            found = answer(asked) if callable(answer) else answer
+            self._hear_actuated()
+            if isinstance(found, PodAdmitted):
+                self.records.allocate(asked.uid, decode_pod(asked.pod), resized=isinstance(asked, ResizePod))
+            return found
+
+        return keep
+
+    def _hear_actuated(self) -> None:
+        """Keep what the shard has told since the last time."""
+        told, self._heard = self.harness.outbox[self._heard :], len(self.harness.outbox)
+        for _, message in told:
+            if isinstance(message, ActuatedResources):
+                self.records.actuate(message)
 
     async def __aenter__(self) -> Driven:
         await self.harness.__aenter__()
@@ -128,6 +155,7 @@ class Driven:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.harness.__aexit__(kind, error, traceback)
+        self._hear_actuated()
 
     @property
     def shard(self) -> Shard:

@@ -18,7 +18,6 @@ from actors.cert_manager.signing_request import read as read_request
 from actors.config_controller import session
 from actors.image_manager.keyring import read_docker_config
 from actors.pod_config.last_good import LastGoodPods
-from actors.pod_workers.containers import allocation
 from actors.shared.api.errors import Unreachable
 from actors.shared.api.exchange import ApiResponse, event_of
 from actors.shared.api.reflector import read_item, read_list
@@ -64,7 +63,7 @@ def test_what_comes_over_the_network(reads: Callable[[bytes], bool], value: byte
 
 @pytest.mark.parametrize("data", [NO_TEXT, b'{"version":1,"boot":"\xff","pods":{"\xff":{}}}', DEEP, b"{", b""])
 def test_what_lies_on_a_disk(tmp_path: Path, data: bytes) -> None:
-    for name in (FILE, "probes.json", "session", allocation.FILE, DATA, "kept.json"):
+    for name in (FILE, "probes.json", "session", DATA, "kept.json"):
         (tmp_path / name).write_bytes(data)
     journal, memory = ShutdownStateFile(str(tmp_path)), ReadinessFile(str(tmp_path / "probes.json"))
     journal.load()
@@ -72,6 +71,5 @@ def test_what_lies_on_a_disk(tmp_path: Path, data: bytes) -> None:
     assert FILE in journal.problem
     assert "set aside" in memory.problem
     assert session.load(tmp_path / "session") is None
-    assert allocation.read(str(tmp_path)) is None
     assert records.read(str(tmp_path)) is None
     assert LastGoodPods(str(tmp_path / "kept.json")).load() == {}

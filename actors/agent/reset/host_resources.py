@@ -27,6 +27,8 @@ KINDS: Final = ("pods", "containers", "processes", "mounts", "cgroups", "network
 _STATE_FILES: Final = (
     "cpu_manager_state",
     "memory_manager_state",
+    "allocated_pods_state",
+    "actuated_pods_state",
     "dra_manager_state",
     "dra_health_state",
     "graceful_node_shutdown_state",

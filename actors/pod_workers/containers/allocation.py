@@ -1,6 +1,7 @@
 """The resources allocated to a pod. While a resize (KEP-1287) is pending they differ from its spec.
 
-They are kept in the pod's directory, so that a pod whose resize was refused keeps its resources over restarts.
+The container manager keeps them (`shared/pod_records`), so that a pod whose resize was refused keeps its resources over
+restarts.
 """
 
 from __future__ import annotations
@@ -15,11 +16,9 @@ from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError, milli
-from actors.shared.linux.directories import make_path
+from actors.shared.pod_records import PodRecord
 from supervision.errors import UNREADABLE
-from supervision.state_file import write_private
 
-FILE: Final = "allocated-resources"
 POD: Final = ""
 """The key of the pod-level resources, among the container names."""
 RESIZABLE: Final[tuple[str, ...]] = ("cpu", "memory")
@@ -28,11 +27,11 @@ Allocated = dict[str, ResourceRequirements]
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """The content of the file."""
+    """What is kept of one pod."""
 
     allocated: Allocated
     actuated: Allocated = {}
-    """The actuated resources, by ids of resized containers."""
+    """The actuated resources by ids of containers; where a kubelet has kept them, by names."""
     under_way: bool = False
     """A resize is allocated, and not all of it is known to be actuated."""
 
@@ -97,16 +96,20 @@ def made_with(ran: CriContainer) -> ResourceRequirements | None:
         return None
 
 
-def read(pod_dir: str) -> Kept | None:
-    """The content of the file; None if it is missing or unreadable."""
-    try:
-        with open(f"{pod_dir}/{FILE}", "rb") as file:
-            return msgspec.json.decode(file.read(), type=Kept)
-    except (OSError, *UNREADABLE):
-        return None
-
-
-def write(pod_dir: str, kept: Kept) -> None:
-    """Replace the file. Raises OSError."""
-    make_path(pod_dir, 0o750)
-    write_private(f"{pod_dir}/{FILE}", msgspec.json.encode(kept), sync=False)
+def kept_of(pod: Pod, allocated: PodRecord, actuated: PodRecord | None) -> Kept:
+    """What the records say of the pod. A container that they do not name has its spec's resources."""
+    containers = (*pod.spec.initContainers, *pod.spec.containers)
+    found = {one.name: allocated.containers.get(one.name, one.resources) for one in containers}
+    whole = allocated.PodLevelResources
+    whole = pod.spec.resources if isinstance(whole, msgspec.UnsetType) else whole
+    if whole is not None:
+        found[POD] = whole
+    ids = actuated.ContainerIDs if actuated is not None else msgspec.UNSET
+    by_name = actuated.containers if actuated is not None else {}
+    return Kept(
+        {name: one for name, one in found.items() if any(_amounts(one))},
+        by_name
+        if isinstance(ids, msgspec.UnsetType)
+        else {ids[name]: by_name[name] for name in ids if name in by_name},
+        allocated.ResizeUnderWay is True,
+    )

@@ -27,7 +27,6 @@ from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, Volumes
 from supervision.actor import AskError
 
 from .execution import Execution
-from .resizing import keep_allocation
 
 ADMIT_SECONDS = 10.0
 NODE_SECONDS = 5.0
@@ -72,7 +71,6 @@ async def admit(run: Execution, effect: Admit) -> None:
     requested = allocation.of(run.pod)
     if run.state.resizing.allocated is None and requested:
         run.report(FirstAllocated(requested))
-        keep_allocation(run)
     run.report(Admitted(answer.cgroup_parent, mounted.paths, mounted.groups, answer.containers, answer.prepare))
 
 

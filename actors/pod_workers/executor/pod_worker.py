@@ -112,7 +112,7 @@ class PodWorker:
         """Set the desired pod."""
         before, kept = self.state, None
         if before.resizing.allocated is None and data != before.wanted.source and allocation.of(pod):
-            kept = allocation.read(self._services.agent.pod_dir(before.uid))
+            kept = self._services.kept_resources.take(before.uid, pod)
         self.tell(PodWanted(pod, data, kept))
         if self.state is not before:
             renew_volumes(self._run)
@@ -130,6 +130,12 @@ class PodWorker:
         self.tell(ResizeRetried())
         if told and self.state.resizing.desired is None:
             self._count_allocated()
+
+    def reaffirm(self) -> None:
+        """A new container manager knows no pods: an admitted one stays admitted, and is counted first."""
+        if self.state.held.counted:
+            resizing.count_allocated(self._run)
+            resizing.keep_actuated(self._run)
 
     def _count_allocated(self) -> None:
         """Nothing is wanted beyond it. A resize that is carried out ends with the same."""

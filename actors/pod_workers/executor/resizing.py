@@ -1,8 +1,8 @@
 """In-place resize (KEP-1287): asks for resources, updates the pod's cgroup and containers, and emits events.
 
-The allocated resources are in the pod's directory (see `containers/allocation`), those that a container was created
-with in its annotation. If the shard dies during a resize, the next one repeats it for all containers, which is
-idempotent.
+The container manager keeps the allocated resources and those that the runtime has taken over; those that a container
+was created with are in its annotation. If the shard dies during a resize, the next one repeats it for all containers,
+which is idempotent.
 """
 
 from __future__ import annotations
@@ -10,12 +10,28 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 
-from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, PodAdmitted, PodRejected, ResizePod
+from actors.container_manager.messages import (
+    CONTAINER_MANAGER,
+    ActuatedContainer,
+    ActuatedResources,
+    CountRunningPod,
+    PodAdmitted,
+    PodRejected,
+    ResizePod,
+)
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.sandbox_config import sizes
 from actors.pod_workers.phases.effects import ActuateResize, AllocateResize
 from actors.pod_workers.phases.termination_plan import plan
-from actors.pod_workers.pod.resize_plan import by_restart, outdated, summary, swaps, unsure, with_limits_of_pod
+from actors.pod_workers.pod.resize_plan import (
+    actuated,
+    by_restart,
+    outdated,
+    summary,
+    swaps,
+    unsure,
+    with_limits_of_pod,
+)
 from actors.pod_workers.pod.resizes import (
     ContainerResized,
     ContainersRestarting,
@@ -59,7 +75,7 @@ async def allocate(run: Execution, effect: AllocateResize) -> None:
 
 
 async def _allocate(run: Execution, desired: Pod) -> None:
-    """Raises AskError, OSError."""
+    """Raises AskError."""
     data, state = encode(desired), run.state
     answer: Message = PodRejected(state.uid, "Infeasible", SWAPPED, "swap_limitation")
     if not swaps(run.pod, desired, run.services.starter.parts.may_swap):
@@ -80,7 +96,6 @@ async def _allocate(run: Execution, desired: Pod) -> None:
     if not isinstance(answer, PodAdmitted):
         raise AskError(f"container_manager answered {type(answer).__name__}")
     run.report(ResizeAllocated(desired, data))
-    keep_allocation(run)
     renew_volumes(run)
     run.announce("Normal", "ResizeStarted", f"Pod resize started: {summary(desired)}")
     run.publish()
@@ -92,17 +107,19 @@ def count_allocated(run: Execution) -> None:
     run.services.actor.tell(CONTAINER_MANAGER, order, deadline=30.0)
 
 
-def keep_allocation(run: Execution) -> None:
-    """Store the allocated resources for later incarnations. Raises OSError."""
+def keep_actuated(run: Execution, containers: dict[str, ActuatedContainer] | None = None) -> None:
+    """Have what these containers have kept for later incarnations. None: all that run."""
     resizing = run.state.resizing
-    if resizing.allocated is not None:
-        kept = allocation.Kept(resizing.allocated, resizing.actuated, resizing.in_progress)
-        allocation.write(run.services.agent.pod_dir(run.state.uid), kept)
+    if resizing.allocated is None:
+        return
+    found = actuated(run.state) if containers is None else containers
+    complete = not resizing.in_progress and resizing.desired is None
+    order = ActuatedResources(run.state.uid, found, resizing.allocated.get(allocation.POD), complete=complete)
+    run.services.actor.tell(CONTAINER_MANAGER, order, deadline=30.0)
 
 
 async def actuate(run: Execution, effect: ActuateResize) -> None:
-    """Resize the containers in place, or restart them if their policy requires it. Raises EffectInterrupted,
-    OSError."""
+    """Resize the containers in place, or restart them if their policy requires it. Raises EffectInterrupted."""
     todo, began = outdated(run.state), time.monotonic()
     run.report(ResizeBegun())
     try:
@@ -124,7 +141,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
     count_allocated(run)  # its cgroup had the larger of both limits until now
     runtime = run.state.runtime
     run.report(ResizeCompleted([ran.id for ran in runtime.containers] if runtime is not None else []))
-    keep_allocation(run)
+    keep_actuated(run)
     run.services.starter.metrics.resized(time.monotonic() - began, success=True)
     run.announce("Normal", "ResizeCompleted", f"Pod resize completed: {summary(run.pod)}")
     await run.look()

@@ -16,6 +16,7 @@ from actors.shared.tracing.tracer import Tracer
 from supervision.actor import Actor
 
 from .container_starter import ContainerStarter
+from .kept_resources import KeptResources
 
 
 class ExecutorContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +26,7 @@ class ExecutorContext(msgspec.Struct, frozen=True, kw_only=True):
     agent: Agent
     client: CriClient
     starter: ContainerStarter
+    kept_resources: KeptResources
     tracer: Tracer
     clock: Callable[[], float]
     """Seconds since 1970."""

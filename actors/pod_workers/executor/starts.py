@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from actors.container_manager.messages import ActuatedContainer
 from actors.image_manager.messages import ImageReady
 from actors.pod_workers.containers import files
 from actors.pod_workers.containers.security import with_groups
@@ -34,6 +35,7 @@ from actors.shared.kube.pods import find_container
 from . import claims
 from .execution import Execution
 from .permit import Permit
+from .resizing import keep_actuated
 from .termination import announce_fallback, announce_hook, announce_termination, terminate
 from .unlisted import refuse_doubles
 
@@ -145,6 +147,7 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
         _fail(run, name, failure)
         return failure.reason in TOUCHING
     run.report(ContainerStarted(name, container_id, runtime.sandboxes[0].id))
+    keep_actuated(run, {name: ActuatedContainer(container_id, start.container.resources)})
     run.announce("Normal", "Started", "Container started", name)
     await _post_start(run, start.container, container_id, permit)
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from actors.container_manager.messages import ActuatedContainer
 from actors.pod_workers.containers import allocation
 from actors.shared.cri.model import CriContainer as Ran
 from actors.shared.cri.model import is_running
@@ -59,7 +60,16 @@ def _running(state: PodState) -> Iterator[tuple[Container, Ran]]:
 
 def resources_of(state: PodState, container: Container, ran: Ran) -> ResourceRequirements:
     """The resources of this instance."""
-    return state.resizing.actuated.get(ran.id) or allocation.made_with(ran) or container.resources
+    known = state.resizing.actuated
+    return known.get(ran.id) or allocation.made_with(ran) or known.get(container.name) or container.resources
+
+
+def actuated(state: PodState) -> dict[str, ActuatedContainer]:
+    """The resources of the running containers, by name."""
+    return {
+        container.name: ActuatedContainer(ran.id, resources_of(state, container, ran))
+        for container, ran in _running(state)
+    }
 
 
 def transitional(state: PodState) -> dict[str, ResourceRequirements]:

@@ -133,7 +133,7 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True):
     desired: Pod | None = None
     """The pod with its spec's resources, while these differ from the allocated ones."""
     actuated: dict[str, ResourceRequirements] = {}
-    """The actuated resources, by ids of resized containers."""
+    """The actuated resources, by ids of resized containers; of containers that a kubelet made, by their names."""
     pending: tuple[str, str] = ("", "")
     """Reason (Deferred, Infeasible) and message."""
     deferred_at: float = 0.0

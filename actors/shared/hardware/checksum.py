@@ -13,10 +13,9 @@ _OFFSET: Final = 0x811C9DC5
 _PRIME: Final = 0x01000193
 
 
-def fnv1a_32(text: str) -> int:
-    """FNV-1a of the text's UTF-8 bytes."""
-    found = _OFFSET
-    for byte in text.encode():
+def fnv1a_32(text: str | bytes, found: int = _OFFSET) -> int:
+    """FNV-1a of the text's UTF-8 bytes. `found`: that of a text that this one continues."""
+    for byte in text.encode() if isinstance(text, str) else text:
         found = ((found ^ byte) * _PRIME) & 0xFFFFFFFF
     return found
 

@@ -7,12 +7,23 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, PodAdmitted, PodRejected, ResizePod
+from actors.container_manager.messages import (
+    CONTAINER_MANAGER,
+    ActuatedResources,
+    CountRunningPod,
+    PodAdmitted,
+    PodRejected,
+    ResizePod,
+)
 from actors.pod_workers.messages import ResizeMayFit
 from actors.pod_workers.pod.resizes import DEFERRED_SECONDS
+from actors.shared.kube.container import ResourceRequirements
+from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
+from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, encode, read
 from supervision.protocol import Hello
 from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
@@ -332,3 +343,65 @@ async def test_an_init_container_that_runs_is_resized_and_one_that_has_ended_is_
             assert node.containers("init")[-1].config.linux.resources.cpu_shares == 204
         assert node.attempts("first") == [0]
         assert not node.containers("a")
+
+
+def keep_as_a_kubelet(home: Path, allocated: str, actuated: str) -> None:
+    """The files of a kubelet with these requests of cpu of container `a`."""
+    for name, cpu in ((ALLOCATED, allocated), (ACTUATED, actuated)):
+        resources = ResourceRequirements(requests={"cpu": cpu, "memory": "64Mi"})
+        record = PodRecord(ContainerResources={"a": resources}, PodLevelResources=None)
+        (home / "root" / name).write_bytes(encode({"u": record}))
+
+
+async def test_a_resize_that_a_kubelet_refused_is_asked_for_again_and_the_pod_runs_as_it_was(tmp_path):
+    async with Driven(tmp_path) as first:
+        await up(first, lambda asked: PodAdmitted(asked.uid, ""))
+    keep_as_a_kubelet(tmp_path, "100m", "100m")
+    async with Driven(tmp_path, first.fake, first.clock) as node:
+        node.answer(ResizePod, lambda asked: PodRejected(asked.uid, "Infeasible", "too much"))
+        await node.want(sized("900"))
+        await node.first_look()
+        await node.sources(sized("900"))
+        await node.settled()
+        await node.until(lambda: node.observed().resize is not None)
+        assert b"100m" in node.observed().pod
+        assert present(node.observed().resize).reason == "Infeasible"
+        assert node.asked(UPDATE) == 0
+
+
+async def test_a_resize_that_a_kubelet_has_allocated_and_not_actuated_is_finished(tmp_path):
+    async with Driven(tmp_path) as first:
+        await up(first, lambda asked: PodAdmitted(asked.uid, ""))
+        for one in first.fake.world.containers.values():
+            one.config.annotations.pop(CONTAINER_RESOURCES, None)  # a kubelet does not write it
+    keep_as_a_kubelet(tmp_path, "200m", "100m")
+    async with again(tmp_path, first, sized("200m")) as node:
+        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+        assert cpu(node) == 204
+        assert node.attempts("a") == [0]
+        asked = node.asked(UPDATE)
+    async with again(tmp_path, node, sized("200m")) as third:
+        await third.pass_time(300)
+        assert third.asked(UPDATE) == asked, "what was actuated is kept"
+
+
+async def test_a_kubelet_finds_what_the_containers_have(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda asked: PodAdmitted(asked.uid, ""))
+        await node.want(sized("200m"))
+        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+    for name in (ALLOCATED, ACTUATED):
+        (record,) = read(str(tmp_path / "root"), name).values()
+        assert record.containers["a"].requests == {"cpu": "200m", "memory": "64Mi"}
+        assert record.ResizeUnderWay is msgspec.UNSET
+
+
+async def test_a_new_container_manager_is_told_what_the_containers_have(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda asked: PodAdmitted(asked.uid, ""))
+        before = len(node.harness.sent(ActuatedResources))
+        await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
+        (order,) = node.harness.sent(ActuatedResources)[before:]
+        assert {name: one.id for name, one in order.containers.items()} == {
+            name: node.containers(name)[0].id for name in "ab"
+        }

@@ -58,6 +58,17 @@ def _said(tmp_path: Path, **config: object) -> list[str]:
     return [str(one) for one in problems(agent, str(tmp_path)) if "ManagerPolicy" in one.path]
 
 
+@pytest.mark.parametrize("name", ["allocated_pods_state", "actuated_pods_state"])
+def test_a_damaged_file_of_the_pods_resources_forbids_the_start_in_the_kubelets_words(tmp_path, name):
+    path = tmp_path / name
+    path.write_text('{"data":"{}","checksum":1}')
+    (problem,) = problems(Agent(config=KubeletConfiguration(), root_dir=str(tmp_path)), str(tmp_path))
+    assert str(problem) == (
+        "could not restore state from checkpoint: checkpoint is corrupted, please drain this node and delete pod "
+        f'resource information checkpoint file "{path}" before restarting Kubelet'
+    )
+
+
 STATIC = {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}}
 STATES = {
     "none": '{"policyName":"none","defaultCpuSet":"","checksum":0}',

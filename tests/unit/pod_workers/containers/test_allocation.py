@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from actors.pod_workers.containers import allocation
@@ -14,6 +15,7 @@ from actors.shared.kube import codec
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
+from actors.shared.pod_records import PodRecord
 
 
 def pod_of(**resources: dict) -> Pod:
@@ -50,14 +52,28 @@ def test_a_pod_with_what_it_was_given_asks_for_just_that():
     assert not allocation.same(allocation.of(after), allocation.of(before))
 
 
-def test_what_was_written_is_read_again_and_anything_else_is_nothing(tmp_path):
-    kept = allocation.Kept(allocation.of(pod_of(a=requests(cpu="1"))), {"id": ResourceRequirements()})
-    directory = str(tmp_path / "pod")
-    assert allocation.read(directory) is None
-    allocation.write(directory, kept)
-    assert allocation.read(directory) == kept
-    (tmp_path / "pod" / allocation.FILE).write_text("{")
-    assert allocation.read(directory) is None
+NEW, OLD = ResourceRequirements(requests={"cpu": "2"}), ResourceRequirements(requests={"cpu": "1"})
+
+
+def test_what_this_agent_kept_counts_for_the_instances_that_had_it():
+    pod = pod_of(a=requests(cpu="3"), b=requests(cpu="3"))
+    actuated = PodRecord(ContainerResources={"a": OLD}, ContainerIDs={"a": "id"})
+    kept = allocation.kept_of(pod, PodRecord(ContainerResources={"a": NEW}, ResizeUnderWay=True), actuated)
+    assert kept.allocated == {"a": NEW, "b": pod.spec.containers[1].resources}, "b has no record"
+    assert (kept.actuated, kept.under_way) == ({"id": OLD}, True)
+
+
+def test_what_a_kubelet_kept_counts_by_the_names_of_containers():
+    pod = pod_of(a=requests(cpu="3"))
+    kept = allocation.kept_of(pod, PodRecord(ContainerResources={"a": NEW}), PodRecord(ContainerResources={"a": OLD}))
+    assert kept == allocation.Kept({"a": NEW}, {"a": OLD})
+
+
+@pytest.mark.parametrize(("whole", "found"), [({"PodLevelResources": None}, None), ({}, NEW)])
+def test_a_record_without_the_resources_of_the_pod_itself_leaves_the_specs(whole, found):
+    pod = pod_of(a=requests(cpu="3"))
+    pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, resources=NEW))
+    assert allocation.kept_of(pod, PodRecord(**whole), None).allocated.get(allocation.POD) == found
 
 
 def test_a_container_says_what_it_was_made_with_where_its_pod_has_resources():

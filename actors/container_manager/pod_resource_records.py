@@ -1,0 +1,98 @@
+"""Keeps the records of what pods are allocated and what the runtime has actuated (`shared/pod_records`).
+
+A file is replaced before anybody relies on what is in it. As with the kubelet, a pod that is gone is left out of it
+with the next change only.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import UNSET
+
+from actors.shared.kube.pod import Pod
+from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, RecordText, read, record_of
+from supervision.state_file import write_private
+
+from .messages import ActuatedResources
+
+
+class PodResourceRecords:
+    """Both files."""
+
+    def __init__(self, root_dir: str) -> None:
+        """Raises RecordError if a file is damaged."""
+        self._allocated = _RecordFile(root_dir, ALLOCATED)
+        self._actuated = _RecordFile(root_dir, ACTUATED)
+
+    def allocate(self, uid: str, pod: Pod, *, resized: bool = False) -> None:
+        """This is what the pod has from now on. `resized`: its containers do not have it yet. Raises OSError, and what
+        is kept stays as it was."""
+        known = self._allocated.records.get(uid)
+        under_way = resized or (known is not None and known.ResizeUnderWay is True)
+        record = record_of(pod, under_way=under_way)
+        if record is None:
+            self._allocated.drop(uid)
+        else:
+            self._allocated.put(uid, record)
+
+    def actuate(self, order: ActuatedResources) -> None:
+        """Raises OSError."""
+        before = self._actuated.records.get(order.uid, PodRecord())
+        ids = before.ContainerIDs if before.ContainerIDs is not UNSET else {}
+        record = PodRecord(
+            ContainerResources={
+                **before.containers,
+                **{name: one.resources for name, one in order.containers.items()},
+            },
+            PodLevelResources=order.pod,
+            ContainerIDs={**ids, **{name: one.id for name, one in order.containers.items()}},
+        )
+        self._actuated.put(order.uid, record)
+        known = self._allocated.records.get(order.uid)
+        if order.complete and known is not None and known.ResizeUnderWay is True:
+            self._allocated.put(order.uid, _settled(known))
+
+    def forget(self, uid: str) -> None:
+        """The pod is gone."""
+        self._allocated.drop(uid)
+        self._actuated.drop(uid)
+
+    def uids(self) -> set[str]:
+        """Of all pods with a record."""
+        return {*self._allocated.records, *self._actuated.records}
+
+
+def _settled(record: PodRecord) -> PodRecord:
+    return PodRecord(
+        ContainerResources=record.ContainerResources,
+        PodLevelResources=record.PodLevelResources,
+        ResizeUnderWay=UNSET,
+    )
+
+
+class _RecordFile:
+    def __init__(self, root_dir: str, name: str) -> None:
+        self.records = read(root_dir, name)
+        self._path, self._text = Path(root_dir, name), RecordText()
+        for uid, record in self.records.items():
+            self._text.put(uid, record)
+
+    def put(self, uid: str, record: PodRecord) -> None:
+        """Raises OSError."""
+        known = self.records.get(uid)
+        if record == known:
+            return
+        self._text.put(uid, record)
+        try:
+            write_private(self._path, self._text.content(), sync=False)
+        except OSError:
+            self._text.drop(uid)
+            if known is not None:
+                self._text.put(uid, known)
+            raise
+        self.records[uid] = record
+
+    def drop(self, uid: str) -> None:
+        if self.records.pop(uid, None) is not None:
+            self._text.drop(uid)

@@ -1,0 +1,33 @@
+"""What an earlier incarnation, or a kubelet, left of the resources of pods."""
+
+from __future__ import annotations
+
+import logging
+
+from actors.pod_workers.containers.allocation import Kept, kept_of
+from actors.shared.kube.pod import Pod
+from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, RecordError, read
+
+
+class KeptResources:
+    """Both files as they are when the first pod asks: what changes later comes from these workers themselves."""
+
+    def __init__(self, root_dir: str, log: logging.Logger | logging.LoggerAdapter[logging.Logger]) -> None:
+        self._root_dir, self._log = root_dir, log
+        self._allocated: dict[str, PodRecord] | None = None
+        self._actuated: dict[str, PodRecord] = {}
+
+    def take(self, uid: str, pod: Pod) -> Kept | None:
+        """What is kept of the pod, once; None if that is nothing."""
+        if self._allocated is None:
+            self._actuated, self._allocated = self._read(ACTUATED), self._read(ALLOCATED)
+        allocated, actuated = self._allocated.pop(uid, None), self._actuated.pop(uid, None)
+        return kept_of(pod, allocated, actuated) if allocated is not None else None
+
+    def _read(self, name: str) -> dict[str, PodRecord]:
+        """The agent does not start with a damaged file; one that is damaged later is written anew."""
+        try:
+            return read(self._root_dir, name)
+        except RecordError as error:
+            self._log.warning("pods have the resources of their specs: %s", error)
+            return {}

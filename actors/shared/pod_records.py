@@ -1,0 +1,152 @@
+"""The kubelet's records of pods' resources: `allocated_pods_state` and `actuated_pods_state`, in the root directory.
+
+    {"data":"<text>","checksum":N}, the text being
+    {"entries":{"<pod UID>":{"ContainerResources":{...},"PodLevelResources":null}}}
+
+Allocated is what a pod was admitted with, or resized to since; actuated is what the runtime has taken over for its
+containers (KEP-1287). The container manager writes the files, the pod workers read them when they begin. The checksum
+is that of Go's text form of `data`. Two fields are ours, and no kubelet reads them: `ContainerIDs`, `ResizeUnderWay`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from actors.shared.hardware.checksum import fnv1a_32
+from actors.shared.kube.container import ResourceRequirements
+from actors.shared.kube.pod import Pod
+from supervision.errors import UNREADABLE
+
+ALLOCATED: Final = "allocated_pods_state"
+ACTUATED: Final = "actuated_pods_state"
+_MOST_BYTES: Final = 64 << 20
+_TYPE: Final = b"(string)"
+"""What Go's text form begins with; then comes the text itself."""
+FIRST: Final = b'{"entries":{'
+LAST: Final = b"}}"
+EMPTY: Final = b"{}"
+
+
+class RecordError(Exception):
+    """The file is damaged."""
+
+
+class PodRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The resources of one pod, with the names of the file's fields."""
+
+    ContainerResources: dict[str, ResourceRequirements] | None = None
+    """By name, init containers too."""
+    PodLevelResources: ResourceRequirements | UnsetType | None = UNSET
+    """None: it has none. Missing from a kubelet before 1.34."""
+    ContainerIDs: dict[str, str] | UnsetType = UNSET
+    """Of actuated resources: the instance that has them, by the container's name. Another one has what it was created
+    with."""
+    ResizeUnderWay: bool | UnsetType = UNSET
+    """Of allocated resources: the containers may have others, whatever is recorded of them."""
+
+    @property
+    def containers(self) -> dict[str, ResourceRequirements]:
+        return self.ContainerResources or {}
+
+
+def record_of(pod: Pod, *, under_way: bool = False) -> PodRecord | None:
+    """What the pod's spec asks for; None if that is nothing at all."""
+    containers = {one.name: one.resources for one in (*pod.spec.initContainers, *pod.spec.containers)}
+    if pod.spec.resources is None and not any(one.requests or one.limits for one in containers.values()):
+        return None
+    return PodRecord(
+        ContainerResources=containers,
+        PodLevelResources=pod.spec.resources,
+        ResizeUnderWay=under_way or UNSET,
+    )
+
+
+class _Content(msgspec.Struct):
+    entries: dict[str, PodRecord] | None = None
+
+
+class _File(msgspec.Struct):
+    data: str
+    checksum: int
+
+
+def decode(raw: bytes) -> dict[str, PodRecord]:
+    """The records by pod UID. Raises RecordError."""
+    if len(raw) > _MOST_BYTES:
+        raise RecordError(f"is larger than {_MOST_BYTES >> 20} MiB")
+    try:
+        file = msgspec.json.decode(raw, type=_File)
+        if checksum(file.data.encode()) != file.checksum:
+            raise RecordError("checkpoint is corrupted")
+        return msgspec.json.decode(file.data, type=_Content).entries or {}
+    except UNREADABLE as error:
+        raise RecordError(f"checkpoint is corrupted: {error}") from None
+
+
+def checksum(data: bytes) -> int:
+    """Of the text of `data`."""
+    return fnv1a_32(data, fnv1a_32(_TYPE))
+
+
+def encode(records: Mapping[str, PodRecord]) -> bytes:
+    """The file's content."""
+    text = RecordText()
+    for uid, record in records.items():
+        text.put(uid, record)
+    return text.content()
+
+
+class RecordText:
+    """The text of a file, kept together with its checksum so far: a new pod costs only its own part."""
+
+    def __init__(self) -> None:
+        self._members: dict[str, bytes] = {}
+        self._sums: dict[str, int] = {}
+        """Of the text up to the end of a member; missing of those that have changed, and of all behind."""
+
+    def put(self, uid: str, record: PodRecord) -> None:
+        """A changed one goes to the end."""
+        self.drop(uid)
+        self._members[uid] = msgspec.json.encode(uid) + b":" + msgspec.json.encode(record)
+
+    def drop(self, uid: str) -> None:
+        if uid not in self._members:
+            return
+        behind = list(self._members)
+        for other in behind[behind.index(uid) :]:
+            self._sums.pop(other, None)
+        del self._members[uid]
+
+    def content(self) -> bytes:
+        """The file's content."""
+        if not self._members:
+            return _encoded(EMPTY, checksum(EMPTY))
+        found, before = checksum(FIRST), b""
+        for uid, member in self._members.items():
+            if uid not in self._sums:
+                self._sums[uid] = fnv1a_32(before + member, found)
+            found, before = self._sums[uid], b","
+        return _encoded(FIRST + b",".join(self._members.values()) + LAST, fnv1a_32(LAST, found))
+
+
+def _encoded(data: bytes, number: int) -> bytes:
+    return msgspec.json.encode(_File(data.decode(), number))
+
+
+def read(root_dir: str, name: str) -> dict[str, PodRecord]:
+    """The records of one of the two files; none if there is no file. Raises RecordError, with the kubelet's words."""
+    path = f"{root_dir}/{name}"
+    try:
+        with open(path, "rb") as file:
+            return decode(file.read())
+    except FileNotFoundError:
+        return {}
+    except (RecordError, OSError) as error:
+        raise RecordError(
+            f"could not restore state from checkpoint: {error}, please drain this node and delete pod resource "
+            f'information checkpoint file "{path}" before restarting Kubelet'
+        ) from None

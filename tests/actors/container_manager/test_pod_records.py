@@ -1,0 +1,102 @@
+"""The container manager keeps what pods are allocated, before anybody relies on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.container_manager import pod_resource_records
+from actors.container_manager.messages import (
+    ActuatedContainer,
+    ActuatedResources,
+    AdmissionFailed,
+    CountRunningPod,
+    PodAdmitted,
+    PodRejected,
+    ReleasePod,
+    ResizePod,
+    StopCounting,
+)
+from actors.container_manager.pod_resizes import OPEN_SECONDS
+from actors.pod_workers.messages import KnownPods
+from actors.shared.kube.container import ResourceRequirements
+from actors.shared.pod_records import ACTUATED, ALLOCATED, read
+from tests.support.managed_host import CORES, admit, pod
+
+
+def sized(share: int) -> bytes:
+    """A pod that wants so many hundredths of the node's cpu."""
+    return bytes(pod(cpu=f"{CORES * 10 * share}m"))
+
+
+def kept(host: Any, name: str = ALLOCATED) -> dict[str, Any]:
+    found = read(str(Path(host.root, "kubelet")), name)
+    return {uid: [one.requests.get("cpu") for one in record.containers.values()] for uid, record in found.items()}
+
+
+def share(number: int) -> list[str]:
+    return [f"{CORES * 10 * number}m"]
+
+
+async def test_what_a_pod_is_admitted_with_or_resized_to_is_kept(host: Any) -> None:
+    async with host.start() as manager:
+        await manager.advance(OPEN_SECONDS + 0.1)
+        assert isinstance(await admit(manager, "u", sized(10)), PodAdmitted)
+        assert kept(host) == {"u": share(10)}
+        assert isinstance(await manager.deliver(ResizePod("u", sized(20), sized(10))), PodAdmitted)
+        assert kept(host) == {"u": share(20)}
+        refused = await manager.deliver(ResizePod("u", sized(200), sized(20)))
+        assert isinstance(refused, PodRejected)
+        assert kept(host) == {"u": share(20)}
+        assert isinstance(await admit(manager, "big", sized(200)), PodRejected)
+        assert kept(host) == {"u": share(20)}
+
+
+async def test_a_running_pod_of_before_is_kept_too_and_forgotten_with_its_end(host: Any) -> None:
+    async with host.start() as manager:
+        await manager.deliver(CountRunningPod("u", sized(10)))
+        await manager.deliver(ActuatedResources("u", {"a": ActuatedContainer("id", ResourceRequirements())}))
+        await manager.deliver(StopCounting("u"))
+        await manager.deliver(CountRunningPod("v", sized(20)))
+        assert kept(host) == {"u": share(10), "v": share(20)}
+        await manager.deliver(ReleasePod("u"))
+        await manager.deliver(CountRunningPod("w", sized(30)))
+        assert kept(host) == {"v": share(20), "w": share(30)}
+        assert kept(host, ACTUATED).keys() == {"u"}, "left out with its next change"
+
+
+async def test_what_is_kept_of_pods_that_nobody_has_is_forgotten(host: Any) -> None:
+    async with host.start() as manager:
+        await manager.deliver(CountRunningPod("gone", sized(10)))
+    async with host.start() as manager:
+        for number in range(2):
+            worker = f"pod_workers/worker/{number}"
+            await manager.deliver(KnownPods(worker, 2, ["here"]), sender=worker)
+        await manager.deliver(CountRunningPod("here", sized(20)))
+        assert kept(host) == {"here": share(20)}
+
+
+async def test_nobody_is_admitted_and_nothing_resized_that_cannot_be_kept_and_what_runs_goes_on(
+    host: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    async with host.start() as manager:
+        await manager.advance(OPEN_SECONDS + 0.1)
+        assert isinstance(await admit(manager, "u", sized(10)), PodAdmitted)
+        with monkeypatch.context() as patch:
+            patch.setattr(pod_resource_records, "write_private", full)
+            for answer in (
+                await admit(manager, "v", sized(10)),
+                await manager.deliver(ResizePod("u", sized(20), sized(10))),
+            ):
+                assert isinstance(answer, AdmissionFailed)
+                assert "No space left on device" in answer.message
+            assert isinstance(await admit(manager, "w", sized(10), running=True), PodAdmitted)
+        assert kept(host) == {"u": share(10)}
+        assert isinstance(await admit(manager, "v", sized(10)), PodAdmitted)
+        assert isinstance(await manager.deliver(ResizePod("u", sized(20), sized(10))), PodAdmitted)
+        assert kept(host) == {"u": share(20), "v": share(10)}
