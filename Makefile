@@ -13,6 +13,7 @@ CORES := $(shell nproc 2>/dev/null || echo 2)
 ROOT_DIR ?= /var/lib/troupelet-demo
 PREFIX ?= /opt/troupelet
 DESTDIR ?=
+DIST ?= dist
 DURATION ?= 300
 VERSION_FILE := actors/shared/config/version.py
 SEED ?= 1
@@ -120,10 +121,10 @@ proto: venv  ## generate the Python modules of proto/*.proto
 	  --plugin=protoc-gen-mypy_grpc=$(BIN)protoc-gen-mypy_grpc --mypy_grpc_out=quiet:. proto/*.proto
 
 .PHONY: wheel
-wheel: $(VENV)/.installed  ## dist/troupelet-*.whl
-	@rm -f dist/troupelet-*.whl
-	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
-	ls dist/troupelet-*.whl
+wheel: $(VENV)/.installed  ## dist/troupelet-*.whl, with manual pages and completion of shells
+	@rm -f $(DIST)/troupelet-*.whl
+	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir $(DIST) .
+	ls $(DIST)/troupelet-*.whl
 
 .PHONY: screenshots
 screenshots: venv browser  ## docs/images: `supervise observe`, light and dark, by a headless browser
@@ -142,7 +143,7 @@ deb: $(VENV)/.installed  ## dist/troupelet_*.deb, for this distribution's python
 .PHONY: install
 install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `supervise` in its bin
 	@$(PYTHON3) -m venv "$(DESTDIR)$(PREFIX)"
-	"$(DESTDIR)$(PREFIX)/bin/python" -m pip install --quiet --force-reinstall "$$(echo dist/troupelet-*.whl)[top,completion]"
+	"$(DESTDIR)$(PREFIX)/bin/python" -m pip install --quiet --force-reinstall "$$(echo $(DIST)/troupelet-*.whl)[top,completion]"
 	[ -z "$(DESTDIR)" ] || grep -rlI -- "$(DESTDIR)$(PREFIX)" "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/pyvenv.cfg" \
 	  | xargs -r sed -i "s#$(DESTDIR)$(PREFIX)#$(PREFIX)#g"
 	echo "installed: $(DESTDIR)$(PREFIX)/bin/supervise; samples: $(DESTDIR)$(PREFIX)/share/troupelet/etc"

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from supervision.spec import ChildSpec
 
 _COMMANDS = {
-    "actors.agent.doctor.command": ("doctor",),
+    "actors.agent.doctor.arguments": ("doctor",),
     "actors.agent.observe.command": ("observe",),
     "actors.agent.inspection.commands": ("pods", "describe", "events"),
-    "actors.agent.reset.command": ("reset",),
+    "actors.agent.reset.arguments": ("reset",),
 }
 """Modules with a function `register`, and the commands that it adds. Only that of the given command is imported."""
 _HELP = ("-h", "--help")
@@ -147,6 +147,11 @@ def _explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     return explain(words, as_json, out, lambda field: effect_of(field, RELATIONS.consumers))
 
 
+def whole_parser(with_flags: Collection[str]) -> argparse.ArgumentParser:
+    """Of all commands, each of them whole. `with_flags`: as `_parser` has it."""
+    return _parser([], with_flags)[0]
+
+
 def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argparse.ArgumentParser, list[str]]:
     """The parser and the names of all commands; of those that are costly to load only the one in `words` is whole.
 
@@ -188,12 +193,12 @@ def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpars
         from actors.agent.completion import WITH_FLAGS
         from actors.agent.completion import register as register_completion
 
-        register_completion(subcommands, lambda: _parser([], WITH_FLAGS)[0])
+        register_completion(subcommands, lambda: whole_parser(WITH_FLAGS))
     if not words or words[0] in ("man", *_HELP):
         from actors.agent.manual import WITH_FLAGS as WITH_FLAGS_SHOWN
         from actors.agent.manual import register as register_manual
 
-        register_manual(subcommands, lambda: _parser([], WITH_FLAGS_SHOWN)[0])
+        register_manual(subcommands, lambda: whole_parser(WITH_FLAGS_SHOWN))
     more = (name for names in _COMMANDS.values() for name in names)
     return parser, [*subcommands.choices, *more, "manifest", "demo", "completion", "man"]
 

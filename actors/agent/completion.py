@@ -81,19 +81,25 @@ def actors(words: Sequence[str]) -> list[str]:
     return [name for name in found if name != FORK_SERVER]
 
 
-def _print_script(shell: str, parser: argparse.ArgumentParser) -> int:
-    try:
-        import shtab
-    except ModuleNotFoundError:
-        sys.stderr.write(_NO_SHTAB)
-        return REFUSED
+def script(shell: str, parser: argparse.ArgumentParser) -> str:
+    """What the shell reads. Raises ModuleNotFoundError without shtab."""
+    import shtab
+
     for action in arguments_of(parser):
         if action.dest == "actor":
             action.complete = _ACTORS  # type: ignore[attr-defined]
         elif kind := _OF_METAVAR.get(str(action.metavar)) or _OF_METAVAR.get(action.dest.upper()):
             action.complete = getattr(shtab, kind.upper())  # type: ignore[attr-defined]
-    preamble = _ZSH_PREAMBLE if shell == "zsh" else ""
-    sys.stdout.write(shtab.complete(parser, shell, preamble=preamble) + "\n")
+    return shtab.complete(parser, shell, preamble=_ZSH_PREAMBLE if shell == "zsh" else "") + "\n"
+
+
+def _print_script(shell: str, parser: argparse.ArgumentParser) -> int:
+    try:
+        text = script(shell, parser)
+    except ModuleNotFoundError:
+        sys.stderr.write(_NO_SHTAB)
+        return REFUSED
+    sys.stdout.write(text)
     return OK
 
 

@@ -209,4 +209,4 @@ def _policy(subcommands: Any, settings: CommandSettings) -> None:
 
     text = "validate a policy file; if it is valid, show each actor's policy"
     parser = command_parser(below, "check", check, text, settings)
-    parser.add_argument("file", nargs="?", default="", help=f"(default: {settings.policy_file})")
+    parser.add_argument("file", nargs="?", default="", help="(default: that of this installation)")

@@ -71,6 +71,30 @@ def test_what_an_operator_reads_is_there(prefix: Path) -> None:
         assert etc.joinpath(name).read_text() == SOURCES.joinpath("etc", name).read_text()
 
 
+def test_manual_pages_and_completion_are_where_the_system_looks_below_a_prefix(prefix: Path) -> None:
+    share = prefix / "share"
+    pages = {page.name for page in share.joinpath("man/man8").iterdir()}
+    assert {"supervise.8", "supervise-start.8", "supervise-doctor.8"} <= pages
+    assert share.joinpath("man/man8/kubelet.8").read_text() == ".so man8/supervise-start.8\n"
+    start = share.joinpath("man/man8/supervise-start.8").read_text().replace("\\-", "-")
+    assert "--bootstrap-kubeconfig" in start
+    places = {
+        "bash": "bash-completion/completions/supervise", "zsh": "zsh/site-functions/_supervise",
+        "fish": "fish/vendor_completions.d/supervise.fish",
+    }  # fmt: skip
+    for shell, place in places.items():
+        assert share.joinpath(place).read_text() == run(prefix, "supervise", "completion", shell).stdout
+
+
+def test_the_same_sources_make_the_same_wheel(tmp_path: Path) -> None:
+    """Whatever the terminal, the time zone and the environment of who builds it."""
+    make("wheel", f"DIST={tmp_path / 'one'}", seconds=400)
+    odd = {"COLUMNS": "200", "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "7", "TROUPELET_ROOT_DIR": "/elsewhere"}
+    make("wheel", f"DIST={tmp_path / 'two'}", seconds=400, environment=odd)
+    (one,), (two,) = tmp_path.glob("one/*.whl"), tmp_path.glob("two/*.whl")
+    assert one.read_bytes() == two.read_bytes()
+
+
 def test_the_agent_runs_from_there(prefix: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="agent-") as directory:
         root = Path(directory, "root")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from actors.agent.inspection.commands import node_pods
 from actors.agent.validation import validate
@@ -20,7 +19,6 @@ from actors.shared.config.errors import MASKED, ConfigErrors
 from actors.shared.config.loading import load
 from actors.shared.config.paths import default_root_dir
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, json_text
-from supervision.cli.register import CommandSettings, command_parser
 from supervision.cli.status import stopped_by_signal
 from supervision.protocol import Tree
 
@@ -28,17 +26,6 @@ from . import agent_checks, certificate_checks, cluster_checks, host_checks, run
 from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
 
 _SIGNS: Final = {Level.OK: "ok", Level.WARNING: "WARN", Level.FAILURE: "FAIL", Level.UNKNOWN: "????"}
-
-
-def register(subcommands: Any, settings: CommandSettings) -> None:
-    """Add `doctor`."""
-    parser = command_parser(
-        subcommands, "doctor", run, "what keeps the node from Ready or pods from Running, and what mends it", settings
-    )
-    parser.add_argument("--all", action="store_true", help="show what is in order, too")
-    parser.add_argument(
-        "flags", nargs=argparse.REMAINDER, help="after --: flags of start (default: those of the running agent)"
-    )
 
 
 def run(context: Context) -> int:

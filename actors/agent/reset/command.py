@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from actors.container_runtime.processes import commands
 from actors.shared.config.errors import ConfigErrors
@@ -17,7 +16,6 @@ from actors.shared.config.paths import DEFAULT_ROOT_DIR, run_dir_of, state_dir_o
 from actors.shared.config.start import places
 from actors.shared.config.start.places import Places
 from supervision.cli.command import NOT_WELL, OK, REFUSED, CommandError, Context, json_text
-from supervision.cli.register import CommandSettings, command_parser
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.state_file import DamagedError
 
@@ -27,36 +25,6 @@ from .removal import remove
 
 _SHOWN: Final = 8
 """Of each kind, unless --all is given."""
-_TEXT: Final = "remove what an agent left on this host: pods, mounts, cgroups, networks, sockets, files"
-_ABOUT: Final = """\
-Lists what there is of the agent with this root directory, asks, and removes it: pods with their containers, mounts,
-cgroups, networks, sockets and files. It refuses while the agent runs. Volumes of storage drivers are unmounted only:
-drain the node first. Images go with the managed runtime, and stay in any other.
-
-Only what is surely this agent's is touched: pods whose UID has a directory below --root-dir, and what the agent made.
-The flags of the start are known from the last starts. Exit code 1: something could not be removed; the rest is gone."""
-
-
-def register(subcommands: Any, settings: CommandSettings) -> None:
-    """Add `reset`."""
-    parser = command_parser(subcommands, "reset", run, _TEXT, settings)
-    parser.description = _ABOUT
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
-    parser.add_argument("--dry-run", action="store_true", help="list only")
-    parser.add_argument("--all", action="store_true", help="list everything, not only the first of many")
-    parser.add_argument(
-        "--keep-pods",
-        action="store_true",
-        help="remove the agent's own files and sockets only, to go on with a kubelet",
-    )
-    parser.add_argument(
-        "--without-runtime",
-        action="store_true",
-        help="go on although the runtime does not answer: containers are killed by their cgroups, its records stay",
-    )
-    parser.add_argument(
-        "flags", nargs=argparse.REMAINDER, help="after --: flags of start, if the agent never wrote down its places"
-    )
 
 
 def run(context: Context) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from importlib.metadata import requires
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from tests.support.source_files import parsed
 
 ROOT = Path(__file__).parents[3]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 IMPORTED_AS = {"pyyaml": "yaml", "grpcio": "grpc", "protobuf": "google"}
 BACKENDS = {"h11": "httpcore", "anyio": "httpcore"}
 """Packages that another one imports by itself: they are named so that their versions are pinned."""
@@ -20,8 +23,7 @@ SOURCES = [path for top in ("supervision", "actors", "proto") for path in (ROOT 
 
 
 def names() -> list[str]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return [re.split(r"[=<>\[]", entry)[0].lower() for entry in project["dependencies"]]
+    return [re.split(r"[=<>\[]", entry)[0].lower() for entry in PROJECT["project"]["dependencies"]]
 
 
 def imported() -> set[str]:
@@ -48,3 +50,19 @@ def test_a_backend_is_named_because_another_package_wants_it(name: str) -> None:
 
 def test_the_packages_that_the_project_was_asked_to_be_built_on_are_there() -> None:
     assert {"thespian", "grpcio", "protobuf", "kubernetes", "cryptography", "pyyaml", "psutil"} <= set(names())
+
+
+def test_the_parser_of_all_commands_needs_no_more_than_the_wheel_is_built_with() -> None:
+    """hatch_build.py runs it where nothing but these is installed."""
+    (_, *needed) = PROJECT["build-system"]["requires"]
+    project = PROJECT["project"]
+    assert set(needed) <= {*project["dependencies"], *project["optional-dependencies"]["completion"]}, "other versions"
+    code = (
+        "import sys; from actors.agent.command import whole_parser; whole_parser(('start',));"
+        "print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    installed = {IMPORTED_AS.get(name, name.replace("-", "_")) for name in names()}
+    assert installed & set(done.stdout.split()) == {"msgspec"}

@@ -36,6 +36,10 @@ def test_the_page_of_the_start_has_every_flag(pages) -> None:
     assert [name for name in FLAGS if not re.search(rf"--{re.escape(name)}\b", page)] == []
 
 
+def test_no_page_names_the_place_where_it_was_made(pages) -> None:
+    assert [name for name, page in pages.items() if str(Path(command.__file__).parents[2]) in shown(page)] == []
+
+
 def test_exit_codes_keep_their_lines_and_subcommands_have_theirs(pages) -> None:
     assert "\n    3  no agent runs there; `status`: or it is down\n" in shown(pages["supervise-status"])
     assert "supervise policy check" in shown(pages["supervise-policy"])

@@ -1,0 +1,26 @@
+"""What `doctor` takes, apart from its checks: these load the clients of runtime and cluster, which --help needs not."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from supervision.cli.command import Context
+from supervision.cli.register import CommandSettings, command_parser
+
+
+def register(subcommands: Any, settings: CommandSettings) -> None:
+    """Add `doctor`."""
+    parser = command_parser(
+        subcommands, "doctor", _run, "what keeps the node from Ready or pods from Running, and what mends it", settings
+    )
+    parser.add_argument("--all", action="store_true", help="show what is in order, too")
+    parser.add_argument(
+        "flags", nargs=argparse.REMAINDER, help="after --: flags of start (default: those of the running agent)"
+    )
+
+
+def _run(context: Context) -> int:
+    from .command import run
+
+    return run(context)

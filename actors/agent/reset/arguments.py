@@ -1,0 +1,46 @@
+"""What `reset` takes, apart from what it does: that loads the client of the runtime, which --help needs not."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Final
+
+from supervision.cli.command import Context
+from supervision.cli.register import CommandSettings, command_parser
+
+_TEXT: Final = "remove what an agent left on this host: pods, mounts, cgroups, networks, sockets, files"
+_ABOUT: Final = """\
+Lists what there is of the agent with this root directory, asks, and removes it: pods with their containers, mounts,
+cgroups, networks, sockets and files. It refuses while the agent runs. Volumes of storage drivers are unmounted only:
+drain the node first. Images go with the managed runtime, and stay in any other.
+
+Only what is surely this agent's is touched: pods whose UID has a directory below --root-dir, and what the agent made.
+The flags of the start are known from the last starts. Exit code 1: something could not be removed; the rest is gone."""
+
+
+def register(subcommands: Any, settings: CommandSettings) -> None:
+    """Add `reset`."""
+    parser = command_parser(subcommands, "reset", _run, _TEXT, settings)
+    parser.description = _ABOUT
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="list only")
+    parser.add_argument("--all", action="store_true", help="list everything, not only the first of many")
+    parser.add_argument(
+        "--keep-pods",
+        action="store_true",
+        help="remove the agent's own files and sockets only, to go on with a kubelet",
+    )
+    parser.add_argument(
+        "--without-runtime",
+        action="store_true",
+        help="go on although the runtime does not answer: containers are killed by their cgroups, its records stay",
+    )
+    parser.add_argument(
+        "flags", nargs=argparse.REMAINDER, help="after --: flags of start, if the agent never wrote down its places"
+    )
+
+
+def _run(context: Context) -> int:
+    from .command import run
+
+    return run(context)
