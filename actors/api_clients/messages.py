@@ -128,6 +128,8 @@ class RecordEvent(Message, frozen=True, kw_only=True):
     field: str = ""
     """`spec.containers{name}` for an event of a container."""
     annotations: dict[str, str] = {}
+    instance: str = ""
+    """Id of the container in whose life this reason occurs once: what a restarted actor tells again is dropped."""
     coalesce: ClassVar[tuple[str, ...]] = ("kind", "namespace", "name", "uid", "reason", "message", "field")
 
 
@@ -161,7 +163,7 @@ class RecentEvents(Message, frozen=True):
 
 
 def pod_event(
-    meta: ObjectMeta, type: Literal["Normal", "Warning"], reason: str, message: str, field: str = ""
+    meta: ObjectMeta, type: Literal["Normal", "Warning"], reason: str, message: str, field: str = "", instance: str = ""
 ) -> RecordEvent:
     """An event of a pod, or of a container with its `field`. A message is at most as long as the API allows."""
     return RecordEvent(
@@ -173,6 +175,7 @@ def pod_event(
         reason=reason,
         message=message[:MAX_EVENT_TEXT],
         field=field,
+        instance=instance,
     )
 
 

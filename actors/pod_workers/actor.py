@@ -119,6 +119,7 @@ class Shard(Actor):
             health=lambda: self._health,
             garbage=policy_of(agent.flags),
             maximum_backoff=float(maximum or DEFAULT_MAXIMUM_BACKOFF_SECONDS),
+            start_seconds=seconds,
             sync_seconds=float(config.syncFrequency),
             ends_pods=bool(windows(config)) or not agent.standalone,
             apparmor=read_apparmor(),

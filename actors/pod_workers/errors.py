@@ -7,11 +7,22 @@ class StartFailed(Exception):
     """A container was not started: waiting reason, message, and the seconds until the retry (0: the usual backoff).
 
     `container_id`: the created container, which may run if its start was not answered. `event`: the text of the event,
-    where it is not `message`.
+    where it is not `message`. `under_way`: an earlier order to make or start the same, perhaps that of a worker which
+    died since, has not ended yet.
     """
 
-    def __init__(self, reason: str, message: str, retry: float = 0.0, container_id: str = "", event: str = "") -> None:
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        retry: float = 0.0,
+        container_id: str = "",
+        event: str = "",
+        *,
+        under_way: bool = False,
+    ) -> None:
         super().__init__(message)
+        self.under_way = under_way
         self.reason, self.message, self.retry, self.container_id = reason, message, retry, container_id
         self.event = event or message
 

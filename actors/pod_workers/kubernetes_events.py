@@ -10,9 +10,12 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_field
 
 
-def pod_event(pod: Pod, kind: Literal["Normal", "Warning"], reason: str, text: str, container: str = "") -> RecordEvent:
-    """An event of the pod, or of one of its containers."""
-    return messages.pod_event(pod.metadata, kind, reason, text, container_field(pod, container) if container else "")
+def pod_event(
+    pod: Pod, kind: Literal["Normal", "Warning"], reason: str, text: str, container: str = "", instance: str = ""
+) -> RecordEvent:
+    """An event of the pod, or of one of its containers. `instance`: of RecordEvent."""
+    field = container_field(pod, container) if container else ""
+    return messages.pod_event(pod.metadata, kind, reason, text, field, instance)
 
 
 def of_failed_start(reason: str, message: str) -> list[tuple[Literal["Normal", "Warning"], str, str]]:

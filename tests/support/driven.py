@@ -28,7 +28,14 @@ from actors.container_manager.messages import (
     ResizePod,
 )
 from actors.container_manager.pod_resource_records import PodResourceRecords
-from actors.device_manager.messages import ClaimsPrepared, ClaimsUnprepared, PrepareClaims, UnprepareClaims
+from actors.device_manager.messages import (
+    ClaimDevices,
+    ClaimsPrepared,
+    ClaimsUnprepared,
+    GetClaimDevices,
+    PrepareClaims,
+    UnprepareClaims,
+)
 from actors.image_manager.messages import EnsureImage, ImageReady
 from actors.pod_workers.actor import Shard
 from actors.pod_workers.messages import (
@@ -41,6 +48,7 @@ from actors.pod_workers.messages import (
 )
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.adoption import DEFAULT_SETTLING, Settling
 from actors.shared.cri.looking import look
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod
@@ -82,9 +90,11 @@ class Driven:
         *,
         joined: bool = False,
         tracer: Tracer | None = None,
+        settling: Settling = DEFAULT_SETTLING,
         **config: Any,
     ) -> None:
-        """`joined`: there is an API server, of which `objects` has the objects and `services` the services."""
+        """`joined`: there is an API server, of which `objects` has the objects and `services` the services. `settling`:
+        how long the runtime's client looks for what an earlier call has made."""
         self.home, self.clock = home, clock or VirtualClock(BEGAN)
         self.clock_offset = 0.0
         """Seconds by which somebody has set the clock of the node."""
@@ -102,7 +112,7 @@ class Driven:
         self.objects: dict[ObjectRef, ObjectState] = {}
         self.services = Services(synced=True)
         arguments: dict[str, Any] = {
-            "runtime": self.fake.client(),
+            "runtime": self.fake.client(settling=settling),
             "clock": lambda: self.clock() + self.clock_offset,
             "tracer": tracer,
         }
@@ -117,6 +127,7 @@ class Driven:
         self.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"data": f"{home}/data"}))
         self.answer(UnmountVolumes, lambda asked: VolumesUnmounted(asked.uid))
         self.answer(PrepareClaims, lambda asked: ClaimsPrepared(asked.uid))
+        self.answer(GetClaimDevices, lambda asked: ClaimDevices(asked.uid, asked.container, []))
         self.answer(UnprepareClaims, lambda asked: ClaimsUnprepared(asked.uid))
         self.answer(GetObject, lambda asked: self.objects.get(asked.ref, ObjectState(asked.ref, reason="NotFound")))
         self.answer(GetServices, lambda asked: self.services)

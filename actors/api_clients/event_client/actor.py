@@ -32,6 +32,7 @@ from .backlog import EventBacklog
 from .correlation import CorrelatedEvent, Correlator, NewEvent
 from .event_history import EventHistory
 from .event_object import PATCH_TYPE, count_patch, event_object, namespace_of
+from .instance_events import InstanceEvents
 
 PAUSE_SECONDS: Final = 10.0
 """Between tries while the server is away; the first is shorter by chance, so that nodes do not return together."""
@@ -54,6 +55,7 @@ class EventClient(ApiActor):
         self._clock, self._wall_ns, self._rng = clock, wall_ns, rng
         self._correlator, self._backlog = Correlator(), EventBacklog()
         self._history, self._began = EventHistory(), wall_ns() / 1e9
+        self._instances = InstanceEvents()
         self._more = asyncio.Event()
 
     def limits(self) -> dict[str, Any]:
@@ -64,6 +66,8 @@ class EventClient(ApiActor):
 
     @on(RecordEvent)
     def on_event(self, message: RecordEvent, sender: Address) -> None:
+        if not self._instances.is_new(message):
+            return
         subject = f"{message.namespace}/{message.name}".lstrip("/")
         self.metrics.count("troupelet_events_total", type=message.type, reason=message.reason)
         log = self.log.warning if message.type == "Warning" else self.log.info

@@ -31,7 +31,7 @@ from actors.pod_workers.pod.state import Held
 from actors.shared.config.agent import Agent
 from actors.shared.cri.adoption import Settling
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError, StillStarting
+from actors.shared.cri.errors import CriError, StillCreating, StillStarting
 from actors.shared.cri.model import START_ERROR, CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
@@ -48,7 +48,7 @@ from .shard_metrics import ShardMetrics
 from .user_ids import ids_of, require_support
 
 UNDER_WAY = Settling(total=1.0)
-"""How long a start that is under way is waited for before it is told of."""
+"""How long a start that is under way is waited for by the call that met it."""
 
 
 class ContainerStarter:
@@ -99,7 +99,6 @@ class ContainerStarter:
 
     async def sandbox(self, pod: Pod, attempt: int, cgroup_parent: str) -> str:
         """Create the sandbox; return its id. Raises StartFailed."""
-        self.metrics.sandbox_begins(pod, attempt)
         try:
             files.make_log_directory(self._agent.pod_logs_dir, pod)
             handler = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
@@ -107,9 +106,10 @@ class ContainerStarter:
             config = self.sandbox_config(pod, attempt, cgroup_parent, await ids_of(self._actor, pod))
             return await self._run_sandbox(config, handler)
         except (CriError, ConfigError, OSError, ValueError) as error:  # ValueError: a number that CRI cannot carry
-            self.metrics.sandbox_failed(pod)
             text = error.rpc_text if isinstance(error, CriError) else str(error)
-            raise StartFailed("CreatePodSandboxError", f"Failed to create pod sandbox: {text}") from None
+            under_way = isinstance(error, StillCreating)
+            text = f"Failed to create pod sandbox: {text}"
+            raise StartFailed("CreatePodSandboxError", text, under_way=under_way) from None
 
     async def _run_sandbox(self, config: cri.PodSandboxConfig, handler: str) -> str:
         """Raises CriError."""
@@ -164,7 +164,8 @@ class ContainerStarter:
         try:
             container_id = await self._client.create_container(sandbox.id, config, whole)
         except CriError as error:
-            raise StartFailed("CreateContainerError", _words(error)) from None
+            under_way = isinstance(error, StillCreating)
+            raise StartFailed("CreateContainerError", _words(error), under_way=under_way) from None
         self._actor.tell(EVENT_CLIENT, pod_event(pod, "Normal", "Created", "Container created", start.container.name))
         await self.start(pod, start.container, container_id, start.restart_count)
         return container_id
@@ -184,9 +185,12 @@ class ContainerStarter:
             await self._client.start_container(container_id)
         except CriError as error:
             if not await self._has_started(container_id, error):
-                if isinstance(error, StillStarting):
+                under_way = isinstance(error, StillStarting)
+                if under_way:
                     self._actor.tell(PLEG, StartHangs(container_id))
-                raise StartFailed("RunContainerError", _words(error), container_id=container_id) from None
+                raise StartFailed(
+                    "RunContainerError", _words(error), container_id=container_id, under_way=under_way
+                ) from None
         agent, log = self._agent, log_path(container.name, count)
         try:
             links = agent.container_logs_dir

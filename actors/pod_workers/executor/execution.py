@@ -116,10 +116,11 @@ class Execution:
         """Raises AskError."""
         return await self.services.actor.ask(name, question, timeout=seconds)
 
-    def announce(self, kind: str, reason: str, text: str, container: str = "") -> None:
-        """Emit a Kubernetes event for the pod or one of its containers."""
+    def announce(self, kind: str, reason: str, text: str, container: str = "", instance: str = "") -> None:
+        """Emit a Kubernetes event for the pod or one of its containers. `instance`: the container's id, if the reason
+        occurs once in its life."""
         if self.state.wanted.pod is not None:
-            event = pod_event(self.state.wanted.pod, cast(Any, kind), reason, text, container)
+            event = pod_event(self.state.wanted.pod, cast(Any, kind), reason, text, container, instance)
             self.services.actor.tell(EVENT_CLIENT, event)
 
     def publish(self, *, again: bool = False) -> None:

@@ -164,8 +164,9 @@ async def _restart(run: Execution, found: list[tuple[Container, CriContainer]]) 
     """Stop them; they are started again with the allocated resources. Raises like `terminate`."""
     if not found:
         return
-    for container, _ in found:
-        run.announce("Normal", "Killing", f"Container {container.name} resize requires restart", container.name)
+    for container, ran in found:
+        text = f"Container {container.name} resize requires restart"
+        run.announce("Normal", "Killing", text, container.name, instance=ran.id)
     run.report(ContainersRestarting([ran.id for _, ran in found]))
     await terminate(run, [plan(ran, run.pod) for _, ran in found])
 

@@ -26,8 +26,9 @@ from actors.pod_workers.pod.starts import (
     PostStartReported,
     SandboxFailed,
     SandboxStarted,
+    StartUnderWay,
 )
-from actors.pod_workers.pod.state import Attempt
+from actors.pod_workers.pod.state import SANDBOX, Attempt
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
@@ -109,10 +110,15 @@ async def _prepare_claims(run: Execution) -> bool:
 async def _start_sandbox(run: Execution, attempt: int) -> bool:
     pod, starter = run.pod, run.services.starter
     held = run.state.held
+    if not _goes_on(run, SANDBOX):
+        starter.metrics.sandbox_begins(pod, attempt)
     try:
         making = starter.sandbox(with_groups(pod, held.groups), attempt, held.cgroup_parent)
         run.report(SandboxStarted(await run.unless_terminating(making)))
     except StartFailed as failure:
+        if _wait(run, SANDBOX, failure):
+            return False
+        starter.metrics.sandbox_failed(pod)
         run.announce("Warning", "FailedCreatePodSandBox", failure.message)
         run.report(SandboxFailed(failure.message, run.services.clock()))
         return False
@@ -141,7 +147,8 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
         await run.unless_terminating(permit.acquire())
         runtime = run.state.runtime
         assert runtime is not None  # noqa: S101 - looked at before
-        services.starter.metrics.container_begins(run.pod, name)
+        if not _goes_on(run, name):
+            services.starter.metrics.container_begins(run.pod, name)
         container_id = await services.starter.container(with_groups(run.pod, held.groups), start, found, runtime, held)
     except StartFailed as failure:
         _fail(run, name, failure)
@@ -168,7 +175,24 @@ async def _resume(run: Execution, ran: CriContainer, permit: Permit) -> None:
     await _post_start(run, container, ran.id, permit)
 
 
+def _goes_on(run: Execution, name: str) -> bool:
+    """Whether this is no new start, but the continuation of an earlier one."""
+    return run.state.attempts.get(name, Attempt()).under_way_since > 0
+
+
+def _wait(run: Execution, name: str, failure: StartFailed) -> bool:
+    """Whether there is no failure, as an earlier order to start it is under way and may still go through."""
+    now = run.services.clock()
+    if not failure.under_way or not run.state.may_be_under_way(name, now, run.services.start_seconds):
+        return False
+    run.services.actor.log.info("pod %s: an earlier start is under way: %s", run.state.label, failure.message)
+    run.report(StartUnderWay(name, failure.container_id, now))
+    return True
+
+
 def _fail(run: Execution, name: str, failure: StartFailed) -> None:
+    if _wait(run, name, failure):
+        return
     if failure.reason:  # otherwise the pull continues
         run.services.starter.metrics.container_failed(run.pod, name, failure.reason)
     for kind, reason, text in of_failed_start(failure.reason, failure.event):

@@ -147,10 +147,10 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
 
 
 def announce_termination(run: Execution, ran: CriContainer, why: str) -> None:
-    """Emit the event once, however often the termination is retried."""
+    """Emit the event once, however often the termination is retried, and by whichever worker."""
     if not run.state.instances.get(ran.id, ContainerInstance()).termination_announced:
         run.report(TerminationAnnounced(ran.id))
-        run.announce("Normal", "Killing", why, ran.name)
+        run.announce("Normal", "Killing", why, ran.name, instance=ran.id)
 
 
 def announce_fallback(run: Execution) -> Callable[[str], None]:
@@ -237,7 +237,7 @@ async def restart_all(run: Execution, effect: RestartAll) -> None:
     runtime = run.state.runtime or PodRuntime(uid=run.state.uid)
     own = [container.name for container in (*pod.spec.initContainers, *pod.spec.containers)]
     text = f"Container {sources[0].name} ended with {sources[0].exit_code}, which restarts all containers of the pod"
-    run.announce("Normal", "Killing", text, sources[0].name)
+    run.announce("Normal", "Killing", text, sources[0].name, instance=sources[0].id)
     run.report(AllRestarting(own, text, {source.name: next_consecutive_restarts(source) for source in sources}))
     run.publish()  # the condition AllContainersRestarting, before it is over
     here = [ran for ran in runtime.containers if ran.name in own]

@@ -99,10 +99,13 @@ class RuntimeChanged(PodEvent, frozen=True):
 
 def without_waiting(state: PodState, runtime: PodRuntime) -> PodState:
     """Clear the waiting state of running containers, because their start may never have been answered."""
-    running = [
-        name for name, why in state.waiting.items() if why.reason != RESTARTING_ALL and is_running(runtime.newest(name))
-    ]
-    return state.with_attempts(running, waiting=None) if running else state
+    running = [name for name in state.attempts if is_running(runtime.newest(name))]
+    shown = state.waiting
+    over = [name for name in running if name in shown and shown[name].reason != RESTARTING_ALL]
+    begun = [name for name in running if state.attempts[name].under_way_since]
+    if not over and not begun:
+        return state
+    return state.with_attempts(over, waiting=None).with_attempts(begun, under_way_since=0.0)
 
 
 class ProbeDecided(PodEvent, frozen=True):

@@ -10,13 +10,15 @@ from actors.status_manager.messages import Waiting
 
 from .event import PodEvent
 from .results import RETRIES, TryFailed, waiting_for_all, without_creating
-from .state import SANDBOX, PodState, replace
+from .state import SANDBOX, Attempt, PodState, replace
 
 MOST_PULLS: Final = 20
 REPORT_SECONDS: Final = 5.0
 """How long the reason of a failed pull is shown before the reason becomes ImagePullBackOff."""
 LEAST_RETRY_SECONDS: Final = 0.1
 """A pause that is as good as over, by another actor's clock, is not slept in a circle."""
+UNDER_WAY_PAUSE: Final = 1.0
+"""Seconds until it is looked again whether an earlier start has ended."""
 BACKING_OFF: Final = "ImagePullBackOff"
 POST_START: Final = "postStart"
 """The reason of a container that is unhealthy because its hook failed."""
@@ -34,7 +36,8 @@ class SandboxStarted(PodEvent, frozen=True):
     sandbox_id: str
 
     def apply(self, state: PodState) -> PodState:
-        return without_creating(replace(state, view=replace(state.view, sandboxes=(self.sandbox_id,))))
+        state = without_creating(replace(state, view=replace(state.view, sandboxes=(self.sandbox_id,))))
+        return state.with_attempts([SANDBOX], under_way_since=0.0)
 
 
 class SandboxFailed(PodEvent, frozen=True):
@@ -45,7 +48,25 @@ class SandboxFailed(PodEvent, frozen=True):
 
     def apply(self, state: PodState) -> PodState:
         state = TryFailed(self.message, self.now, stale=True).apply(waiting_for_all(state, self.message))
-        return state.with_attempts([SANDBOX], not_before=self.now + RETRIES.pause(state.retry.failures))
+        pause = RETRIES.pause(state.retry.failures)
+        return state.with_attempts([SANDBOX], not_before=self.now + pause, under_way_since=0.0)
+
+
+class StartUnderWay(PodEvent, frozen=True):
+    """An earlier order to start it has not ended: no failure, and what users see of it stays."""
+
+    name: str
+    """Of the container, or SANDBOX."""
+    container_id: str
+    """The created container, which may run once that order has ended; '' before it is created."""
+    now: float
+
+    def apply(self, state: PodState) -> PodState:
+        state = replace(state, view=replace(state.view, stale=True)).due_by(self.now + UNDER_WAY_PAUSE)
+        if self.container_id:
+            state = state.with_instances([self.container_id], post_start_due=True)
+        since = state.attempts.get(self.name, Attempt()).under_way_since or self.now
+        return state.with_attempts([self.name], not_before=self.now + UNDER_WAY_PAUSE, under_way_since=since)
 
 
 class ContainerStarted(PodEvent, frozen=True):
@@ -56,7 +77,7 @@ class ContainerStarted(PodEvent, frozen=True):
     def apply(self, state: PodState) -> PodState:
         containers = {**state.view.containers, self.container_id: self.sandbox_id}
         state = replace(state, view=replace(state.view, containers=containers))
-        return state.with_attempts([self.name], waiting=None, consecutive_restarts=0)
+        return state.with_attempts([self.name], waiting=None, consecutive_restarts=0, under_way_since=0.0)
 
 
 class ContainerResumed(PodEvent, frozen=True):
@@ -65,7 +86,7 @@ class ContainerResumed(PodEvent, frozen=True):
     name: str
 
     def apply(self, state: PodState) -> PodState:
-        return state.with_attempts([self.name], waiting=None)
+        return state.with_attempts([self.name], waiting=None, under_way_since=0.0)
 
 
 class ContainerFailed(PodEvent, frozen=True):
@@ -94,7 +115,8 @@ class ContainerFailed(PodEvent, frozen=True):
         else:
             state = TryFailed(self.message, self.now).apply(state)
             not_before = self.now + RETRIES.pause(state.retry.failures)
-        return state.with_attempts([self.name], waiting=Waiting(self.reason, self.message), not_before=not_before)
+        waiting = Waiting(self.reason, self.message)
+        return state.with_attempts([self.name], waiting=waiting, not_before=not_before, under_way_since=0.0)
 
 
 class AllRestarting(PodEvent, frozen=True):

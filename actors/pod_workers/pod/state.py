@@ -99,6 +99,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """The end of the backoff, which no wake-up shortens. Seconds since 1970; 0.0: none."""
     consecutive_restarts: int = 0
     """The count for the next instance after a restart of all containers; 0: none."""
+    under_way_since: float = 0.0
+    """When an earlier order to start it was first found to be under way. Seconds since 1970; 0.0: it is not."""
 
 
 class ContainerInstance(msgspec.Struct, frozen=True, kw_only=True):
@@ -279,6 +281,11 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     def may_have_claims(self) -> bool:
         """Whether resource claims may be prepared for it. Of a pod that only the runtime knows nothing is known."""
         return self.wanted.pod is None or has_claims(self.wanted.pod)
+
+    def may_be_under_way(self, name: str, now: float, seconds: float) -> bool:
+        """Whether an earlier order to start it that is under way may go on: so far for less than `seconds`."""
+        since = self.attempts.get(name, Attempt()).under_way_since or now
+        return since <= now < since + seconds
 
     # -- changes ---------------------------------------------------------------------------------------------------
     def after(self, event: PodWorkerEvent) -> PodState:

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
-from .errors import DeadlineExceeded, NameReserved
+from .errors import DeadlineExceeded, NameReserved, StillCreating
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ async def create_or_adopt(
     find: Callable[[], Awaitable[Existing | None]],
     settling: Settling = DEFAULT_SETTLING,
 ) -> str:
-    """The ID from `create`, or of the usable object from `find`. Raises the error of `create`."""
+    """The ID from `create`, or of the usable object from `find`. Raises the error of `create`; StillCreating when the
+    name is reserved and nothing has it."""
     try:
         return await create()
     except (DeadlineExceeded, NameReserved) as error:
@@ -62,6 +63,8 @@ async def create_or_adopt(
         if existing is not None and existing.usable:
             return existing.id
         pause = next(pauses, None)
+        if pause is None and existing is None and isinstance(failure, NameReserved):
+            raise StillCreating(failure.method, failure.code, failure.details)
         if existing is not None or pause is None:
             raise failure
         await settling.sleep(pause)

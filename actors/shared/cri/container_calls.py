@@ -32,7 +32,8 @@ class ContainerCalls:
     ) -> str:
         """The ID of a container that is not started, made now or by an earlier create with the same name and attempt.
 
-        Raises NotFound without the image or the sandbox; NameReserved when the container exists and was started.
+        Raises NotFound without the image or the sandbox; NameReserved when the container exists and was started;
+        StillCreating when its creation takes longer than a few seconds.
         """
         request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=sandbox_config)
 

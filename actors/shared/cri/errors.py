@@ -51,6 +51,10 @@ class NameReserved(CriError):
         return (match.group(1) or "") if match else ""
 
 
+class StillCreating(NameReserved):
+    """An earlier create of this name, perhaps one whose caller has gone, has neither ended nor made anything yet."""
+
+
 class StillStarting(CriError):
     """A start of container `id` is in progress, perhaps one whose caller has gone. The container can be neither started
     nor removed."""

@@ -25,7 +25,7 @@ class SandboxCalls:
         """The ID of a ready sandbox, made now or by an earlier create with the same name and attempt.
 
         Raises NameReserved when the existing sandbox is not ready (the runtime could not clean up after a failure: use
-        the next attempt), or when its creation takes longer than a few seconds.
+        the next attempt); StillCreating when its creation takes longer than a few seconds.
         """
         request = cri.RunPodSandboxRequest(config=config, runtime_handler=runtime_handler)
 

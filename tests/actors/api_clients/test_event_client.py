@@ -99,6 +99,16 @@ def test_an_event_is_stored_and_the_same_again_is_counted(play):
     play(story)
 
 
+def test_what_a_restarted_worker_tells_again_of_a_containers_end_is_told_once(play):
+    async def story(events: Events) -> None:
+        for instance in ("1", "1", "2"):
+            await events.record("Stopping container a", reason="Killing", instance=instance)
+        await events.written()
+        assert events.counts() == {"Stopping container a": 2}
+
+    play(story)
+
+
 def test_a_nodes_event_is_kept_in_default_under_the_nodes_name(play):
     async def story(events: Events) -> None:
         await events.record(kind="Node", namespace="", name="n1", uid="n1", reason="NodeReady")

@@ -23,10 +23,14 @@ class Fault:
     details: str = "injected"
     late: float | None = None
     """Carried out after so many seconds, also when the caller has given up by then."""
+    held: asyncio.Event | None = None
+    """Carried out once this is set, also when the caller has given up by then."""
     duplicate: bool = False
     """Carried out twice: a create makes two with the same name, as only a broken runtime does."""
     answer_lost: bool = False
     """Carried out, but answered UNAVAILABLE: the runtime died between the two."""
+    answer_held: bool = False
+    """Carried out, but not answered."""
     times: int = FOREVER
     """How many calls it meets."""
 
@@ -68,6 +72,8 @@ class Faults:
             await self._sleep(fault.delay)
         if fault.late:
             await self._sleep(fault.late)
+        if fault.held is not None:
+            await fault.held.wait()
         if fault.hang:
             await asyncio.Event().wait()
         if fault.error:

@@ -62,7 +62,7 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
         self.calls.append((method, request))
         fault = self.faults.take(method)
         carried_out = asyncio.ensure_future(self._carry_out(method, request, fault))
-        if fault is None or fault.late is None:
+        if fault is None or (fault.late is None and fault.held is None):
             return await carried_out
         self._background.add(carried_out)
         carried_out.add_done_callback(self._background.discard)
@@ -73,10 +73,13 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
         if method in ("RunPodSandbox", "CreateContainer"):
             response = await self._create(handler, method, request, fault)
         else:
-            await self.faults.before(fault)
+            with self.world.starting(getattr(request, "container_id", "") if method == "StartContainer" else ""):
+                await self.faults.before(fault)
             response = await handler(request)
             if fault is not None and fault.duplicate:
                 await handler(request)
+        if fault is not None and fault.answer_held:
+            await asyncio.Event().wait()
         if fault is not None and fault.answer_lost:
             raise RpcFailure("UNAVAILABLE", "error reading from server: EOF")
         return response

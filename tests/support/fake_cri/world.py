@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from proto import cri_pb2 as cri
@@ -41,7 +42,7 @@ class Container:
     task_left: bool = False
     """Its task is there though it does not run, and is not told of: it cannot be removed (see leftover_tasks)."""
     starting: bool = False
-    """Its log is being opened: it can be neither started nor removed."""
+    """A start is under way: it can be neither started once more nor removed."""
     resources: cri.LinuxContainerResources = field(default_factory=cri.LinuxContainerResources)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     program: asyncio.Task[None] | None = None
@@ -109,6 +110,19 @@ class World:
         if container.program is not None and container.program is not _current():
             container.program.cancel()
         self.announce(container.id, container.sandbox_id, cri.CONTAINER_STOPPED_EVENT)
+
+    @contextmanager
+    def starting(self, container_id: str) -> Iterator[None]:
+        """While the first start of this container is under way."""
+        container = self.containers.get(container_id)
+        if container is None or container.starting:
+            yield
+            return
+        container.starting = True
+        try:
+            yield
+        finally:
+            container.starting = False
 
     def refuse_removal(self, container: Container) -> None:
         """Raises RpcFailure when the container's start or its task is in the way of its removal."""

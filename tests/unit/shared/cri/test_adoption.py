@@ -8,7 +8,7 @@ import pytest
 
 from actors.shared.cri.adoption import Settling
 from actors.shared.cri.deadlines import Deadlines
-from actors.shared.cri.errors import DeadlineExceeded, NameReserved, Unavailable
+from actors.shared.cri.errors import DeadlineExceeded, NameReserved, StillCreating, Unavailable
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault
 
@@ -61,6 +61,18 @@ async def test_a_name_that_is_reserved_by_a_try_that_fails_is_used_by_the_next()
     assert list(fake.world.sandboxes) == [made]
     with pytest.raises(Exception, match="injected"):
         await first
+
+
+async def test_a_create_that_goes_on_for_longer_is_told_apart_from_a_name_that_is_taken() -> None:
+    fake, pod = FakeRuntime(), sandbox_config()
+    goes_on = asyncio.Event()
+    fake.faults.add("RunPodSandbox", Fault(held=goes_on, times=1))
+    first = asyncio.ensure_future(fake.client().run_pod_sandbox(pod))
+    await asyncio.sleep(0)
+    with pytest.raises(StillCreating):
+        await fake.client(settling=QUICK).run_pod_sandbox(pod)
+    goes_on.set()
+    assert await fake.client(settling=QUICK).run_pod_sandbox(pod) == await first
 
 
 async def test_a_sandbox_that_is_not_ready_any_more_is_not_adopted() -> None:

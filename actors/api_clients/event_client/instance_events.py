@@ -1,0 +1,34 @@
+"""The events that occur once in the life of a container. Pure.
+
+A worker that dies while it ends a container is followed by one that ends it once more, and tells it once more.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from actors.api_clients.messages import RecordEvent
+
+LIMIT: Final = 2000
+"""Different events that are known: more than a node's containers that end at the same time."""
+
+
+class InstanceEvents:
+    """The newest LIMIT different events with an instance."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._seen: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._limit = limit
+
+    def is_new(self, event: RecordEvent) -> bool:
+        """Whether it is told for the first time, as is every event without an instance."""
+        if not event.instance:
+            return True
+        key = (event.instance, event.reason)
+        if key in self._seen:
+            return False
+        self._seen[key] = None
+        if len(self._seen) > self._limit:
+            self._seen.popitem(last=False)
+        return True
