@@ -93,10 +93,13 @@ def _of_kubectl(words: list[str]) -> list[str]:
 
 def _misspelt(words: Sequence[str], commands: Sequence[str]) -> str:
     """The error about the first word, and the closest command."""
-    from supervision.suggestions import did_you_mean
+    from supervision.suggestions import close_to, did_you_mean
 
     first = words[0]
     if not first.startswith("-"):
+        kubectls = first in ("get", "show", "list") and words[1:2] and close_to(words[1], commands)
+        if kubectls:
+            return f"there is no command {first}: `{shlex.join(['supervise', *kubectls, *words[2:]])}`"
         return f"there is no command {first}{did_you_mean(first, commands) or _LIST}"
     if command := next((word for word in words if word in commands), ""):
         rest = shlex.join(word for word in words if word != command)
@@ -157,10 +160,15 @@ def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpars
 
     `with_flags`: commands whose parsers get the flags of the start, and the words of `config`, to be read by others.
     """
+    from supervision.cli.parser import CommandParser
     from supervision.cli.register import CommandSettings, register
 
-    parser = argparse.ArgumentParser(
-        prog="supervise", description="Troupelet: a Kubernetes node agent as a supervised tree of actors."
+    parser = CommandParser(
+        prog="supervise",
+        description="Troupelet: a Kubernetes node agent as a supervised tree of actors.",
+        epilog="`supervise COMMAND --help` shows options, examples and exit codes. What is wrong with a node says\n"
+        "`supervise doctor`. Another agent than that of /var/lib/kubelet: --root-dir DIR, or TROUPELET_ROOT_DIR.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")

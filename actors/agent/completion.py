@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from actors.shared.config.paths import default_root_dir, run_dir_of
 from supervision.cli.command import OK, REFUSED
+from supervision.cli.parser import LOCAL_CODES, epilog
 from supervision.names import published
 from supervision.protocol import FORK_SERVER
 
@@ -52,11 +53,25 @@ def register(subcommands: Any, whole_parser: Callable[[], argparse.ArgumentParse
     parser: argparse.ArgumentParser = subcommands.add_parser(
         "completion",
         help="the completion script of bash, zsh or fish, on stdout",
-        description="Print the completion script of a shell: `source <(supervise completion bash)`, or put it where "
-        "the shell looks for such scripts. Names of actors are completed, too, while an agent runs.",
+        description="Print the completion script of a shell, to be read by it or put where it looks for such scripts.\n"
+        "Names of actors are completed, too, while an agent runs.",
+        epilog=epilog(
+            (
+                "source <(supervise completion bash)",
+                "supervise completion zsh > ~/.zfunc/_supervise",
+            ),
+            {**LOCAL_CODES, REFUSED: "shtab, which makes the scripts, is not installed"},
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("what", choices=(*SHELLS, "actors"), help="a shell; `actors`: names, asked for by its script")
-    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "what",
+        metavar="SHELL",
+        choices=(*SHELLS, "actors"),
+        help="bash, zsh or fish; `actors`: names, asked for by its script",
+    )
+    words = parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    words.required = False  # or the error for a missing SHELL names it
 
     def execute(arguments: argparse.Namespace) -> int:
         if arguments.what == "actors":

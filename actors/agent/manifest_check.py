@@ -16,6 +16,8 @@ from actors.pod_config.file_source import manifest_paths, never_read
 from actors.pod_config.limits import MAX_BYTES
 from actors.pod_config.manifest import SOURCE_FILE, Origin, read_manifest
 from actors.pod_config.merge import PodCandidate, choose
+from supervision.cli.command import NOT_WELL, OK
+from supervision.cli.parser import LOCAL_CODES, epilog
 
 STDIN: Final = "-"
 _NODE: Final = "node"
@@ -24,11 +26,13 @@ _EPILOG: Final = """\
 FILE may be a directory, which is read as staticPodPath is (hidden files and those of editors are left out), or - for
 stdin. Directories below it are not read.
 
-Exit codes:
-
-    0  all manifests are accepted
-    1  at least one is refused: each error has its file and field
-    2  the command line is wrong"""
+"""
+_EXAMPLES: Final = ("supervise manifest check etc/pods", "supervise manifest check web.yaml -o json")
+_CODES: Final = {
+    **LOCAL_CODES,
+    OK: "all manifests are accepted",
+    NOT_WELL: "at least one is refused: each error has its file and field",
+}
 
 
 class ManifestProblem(msgspec.Struct, frozen=True):
@@ -52,15 +56,19 @@ class Judgement(msgspec.Struct, frozen=True):
 
 def register(subcommands: Any) -> None:
     """Add `manifest check`."""
-    below = subcommands.add_parser("manifest", help="pod manifests: check them without an agent").add_subparsers(
-        required=True, metavar="COMMAND"
-    )
+    below = subcommands.add_parser(
+        "manifest",
+        help="pod manifests: check them without an agent",
+        description="Pod manifests: check them without an agent.",
+        epilog=epilog(_EXAMPLES, _CODES),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).add_subparsers(required=True, metavar="COMMAND")
     text = "judge pod manifests as the static pod path does, without an agent"
     parser: argparse.ArgumentParser = below.add_parser(
         "check",
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
-        epilog=_EPILOG,
+        epilog=_EPILOG + epilog(_EXAMPLES, _CODES),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file, a directory, or - for stdin")

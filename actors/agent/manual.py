@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from actors.shared.config.version import OWN_VERSION
 from supervision.cli.command import OK, REFUSED
+from supervision.cli.parser import LOCAL_CODES, epilog
 
 SECTION: Final = 8
 WITH_FLAGS: Final = ("start",)
@@ -23,7 +24,14 @@ WITH_FLAGS: Final = ("start",)
 def register(subcommands: Any, whole_parser: Callable[[], argparse.ArgumentParser]) -> None:
     """Add `man` to the subcommands of `supervise`; the parsed arguments have `execute`."""
     parser: argparse.ArgumentParser = subcommands.add_parser(
-        "man", help="write the manual pages into a directory", description="Write the manual pages into a directory."
+        "man",
+        help="write the manual pages into a directory",
+        description="Write the manual pages into a directory.",
+        epilog=epilog(
+            ("supervise man /usr/local/share/man/man8", "man supervise-status"),
+            {**LOCAL_CODES, REFUSED: "the directory cannot be written"},
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("directory", metavar="DIR", help="such as /usr/local/share/man/man8; made if it is missing")
 
@@ -83,8 +91,20 @@ def _body(parser: argparse.ArgumentParser) -> list[str]:
                 *_raw(below.format_usage().removeprefix("usage: ").rstrip()),
             ]
             lines += _arguments(below, ".SS")
-            lines += [".SS EXIT STATUS", *_prose(below, below.epilog)] if below.epilog else []
-    return lines + ([".SH EXIT STATUS", *_prose(parser, parser.epilog)] if parser.epilog else [])
+            lines += _ending(below, ".SS")
+    return lines + _ending(parser, ".SH")
+
+
+def _ending(parser: argparse.ArgumentParser, heading: str) -> list[str]:
+    notes, _, rest = (parser.epilog or "").partition("Examples:\n\n")
+    examples, _, codes = rest.partition("Exit codes:\n\n")
+    texts = {"NOTES": notes, "EXAMPLES": examples, "EXIT STATUS": codes}
+    return [
+        line
+        for title, text in texts.items()
+        if text.strip()
+        for line in (f"{heading} {title}", *_prose(parser, text.strip("\n")))
+    ]
 
 
 def _arguments(parser: argparse.ArgumentParser, heading: str) -> list[str]:

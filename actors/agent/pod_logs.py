@@ -21,19 +21,22 @@ from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod, PodStatus
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
 from supervision.cli import logs as actor_logs
-from supervision.cli.command import OK, REFUSED, CommandError, Context, execute, json_text
-from supervision.cli.register import CommandSettings, count
+from supervision.cli.command import OK, REFUSED, CommandError, Context, execute, json_text, like
+from supervision.cli.parser import count
+from supervision.cli.register import CommandSettings
 
 from .inspection.node_pods import NoSuchPod, find
 
 _DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 _TEXT: Final = "the log of one actor, of a supervisor and all below it, or of a pod"
+_EXAMPLES: Final = "    supervise logs web -f\n    supervise logs web -c main --previous\n"
 _NAMES: Final = "The name is an actor's, a supervisor's or a pod's: an actor's name wins, unless --pod is given."
 
 
 def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
     """Let the `logs` command also read logs of pods."""
-    parser.description = f"{_TEXT[0].upper()}{_TEXT[1:]}. {_NAMES}"
+    parser.description = f"{_TEXT[0].upper()}{_TEXT[1:]}.\n{_NAMES}"
+    parser.epilog = (parser.epilog or "").replace("Examples:\n\n", f"Examples:\n\n{_EXAMPLES}")
     of_pods = parser.add_argument_group("of pods")
     of_pods.add_argument("--pod", action="store_true", help="the name is a pod's: NAME, NAMESPACE/NAME or UID")
     of_pods.add_argument("-c", "--container", default="", help="which container (default: the only one)")
@@ -109,7 +112,9 @@ def find_pod(context: Context) -> tuple[Pod, PodStatus]:
         encoded = msgspec.json.encode(found)
         return decode(encoded, Pod), decode(msgspec.json.encode(found.get("status") or {}), PodStatus)
     except NoSuchPod as error:
-        hint = "" if context.arguments.pod else "; nor an actor of that name"
+        name, hint = context.arguments.actor, ""
+        if not context.arguments.pod:
+            hint = f"; nor an actor of that name{like(name, [one.name for one in context.tree().actors])}"
         raise CommandError(REFUSED, f"{error}{hint}") from None
     except ObjectError as error:
         raise CommandError(REFUSED, str(error)) from None

@@ -34,8 +34,17 @@ HOPELESS: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 ABOUT: Final = """\
 Usage: supervise run-once [--timeout=SECONDS] [-o json] [flags of start]
 
-Starts the static pods of staticPodPath and staticPodURL, prints what became of each, and ends. The pods go on. Exit
-code 0: every pod was started; 1: one was not (within 300 s, or --timeout), a manifest is wrong, or the agent failed.
+Starts the static pods of staticPodPath and staticPodURL, prints what became of each, and ends. The pods go on.
+
+Examples:
+
+    supervise run-once --config=etc/kubelet-config.yaml --timeout=60
+    supervise run-once --pod-manifest-path=etc/pods -o json
+
+Exit codes:
+
+    0  every pod was started
+    1  one was not (within 300 s, or --timeout), a manifest or a flag is wrong, or the agent failed
 """
 
 
@@ -114,7 +123,8 @@ def _options(words: Sequence[str]) -> tuple[float, bool, list[str]]:
             try:
                 seconds = float(word.removeprefix("--timeout="))
             except ValueError:
-                raise ConfigErrors([ConfigProblem("--timeout", word, "must be a number of seconds")]) from None
+                given = word.removeprefix("--timeout=")
+                raise ConfigErrors([ConfigProblem("--timeout", given, "must be a number of seconds")]) from None
             rest.remove(word)
     if "-o" in rest:
         place = rest.index("-o")

@@ -40,7 +40,7 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
 def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Print the history of configurations, oldest first. Takes the flags of start; --root-dir selects the agent."""
     _, flags = _split(words)
-    state = ConfigCheckpoints(_directory(flags)).state()
+    state = _readable(_directory(flags)).state()
     if as_json:
         out.write(msgspec.json.format(msgspec.json.encode(state)).decode() + "\n")
         return 0
@@ -54,9 +54,12 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Roll back to the configuration with this hash, or to the last known good one. Waits for the agent to apply it."""
     names, flags = _split(words)
     name = names[0] if names else ""
-    store = ConfigCheckpoints(_directory(flags))
+    store = _readable(_directory(flags))
     state = store.state()
     target = name or state.last_known_good
+    if not target:
+        rule = "no configuration has outlived its trial yet: name one of `supervise config history` by its hash"
+        raise ConfigErrors([ConfigProblem("rollback", "", rule)])
     if len(names) > 1 or store.layers(target) is None:
         known = ", ".join(dict.fromkeys(entry.hash for entry in state.history if entry.hash)) or "none"
         raise ConfigErrors([ConfigProblem("rollback", target, f"there is no such configuration; known: {known}")])
@@ -81,6 +84,17 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def _directory(flags: list[str]) -> str:
     given: dict[str, Any] = parse_or_raise(flags).values
     return checkpoint_dir(standing_alone(given, os.getcwd()))
+
+
+def _readable(directory: str) -> ConfigCheckpoints:
+    """Raises ConfigErrors when another user may not read what is there."""
+    try:
+        os.listdir(directory)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise ConfigErrors([ConfigProblem(directory, "", f"cannot be read: {error.strerror}; try sudo")]) from None
+    return ConfigCheckpoints(directory)
 
 
 def _date(entry: HistoryEntry) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from ..message import Message
 from ..names import PeerRefused
 from ..protocol import FORK_SERVER, GetTree, Tree
 from ..spec import ChildSpec
-from ..suggestions import did_you_mean
+from ..suggestions import close_to
 
 R = TypeVar("R", bound=Message)
 
@@ -26,6 +27,7 @@ OK, NOT_WELL, USAGE, NOT_RUNNING, REFUSED, NO_ANSWER = range(6)
 DEFAULT_ROOT_DIR = "/var/lib/kubelet"
 _MOST_NEIGHBOURS = 32
 _NEIGHBOUR_SECONDS = 0.5
+_MOST_LIKE = 3
 TreeOf = Callable[[], tuple[ChildSpec, Collection[str]]]
 """Returns the application's tree, and the names that other configurations add to it."""
 
@@ -93,9 +95,8 @@ class Context:
         except AskError:
             raise self.not_running() from None
         except (PeerRefused, PermissionError):
-            raise CommandError(
-                REFUSED, f"permission denied: the agent on {run_dir} runs as another user; try `sudo supervise ...`"
-            ) from None
+            text = f"permission denied: the agent on {run_dir} runs as another user; try {self.as_root()}"
+            raise CommandError(REFUSED, text) from None
         try:
             return client.ask(question, reply, name=name, timeout=timeout)
         except AskError as error:
@@ -119,7 +120,7 @@ class Context:
         arguments = self.arguments
         of_root = self.where.of_root
         if of_root not in (None, self.where.run_dir) and os.path.isdir(str(of_root)):
-            text = f"permission denied: the agent on {of_root} is root's; try `sudo supervise ...`"
+            text = f"permission denied: the agent on {of_root} is root's; try {self.as_root()}"
             return CommandError(REFUSED, text)
         where = f"--run-dir {arguments.run_dir}" if arguments.run_dir else f"--root-dir {arguments.root_dir}"
         text = f"no agent is running on {self.where.run_dir}: start one with `supervise start {where}`"
@@ -132,6 +133,14 @@ class Context:
         below = os.path.relpath(self.where.incident_file, self.arguments.root_dir)
         root_dir = tree.incident_file.removesuffix(f"/{below}")
         return f"--root-dir {root_dir}" if root_dir != tree.incident_file else f"--run-dir {run_dir}"
+
+    def as_root(self) -> str:
+        """This command as root would type it; sudo keeps no variable and has a PATH of its own."""
+        program, words, root_dir = sys.argv[0], sys.argv[1:], self.arguments.root_dir
+        known = program.endswith(".py") or os.path.dirname(program) in ("", "/usr/bin", "/usr/local/bin")
+        named = any(word.startswith(("--root-dir", "--run-dir")) for word in words)
+        place = [] if named or root_dir == DEFAULT_ROOT_DIR else ["--root-dir", root_dir]
+        return f"`{shlex.join(['sudo', 'supervise' if known else program, *words, *place])}`"
 
     def fork_server_pid(self) -> int:
         """The pid in the lock file if such a process lives, else 0."""
@@ -154,8 +163,7 @@ class Context:
             return found[0]
         if found:
             raise CommandError(REFUSED, f"{name} may be {' or '.join(found)}")
-        hint = did_you_mean(name, names) or ": see `supervise tree`"
-        raise CommandError(REFUSED, f"there is no actor {name}{hint}")
+        raise CommandError(REFUSED, f"there is no actor {name}{like(name, names)}")
 
     def show(self, data: Any, text: str) -> None:
         """Print JSON if the user asked for it, else the text."""
@@ -165,6 +173,14 @@ class Context:
 def json_text(data: Any) -> str:
     """Structs and plain values as indented JSON."""
     return json.dumps(msgspec.to_builtins(data), indent=2, ensure_ascii=False)
+
+
+def like(name: str, names: Collection[str]) -> str:
+    """A hint at actors with such a name, or with such an end of it; else where the names are."""
+    ends = {full.rpartition("/")[2]: full for full in names}
+    below = [full for full in names if f"/{name.split('/', maxsplit=1)[0]}/" in f"/{full}/" and full != name]
+    near = below or [ends.get(one, one) for one in close_to(name, [*names, *ends])]
+    return f", did you mean {' or '.join(near[:_MOST_LIKE])}?" if near else ": see `supervise tree`"
 
 
 Run = Callable[[Context], int]

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 from ..incidents import Incident, read
-from .command import OK, REFUSED, CommandError, Context
+from ..protocol import FORK_SERVER, Tree
+from .command import OK, REFUSED, CommandError, Context, like
 from .text import duration, table
 
 HEADER = ("TIME", "ACTOR", "CAUSE", "WORK", "UPTIME", "BACK AFTER")
@@ -15,11 +16,19 @@ _MOST = 100
 
 def run(context: Context) -> int:
     arguments = context.arguments
-    path = Path(context.arguments.file) if context.arguments.file else incident_file(context)
+    tree = None if arguments.file else _tree(context)
+    path = Path(arguments.file) if arguments.file else _path(context, tree)
     try:
+        if (arguments.file or not tree) and not path.exists():
+            _refuse(context, path)
         reading = read(path)
     except OSError as error:
-        raise CommandError(REFUSED, f"{path} cannot be read: {error.strerror}") from None
+        hint = f"; try {context.as_root()}" if isinstance(error, PermissionError) else ""
+        raise CommandError(REFUSED, f"{path} cannot be read: {error.strerror}{hint}") from None
+    known = [*(actor.name for actor in tree.actors), FORK_SERVER] if tree else []
+    known += [incident.actor for incident in reading.incidents]
+    if arguments.actor and not any(_is_of(name, arguments.actor) for name in known) and known:
+        raise CommandError(REFUSED, f"there is no actor {arguments.actor}{like(arguments.actor, known)}")
     found = [i for i in reading.incidents if not arguments.actor or _is_of(i.actor, arguments.actor)]
     found = found[-arguments.lines :] if arguments.lines else found
     if reading.damaged:
@@ -31,11 +40,26 @@ def run(context: Context) -> int:
 
 def incident_file(context: Context) -> Path:
     """The path that the running agent reports, else the default path."""
+    return _path(context, _tree(context))
+
+
+def _path(context: Context, tree: Tree | None) -> Path:
+    return Path(tree.incident_file) if tree and tree.incident_file else context.where.incident_file
+
+
+def _tree(context: Context) -> Tree | None:
     try:
-        reported = context.tree().incident_file
+        return context.tree()
     except CommandError:
-        reported = ""
-    return Path(reported) if reported else context.where.incident_file
+        return None
+
+
+def _refuse(context: Context, path: Path) -> None:
+    """Say why there is no record, unless an agent has been there: then it has none because nothing failed."""
+    if context.arguments.file:
+        raise CommandError(REFUSED, f"{path} cannot be read: No such file or directory")
+    if not path.parent.exists():
+        raise context.not_running()
 
 
 def _is_of(name: str, wanted: str) -> bool:

@@ -11,19 +11,31 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args
 
 from ..protocol import Fault
-from . import __doc__ as _codes
-from .command import DEFAULT_ROOT_DIR, Context, Run, TreeOf, Where, default_where, execute
+from .command import (
+    DEFAULT_ROOT_DIR,
+    NO_ANSWER,
+    NOT_RUNNING,
+    NOT_WELL,
+    OK,
+    REFUSED,
+    Context,
+    Run,
+    TreeOf,
+    Where,
+    default_where,
+    execute,
+)
+from .parser import CODES, LOCAL_CODES, count, epilog, number, positive, whole_number
 
 if TYPE_CHECKING:
     from .status import Others
 
-EXIT_CODES = "Exit codes:" + (_codes or "").partition("Exit codes:")[2].rstrip()
 _ANSWER_SECONDS = 5.0
 _SINCE = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
@@ -53,12 +65,16 @@ def register(subcommands: Any, settings: CommandSettings = CommandSettings()) ->
     """
     adding = _Adding(subcommands, settings)
     _status(subcommands, settings)
-    adding.add("tree", "every actor with pid, state, uptime, restarts, memory, mailbox and last incident")
-    _stop(adding.add("stop", "stop the agent in order, and wait for it"))
-    _top(adding.add("top", "the tree, refreshed, with processor time and messages a second; h shows the keys"))
-    _incidents(adding.add("incidents", "recorded faults, newest last; works without a running agent"))
-    _logs(adding.add("logs", "the log of one actor, or of a supervisor and all below it"))
-    _inject(adding.add("inject", "inject a fault into an actor"))
+    adding.add(
+        "tree",
+        "every actor with pid, state, uptime, restarts, memory, mailbox and last incident",
+        ("supervise tree", "supervise tree -o json"),
+    )
+    _stop(adding)
+    _top(adding)
+    _incidents(adding)
+    _logs(adding)
+    _inject(adding)
     _policy(subcommands, settings)
 
 
@@ -66,14 +82,16 @@ class _Adding:
     def __init__(self, subcommands: Any, settings: CommandSettings) -> None:
         self._subcommands, self._settings = subcommands, settings
 
-    def add(self, name: str, text: str) -> argparse.ArgumentParser:
+    def add(
+        self, name: str, text: str, examples: Sequence[str], codes: Mapping[int, str] = CODES
+    ) -> argparse.ArgumentParser:
         """Add a subcommand. Its module is imported only when it is called."""
 
         def run(context: Context) -> int:
             code: int = import_module(f"{__package__}.{name}").run(context)
             return code
 
-        return command_parser(self._subcommands, name, run, text, self._settings)
+        return command_parser(self._subcommands, name, run, text, self._settings, examples, codes=codes)
 
 
 def command_parser(
@@ -82,14 +100,17 @@ def command_parser(
     run: Run,
     text: str,
     settings: CommandSettings,
+    examples: Sequence[str],
     outputs: Sequence[str] = ("text", "json"),
+    codes: Mapping[int, str] = CODES,
 ) -> argparse.ArgumentParser:
-    """Add a subcommand with the options that all have. `outputs`: what -o may be, the default first."""
+    """Add a subcommand with the options that all have. `examples`: lines for its --help; `outputs`: what -o may be,
+    the default first; `codes`: its exit codes."""
     parser: argparse.ArgumentParser = subcommands.add_parser(
         name,
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
-        epilog=EXIT_CODES,
+        epilog=epilog(examples, codes),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -110,22 +131,6 @@ def command_parser(
     return parser
 
 
-def positive(text: str) -> float:
-    """A number above zero, for argparse."""
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not above zero")
-    return value
-
-
-def count(text: str) -> int:
-    """A whole number from zero, for argparse."""
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text} is negative")
-    return value
-
-
 def since(text: str) -> float:
     """Seconds of `90s`, `5m`, `1h30m`, for argparse."""
     found = _SINCE.fullmatch(text)
@@ -141,63 +146,127 @@ def _status(subcommands: Any, settings: CommandSettings) -> None:
 
         return status.run(context, settings.others or (lambda context, tree: ()), settings.advice(context.arguments))
 
-    text = "whether the agent is ready (exit code 0), degraded (1) or down (3), and why"
-    command_parser(subcommands, "status", run, text, settings)
+    command_parser(
+        subcommands,
+        "status",
+        run,
+        "whether the agent is ready, degraded or down, and why",
+        settings,
+        ("supervise status", "supervise status -o json", "supervise status >/dev/null || supervise doctor"),
+        codes={
+            **CODES,
+            OK: "ready",
+            NOT_WELL: "degraded, starting or stopping; each reason has a line",
+            NOT_RUNNING: "down: no agent runs there, or its root supervisor is stopped or hangs",
+            NO_ANSWER: "down: the fork server does not answer in time",
+        },
+    )
 
 
-def _stop(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--wait", type=positive, default=120.0, metavar="S", help="how long (default: 120)")
+def _stop(adding: _Adding) -> None:
+    parser = adding.add(
+        "stop",
+        "stop the agent in order, and wait for it; pods keep running",
+        ("supervise stop", "supervise stop --wait 30"),
+        {**CODES, OK: "it has stopped", NO_ANSWER: "it did not answer, or did not stop, in time"},
+    )
+    parser.add_argument("--wait", type=positive, default=120.0, metavar="S", help="seconds to wait (default: 120)")
     parser.add_argument("--no-wait", action="store_true", help="return as soon as the stop has begun")
 
 
-def _top(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-d", "--interval", type=positive, default=1.0, metavar="S", help="seconds (default: 1)")
-    parser.add_argument("-n", "--count", type=count, default=0, help="end after N refreshes (default: never)")
+def _top(adding: _Adding) -> None:
+    parser = adding.add(
+        "top",
+        "the tree, refreshed, with processor time and messages a second; h shows the keys",
+        ("supervise top", "supervise top -d 5", "supervise top -n 1 -o json  # one sample, for scripts"),
+    )
+    parser.add_argument(
+        "-d", "--interval", type=positive, default=1.0, metavar="S", help="seconds between refreshes (default: 1)"
+    )
+    parser.add_argument(
+        "-n", "--count", type=count, default=0, metavar="N", help="end after N refreshes (default: never)"
+    )
 
 
-def _incidents(parser: argparse.ArgumentParser) -> None:
+def _incidents(adding: _Adding) -> None:
+    parser = adding.add(
+        "incidents",
+        "recorded faults, newest last; works without a running agent",
+        ("supervise incidents", "supervise incidents pleg --full", "supervise incidents -n 5 -o json"),
+        {
+            **LOCAL_CODES,
+            NOT_RUNNING: "no agent runs there, and none has ever",
+            REFUSED: "no such actor; the record cannot be read",
+        },
+    )
     parser.add_argument("actor", nargs="?", default="", help="only this actor and those below it")
-    parser.add_argument("-n", "--lines", type=count, default=20, help="show the last N; 0: all (default: 20)")
+    parser.add_argument(
+        "-n", "--lines", type=count, default=20, metavar="N", help="show the last N; 0: all (default: 20)"
+    )
     parser.add_argument("--full", action="store_true", help="with tracebacks and stacks")
     parser.add_argument("--file", default="", help="read this file instead")
 
 
-def _logs(parser: argparse.ArgumentParser) -> None:
+def _logs(adding: _Adding) -> None:
+    parser = adding.add(
+        "logs",
+        "the log of one actor, or of a supervisor and all below it",
+        ("supervise logs pleg --since 5m", "supervise logs pod_workers -f", "supervise logs pleg --level 4"),
+        {**CODES, REFUSED: "no such actor, pod or container; no log; the agent is another user's"},
+    )
     parser.add_argument("actor", nargs="?", default="", help="an actor, or a supervisor (default: all)")
     parser.add_argument(
-        "-n", "--lines", type=count, help="show the last N lines; 0: all (default: 100; with --since all)"
+        "-n", "--lines", type=count, metavar="N", help="show the last N lines; 0: all (default: 100; with --since all)"
     )
     parser.add_argument("--since", type=since, default=0.0, metavar="5m", help="only younger lines: 90s, 5m, 1h30m")
     parser.add_argument("-f", "--follow", action="store_true", help="keep showing new lines")
     parser.add_argument("--file", default="", help="read this file instead")
     parser.add_argument(
-        "--level", type=int, default=None, metavar="N", help="set the actor's log verbosity to N, and show nothing"
+        "--level", type=whole_number, metavar="N", help="set the actor's log verbosity to N, and show nothing"
     )
 
 
-def _inject(parser: argparse.ArgumentParser) -> None:
+def _inject(adding: _Adding) -> None:
     from ..faults import EXPLAINED
 
-    parser.add_argument(
-        "actor", help="its name in `supervise tree`, with those of its supervisors: pod_workers/worker/0"
+    parser = adding.add(
+        "inject",
+        "inject a fault into an actor",
+        (
+            "supervise inject pleg crash",
+            "supervise inject worker/0 hang --seconds 5",
+            "supervise inject volume_manager leak --rate 20 --seconds 2",
+        ),
+        {**CODES, REFUSED: "no such actor, or not a fault for it; the agent is another user's"},
     )
+    parser.add_argument("actor", help="its name in `supervise tree`, or the end of it: pod_workers/worker/0, worker/0")
     parser.add_argument(
         "fault", choices=get_args(Fault), metavar="FAULT", help="; ".join(f"{f}: {t}" for f, t in EXPLAINED.items())
     )
-    parser.add_argument("--seconds", type=float, default=0.0, help="how long it lasts (default: until replaced)")
-    parser.add_argument("--rate", type=float, default=0.0, help="of leak, slow, drop (default: 10 MiB/s, 0.5 s, 0.5)")
-    parser.add_argument("--status", type=int, default=1, help="of exit (default: 1)")
+    parser.add_argument(
+        "--seconds", type=number, default=0.0, metavar="S", help="how long it lasts (default: until replaced)"
+    )
+    parser.add_argument("--rate", type=number, default=0.0, help="of leak, slow, drop (default: 10 MiB/s, 0.5 s, 0.5)")
+    parser.add_argument("--status", type=whole_number, default=1, metavar="CODE", help="of exit (default: 1)")
 
 
 def _policy(subcommands: Any, settings: CommandSettings) -> None:
-    below = subcommands.add_parser("policy", help="the supervision policy").add_subparsers(required=True)
+    text = "the supervision policy: show that in force, check a file"
+    examples = ("supervise policy show", "supervise policy check etc/supervision.yaml")
+    below = subcommands.add_parser(
+        "policy",
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog=epilog(examples, LOCAL_CODES),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).add_subparsers(required=True, metavar="COMMAND")
 
     def show(context: Context) -> int:
         from . import policy
 
         return policy.show(context)
 
-    command_parser(below, "show", show, "the policy of each actor that is in force", settings)
+    command_parser(below, "show", show, "the policy of each actor that is in force", settings, examples[:1])
     tree_of = settings.tree_of
     if tree_of is None:
         return
@@ -208,5 +277,6 @@ def _policy(subcommands: Any, settings: CommandSettings) -> None:
         return policy.check(context, tree_of, settings.policy_file)
 
     text = "validate a policy file; if it is valid, show each actor's policy"
-    parser = command_parser(below, "check", check, text, settings)
+    codes = {**LOCAL_CODES, OK: "it is valid", NOT_WELL: "it has errors, each with line, actor and field"}
+    parser = command_parser(below, "check", check, text, settings, examples[1:], codes=codes)
     parser.add_argument("file", nargs="?", default="", help="(default: that of this installation)")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ..protocol import ActorState, Tree
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
 from .health import Reason, TreeHealth, decide
-from .text import duration
+from .text import duration, terminal_columns, wrapped
 from .tree import figures
 
 Others = Callable[[Context, Tree], Iterable[Reason]]
@@ -37,13 +38,14 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
         "not_running": [{"name": a.name, "state": a.state, "last_incident": a.last_incident} for a in ill],
         "troubles": tree.troubles,
     }
-    context.show(data, text(health, tree, advice))
+    context.show(data, text(health, tree, advice, terminal_columns(sys.stdout)))
     return _CODES[health.state]
 
 
-def text(health: TreeHealth, tree: Tree, advice: str = "") -> str:
-    """The headline, each reason in a line of its own, and where more is said."""
-    lines = [f"{health.state}: {figures(tree)}", *(f"  {reason}" for reason in health.reasons)]
+def text(health: TreeHealth, tree: Tree, advice: str = "", columns: int = 0) -> str:
+    """The headline, each reason in a line of its own, and where more is said. `columns`: of the terminal, 0: none."""
+    reasons = [line for reason in health.reasons for line in wrapped(str(reason), columns, "      ", "  ")]
+    lines = [f"{health.state}: {figures(tree)}", *reasons]
     return "\n".join([*lines, advice] if advice and health.reasons else lines)
 
 

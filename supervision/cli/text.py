@@ -1,11 +1,15 @@
-"""Formats durations, sizes, tables and trees. Pure."""
+"""Formats durations, sizes, tables and trees, for a terminal as wide as it is."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TextIO
 
 from ..protocol import FORK_SERVER, ActorState
 
+_LEAST_COLUMNS = 40
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60))
 
 
@@ -29,13 +33,57 @@ def size(amount: int) -> str:
     return f"{amount / 1024 / 1024:.1f}M" if amount else "-"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines with aligned columns; the last column is not padded."""
-    widths = [max(len(row[at]) for row in (header, *rows)) for at in range(len(header))]
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], widths: list[int] | None = None) -> list[str]:
+    """Lines with aligned columns; the last column is not padded.
+
+    `widths`: those of the table that this one goes on with, of which only the rows are shown; brought up to date.
+    """
+    wide = [max(len(row[at]) for row in (header, *rows)) for at in range(len(header))]
+    if widths is not None:
+        widths[:] = [max(both) for both in zip_longest(wide, widths, fillvalue=0)]
+        wide = widths
     return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (header, *rows)
+        "  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip() for row in (header, *rows)
     ]
+
+
+def table_with_texts(
+    header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, widths: list[int] | None = None
+) -> list[list[str]]:
+    """The lines of the header and of each row of a table whose last cells are sentences: below their rows where the
+    table has no room for them in so many columns; 0: there is no end of room."""
+    lines = table(header, rows, widths)
+    if not columns or max(map(len, lines)) <= columns:
+        return [[line] for line in lines]
+    firsts = table(header[:-1], [row[:-1] for row in rows])
+    below = [wrapped(row[-1], columns, "    ") if row[-1] != "-" else [] for row in rows]
+    return [firsts[:1], *([line, *said] for line, said in zip(firsts[1:], below, strict=True))]
+
+
+def wrapped(text: str, columns: int, indent: str = "", first: str | None = None) -> list[str]:
+    """A sentence in lines of at most so many columns, words longer than that aside; 0: in one line.
+
+    `first`: how the first line begins, where not as the others."""
+    if not columns:
+        return [f"{indent if first is None else first}{text}"]
+    from textwrap import wrap
+
+    return wrap(
+        text,
+        max(columns, _LEAST_COLUMNS),
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def terminal_columns(stream: TextIO) -> int:
+    """Of the terminal that the stream writes to; 0 if it is none."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (OSError, ValueError):
+        return 0
 
 
 def branches(actors: Sequence[ActorState], top: str = FORK_SERVER) -> list[tuple[str, ActorState]]:

@@ -80,7 +80,7 @@ def rates(old: TreeSample, new: TreeSample, actor: ActorState) -> tuple[float, f
 
 
 def run(context: Context) -> int:
-    if sys.stdout.isatty() and sys.stdin.isatty() and not context.json:
+    if sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not context.json:
         return _with_keys(context)
     arguments, samples, shown = context.arguments, Samples(), 0
     while True:

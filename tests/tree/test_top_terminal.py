@@ -136,3 +136,11 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(running: Agent) -> None:
         screen.process.send_signal(signal.SIGINT)
         assert screen.process.wait(SECONDS) == 130
         assert screen.settings() == screen.before
+
+
+def test_a_terminal_that_knows_nothing_gets_lines_only(running: Agent) -> None:
+    with terminal(running, TERM="dumb") as screen:
+        wait_for(lambda: screen.frame() == [] and screen.text.count("actors in service") > 1, SECONDS)
+        assert "\x1b" not in screen.text
+        screen.process.send_signal(signal.SIGINT)
+        assert screen.process.wait(SECONDS) == 130

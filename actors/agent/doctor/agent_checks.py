@@ -66,7 +66,8 @@ def _replaced(actors: Sequence[ActorState]) -> Iterator[Finding]:
     """Actors that failed lately, and are in service again."""
     for actor in actors:
         if actor.last_incident and actor.incident_age < RECENT_SECONDS:
-            text = f"{actor.name} was replaced: {actor.last_incident}, {actor.restarts} restarts in all"
+            restarts = f"{actor.restarts} restart{'' if actor.restarts == 1 else 's'} in all"
+            text = f"{actor.name} was replaced: {actor.last_incident}, {restarts}"
             yield warning("agent", text, f"supervise incidents {actor.name} --full")
 
 
@@ -94,4 +95,5 @@ def manifests(sources: PodSources) -> Iterator[Finding]:
     for error in errors:
         yield warning("manifests", error, "mend the file; the agent reads it again by itself")
     if not errors and not waiting:
-        yield ok("manifests", f"{sum(source.pods for source in sources.sources)} pods, none refused")
+        pods = sum(source.pods for source in sources.sources)
+        yield ok("manifests", f"{pods} pod{'' if pods == 1 else 's'}, none refused")

@@ -5,14 +5,25 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from supervision.cli.command import Context
+from supervision.cli.command import NOT_WELL, OK, Context
+from supervision.cli.parser import LOCAL_CODES
 from supervision.cli.register import CommandSettings, command_parser
 
 
 def register(subcommands: Any, settings: CommandSettings) -> None:
     """Add `doctor`."""
     parser = command_parser(
-        subcommands, "doctor", _run, "what keeps the node from Ready or pods from Running, and what mends it", settings
+        subcommands,
+        "doctor",
+        _run,
+        "what keeps the node from Ready or pods from Running, and what mends it",
+        settings,
+        (
+            "supervise doctor",
+            "supervise doctor --all",
+            "supervise doctor -- --config=/etc/troupelet/config.yaml  # before a start",
+        ),
+        codes={**LOCAL_CODES, OK: "no failure", NOT_WELL: "one or more failures"},
     )
     parser.add_argument("--all", action="store_true", help="show what is in order, too")
     parser.add_argument(

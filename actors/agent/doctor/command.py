@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -20,11 +21,14 @@ from actors.shared.config.loading import load
 from actors.shared.config.paths import default_root_dir
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, json_text
 from supervision.cli.status import stopped_by_signal
+from supervision.cli.text import terminal_columns, wrapped
 from supervision.protocol import Tree
 
 from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks
 from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
 
+_FLAG: Final = re.compile(r"(?<=: )--[a-z][a-z0-9-]+")
+"""The first one of a list in a warning."""
 _SIGNS: Final = {Level.OK: "ok", Level.WARNING: "WARN", Level.FAILURE: "FAIL", Level.UNKNOWN: "????"}
 
 
@@ -36,7 +40,7 @@ def run(context: Context) -> int:
         finding = each if root_dir == default_root_dir() else for_agent(each, root_dir)
         found.append(finding)
         if not context.json and (finding.level is not Level.OK or context.arguments.all):
-            _print(text(finding))
+            _print(text(finding, terminal_columns(sys.stdout)))
     wrong = sum(finding.level is Level.FAILURE for finding in found)
     if context.json:
         _print(json_text(found))
@@ -45,10 +49,10 @@ def run(context: Context) -> int:
     return NOT_WELL if wrong else OK
 
 
-def text(finding: Finding) -> str:
-    """One finding as lines."""
-    remedy = f"\n      -> {finding.remedy}" if finding.remedy else ""
-    return f"{_SIGNS[finding.level]:<4}  {finding.subject}: {finding.text}{remedy}"
+def text(finding: Finding, columns: int = 0) -> str:
+    """One finding as lines; its remedy, which may be a command, in one. `columns`: of the terminal, 0: none."""
+    said = wrapped(f"{finding.subject}: {finding.text}", columns, " " * 6, f"{_SIGNS[finding.level]:<4}  ")
+    return "\n".join([*said, f"      -> {finding.remedy}"] if finding.remedy else said)
 
 
 def summary(found: Sequence[Finding]) -> str:
@@ -81,7 +85,8 @@ def findings(context: Context) -> Iterator[Finding]:
     for problem in problems:
         yield failure("configuration", str(problem), "supervise config check")
     for said in warnings:
-        yield warning("configuration", said, "supervise config explain FIELD")
+        flag = _FLAG.search(said)
+        yield warning("configuration", said, f"supervise config explain {flag[0] if flag else 'FIELD'}")
     if agent is None:
         return  # what follows depends on it
     if not problems and not warnings:

@@ -20,10 +20,12 @@ from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.pod_workers.messages import is_pod_worker, worker_of
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, GetPodStatus, Pods, PodStatusFound
 from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, json_text
+from supervision.cli.parser import CODES, epilog
 from supervision.cli.register import CommandSettings, command_parser
-from supervision.cli.text import table
+from supervision.cli.text import table, table_with_texts, terminal_columns
 from supervision.message import Message
 from supervision.protocol import Tree
+from supervision.suggestions import did_you_mean
 
 from . import event_rows, pod_description, pod_rows
 from .node_pods import NodePods, NoSuchPod, find, of_runtime, refused_by
@@ -35,16 +37,32 @@ R = TypeVar("R", bound=Message)
 def register(subcommands: Any, settings: CommandSettings) -> None:
     """Add the three subcommands."""
     outputs = ("text", "wide", "json", "yaml")
+    codes = {**CODES, REFUSED: "no such pod; the agent is another user's"}
     parser = command_parser(
-        subcommands, "pods", pods, "what runs here, and what was refused: one line a pod", settings, outputs
+        subcommands,
+        "pods",
+        pods,
+        "what runs here, and what was refused: one line a pod",
+        settings,
+        ("supervise pods", "supervise pods -o wide", "supervise pods -w -n kube-system"),
+        outputs,
+        codes,
     )
     parser.add_argument("name", nargs="?", default="", help="only this pod: NAME, NAMESPACE/NAME or UID")
     _namespace(parser)
     parser.add_argument("-w", "--watch", action="store_true", help="go on, and show each pod again when it changes")
-    below = subcommands.add_parser("describe", help="all that is known of one pod").add_subparsers(
-        required=True, metavar="KIND"
+    about, examples = (
+        "all that is known of one pod",
+        ("supervise describe pod web", "supervise describe pod web -o yaml"),
     )
-    parser = command_parser(below, "pod", describe, "all that is known of one pod", settings, ("text", "json", "yaml"))
+    below = subcommands.add_parser(
+        "describe",
+        help=about,
+        description="All that is known of one pod: what its worker does, why it waits, what happened to it.",
+        epilog=epilog(examples, codes),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).add_subparsers(required=True, metavar="pod NAME")
+    parser = command_parser(below, "pod", describe, about, settings, examples, outputs[:1] + outputs[2:], codes)
     parser.add_argument("name", help="NAME, NAMESPACE/NAME or UID")
     _namespace(parser)
     parser = command_parser(
@@ -53,7 +71,9 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
         events,
         "what happened to the pods and the node, newest last",
         settings,
-        ("text", "json", "yaml"),
+        ("supervise events", "supervise events web -w", "supervise events -o json"),
+        outputs[:1] + outputs[2:],
+        codes,
     )
     parser.add_argument("pod", nargs="?", default="", help="only of this pod: NAME or NAMESPACE/NAME")
     _namespace(parser)
@@ -69,15 +89,16 @@ def pods(context: Context) -> int:
     """Show them once, or again and again."""
     shown: dict[str, tuple[str, ...]] = {}
     refused: list[str] = []
-    code = _show_pods(context, shown, refused)
+    widths: list[int] = []
+    code = _show_pods(context, shown, refused, widths)
     while context.arguments.watch:
         time.sleep(WATCH_SECONDS)
-        _show_pods(context, shown, refused)
+        _show_pods(context, shown, refused, widths)
     return code
 
 
-def _show_pods(context: Context, shown: dict[str, tuple[str, ...]], refused: list[str]) -> int:
-    """Print the pods that look otherwise than `shown`, which is brought up to date, and so `refused`."""
+def _show_pods(context: Context, shown: dict[str, tuple[str, ...]], refused: list[str], widths: list[int]) -> int:
+    """Print the pods that look otherwise than `shown`, which is brought up to date, and so `refused` and `widths`."""
     arguments, tree = context.arguments, context.tree()
     found = node_pods(context, tree)
     chosen = [pod for pod in found.pods if arguments.namespace in ("", pod["metadata"].get("namespace"))]
@@ -96,7 +117,7 @@ def _show_pods(context: Context, shown: dict[str, tuple[str, ...]], refused: lis
     fresh = [row[:columns] for uid, row in rows.items() if _without_age(shown.get(uid, ())) != _without_age(row)]
     header = (*pod_rows.HEADER, *pod_rows.WIDE)[:columns]
     if fresh:
-        text = table(header, sorted(fresh))
+        text = table(header, sorted(fresh), widths)
         _print(*(text[1:] if shown else text))
     elif not shown and not found.refused:
         _print(f"no pods in namespace {arguments.namespace}" if found.pods else "no pods on this node")
@@ -131,7 +152,7 @@ def describe(context: Context) -> int:
         seen.events if seen is not None else [], "Pod", metadata.get("namespace", ""), metadata["name"], uid
     )
     description = pod_description.Description(pod, pod_worker(pod, workers_of(tree)), report, its, problems)
-    _print(*pod_description.lines(description, time.time()))
+    _print(*pod_description.lines(description, time.time(), terminal_columns(sys.stdout)))
     return OK
 
 
@@ -140,6 +161,7 @@ def events(context: Context) -> int:
     """Show the events once, or follow new ones."""
     arguments = context.arguments
     shown: dict[str, int] = {}
+    widths: list[int] = []
     while True:
         found = context.ask(GetRecentEvents(), RecentEvents, name=EVENT_CLIENT)
         mine = [event for event in found.events if _is_wanted(event, arguments.pod, arguments.namespace)]
@@ -148,15 +170,24 @@ def events(context: Context) -> int:
             return OK
         fresh = [event for event in mine if shown.get(event_rows.identity(event)) != event.count]
         now = time.time()
-        text = table(event_rows.HEADER, [event_rows.row(event, now) for event in fresh])
+        rows, columns = [event_rows.row(event, now) for event in fresh], terminal_columns(sys.stdout)
         if fresh:
-            _print(*(text[1:] if shown else text))
+            text = table_with_texts(event_rows.HEADER, rows, columns, widths)
+            _print(*(line for lines in (text[1:] if shown else text) for line in lines))
         elif not shown and not arguments.watch:
-            _print("no events yet" if not found.events else "no such events: `supervise events` shows all")
+            _print(_nothing(arguments.pod, found.events))
         shown.update((event_rows.identity(event), event.count) for event in fresh)
         if not arguments.watch:
             return OK
         time.sleep(WATCH_SECONDS)
+
+
+def _nothing(pod: str, seen: Sequence[RecentEvent]) -> str:
+    """Instead of events of the pod, or of any, where others have been seen."""
+    if not seen:
+        return "no events yet"
+    hint = did_you_mean(pod, sorted({event.name for event in seen if event.kind == "Pod"}))
+    return f"no events of {pod or 'that namespace'}{hint}: `supervise events` shows all"
 
 
 def _is_wanted(event: RecentEvent, pod: str, namespace: str) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 
 from actors.api_clients.messages import RecentEvent
 from actors.status_manager.messages import PodStatusFound
-from supervision.cli.text import table
+from supervision.cli.text import table, table_with_texts
 
 from . import event_rows, pod_rows
 from .node_pods import full_name
@@ -35,15 +35,15 @@ class Description(msgspec.Struct, frozen=True):
     problems: list[str] = []
 
 
-def lines(found: Description, now: float) -> list[str]:
-    """`now`: seconds since 1970."""
+def lines(found: Description, now: float, columns: int = 0) -> list[str]:
+    """`now`: seconds since 1970. `columns`: of the terminal; 0: there is no end of room."""
     text = [f"warning: {problem}" for problem in found.problems]
     text += _pairs(_head(found, now))
     for title, field, statuses in _KINDS:
         text += _containers(title, found.pod, field, statuses, now)
-    text += _conditions(found.pod.get("status", {}), now)
+    text += _conditions(found.pod.get("status", {}), now, columns)
     text += _volumes(found.pod.get("spec", {}))
-    return text + _events(found.events, now)
+    return text + _events(found.events, now, columns)
 
 
 def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
@@ -151,7 +151,7 @@ def _mount(mount: Object) -> str:
     return f"{mount.get('mountPath')} from {mount.get('name')}{mode}"
 
 
-def _conditions(status: Object, now: float) -> list[str]:
+def _conditions(status: Object, now: float, columns: int) -> list[str]:
     conditions = status.get("conditions") or []
     if not conditions:
         return []
@@ -164,7 +164,7 @@ def _conditions(status: Object, now: float) -> list[str]:
         )
         for one in conditions
     ]
-    return ["Conditions:", *_indented(table(("TYPE", "STATUS", "SINCE", "WHY"), rows))]
+    return ["Conditions:", *_fitted(("TYPE", "STATUS", "SINCE", "WHY"), rows, columns)]
 
 
 def _volumes(spec: Object) -> list[str]:
@@ -182,7 +182,7 @@ def _volume(details: Object) -> str:
     return "-"
 
 
-def _events(events: Iterable[RecentEvent], now: float) -> list[str]:
+def _events(events: Iterable[RecentEvent], now: float, columns: int) -> list[str]:
     rows = [
         (
             event_rows.when(event, now),
@@ -193,7 +193,7 @@ def _events(events: Iterable[RecentEvent], now: float) -> list[str]:
         )
         for event in events
     ]
-    return ["Events:", *_indented(table(_EVENT_HEADER, rows))] if rows else ["Events: none"]
+    return ["Events:", *_fitted(_EVENT_HEADER, rows, columns)] if rows else ["Events: none"]
 
 
 def _time(time: str | None, now: float) -> str:
@@ -204,6 +204,11 @@ def _pairs(pairs: Iterable[tuple[str, str]], indent: str = "") -> list[str]:
     found = list(pairs)
     width = max((len(name) for name, _ in found), default=0) + 2
     return [f"{indent}{f'{name}:':<{width}}{value}" for name, value in found]
+
+
+def _fitted(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> list[str]:
+    found = table_with_texts(header, rows, columns and columns - 2)
+    return _indented(line for lines in found for line in lines)
 
 
 def _indented(text: Iterable[str]) -> list[str]:

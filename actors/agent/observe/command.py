@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from supervision.cli.command import OK, REFUSED, CommandError, Context
 from supervision.cli.inject import inject
+from supervision.cli.parser import CODES
 from supervision.cli.register import CommandSettings, command_parser
 from supervision.protocol import Inject
 
@@ -27,8 +28,10 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
         subcommands,
         "observe",
         run,
-        "the tree, incidents, pods and events in a browser; on loopback, for whoever opens the printed link",
+        "tree, messages, incidents, pods and events in a browser; on loopback, for whoever opens the printed link",
         settings,
+        ("supervise observe", "supervise observe --port 7070 --read-only"),
+        codes={**CODES, REFUSED: "the port is taken; the agent is another user's"},
     )
     parser.add_argument("--port", type=_port, default=0, help="the port on 127.0.0.1 (default: a free one)")
     parser.add_argument("--read-only", action="store_true", help="the page offers no faults to inject")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from supervision.cli.command import Context
+from supervision.cli.command import NOT_WELL, OK, REFUSED, Context
+from supervision.cli.parser import LOCAL_CODES
 from supervision.cli.register import CommandSettings, command_parser
 
 _TEXT: Final = "remove what an agent left on this host: pods, mounts, cgroups, networks, sockets, files"
@@ -15,12 +16,25 @@ cgroups, networks, sockets and files. It refuses while the agent runs. Volumes o
 drain the node first. Images go with the managed runtime, and stay in any other.
 
 Only what is surely this agent's is touched: pods whose UID has a directory below --root-dir, and what the agent made.
-The flags of the start are known from the last starts. Exit code 1: something could not be removed; the rest is gone."""
+The flags of the start are known from the last starts."""
 
 
 def register(subcommands: Any, settings: CommandSettings) -> None:
     """Add `reset`."""
-    parser = command_parser(subcommands, "reset", _run, _TEXT, settings)
+    parser = command_parser(
+        subcommands,
+        "reset",
+        _run,
+        _TEXT,
+        settings,
+        ("supervise reset --dry-run", "supervise reset", "supervise reset --yes --keep-pods"),
+        codes={
+            **LOCAL_CODES,
+            OK: "nothing is left, or nothing was there",
+            NOT_WELL: "something could not be removed; the rest is gone",
+            REFUSED: "an agent runs there; no consent; another user's",
+        },
+    )
     parser.description = _ABOUT
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="list only")

@@ -24,6 +24,18 @@ Usage: supervise config check [-o json] [flags of start]     validate flags, fil
        supervise config explain FIELD|--FLAG|GATE            what it means, its default, its rules
        supervise config history [-o json] [--root-dir=DIR]   which configurations were in force
        supervise config rollback [HASH] [--root-dir=DIR]     go back to one of them, or to the last known good
+
+Examples:
+
+    supervise config check --config=etc/kubelet-config.yaml --max-pods=50
+    supervise config explain authentication.x509.clientCAFile
+    supervise config explain --max-pods
+
+Exit codes:
+
+    0  done; `check`: valid
+    1  `check`: there are errors, each with its field; a flag, field or configuration that there is not
+    2  the command line is wrong
 """
 
 
@@ -46,7 +58,11 @@ def run(
     command = {**COMMANDS, **more}.get(words[0]) if words else None
     if command is None or {"-h", "--help"} & set(words):
         asked = bool({"-h", "--help", "help"} & set(words))
-        (out if asked else err).write(ABOUT)
+        if words and not asked:
+            hint = did_you_mean(words[0], {**COMMANDS, **more})
+            err.write(f"supervise config: there is no command {words[0]}{hint}\n  see `supervise config --help`\n")
+        else:
+            (out if asked else err).write(ABOUT)
         return 0 if asked else 2
     try:
         as_json, rest = _output(words[1:])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from supervision.cli.command import like
 from supervision.incidents import Incidents
 from supervision.protocol import Exited
 
@@ -27,7 +28,8 @@ def test_help_names_the_options_and_the_exit_codes(command: str) -> None:
     assert done.returncode == 0
     assert "--root-dir" in done.stdout
     assert "-o {text,json}" in done.stdout
-    assert "3  no agent runs there" in done.stdout
+    assert "2  the command line is wrong" in done.stdout
+    assert ("no agent runs there" in done.stdout) == (command != "policy check")
 
 
 @pytest.mark.parametrize(
@@ -125,3 +127,26 @@ def test_a_reader_that_stops_reading_is_not_an_error(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, cwd=ROOT, check=False)
     assert done.stdout.startswith("TIME")
     assert done.stderr == ""
+
+
+def test_a_record_that_is_not_there_is_an_error_where_it_is_named(tmp_path: Path) -> None:
+    done = supervise("incidents", "--file", str(tmp_path / "none"))
+    assert (done.returncode, done.stdout) == (4, "")
+    assert f"{tmp_path}/none cannot be read: No such file or directory" in done.stderr
+    done = supervise("incidents", "--root-dir", str(tmp_path / "typo"))
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "no agent is running" in done.stderr
+
+
+def test_an_actor_that_the_record_does_not_know_gets_a_hint(tmp_path: Path) -> None:
+    Incidents(tmp_path / "incidents.jsonl").opened(Exited("pleg", 1, 5, 9, "signal", uptime=3))
+    done = supervise("incidents", "plegg", "--root-dir", str(tmp_path))
+    assert done.returncode == 4
+    assert "there is no actor plegg, did you mean pleg?" in done.stderr
+
+
+def test_names_that_are_like_the_wrong_one_are_whole_names() -> None:
+    names = ["pleg", "pod_workers", "pod_workers/worker/0", "pod_workers/worker/1"]
+    assert like("worker/9", names) == ", did you mean pod_workers/worker/0 or pod_workers/worker/1?"
+    assert like("plge", names) == ", did you mean pleg?"
+    assert like("zzz", names) == ": see `supervise tree`"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from supervision.cli.logs import of_actor
-from supervision.cli.text import branches, duration, size, table
+from supervision.cli.text import branches, duration, size, table, table_with_texts, wrapped
 from supervision.cli.tree import headline
 from supervision.protocol import ActorState, Tree
 
@@ -87,3 +87,29 @@ def test_a_traceback_belongs_to_the_line_before_it_and_a_supervisor_has_those_be
     assert len(list(of_actor(LINES, "pod_workers"))) == 4
     assert len(list(of_actor(LINES, "pleg"))) == 1
     assert len(list(of_actor(LINES, ""))) == len(LINES)
+
+
+def test_the_rows_of_a_table_that_goes_on_stay_below_its_header() -> None:
+    widths: list[int] = []
+    assert table(("NAME", "AGE"), [("a-long-name", "1s")], widths)[0] == "NAME         AGE"
+    assert table(("NAME", "AGE"), [("short", "2s")], widths)[1] == "short        2s"
+
+
+def test_sentences_stand_below_their_rows_where_a_terminal_is_narrow() -> None:
+    header, rows = ("TYPE", "MESSAGE"), [("Warning", "it does not answer, and nobody knows why"), ("Normal", "-")]
+    assert table_with_texts(header, rows, 0) == [[line] for line in table(header, rows)]
+    assert table_with_texts(header, rows, 100) == table_with_texts(header, rows, 0)
+    assert table_with_texts(header, rows, 40) == [
+        ["TYPE"],
+        ["Warning", "    it does not answer, and nobody knows", "    why"],
+        ["Normal"],
+    ]
+
+
+def test_a_sentence_is_broken_between_words_only() -> None:
+    assert wrapped("one /a/very-long/path/that/no/terminal/has/the/room/for two", 40, "  ", "- ") == [
+        "- one",
+        "  /a/very-long/path/that/no/terminal/has/the/room/for",
+        "  two",
+    ]
+    assert wrapped("as it is", 0, "  ", "- ") == ["- as it is"]

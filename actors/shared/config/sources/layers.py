@@ -92,7 +92,7 @@ def _layer(path: str) -> Document:
         raw = read_bounded(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigErrors([ConfigProblem("", "", f"cannot be read: {reason}", path)]) from None
+        raise ConfigErrors([ConfigProblem(path, "", f"cannot be read: {reason}")]) from None
     document = read(raw, path)
     check_header(document)
     resolve_paths(document.data, os.path.dirname(path))

@@ -41,6 +41,27 @@ def test_a_command_that_is_misspelt_gets_a_hint() -> None:
     assert "`supervise` lists the commands" in supervise("qqqqqq").stderr
 
 
+def test_the_words_of_kubectl_get_the_command_that_is_meant() -> None:
+    assert supervise("get", "pods", "-o", "wide").stderr == (
+        "supervise: there is no command get: `supervise pods -o wide`\n"
+    )
+
+
+def test_a_command_of_config_that_is_misspelt_gets_a_hint() -> None:
+    done = supervise("config", "chek")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no command chek, did you mean check?" in done.stderr
+
+
+def test_the_command_for_root_has_the_directory_that_sudo_would_forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = argparse.Namespace(root_dir="/a b", run_dir="", output="text")
+    context = Context(arguments, lambda arguments: Where(Path("/nowhere"), Path("/nowhere/incidents")))
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/supervise", "pods", "-o", "wide"])
+    assert context.as_root() == "`sudo supervise pods -o wide --root-dir '/a b'`"
+    monkeypatch.setattr(sys, "argv", [".venv/bin/supervise", "pods", "--root-dir=/a b"])
+    assert context.as_root() == "`sudo .venv/bin/supervise pods '--root-dir=/a b'`"
+
+
 def test_an_option_in_place_of_a_command_gets_a_hint() -> None:
     done = supervise("--foo")
     assert (done.returncode, done.stdout) == (2, "")

@@ -41,7 +41,9 @@ def test_no_page_names_the_place_where_it_was_made(pages) -> None:
 
 
 def test_exit_codes_keep_their_lines_and_subcommands_have_theirs(pages) -> None:
-    assert "\n    3  no agent runs there; `status`: or it is down\n" in shown(pages["supervise-status"])
+    assert "\n    3  down: no agent runs there, or its root supervisor is stopped or hangs\n" in shown(
+        pages["supervise-status"]
+    )
     assert "supervise policy check" in shown(pages["supervise-policy"])
     assert "--timeout=SECONDS" in shown(pages["supervise-run-once"])
 

@@ -1,0 +1,92 @@
+"""The parser of `supervise` and of each subcommand: errors in two lines that say what is wrong and what would be right,
+and the end of a `--help`: examples, exit codes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from ..suggestions import did_you_mean
+from .command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, USAGE
+
+CODES: Final[Mapping[int, str]] = {
+    OK: "done",
+    USAGE: "the command line is wrong",
+    NOT_RUNNING: "no agent runs there",
+    REFUSED: "the agent is another user's",
+    NO_ANSWER: "the agent did not answer in time",
+}
+"""The exit codes of a subcommand that asks an agent."""
+LOCAL_CODES: Final[Mapping[int, str]] = {OK: "done", USAGE: "the command line is wrong"}
+"""Those of one that needs no agent."""
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Parsers of subcommands are of this class, too."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message.removeprefix('argument ')}\n  see `{self.prog} --help`\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # that of a subcommand says it best
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error("; ".join(_unknown(word, self._option_string_actions) for word in _options(rest)))
+        return found, rest
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            hint = did_you_mean(str(value), known)
+            raise argparse.ArgumentError(action, f"{value} is none of {', '.join(known)}{hint}")
+
+
+def _options(words: Sequence[str]) -> Sequence[str]:
+    """Those of the words that are not understood which are no values of others."""
+    return [word for word in words if word.startswith("-")] or words
+
+
+def _unknown(word: str, options: Iterable[str]) -> str:
+    name = word.partition("=")[0]
+    if not name.startswith("-"):
+        return f"{word}: one argument too many"
+    return f"there is no option {name}{did_you_mean(name, options)}"
+
+
+def epilog(examples: Iterable[str], codes: Mapping[int, str]) -> str:
+    """The end of a `--help`. `examples`: whole command lines, `  # why` behind them."""
+    shown = "\n".join(f"    {line}" for line in examples)
+    listed = "\n".join(f"    {code}  {text}" for code, text in sorted(codes.items()))
+    return f"Examples:\n\n{shown}\n\nExit codes:\n\n{listed}"
+
+
+def number(text: str) -> float:
+    """A number, for argparse."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no number") from None
+
+
+def positive(text: str) -> float:
+    """A number above zero, for argparse."""
+    value = number(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not above zero")
+    return value
+
+
+def whole_number(text: str) -> int:
+    """A whole number, for argparse."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number") from None
+
+
+def count(text: str) -> int:
+    """A whole number from zero, for argparse."""
+    value = whole_number(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative")
+    return value

@@ -1,0 +1,99 @@
+"""Every command's --help: what it does, examples that are right, its exit codes; and what a wrong word gets."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Iterator
+
+import pytest
+
+from actors.agent.command import whole_parser
+from actors.agent.run_once import ABOUT as RUN_ONCE
+from actors.shared.config import commands as config
+from actors.shared.config.flags.parsing import parse
+
+OF_ITS_OWN = {"start", "run-once", "config"}
+"""Commands that read their words themselves."""
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """All below it."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                if name not in OF_ITS_OWN:
+                    yield below
+                    yield from parsers(below)
+
+
+WHOLE = whole_parser(())
+ALL = {parser.prog: parser for parser in parsers(WHOLE)}
+
+
+def examples(text: str) -> list[str]:
+    block = text.partition("Examples:\n\n")[2].partition("\n\n")[0]
+    return [line.strip() for line in block.splitlines()]
+
+
+def exit_codes(text: str) -> dict[int, str]:
+    return {int(code): said for code, said in re.findall(r"^    (\d)  (.+)$", text.partition("Exit codes:")[2], re.M)}
+
+
+def test_the_commands_are_there() -> None:
+    assert {"supervise status", "supervise describe pod", "supervise policy check", "supervise man"} <= set(ALL)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_help_says_what_the_command_does_with_examples_and_exit_codes(name: str) -> None:
+    parser = ALL[name]
+    text = parser.format_help()
+    assert (parser.description or "")[:1].isupper()
+    assert {0, 2} <= set(exit_codes(text)), text
+    shown = examples(text)
+    assert shown, text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_each_example_is_a_command_that_is_understood(name: str) -> None:
+    for line in examples(ALL[name].format_help()):
+        words = shlex.split(line, comments=True)
+        if words[0] == "supervise":
+            until = next((at for at, word in enumerate(words) if word.startswith(("|", ">"))), len(words))
+            WHOLE.parse_args(words[1:until])
+
+
+@pytest.mark.parametrize("about", [config.ABOUT, RUN_ONCE])
+def test_those_that_take_the_flags_of_the_start_have_both_too(about: str) -> None:
+    assert {0, 1} <= set(exit_codes(about))
+    assert examples(about)
+    for line in examples(about):
+        flags = [word for word in shlex.split(line) if word.startswith("--") and not word.startswith("--timeout")]
+        if "explain" not in line:
+            assert not parse(flags).problems, line
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("status --outpt json", "supervise status: there is no option --outpt, did you mean --output?"),
+        ("status -o yaml", "supervise status: -o/--output: yaml is none of text, json"),
+        ("inject pleg crsh", "supervise inject: FAULT: crsh is none of crash, exit, exception, hang, stop, leak, slow"),
+        ("inject pleg slow --rate abc", "supervise inject: --rate: abc is no number"),
+        ("policy chek", "did you mean check?"),
+        ("top -n abc", "supervise top: -n/--count: abc is no whole number"),
+        ("policy show extra", "supervise policy show: extra: one argument too many"),
+        ("describe pod", "supervise describe pod: the following arguments are required: name"),
+        ("completion", "required: SHELL\n"),
+    ],
+)
+def test_a_wrong_word_is_named_with_the_way_out(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        WHOLE.parse_args(words.split())
+    text = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said in text
+    assert re.search(r"\n  see `supervise [a-z ]+ --help`\n$", text)
+    assert len(text.splitlines()) == 2
