@@ -10,51 +10,18 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import BinaryIO
 
-from .lines import LineFilter, is_partial
+from .lines import LineFilter
 from .opening import LogUnavailable
 from .query import LogQuery
+from .tail import BLOCK_BYTES, MAX_LINE_BYTES, seek_tail
 
-BLOCK_BYTES = 64 * 1024
 POLL_SECONDS = 0.1
 """Poll interval of a followed log; a stat and a read of an idle file cost microseconds."""
 ENDED_POLL_SECONDS = 1.0
 """Interval of the check whether the container of a quiet, followed log still runs."""
-MAX_LINE_BYTES = 1024 * 1024
-"""Runtimes split lines at 16 KiB; this much without a newline is no line, and is dropped."""
 
 Opener = Callable[[], BinaryIO]
 """Opens the log at its path now. Raises OSError."""
-
-
-def seek_tail(file: BinaryIO, lines: int) -> None:
-    """Move to the start of the last `lines` lines (parts of a split line count as one), reading backwards by blocks."""
-    end = file.seek(0, os.SEEK_END)
-    if lines == 0:
-        return
-    position, wanted, rest = end, lines, b""
-    while position > 0:
-        size = min(BLOCK_BYTES, position)
-        position -= size
-        file.seek(position)
-        rest = file.read(size) + rest
-        starts = _line_starts(rest, position == 0)
-        whole = [start for start in starts if not _continues(rest, start)]
-        if len(whole) >= wanted and (position == 0 or len(whole) > wanted):
-            file.seek(position + whole[-wanted])
-            return
-    file.seek(0)
-
-
-def _line_starts(data: bytes, from_beginning: bool) -> list[int]:
-    starts, at = ([0] if from_beginning and data else []), -1
-    while (at := data.find(b"\n", at + 1)) != -1 and at + 1 < len(data):
-        starts.append(at + 1)
-    return starts
-
-
-def _continues(data: bytes, start: int) -> bool:
-    """Whether the line at `start` continues a partial line."""
-    return start > 0 and is_partial(data[data.rfind(b"\n", 0, start - 1) + 1 : start - 1])
 
 
 async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
@@ -65,7 +32,7 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
     file = opener()
     try:
         if query.tail_lines is not None:
-            seek_tail(file, query.tail_lines)
+            await seek_tail(file, query.tail_lines)
         sieve, rest = LineFilter(query), b""
         quiet, ended = 0.0, False
         while not sieve.full:
@@ -76,7 +43,7 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
                 block = b"".join(map(sieve.feed, lines))
                 if block:
                     yield block
-                rest = rest if len(rest) <= MAX_LINE_BYTES else b""
+                rest = rest if len(rest) <= MAX_LINE_BYTES else b""  # it is no line
                 await asyncio.sleep(0)
                 continue
             if not query.follow or ended:

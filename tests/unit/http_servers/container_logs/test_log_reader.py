@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import tracemalloc
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.http_servers.container_logs.lines import is_partial
 from actors.http_servers.container_logs.opening import LogUnavailable, open_log
 from actors.http_servers.container_logs.query import LogQuery
-from actors.http_servers.container_logs.reader import read_log, seek_tail
+from actors.http_servers.container_logs.reader import read_log
+from actors.http_servers.container_logs.tail import BLOCK_BYTES, seek_tail
 
 STAMP = "2026-11-21T04:00:00.000000000Z"
 
@@ -51,16 +54,59 @@ def test_a_line_in_parts_counts_once(log, tmp_path):
     assert read(tmp_path, tail_lines=2) == "two\nthree\n"
 
 
-@given(st.lists(st.sampled_from("FP"), max_size=40), st.integers(1, 10))
-def test_seeking_backwards_finds_what_reading_forwards_finds(tmp_path_factory, tags, tail):
+@given(st.lists(st.sampled_from("FP"), max_size=40), st.integers(1, 10), st.sampled_from([1, 50, 64, 1 << 16]))
+def test_seeking_backwards_finds_what_reading_forwards_finds(tmp_path_factory, tags, tail, block):
     path = tmp_path_factory.mktemp("t") / "log"
     path.write_text("".join(line(str(i), tag) for i, tag in enumerate(tags)))
     groups: list[int] = [i for i in range(len(tags)) if i == 0 or tags[i - 1] == "F"]
-    with path.open("rb", buffering=0) as file:
-        seek_tail(file, tail)
+    with path.open("rb", buffering=0) as file, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("actors.http_servers.container_logs.tail.BLOCK_BYTES", block)
+        asyncio.run(seek_tail(file, tail))
         rest = file.read().decode().splitlines()
     expected = groups[-tail] if len(groups) >= tail else 0
     assert len(rest) == len(tags) - expected
+
+
+def test_a_tail_of_nearly_all_looks_at_each_line_once_and_serves_others_meanwhile(log, monkeypatch):
+    log.write_text(line("x") * 10_000)
+    looked = rounds = 0
+
+    def look(text: bytes) -> bool:
+        nonlocal looked
+        looked += 1
+        return is_partial(text)
+
+    async def count() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    async def story() -> None:
+        counting = asyncio.ensure_future(count())
+        with log.open("rb", buffering=0) as file:
+            await seek_tail(file, 9_999)
+            assert file.tell() == len(line("x"))
+        counting.cancel()
+
+    monkeypatch.setattr("actors.http_servers.container_logs.tail.is_partial", look)
+    asyncio.run(story())
+    assert looked <= 10_000
+    assert rounds >= log.stat().st_size // BLOCK_BYTES
+
+
+def test_the_tail_of_a_line_that_never_ends_takes_little_memory(log):
+    with log.open("wb") as file:
+        file.write(line("one").encode() + STAMP.encode() + b" stdout P ")
+        file.truncate(64 << 20)
+    tracemalloc.start()
+    try:
+        with log.open("rb", buffering=0) as file:
+            asyncio.run(seek_tail(file, 1))
+            assert file.tell() == len(line("one"))
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_last_line_without_a_newline_is_sent(log, tmp_path):

@@ -1,0 +1,74 @@
+"""Finds the last lines of a log file, reading backwards by blocks. Each line is looked at once, and others are served
+between two blocks, as a tail may be nearly all of a large file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import BinaryIO, Final
+
+from .lines import is_partial
+
+BLOCK_BYTES: Final = 64 * 1024
+MAX_LINE_BYTES: Final = 1024 * 1024
+"""Runtimes split lines at 16 KiB; this much without a newline is no line."""
+
+
+async def seek_tail(file: BinaryIO, lines: int) -> None:
+    """Move to the start of the last `lines` lines; parts of a split line count as one."""
+    position = file.seek(0, os.SEEK_END)
+    if lines == 0:
+        return
+    scan = _BackwardScan(lines, position)
+    while position > 0 and scan.found is None:
+        size = min(BLOCK_BYTES, position)
+        position -= size
+        file.seek(position)
+        scan.feed(file.read(size), position)
+        await asyncio.sleep(0)
+    file.seek(scan.found or 0)
+
+
+class _BackwardScan:
+    """Takes the blocks of a file, the last one first."""
+
+    def __init__(self, lines: int, end: int) -> None:
+        self.found: int | None = None
+        """Where the last `lines` lines begin, once that is seen."""
+        self._left, self._end = lines, end
+        self._pieces: list[bytes] = []
+        """The line whose beginning is not seen yet, its last piece first."""
+        self._length = 0
+        self._following: int | None = None
+        """Where the line after that one begins."""
+
+    def feed(self, block: bytes, position: int) -> None:
+        """`position`: of the block in the file."""
+        beginning, *lines = block.split(b"\n")
+        start = position + len(block) + 1
+        for text in reversed(lines):
+            start -= len(text) + 1
+            self._keep(text)
+            self._line(start)
+            if self.found is not None:
+                return
+        self._keep(beginning)
+        if position == 0:
+            self._line(0)
+
+    def _keep(self, piece: bytes) -> None:
+        self._length += len(piece)
+        if self._length > MAX_LINE_BYTES:  # its beginning says whether it is a part
+            self._pieces, self._length = [], len(piece)
+        self._pieces.append(piece)
+
+    def _line(self, start: int) -> None:
+        """The pieces are a line, which begins here."""
+        line = b"".join(reversed(self._pieces))
+        self._pieces, self._length = [], 0
+        if self._following is not None and not is_partial(line):
+            self._left -= 1
+            if not self._left:
+                self.found = self._following
+        if start < self._end:
+            self._following = start
