@@ -8,13 +8,12 @@ command waits for its own container only.
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.errors import CriError, DeadlineExceeded
 from actors.shared.kube.container import Container, ExecAction
+from actors.shared.kube.expansion import ExpansionError, expand_all
 from actors.shared.kube.go_text import rpc_error
 from supervision.time_scale import scaled
 
@@ -25,7 +24,6 @@ SLACK_SECONDS: Final = 1.0
 """How much longer than its timeout the runtime may take to say that a command was stopped."""
 VERSION_SECONDS: Final = 2.0
 """A runtime that does not answer Version in this time is silent."""
-_REFERENCE: Final = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
 class ExecProbe(ProbeType[ExecAction]):
@@ -47,7 +45,11 @@ class ExecProbe(ProbeType[ExecAction]):
         if key in self._under_way:
             late = failure("the command of an earlier probe is still running")
             return await self._unless_silent(self._under_way[key], late)
-        command, timeout = command_of(action.command, subject.container), subject.timeout_seconds
+        timeout = subject.timeout_seconds
+        try:
+            command = command_of(action.command, subject.container)
+        except ExpansionError as problem:
+            return error(str(problem))
         task = self._tools.start_task(self._exec(subject.container_id, command, timeout), f"exec {subject.key}")
         self._under_way[key] = task
         task.add_done_callback(lambda _: self._under_way.pop(key, None))
@@ -82,18 +84,6 @@ def timed_out(command: list[str], timeout: int) -> ProbeOutcome:
 
 
 def command_of(command: list[str], container: Container) -> list[str]:
-    """The command with $(NAME) replaced, from the variables whose values the manifest has; $$ is a $."""
+    """The command with $(NAME) replaced, from the variables whose values the manifest has. Raises ExpansionError."""
     values = {variable.name: variable.value for variable in container.env if variable.valueFrom is None}
-    return [expanded(argument, values) for argument in command]
-
-
-def expanded(text: str, values: Mapping[str, str]) -> str:
-    """References to unknown variables stay as they are."""
-
-    def replace(match: re.Match[str]) -> str:
-        name: str | None = match.group(1)
-        if name is None:
-            return "$"
-        return values.get(name, match.group(0))
-
-    return _REFERENCE.sub(replace, text)
+    return expand_all(command, values)

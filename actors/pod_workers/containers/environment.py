@@ -14,6 +14,7 @@ import msgspec
 from actors.api_clients.messages import ObjectRef
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, EnvVar, EnvVarSource
+from actors.shared.kube.expansion import check_together, expand
 from actors.shared.kube.meta import ResourceFieldSelector
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
@@ -22,7 +23,6 @@ from actors.shared.kube.resource_fields import ResourceFieldError, resource_fiel
 
 from . import env_files
 from .api_objects import Objects
-from .expansion import expand
 
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]\Z")
 _NAME = re.compile(r"[ -<>-~]+\Z")
@@ -68,10 +68,11 @@ def references(container: Container) -> list[ObjectRef]:
 
 
 def environment(pod: Pod, container: Container, context: EnvContext, objects: Objects | None = None) -> Environment:
-    """`objects`: None without an API server. Raises ConfigError."""
+    """`objects`: None without an API server. Raises ConfigError, ExpansionError."""
     objects = objects or Objects()
     skipped: list[str] = []
     found: dict[str, str] = {}
+    length = 0
     for ref, prefix, optional in _whole_objects(pod, container):
         values = objects.texts(ref, optional=optional)
         named = {prefix + key: value for key, value in values.items()}
@@ -83,6 +84,8 @@ def environment(pod: Pod, container: Container, context: EnvContext, objects: Ob
         value = _value(pod, container, variable, context, objects, ChainMap(found, objects.services))
         if value is not None:
             found[variable.name] = value
+            length += len(value)
+            check_together(length)
     return Environment(found | {name: value for name, value in objects.services.items() if name not in found}, skipped)
 
 

@@ -9,11 +9,10 @@ import msgspec
 
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, VolumeMount
+from actors.shared.kube.expansion import expand, named
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import Volume, VolumeSource
 from proto import cri_pb2 as cri
-
-from .expansion import expand, named
 
 _CSI = "csi"
 _READ, _READ_WRITE = "r", "mrw"

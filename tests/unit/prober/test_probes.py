@@ -19,7 +19,7 @@ from actors.prober.probe_type import ProbeTools, Subject
 from actors.prober.tcp_probe import probe_tcp
 from actors.shared.cri.errors import DeadlineExceeded, Unavailable
 from actors.shared.cri.model import ExecResult
-from actors.shared.kube.container import Container, ExecAction
+from actors.shared.kube.container import Container, EnvVar, ExecAction
 
 Answer = bytes | Callable[[str], bytes] | None
 
@@ -258,6 +258,17 @@ class Exec:
     async def probe(self, command: list[str], container_id: str = "id") -> ProbeOutcome:
         subject = Subject(SUBJECT.key, SUBJECT.container, container_id, "", 1)
         return await self.type.run(ExecAction(command=command), subject)
+
+
+def test_a_command_that_grows_beyond_what_the_kernel_takes_is_an_error_and_not_run():
+    runtime = Runtime()
+    env = [EnvVar(name="A", value="x" * 1000)]
+    subject = Subject(SUBJECT.key, Container(name="a", env=env), "id", "", 1)
+    action = ExecAction(command=["$(A)" * 10_000])
+    found = asyncio.run(Exec(runtime).type.run(action, subject))
+    assert found.result == "error"
+    assert "the kernel takes no more" in found.text
+    assert runtime.calls == []
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import pytest
 from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.pod_workers.containers.api_objects import Objects
 from actors.pod_workers.containers.environment import EnvContext, Environment, environment, references
-from actors.pod_workers.containers.expansion import expand_all
 from actors.pod_workers.containers.host_addresses import wanted
 from actors.pod_workers.containers.service_links import service_environment
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.kube.expansion import expand_all
 
 PLACE = EnvContext(node_name="n")
 
