@@ -42,7 +42,7 @@ class ApiActor(Actor):
         """PEM file in place of the kubeconfig's own certificate, as cert_manager says."""
         self._mode: Literal["standalone", "joining", "joined", "away"] = "standalone"
         self._error = ""
-        self._warnings: set[str] = set()
+        self._server_warnings: set[str] = set()
         """Warnings of the server that are in the log."""
 
     @property
@@ -155,8 +155,8 @@ class ApiActor(Actor):
 
     def _warned(self, text: str) -> None:
         """Log each text once: a deprecated field of a static pod comes with every try to create its mirror."""
-        if text not in self._warnings and len(self._warnings) < MAX_WARNINGS:
-            self._warnings.add(text)
+        if text not in self._server_warnings and len(self._server_warnings) < MAX_WARNINGS:
+            self._server_warnings.add(text)
             self.log.warning("the API server warns: %s", text)
 
     def _observe(self, seen: RequestObservation) -> None:

@@ -18,7 +18,7 @@ from actors.shared.linux.system_bus import Call, SystemBus
 from actors.shared.pod_inventory import PodInventory
 from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor, Address, AskError, on
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .cgroup_driver import CgroupDriverChoice
 from .cgroup_lock import CgroupLock
@@ -82,7 +82,7 @@ class ContainerManager(Actor):
         runner, call, runtime = self._outside
         self._set_oom_score(config.oomScoreAdj)
         os.makedirs(agent.root_dir, 0o750, exist_ok=True)
-        tree, complaints = cgroup_tree.find(self._host), Complaints(self.log)
+        tree, warnings = cgroup_tree.find(self._host), RepeatedWarnings(self.log)
         self.metrics.gauge("kubelet_cgroup_version", tree.version)
         self._totals = measure(agent, self._host)
         self._ledger, self._inventory = Ledger(), PodInventory()
@@ -95,18 +95,18 @@ class ContainerManager(Actor):
             ),
         )
         memory = pods_memory(self._totals.capacity, config)
-        tiers = QosTiers(self, config, self._cgroups, self._ledger, memory, complaints)
-        allocatable = NodeAllocatableCgroups(self, agent, tree, self._cgroups, tiers, self._totals, complaints)
+        tiers = QosTiers(self, config, self._cgroups, self._ledger, memory, warnings)
+        allocatable = NodeAllocatableCgroups(self, agent, tree, self._cgroups, tiers, self._totals, warnings)
         self._hold = StartupHold(self, self._ledger, self._inventory)
         driver = CgroupDriverChoice(self, agent, self._host)
         self._setup = CgroupSetup(self, agent, self._cgroups, driver, allocatable, self._hold)
         removal, lock = CgroupRemoval(self, self._cgroups, self._ledger), CgroupLock(self._host)
-        self._orphans = OrphanedCgroups(self, self._cgroups, self._ledger, self._inventory, removal, lock, complaints)
+        self._orphans = OrphanedCgroups(self, self._cgroups, self._ledger, self._inventory, removal, lock, warnings)
         self._evictions = EvictionAdmission(self, standalone=agent.standalone)
         self._shutdown = ShutdownAdmission(self, agent)
         preemption = Preemption(self, self._ledger, self._evictions)
         self._resizes = resizes = PodResizes(self, agent, self._totals, self._ledger, preemption)
-        self._hardware = pod_hardware(self, agent, self._ledger, complaints, self._host, runtime)
+        self._hardware = pod_hardware(self, agent, self._ledger, warnings, self._host, runtime)
         self._admission = PodAdmission(
             self,
             config,
@@ -128,7 +128,7 @@ class ContainerManager(Actor):
         resizes.begin()
         self._evictions.begin()
         self._shutdown.begin()
-        PeriodicTasks(self, config, complaints, self._host, runner).begin()
+        PeriodicTasks(self, config, warnings, self._host, runner).begin()
         if config.cgroupsPerQOS:
             self.every(ENFORCE_SECONDS, self._orphans.look, jitter=0.1)
 

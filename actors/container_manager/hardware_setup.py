@@ -7,7 +7,7 @@ from pathlib import Path
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from supervision.actor import Actor
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .cpu.exclusive import ExclusiveCpus
 from .cpu.reconciliation import CpuReconciliation, CpusOf
@@ -25,7 +25,7 @@ from .topology.provider import HintProvider
 
 
 def pod_hardware(
-    actor: Actor, agent: Agent, ledger: Ledger, complaints: Complaints, host: str, runtime: CriClient | None
+    actor: Actor, agent: Agent, ledger: Ledger, warnings: RepeatedWarnings, host: str, runtime: CriClient | None
 ) -> PodHardware:
     """Writes the state files, as the kubelet does under every policy. `host`: the root directory of a fake host;
     `runtime`: in place of the agent's. Raises StateError, OSError, ValueError."""
@@ -38,7 +38,7 @@ def pod_hardware(
         unthrottled = agent.gate("DisableCPUQuotaWithExclusiveCPUs")
         exclusive = ExclusiveCpus(cpus.policy, store, actor.metrics, unthrottled=unthrottled)
         providers.append(exclusive)
-        CpuReconciliation(actor, runtime or _runtime(actor, agent), complaints, _cpus_of(exclusive, ledger)).begin(
+        CpuReconciliation(actor, runtime or _runtime(actor, agent), warnings, _cpus_of(exclusive, ledger)).begin(
             float(agent.config.cpuManagerReconcilePeriod)
         )
     memory = StateStore(Path(agent.root_dir, MEMORY_STATE), memory_start(agent, machine), encode_memory)

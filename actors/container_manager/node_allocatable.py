@@ -9,7 +9,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree
 from supervision.actor import Actor
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .node_resources import PIDS, NodeResourceTotals, enforced
 from .pod_cgroups import PodCgroups
@@ -32,14 +32,14 @@ class NodeAllocatableCgroups:
         cgroups: PodCgroups,
         tiers: QosTiers,
         totals: NodeResourceTotals,
-        complaints: Complaints,
+        warnings: RepeatedWarnings,
     ) -> None:
         self._actor, self._agent, self._tree, self._cgroups, self._tiers = actor, agent, tree, cgroups, tiers
         pids = {} if totals.pids is None else {PIDS: totals.pids}
         # systemd takes away what it is not told of; the static policy keeps the CPUs of containers itself
         cpus = totals.cpus if agent.config.cpuManagerPolicy == "none" else None
         self._limits = kubepods_limits(enforced({**totals.capacity, **pids}, agent.config), cpus)
-        self._complaints = complaints
+        self._warnings = warnings
         self._reported = set[str]()
         """What the node's events say already."""
 
@@ -48,11 +48,11 @@ class NodeAllocatableCgroups:
             await self._cgroups.ensure_tiers(self._limits)
             await self._tiers.apply(again=True)
         except (CgroupError, SliceError) as error:
-            self._complaints.say("enforce", f"the limits of all pods are not enforced (tried each minute): {error}")
+            self._warnings.warn("enforce", f"the limits of all pods are not enforced (tried each minute): {error}")
             text = f"Failed to update Node Allocatable Limits {self._cgroups.top!r}: {error}"
             self._record("Warning", "FailedNodeAllocatableEnforcement", text)
         else:
-            self._complaints.well("enforce")
+            self._warnings.resolved("enforce")
             if "pods" in self._agent.config.enforceNodeAllocatable:
                 self._report_enforced("Updated Node Allocatable limit across pods")
         self._hold_reserved()
@@ -65,11 +65,11 @@ class NodeAllocatableCgroups:
                 self._tree.apply(path, limits)
             except CgroupError as error:
                 text = f"{field}: {path} is not held to its reservation (tried each minute): {error}"
-                self._complaints.say(field, text)
+                self._warnings.warn(field, text)
                 text = f"Failed to enforce {whose.title()} Cgroup Limits on {path!r}: {error}"
                 self._record("Warning", "FailedNodeAllocatableEnforcement", text)
             else:
-                self._complaints.well(field)
+                self._warnings.resolved(field)
                 self._report_enforced(f"Updated limits on {whose} cgroup {path}")
 
     def _report_enforced(self, text: str) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .cgroup_lock import CgroupLock
 from .cgroup_removal import CgroupRemoval
@@ -28,10 +28,10 @@ class OrphanedCgroups:
         inventory: PodInventory,
         removal: CgroupRemoval,
         lock: CgroupLock,
-        complaints: Complaints,
+        warnings: RepeatedWarnings,
     ) -> None:
         self._actor, self._cgroups, self._ledger, self._inventory = actor, cgroups, ledger, inventory
-        self._removal, self._lock, self._complaints = removal, lock, complaints
+        self._removal, self._lock, self._warnings = removal, lock, warnings
         self._suspected: set[str] = set()
 
     def adopt(self, uid: str) -> None:
@@ -57,10 +57,10 @@ class OrphanedCgroups:
         self._suspected -= found
         top = self._cgroups.top
         if due and not self._lock.acquire(top):
-            self._complaints.say("lock", f"another agent uses the cgroups {top}: set cgroupRoot for one of them")
+            self._warnings.warn("lock", f"another agent uses the cgroups {top}: set cgroupRoot for one of them")
             return
         for uid in sorted(due):
             if self._cgroups.busy(uid):
-                self._complaints.say(uid, f"cgroup of pod {uid}, which is not ours, has processes: left alone")
+                self._warnings.warn(uid, f"cgroup of pod {uid}, which is not ours, has processes: left alone")
             elif not await self._removal.remove(uid) and uid not in self._ledger:
                 self._actor.log.info("cgroup of pod %s, which no worker has, is removed", uid)

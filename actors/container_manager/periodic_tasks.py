@@ -8,7 +8,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.linux.cgroup_names import plain_path
 from actors.shared.linux.command import CommandRunner
 from supervision.actor import Actor, DisposableError
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .utility_chains import UtilityChains, families
 
@@ -22,9 +22,9 @@ class PeriodicTasks:
     """`host`: the root directory of a made-up host; `runner` runs iptables."""
 
     def __init__(
-        self, actor: Actor, config: KubeletConfiguration, complaints: Complaints, host: str, runner: CommandRunner
+        self, actor: Actor, config: KubeletConfiguration, warnings: RepeatedWarnings, host: str, runner: CommandRunner
     ) -> None:
-        self._actor, self._config, self._complaints, self._host = actor, config, complaints, host
+        self._actor, self._config, self._warnings, self._host = actor, config, warnings, host
         self._chains = UtilityChains(families(host) if config.makeIPTablesUtilChains else [], runner)
 
     def begin(self) -> None:
@@ -49,6 +49,6 @@ class PeriodicTasks:
 
     def _report(self, key: str, what: str, problems: list[str]) -> None:
         if problems:
-            self._complaints.say(key, what + "; ".join(problems))
+            self._warnings.warn(key, what + "; ".join(problems))
         else:
-            self._complaints.well(key)
+            self._warnings.resolved(key)

@@ -8,7 +8,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.linux.cgroup_limits import CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupError
 from supervision.actor import Actor
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .ledger import Ledger
 from .pod_cgroups import PodCgroups
@@ -30,10 +30,10 @@ class QosTiers:
         cgroups: PodCgroups,
         ledger: Ledger,
         memory: int,
-        complaints: Complaints,
+        warnings: RepeatedWarnings,
     ) -> None:
         self._actor, self._config, self._cgroups, self._ledger = actor, config, cgroups, ledger
-        self._memory, self._complaints = memory, complaints
+        self._memory, self._warnings = memory, warnings
         self._applied: dict[str, CgroupLimits] = {}
         self._scheduled = False
 
@@ -48,9 +48,9 @@ class QosTiers:
         try:
             await self.apply()
         except (CgroupError, SliceError) as error:
-            self._complaints.say("tiers", f"the QoS tiers keep their old limits: {error}")
+            self._warnings.warn("tiers", f"the QoS tiers keep their old limits: {error}")
         else:
-            self._complaints.well("tiers")
+            self._warnings.resolved("tiers")
 
     async def apply(self, *, again: bool = False) -> None:
         """Set the limits that have changed; with `again` all. Raises CgroupError, SliceError."""

@@ -43,7 +43,7 @@ class OciImage(msgspec.Struct, frozen=True, kw_only=True):
     """Entrypoint, Cmd, Env, User, WorkingDir, ... as in the image specification."""
 
 
-class Built(msgspec.Struct, frozen=True):
+class BuiltImage(msgspec.Struct, frozen=True):
     """`config_digest` is the id by which runtimes know the image."""
 
     reference: str
@@ -54,7 +54,7 @@ class Built(msgspec.Struct, frozen=True):
 class OciLayout(msgspec.Struct, frozen=True, kw_only=True):
     """Images as they lie in a layout: its index, and the content by the hexadecimal digits of its digest."""
 
-    images: tuple[Built, ...]
+    images: tuple[BuiltImage, ...]
     index: bytes
     blobs: dict[str, bytes]
 
@@ -89,7 +89,7 @@ def layer(entries: Iterable[LayerEntry]) -> bytes:
     return out.getvalue()
 
 
-def _image(image: OciImage, arch: str, blobs: dict[str, bytes]) -> tuple[dict[str, Any], Built]:
+def _image(image: OciImage, arch: str, blobs: dict[str, bytes]) -> tuple[dict[str, Any], BuiltImage]:
     content = layer(image.entries)
     config = {
         "architecture": arch,
@@ -106,7 +106,7 @@ def _image(image: OciImage, arch: str, blobs: dict[str, bytes]) -> tuple[dict[st
         "layers": [_blob(_LAYER, content, blobs)],
     }
     entry = _blob(_MANIFEST, _json(manifest), blobs)
-    names = Built(image.reference, entry["digest"], described["digest"])
+    names = BuiltImage(image.reference, entry["digest"], described["digest"])
     entry["platform"] = {"architecture": arch, "os": "linux"}
     # containerd takes the whole name from its own annotation; the standard one holds the tag only
     entry["annotations"] = {

@@ -9,7 +9,7 @@ from actors.api_clients.messages import HEARTBEAT_CLIENT, DeviceResources
 from actors.shared.config.agent import Agent
 from actors.shared.hardware.allocation import ContainerAllocation
 from supervision.actor import Actor, Timer
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .allocations import Allocations
 from .allocator import Allocator
@@ -51,7 +51,7 @@ class DeviceService:
         self.registration = Registration(actor, self._plugins, agent.device_plugins_dir)
         self._socket = RegistrationSocket(actor, agent, self.registration)
         self._earlier = EarlierPlugins(actor, agent.run_dir, self._plugins, self._publish)
-        self._complaints = Complaints(actor.log)
+        self._warnings = RepeatedWarnings(actor.log)
         self._expiry: Timer | None = None
         self._reports = HealthReports(actor, enabled=agent.gate("ResourceHealthStatus"))
 
@@ -91,9 +91,9 @@ class DeviceService:
             self._record.save()
             self._earlier.remember(self._plugins.endpoints)
         except OSError as error:
-            self._complaints.say("save", f"the state of devices is not written: {error}")
+            self._warnings.warn("save", f"the state of devices is not written: {error}")
         else:
-            self._complaints.well("save")
+            self._warnings.resolved("save")
         self.publish()
         self.tell_health()
         self._await_expiry()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from actors.shared.config.agent import Agent
 from actors.shared.relay import Relay, kept_socket
 from supervision.actor import Actor
-from supervision.complaints import Complaints
 from supervision.protocol import FORK_SERVER, ServiceState
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .messages import REGISTRATION
 from .plugin_directory import SOCKET, prepare
@@ -29,7 +29,7 @@ class RegistrationSocket:
         self._actor, self._agent, self._registration = actor, agent, registration
         self._relay = Relay(self._serve)
         self._server: grpc.aio.Server | None = None
-        self._complaints = Complaints(actor.log)
+        self._warnings = RepeatedWarnings(actor.log)
         self._reported = ""
 
     async def open(self) -> None:
@@ -50,11 +50,11 @@ class RegistrationSocket:
             await self._relay.open(kept_socket(self._actor, f"{self._agent.device_plugins_dir}/{SOCKET}"))
         except OSError as error:
             text = f"no device plugin can register: {error}"
-            self._complaints.say("listen", text)
+            self._warnings.warn("listen", text)
             self._tell(text)
             self._actor.after(RETRY_SECONDS, self._listen)
             return
-        self._complaints.well("listen")
+        self._warnings.resolved("listen")
         self._tell("")
 
     def _tell(self, text: str) -> None:

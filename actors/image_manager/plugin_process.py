@@ -15,7 +15,7 @@ from supervision.time_scale import scaled
 
 DEADLINE_SECONDS: Final = 60.0
 MAX_OUTPUT: Final = 1 << 20
-MAX_COMPLAINT: Final = 500
+MAX_STDERR: Final = 500
 _CACHE_KEYS: Final = ("Image", "Registry", "Global")
 
 
@@ -99,13 +99,13 @@ async def _run(provider: Provider, bin_dir: str, request: bytes) -> bytes:
     except (OSError, ValueError) as error:
         raise PluginFailed(f"cannot be run: {getattr(error, 'strerror', None) or error}") from None
     try:
-        output, complaint = await asyncio.wait_for(process.communicate(request), scaled(DEADLINE_SECONDS))
+        output, stderr = await asyncio.wait_for(process.communicate(request), scaled(DEADLINE_SECONDS))
     except TimeoutError:
         raise PluginFailed(f"gave no answer within {DEADLINE_SECONDS:g} s") from None
     finally:
         await _end(process)
     if process.returncode:
-        text = complaint.decode(errors="replace").strip()[-MAX_COMPLAINT:]
+        text = stderr.decode(errors="replace").strip()[-MAX_STDERR:]
         raise PluginFailed(f"ended with {process.returncode}: {text}")
     if len(output) > MAX_OUTPUT:
         raise PluginFailed(f"printed more than {MAX_OUTPUT >> 20} MiB")

@@ -12,7 +12,7 @@ import msgspec
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.actor import Actor, DisposableError
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .pull_record_files import PULLED, PULLING
 from .pull_records import (
@@ -58,7 +58,7 @@ class PullRecords:
         self._changing = asyncio.Lock()
         """Serializes file changes: an intent is not removed while the next pull writes it again."""
         self._loaded = asyncio.Event()
-        self._complaints = Complaints(actor.log)
+        self._warnings = RepeatedWarnings(actor.log)
 
     async def load(self, image_ref: ImageRef) -> None:
         """Read all files, once. An intent without a record and without a running pull becomes a record without
@@ -78,7 +78,7 @@ class PullRecords:
         try:
             found = await self._actor.disposable(f"{_FILES}:read_all", {"root_dir": self._root_dir}, deadline=60.0)
         except DisposableError as error:
-            self._complaints.say("load", f"the records of image pulls cannot be read: {error}")
+            self._warnings.warn("load", f"the records of image pulls cannot be read: {error}")
             found = {}
         self._records = {one.imageRef: one for data in found.get(PULLED, ()) if (one := read_record(data)) is not None}
         self._leftover = {intent.image for data in found.get(PULLING, ()) if (intent := read_intent(data)) is not None}
@@ -144,9 +144,9 @@ class PullRecords:
             problem = await self._change(written, removed)
         self._measure()
         if problem:
-            self._complaints.say("write", f"the record of a pull of {image} is not written: {problem}")
+            self._warnings.warn("write", f"the record of a pull of {image} is not written: {problem}")
         else:
-            self._complaints.well("write")
+            self._warnings.resolved("write")
 
     def refs(self) -> frozenset[str]:
         """The images with records."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError, DisposableTimeout
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 from supervision.time_scale import scaled
 
 from . import runtime_reloads
@@ -36,7 +36,7 @@ class NetworkRepairs:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._actor, self._agent, self._restart, self._clock = actor, agent, restart, clock
-        self._complaints = Complaints(actor.log)
+        self._warnings = RepeatedWarnings(actor.log)
         self._reloads = Reloads()
         self._restored_at: float | None = None
 
@@ -65,9 +65,9 @@ class NetworkRepairs:
         try:
             restored = await self._actor.disposable(RESTORE, arguments, deadline=RESTORE_SECONDS)
         except (DisposableError, DisposableTimeout) as error:
-            self._complaints.say("restore", f"what containerd reads is not looked for: {error}")
+            self._warnings.warn("restore", f"what containerd reads is not looked for: {error}")
             return False
-        self._complaints.well("restore")
+        self._warnings.resolved("restore")
         return bool(restored)
 
     async def _repair(self) -> None:

@@ -24,7 +24,7 @@ from actors.shared.config.fields.shutdown_windows import Window, fitted, seconds
 from actors.status_manager.messages import STATUS_MANAGER, GetLivePods, LivePod, LivePods
 from supervision.actor import Actor, AskError
 from supervision.addresses import ActorName
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .logind import DROP_IN_DIR, Logind, LogindError
 from .messages import NodeShutdown
@@ -67,7 +67,7 @@ class ShutdownManager(Actor):
     async def on_start(self) -> None:
         self._agent = cast(Agent, self.context)
         self._windows = windows(self._agent.config)
-        self._complaints = Complaints(self.log)
+        self._warnings = RepeatedWarnings(self.log)
         self._state = ShutdownStateFile(self._agent.root_dir)
         self._state.load()
         self._boot, last = boot_id(), self._state.last
@@ -92,7 +92,7 @@ class ShutdownManager(Actor):
                 await self._serve(logind)
             except LogindError as error:
                 text = f"a shutdown of the node will not wait for its pods (tried again each second): {error}"
-                self._complaints.say("logind", text)
+                self._warnings.warn("logind", text)
                 if not self._known:
                     self._known = True
                     self._publish()
@@ -109,7 +109,7 @@ class ShutdownManager(Actor):
             if not preparing and not held:
                 await self._fit_windows(logind)
                 self._hold(await logind.inhibit())
-                if self._complaints.well("logind"):
+                if self._warnings.resolved("logind"):
                     self.log.info("a shutdown of the node waits for its pods")
             held = not preparing
             # a logind that is restarted meanwhile knows of no shutdown, and sends no signal
@@ -140,13 +140,13 @@ class ShutdownManager(Actor):
                     if given >= needed - EPSILON:
                         break
             except LogindError as error:
-                self._complaints.say("raise", f"logind cannot be told to wait longer: {error}")
+                self._warnings.warn("raise", f"logind cannot be told to wait longer: {error}")
         self._windows = fitted(windows(self._agent.config), given)
         if given < needed - EPSILON:
             text = "logind waits %.0f s for pods to end, not %.0f s: those of low priority have less time, or none"
-            self._complaints.say("delay", text % (given, needed))
+            self._warnings.warn("delay", text % (given, needed))
         else:
-            self._complaints.well("delay")
+            self._warnings.resolved("delay")
 
     def _hold(self, lock: int) -> None:
         """Take a new lock before the old one is released."""
@@ -215,9 +215,9 @@ class ShutdownManager(Actor):
         try:
             found = await self.ask(STATUS_MANAGER, GetLivePods(), timeout=POLL_SECONDS * 5)
         except AskError as error:
-            self._complaints.say("pods", f"the pods of the node are not known: {error}")
+            self._warnings.warn("pods", f"the pods of the node are not known: {error}")
             return LivePods([], complete=False)
-        self._complaints.well("pods")
+        self._warnings.resolved("pods")
         return found
 
     def _record_end(self, found: LivePods | None) -> None:
@@ -279,9 +279,9 @@ class ShutdownManager(Actor):
 
     def _report_state_file(self) -> None:
         if self._state.problem:
-            self._complaints.say("state", self._state.problem)
+            self._warnings.warn("state", self._state.problem)
         else:
-            self._complaints.well("state")
+            self._warnings.resolved("state")
 
 
 def _named(pod: LivePod) -> str:

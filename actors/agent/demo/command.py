@@ -69,10 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Returns 0 if the pod ran and everything was removed."""
     layout = DemoLayout(os.path.abspath(arguments.root_dir))
     node = DemoNode(layout, arguments.container_runtime_endpoint, sample())
-    story = Story(node, sys.stdout)
+    demo = Demo(node, sys.stdout)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, story.on_signal)
-    return story.tell(once=arguments.once)
+        signal.signal(number, demo.on_signal)
+    return demo.tell(once=arguments.once)
 
 
 def sample() -> Path:
@@ -81,7 +81,7 @@ def sample() -> Path:
     return beside if beside.exists() else Path(sys.prefix) / "share" / "troupelet" / "etc" / "pods" / "hello.yaml"
 
 
-class Story:
+class Demo:
     """One run of the demo."""
 
     def __init__(self, node: DemoNode, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:

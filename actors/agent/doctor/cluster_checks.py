@@ -32,8 +32,8 @@ LEASE_SECONDS: Final = 40.0
 _SERVER: Final = re.compile(r"v(\d+)\.(\d+)")
 
 
-class Right(msgspec.Struct, frozen=True):
-    """What the node must be allowed to do."""
+class Permission(msgspec.Struct, frozen=True):
+    """A permission that the node needs at the API server."""
 
     verb: str
     resource: str
@@ -49,17 +49,17 @@ class Right(msgspec.Struct, frozen=True):
         return f"{self.verb} {self.resource}{f'/{self.subresource}' if self.subresource else ''}"
 
 
-RIGHTS: Final = (
-    Right("get", "nodes", own_name=True),
-    Right("create", "nodes"),
-    Right("patch", "nodes", "status", own_name=True),
-    Right("update", "leases", group="coordination.k8s.io", namespace="kube-node-lease", own_name=True),
-    Right("list", "pods", own_pods=True),
-    Right("patch", "pods", "status"),
-    Right("delete", "pods"),
-    Right("create", "events"),
-    Right("create", "certificatesigningrequests", group="certificates.k8s.io"),
-    Right("list", "services"),
+PERMISSIONS: Final = (
+    Permission("get", "nodes", own_name=True),
+    Permission("create", "nodes"),
+    Permission("patch", "nodes", "status", own_name=True),
+    Permission("update", "leases", group="coordination.k8s.io", namespace="kube-node-lease", own_name=True),
+    Permission("list", "pods", own_pods=True),
+    Permission("patch", "pods", "status"),
+    Permission("delete", "pods"),
+    Permission("create", "events"),
+    Permission("create", "certificatesigningrequests", group="certificates.k8s.io"),
+    Permission("list", "services"),
 )
 
 
@@ -216,7 +216,7 @@ def rights(api: Any, node: str) -> Iterator[Finding]:
     from kubernetes import client
 
     missing = []
-    for right in RIGHTS:
+    for right in PERMISSIONS:
         of_pods = client.V1FieldSelectorAttributes(
             requirements=[client.V1FieldSelectorRequirement(key="spec.nodeName", operator="In", values=[node])]
         )
@@ -241,7 +241,7 @@ def rights(api: Any, node: str) -> Iterator[Finding]:
             "rights", text, "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings"
         )
     else:
-        yield ok("rights", f"all {len(RIGHTS)} that were asked for")
+        yield ok("rights", f"all {len(PERMISSIONS)} that were asked for")
 
 
 def registration(api: Any, node: str) -> Iterator[Finding]:

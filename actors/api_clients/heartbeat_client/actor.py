@@ -36,9 +36,9 @@ from actors.shared.kube.node_addresses import HostAddresses, specified_ips
 from actors.shared.linux.host_addresses import THIS_HOST
 from supervision.actor import Address, AskError, on
 from supervision.addresses import ActorName
-from supervision.complaints import Complaints
 from supervision.errors import UNREADABLE
 from supervision.protocol import FORK_SERVER
+from supervision.repeated_warnings import RepeatedWarnings
 
 from ..messages import EVENT_CLIENT
 from . import managed_network, resolver_limits
@@ -86,7 +86,7 @@ class HeartbeatClient(ApiActor):
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def on_start(self) -> None:
-        self._complaints = Complaints(self.log)
+        self._warnings = RepeatedWarnings(self.log)
         self.metrics.gauge("kubelet_node_name", 1, node=self.agent.node_name)
         if not self.agent.standalone:
             self._prepare()
@@ -192,7 +192,7 @@ class HeartbeatClient(ApiActor):
             if ours:
                 await self._writer.write(found, reconciled(found, self._plan()))
         except ApiError as error:
-            self._complaints.say("register", f"the node is not registered yet: {error}")
+            self._warnings.warn("register", f"the node is not registered yet: {error}")
             return False
         self.log.info("node %s is registered already, as %s", self.agent.node_name, found["metadata"].get("uid"))
         return True
@@ -227,12 +227,12 @@ class HeartbeatClient(ApiActor):
             computed = await self._status.sync()
         except ApiError as error:
             gone = "; it was deleted, and is registered again when the agent is restarted"
-            self._complaints.say(
+            self._warnings.warn(
                 "status",
                 f"the node's status was not written: {error}{gone if isinstance(error, NotFound) else ''}",
             )
             return
-        self._complaints.well("status")
+        self._warnings.resolved("status")
         if computed is not None:
             self._written(computed)
 
@@ -304,12 +304,12 @@ class HeartbeatClient(ApiActor):
         self._trouble.failed(error)
         self.metrics.count("troupelet_lease_failures_total")
         if self._writer.node is not None:  # before that there is no node to own it
-            self._complaints.say("lease", f"the node's lease was not renewed: {error}")
+            self._warnings.warn("lease", f"the node's lease was not renewed: {error}")
 
     def _lease_renewed(self) -> None:
         self._trouble.answered()
         self.metrics.gauge("troupelet_lease_renewed_timestamp_seconds", self._clocks.wall())
-        if self._complaints.well("lease"):
+        if self._warnings.resolved("lease"):
             self.log.info("the node's lease is renewed again")
 
 

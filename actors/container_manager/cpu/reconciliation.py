@@ -16,7 +16,7 @@ from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, CriContainerState
 from proto import cri_pb2 as cri
 from supervision.actor import Actor
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 
 CpusOf = Callable[[str, str], str | None]
 """(pod UID, container) to the CPUs that it is to run on; None for a pod that is not the agent's."""
@@ -40,8 +40,8 @@ def changes(containers: Iterable[CriContainer], applied: Mapping[str, str], cpus
 class CpuReconciliation:
     """Reads the running containers, and applies the changes."""
 
-    def __init__(self, actor: Actor, client: CriClient, complaints: Complaints, cpus_of: CpusOf) -> None:
-        self._actor, self._client, self._complaints, self._cpus_of = actor, client, complaints, cpus_of
+    def __init__(self, actor: Actor, client: CriClient, warnings: RepeatedWarnings, cpus_of: CpusOf) -> None:
+        self._actor, self._client, self._warnings, self._cpus_of = actor, client, warnings, cpus_of
         self._applied: dict[str, str] = {}
         self._failed: set[str] = set()
         """Containers that a warning was logged for."""
@@ -54,11 +54,9 @@ class CpuReconciliation:
         try:
             containers = await self._client.list_containers()
         except CriError as error:
-            self._complaints.say(
-                _LIST, f"containers may run on CPUs of others: the runtime does not list them: {error}"
-            )
+            self._warnings.warn(_LIST, f"containers may run on CPUs of others: the runtime does not list them: {error}")
             return
-        self._complaints.well(_LIST)
+        self._warnings.resolved(_LIST)
         there = {one.id for one in containers}
         self._applied = {one: cpus for one, cpus in self._applied.items() if one in there}
         for gone in self._failed - there:
@@ -72,7 +70,7 @@ class CpuReconciliation:
             await self._client.update_container_resources(change.container.id, resources)
         except CriError as error:
             text = f"container {change.container.name} of pod {change.container.pod_uid} is not moved to CPUs"
-            self._complaints.say(_key(change.container.id), f"{text} {change.cpus} (tried again): {error}")
+            self._warnings.warn(_key(change.container.id), f"{text} {change.cpus} (tried again): {error}")
             self._failed.add(change.container.id)
             return
         self._mended(change.container.id)
@@ -81,7 +79,7 @@ class CpuReconciliation:
     def _mended(self, container_id: str) -> None:
         """It is moved, or there is nothing to move any more."""
         self._failed.discard(container_id)
-        self._complaints.well(_key(container_id))
+        self._warnings.resolved(_key(container_id))
 
 
 def _key(container_id: str) -> str:

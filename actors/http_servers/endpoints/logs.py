@@ -13,7 +13,7 @@ from tornado.iostream import StreamClosedError
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
-from actors.http_servers.system_logs.files import DirectoryListing, Opened, listing, look
+from actors.http_servers.system_logs.files import DirectoryListing, OpenFile, listing, look
 from actors.http_servers.system_logs.query import NodeLogQuery, command, parse, probe
 from actors.shared.config.feature_gates import enabled
 from supervision.time_scale import scaled
@@ -59,7 +59,7 @@ async def _directory(handler: ServerHandler, found: DirectoryListing, path: str)
     await handler.finish(listing(found))
 
 
-async def _file(handler: ServerHandler, found: Opened, path: str) -> None:
+async def _file(handler: ServerHandler, found: OpenFile, path: str) -> None:
     kind = mimetypes.guess_type(path)[0] or "text/plain; charset=utf-8"
     # a log is text or bytes: never a type that a browser runs
     handler.set_header("Content-Type", kind if kind.startswith("application/") else "text/plain; charset=utf-8")
@@ -143,14 +143,14 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-def _service_file(name: str) -> Opened | None:
+def _service_file(name: str) -> OpenFile | None:
     """The usual log file of a service of this name, opened; None without one."""
     for path in (name, f"{name}.log", f"{name}/{name}.log"):
         try:
             found = look(ROOT, path)
         except HttpError:
             continue
-        if isinstance(found, Opened):
+        if isinstance(found, OpenFile):
             return found
     return None
 

@@ -28,7 +28,7 @@ class DirectoryListing(msgspec.Struct, frozen=True):
     names: list[str]
 
 
-class Opened(msgspec.Struct, frozen=True):
+class OpenFile(msgspec.Struct, frozen=True):
     """A file to read, up to its size when it was opened."""
 
     file: BinaryIO
@@ -37,7 +37,7 @@ class Opened(msgspec.Struct, frozen=True):
     """In HTTP's time format."""
 
 
-def look(root: str, path: str) -> DirectoryListing | Opened:
+def look(root: str, path: str) -> DirectoryListing | OpenFile:
     """`path` relative to the root, '' for the root itself. Raises HttpError."""
     try:
         top = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -58,11 +58,11 @@ def look(root: str, path: str) -> DirectoryListing | Opened:
     return _what(opened)
 
 
-def _what(opened: int) -> DirectoryListing | Opened:
+def _what(opened: int) -> DirectoryListing | OpenFile:
     """The directory or file behind a descriptor, which is closed unless it is a file's."""
     found = os.fstat(opened)
     if stat.S_ISREG(found.st_mode):
-        return Opened(os.fdopen(opened, "rb", buffering=0), found.st_size, formatdate(found.st_mtime, usegmt=True))
+        return OpenFile(os.fdopen(opened, "rb", buffering=0), found.st_size, formatdate(found.st_mtime, usegmt=True))
     try:
         if not stat.S_ISDIR(found.st_mode):
             raise HttpError(404, "404 page not found")  # a read of a pipe or a device may block or never end

@@ -26,7 +26,7 @@ RESIZABLE: Final[tuple[str, ...]] = ("cpu", "memory")
 Allocated = dict[str, ResourceRequirements]
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredAllocation(msgspec.Struct, frozen=True):
     """What is kept of one pod."""
 
     allocated: Allocated
@@ -96,7 +96,7 @@ def made_with(ran: CriContainer) -> ResourceRequirements | None:
         return None
 
 
-def kept_of(pod: Pod, allocated: PodRecord, actuated: PodRecord | None) -> Kept:
+def stored_of(pod: Pod, allocated: PodRecord, actuated: PodRecord | None) -> StoredAllocation:
     """What the records say of the pod. A container that they do not name has its spec's resources."""
     containers = (*pod.spec.initContainers, *pod.spec.containers)
     found = {one.name: allocated.containers.get(one.name, one.resources) for one in containers}
@@ -106,7 +106,7 @@ def kept_of(pod: Pod, allocated: PodRecord, actuated: PodRecord | None) -> Kept:
         found[POD] = whole
     ids = actuated.ContainerIDs if actuated is not None else msgspec.UNSET
     by_name = actuated.containers if actuated is not None else {}
-    return Kept(
+    return StoredAllocation(
         {name: one for name, one in found.items() if any(_amounts(one))},
         by_name
         if isinstance(ids, msgspec.UnsetType)

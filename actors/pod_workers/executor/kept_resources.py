@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from actors.pod_workers.containers.allocation import Kept, kept_of
+from actors.pod_workers.containers.allocation import StoredAllocation, stored_of
 from actors.shared.kube.pod import Pod
 from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, RecordError, read
 
@@ -17,12 +17,12 @@ class KeptResources:
         self._allocated: dict[str, PodRecord] | None = None
         self._actuated: dict[str, PodRecord] = {}
 
-    def take(self, uid: str, pod: Pod) -> Kept | None:
+    def take(self, uid: str, pod: Pod) -> StoredAllocation | None:
         """What is kept of the pod, once; None if that is nothing."""
         if self._allocated is None:
             self._actuated, self._allocated = self._read(ACTUATED), self._read(ALLOCATED)
         allocated, actuated = self._allocated.pop(uid, None), self._actuated.pop(uid, None)
-        return kept_of(pod, allocated, actuated) if allocated is not None else None
+        return stored_of(pod, allocated, actuated) if allocated is not None else None
 
     def _read(self, name: str) -> dict[str, PodRecord]:
         """The agent does not start with a damaged file; one that is damaged later is written anew."""

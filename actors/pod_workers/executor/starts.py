@@ -208,11 +208,11 @@ async def _post_start(run: Execution, container: Container, container_id: str, p
     permit.release()
     run.report(PostStartBegun(container_id))
     hook = run.services.starter.post_start(run.pod, container, container_id, run.pod_ip, announce_fallback(run))
-    complaint = await run.unless_terminating(hook)
-    if not complaint:
+    error = await run.unless_terminating(hook)
+    if not error:
         run.report(PostStartEnded(container_id))
         return
-    announce_hook(run, "PostStart", container.name, complaint)
+    announce_hook(run, "PostStart", container.name, error)
     run.report(PostStartFailed(container_id))
     runtime = await run.look()
     ran = next((one for one in alive(runtime) if one.id == container_id), None)
@@ -221,7 +221,7 @@ async def _post_start(run: Execution, container: Container, container_id: str, p
             announce_termination(run, ran, "FailedPostStartHook")
             await terminate(run, [plan(ran, run.pod)])
     finally:
-        run.report(PostStartReported(container.name, complaint))
+        run.report(PostStartReported(container.name, error))
 
 
 async def run_post_start(run: Execution, effect: RunPostStart) -> None:

@@ -30,7 +30,7 @@ class PodWanted(PodEvent, frozen=True):
     pod: Pod
     data: bytes
     """The pod as JSON."""
-    kept: allocation.Kept | None = None
+    kept: allocation.StoredAllocation | None = None
     """The resources that an earlier incarnation allocated to it."""
 
     def apply(self, state: PodState) -> PodState:
@@ -47,7 +47,7 @@ class PodWanted(PodEvent, frozen=True):
 
 
 def as_allocated(
-    resizing: Resizing, pod: Pod, data: bytes, kept: allocation.Kept | None
+    resizing: Resizing, pod: Pod, data: bytes, kept: allocation.StoredAllocation | None
 ) -> tuple[Resizing, Pod, bytes]:
     """The pod with its allocated resources, with which it runs; the resources of its spec are then the desired ones."""
     requested = allocation.of(pod)

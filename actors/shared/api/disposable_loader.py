@@ -25,7 +25,7 @@ from supervision.time_scale import scaled
 SCRIPT: Final = str(Path(__file__).with_name("kubeconfig_process.py"))
 MOST_BYTES: Final = 16 << 20
 """The limit of an answer; one with three PEM files has some kilobytes."""
-MOST_COMPLAINT: Final = 400
+MAX_STDERR: Final = 400
 """The characters of stderr in an error."""
 _IN_MEMORY: Final = ("/run", "/dev/shm")  # noqa: S108 - a directory in it that is ours alone
 """/run first: pods with hostIPC have the host's /dev/shm."""
@@ -58,7 +58,7 @@ def scratch() -> Iterator[str]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-class Begun:
+class LoaderProcess:
     """A process that starts up while the caller continues."""
 
     def __init__(self) -> None:
@@ -71,12 +71,12 @@ class Begun:
         """Wait for the answer, at most `seconds`. Raises LoaderError, OSError."""
         process = self._process
         try:
-            output, complaint = process.communicate(json.dumps(request).encode(), seconds)
+            output, stderr = process.communicate(json.dumps(request).encode(), seconds)
         except subprocess.TimeoutExpired:
             raise LoaderError("Timeout", f"gave no answer within {seconds:g} s") from None
         finally:
             self.end()
-        return _found(output, complaint, process.returncode)
+        return _found(output, stderr, process.returncode)
 
     def end(self) -> None:
         """Kill the process."""
@@ -94,13 +94,13 @@ async def answer_later(request: Mapping[str, Any], seconds: float) -> Any:
         stderr=asyncio.subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     try:
-        output, complaint = await asyncio.wait_for(process.communicate(json.dumps(request).encode()), scaled(seconds))
+        output, stderr = await asyncio.wait_for(process.communicate(json.dumps(request).encode()), scaled(seconds))
     except TimeoutError:
         raise LoaderError("Timeout", f"gave no answer within {scaled(seconds):g} s") from None
     finally:
         _end(process.pid, process.returncode)
         await process.wait()
-    return _found(output, complaint, process.returncode)
+    return _found(output, stderr, process.returncode)
 
 
 def _command() -> list[str]:
@@ -116,9 +116,9 @@ def _end(pid: int, code: int | None) -> None:
             pass  # it has ended meanwhile
 
 
-def _found(output: bytes, complaint: bytes, code: int | None) -> Any:
+def _found(output: bytes, stderr: bytes, code: int | None) -> Any:
     if code != 0 or not output or len(output) > MOST_BYTES:
-        text = complaint.decode(errors="replace").strip()[-MOST_COMPLAINT:].rpartition("\n")[2]
+        text = stderr.decode(errors="replace").strip()[-MAX_STDERR:].rpartition("\n")[2]
         raise LoaderError("Died", f"the loader ended with {code}{f': {text}' if text else ''}")
     try:
         found = json.loads(output)

@@ -21,7 +21,7 @@ from .access import Exec, ServerAccess
 from .disposable_loader import LoaderError
 from .errors import NoCredentials
 
-MAX_COMPLAINT: Final = 400
+MAX_STDERR: Final = 400
 """The characters of the plugin's stderr in an error."""
 _EXIT: Final = re.compile(r"exec: process returned (-?\d+)")
 _KILLED: Final = -1
@@ -122,7 +122,7 @@ def _reason(plugin: Exec, error: LoaderError | OSError) -> str:
         return f"cannot be run: {error.text}" + (f" ({plugin.install_hint.strip()})" if plugin.install_hint else "")
     if error.kind == "MemoryError":
         return "printed too much"
-    return error.text.removeprefix("exec: ")[:MAX_COMPLAINT]
+    return error.text.removeprefix("exec: ")[:MAX_STDERR]
 
 
 def issued(status: dict[str, Any], plugin: Exec) -> Issued:

@@ -38,7 +38,7 @@ class Loading:
         """Raises KubeconfigError."""
         self._checked = check_file(path)
         try:
-            self._loader = disposable_loader.Begun()
+            self._loader = disposable_loader.LoaderProcess()
         except OSError as error:
             raise _not_loaded(self._checked.path, error) from None
         self.end = self._loader.end

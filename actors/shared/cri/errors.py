@@ -69,7 +69,7 @@ class IncompatibleVersion(CriError):
     """The runtime speaks another version of CRI."""
 
 
-class Other(CriError):
+class RuntimeFailure(CriError):
     """Any other failure of the runtime."""
 
 
@@ -100,7 +100,9 @@ def from_rpc(method: str, code: str, details: str) -> CriError:
     if code not in _BY_CODE and _STARTING.search(details):
         return StillStarting(method, code, details)
     if method == "PullImage" and code == "UNAVAILABLE" and details.startswith(_REGISTRY):
-        return Other(method, code, details)  # containerd 2 returns this for a registry's 503: the runtime itself works
+        return RuntimeFailure(
+            method, code, details
+        )  # containerd 2 returns this for a registry's 503: the runtime itself works
     if code == "UNKNOWN" and details.endswith("server is not initialized yet"):
         return Unavailable(method, code, details)  # the answer of containerd 1.6 until its CRI plug-in is up
-    return _BY_CODE.get(code, Other)(method, code, details)
+    return _BY_CODE.get(code, RuntimeFailure)(method, code, details)

@@ -24,7 +24,7 @@ from proto import containerd_tasks_pb2 as tasks
 from supervision.time_scale import scaled
 
 from .adoption import Settling
-from .errors import CriError, NotFound, Other, StillStarting
+from .errors import CriError, NotFound, RuntimeFailure, StillStarting
 from .methods import Method
 from .transport import Transport
 
@@ -101,7 +101,7 @@ async def end(container_id: str, transport: Transport, settling: Settling) -> No
             await transport.call(DELETE, delete, scaled(_SECONDS))
         except NotFound:
             return
-        except Other:  # it is not dead yet
+        except RuntimeFailure:  # it is not dead yet
             pause = next(pauses, None)
             if pause is None:
                 raise

@@ -25,7 +25,7 @@ from actors.container_manager.messages import (
 from actors.pod_workers.messages import KnownPods
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.codec import encode
-from supervision.complaints import Complaints
+from supervision.repeated_warnings import RepeatedWarnings
 from tests.support.cri_configs import TRAP, container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault
 from tests.support.hardware_pods import asking, pod_of
@@ -252,8 +252,8 @@ async def test_a_container_that_the_runtime_does_not_move_is_tried_again(smt):
 
 async def test_no_warning_is_kept_of_containers_that_are_gone(smt, monkeypatch):
     kept: set[str] = set()
-    monkeypatch.setattr(Complaints, "say", lambda self, key, text: kept.add(key))
-    monkeypatch.setattr(Complaints, "well", lambda self, key: kept.discard(key))
+    monkeypatch.setattr(RepeatedWarnings, "warn", lambda self, key, text: kept.add(key))
+    monkeypatch.setattr(RepeatedWarnings, "resolved", lambda self, key: kept.discard(key))
     fake = FakeRuntime()
     smt.runtime = fake.client()
     async with smt.start(**STATIC) as manager:

@@ -54,7 +54,7 @@ class FactSources:
         """A new node may be registered."""
         self._looked_up: list[str] = []
         self._looked_up_at: float | None = None
-        self._complaint = ""
+        self._last_error = ""
 
     def start(self) -> None:
         actor = self._actor
@@ -116,11 +116,11 @@ class FactSources:
         try:
             addresses = choose(given, name, self._looked_up, self._host)
         except AddressError as error:
-            if self._complaint != str(error):
+            if self._last_error != str(error):
                 self._actor.log.warning("the node's addresses stay as they are: %s", error)
-            self._complaint = str(error)
+            self._last_error = str(error)
             return
-        self._complaint = ""
+        self._last_error = ""
         self.learn(addresses=addresses)
         self._found(addresses)
 

@@ -1,4 +1,4 @@
-"""The demo's decisions and its story, with a node that is only told of."""
+"""The demo's decisions and its demo, with a node that is only told of."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from actors.agent.demo import command, node
-from actors.agent.demo.command import Story, sample
+from actors.agent.demo.command import Demo, sample
 from actors.agent.demo.layout import HEALTHZ_PORT, NODE_PORT, POD, DemoLayout, configuration, flags, log_lines, rendered
 from actors.agent.demo.node import DemoNode, DemoRefused
 from actors.container_runtime.errors import NotRoot
@@ -48,7 +48,7 @@ def test_without_root_the_text_says_what_to_do(tmp_path, monkeypatch, capsys):
     made = DemoNode(DemoLayout(str(tmp_path / "d")), "managed", sample())
     with pytest.raises(NotRoot, match="run this as root"):
         made.check()
-    assert Story(made, io.StringIO()).tell(once=True) == 1
+    assert Demo(made, io.StringIO()).tell(once=True) == 1
     assert "needs root" in capsys.readouterr().err
     assert not (tmp_path / "d").exists()
 
@@ -65,7 +65,7 @@ def test_a_directory_with_something_else_in_it_is_not_touched(tmp_path, monkeypa
 
 
 class ToldNode:
-    """Does what the demo's node does, as far as the story sees it."""
+    """Does what the demo's node does, as far as the demo sees it."""
 
     def __init__(self, directory: Path) -> None:
         self.layout = DemoLayout(str(directory))
@@ -115,7 +115,7 @@ def told(tmp_path, monkeypatch) -> ToldNode:
 
 def tell(told: ToldNode) -> tuple[int, str]:
     out = io.StringIO()
-    return Story(told, out).tell(once=True), out.getvalue()  # type: ignore[arg-type]
+    return Demo(told, out).tell(once=True), out.getvalue()  # type: ignore[arg-type]
 
 
 def test_the_pod_speaks_and_then_everything_is_stopped_in_order(told):
@@ -150,9 +150,9 @@ def test_what_could_not_be_removed_is_named(told, capsys):
 
 def test_a_signal_while_it_starts_ends_it_in_order(told):
     told.running = False
-    story = Story(told, io.StringIO())
-    told.start = lambda: story.on_signal(signal.SIGINT, None)
-    assert story.tell(once=False) == 0
+    demo = Demo(told, io.StringIO())
+    told.start = lambda: demo.on_signal(signal.SIGINT, None)
+    assert demo.tell(once=False) == 0
     assert told.done == ["check", "retire", "stop", "remove"]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.http_servers.serving.http_error import HttpError
-from actors.http_servers.system_logs.files import DirectoryListing, Opened, listing, look
+from actors.http_servers.system_logs.files import DirectoryListing, OpenFile, listing, look
 from actors.http_servers.system_logs.query import NodeLogQueryError, command, parse
 
 
@@ -28,8 +28,8 @@ def logs(tmp_path: Path) -> Path:
     return root
 
 
-def text(found: DirectoryListing | Opened) -> str:
-    assert isinstance(found, Opened)
+def text(found: DirectoryListing | OpenFile) -> str:
+    assert isinstance(found, OpenFile)
     with found.file as file:
         return file.read().decode()
 
@@ -56,7 +56,7 @@ def test_no_path_reads_outside(path):
         found = look(str(root), path)
     except HttpError:
         return
-    if isinstance(found, Opened):
+    if isinstance(found, OpenFile):
         with found.file as file:
             assert os.readlink(f"/proc/self/fd/{file.fileno()}").startswith(f"{root}/")
 

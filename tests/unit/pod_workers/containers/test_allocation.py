@@ -58,22 +58,22 @@ NEW, OLD = ResourceRequirements(requests={"cpu": "2"}), ResourceRequirements(req
 def test_what_this_agent_kept_counts_for_the_instances_that_had_it():
     pod = pod_of(a=requests(cpu="3"), b=requests(cpu="3"))
     actuated = PodRecord(ContainerResources={"a": OLD}, ContainerIDs={"a": "id"})
-    kept = allocation.kept_of(pod, PodRecord(ContainerResources={"a": NEW}, ResizeUnderWay=True), actuated)
+    kept = allocation.stored_of(pod, PodRecord(ContainerResources={"a": NEW}, ResizeUnderWay=True), actuated)
     assert kept.allocated == {"a": NEW, "b": pod.spec.containers[1].resources}, "b has no record"
     assert (kept.actuated, kept.under_way) == ({"id": OLD}, True)
 
 
 def test_what_a_kubelet_kept_counts_by_the_names_of_containers():
     pod = pod_of(a=requests(cpu="3"))
-    kept = allocation.kept_of(pod, PodRecord(ContainerResources={"a": NEW}), PodRecord(ContainerResources={"a": OLD}))
-    assert kept == allocation.Kept({"a": NEW}, {"a": OLD})
+    kept = allocation.stored_of(pod, PodRecord(ContainerResources={"a": NEW}), PodRecord(ContainerResources={"a": OLD}))
+    assert kept == allocation.StoredAllocation({"a": NEW}, {"a": OLD})
 
 
 @pytest.mark.parametrize(("whole", "found"), [({"PodLevelResources": None}, None), ({}, NEW)])
 def test_a_record_without_the_resources_of_the_pod_itself_leaves_the_specs(whole, found):
     pod = pod_of(a=requests(cpu="3"))
     pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, resources=NEW))
-    assert allocation.kept_of(pod, PodRecord(**whole), None).allocated.get(allocation.POD) == found
+    assert allocation.stored_of(pod, PodRecord(**whole), None).allocated.get(allocation.POD) == found
 
 
 def test_a_container_says_what_it_was_made_with_where_its_pod_has_resources():

@@ -11,7 +11,7 @@ import pytest
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.deadlines import Deadlines
-from actors.shared.cri.errors import DeadlineExceeded, IncompatibleVersion, NotFound, Other, Unavailable
+from actors.shared.cri.errors import DeadlineExceeded, IncompatibleVersion, NotFound, RuntimeFailure, Unavailable
 from proto import cri_pb2 as cri
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault, serve
@@ -73,7 +73,7 @@ async def test_an_error_of_the_runtime_keeps_its_message(tmp_path: Path) -> None
     fake.faults.add("Status", Fault(error="INTERNAL", details="disk on fire", times=1))
     async with serve(fake, tmp_path / "s") as endpoint:
         client = CriClient(endpoint)
-        with pytest.raises(Other, match="Status: disk on fire") as caught:
+        with pytest.raises(RuntimeFailure, match="Status: disk on fire") as caught:
             await client.status()
         assert caught.value.code == "INTERNAL"
         await client.close()
@@ -116,7 +116,7 @@ async def test_a_message_over_16_mib_is_an_error_and_one_below_is_not(tmp_path: 
         made = await client.run_pod_sandbox(pod)
         assert len((await client.pod_sandbox_status(made)).annotations["big"]) == 15 * 1024 * 1024
         pod.annotations["big"] = "x" * (17 * 1024 * 1024)
-        with pytest.raises(Other):
+        with pytest.raises(RuntimeFailure):
             await client.run_pod_sandbox(pod)
         await client.close()
 

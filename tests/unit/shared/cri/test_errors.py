@@ -25,8 +25,8 @@ STARTING = (
         ("FAILED_PRECONDITION", RESERVED, errors.NameReserved),
         ("UNKNOWN", "server is not initialized yet", errors.Unavailable),
         ("UNKNOWN", STARTING, errors.StillStarting),
-        ("UNKNOWN", "runc create failed", errors.Other),
-        ("RESOURCE_EXHAUSTED", "received message larger than max", errors.Other),
+        ("UNKNOWN", "runc create failed", errors.RuntimeFailure),
+        ("RESOURCE_EXHAUSTED", "received message larger than max", errors.RuntimeFailure),
     ],
 )
 def test_the_kind_of_an_error_is_its_cause(code: str, details: str, kind: type[errors.CriError]) -> None:
@@ -57,8 +57,11 @@ def test_the_message_of_cri_o_for_a_reserved_name_is_recognised(details: str) ->
 @pytest.mark.parametrize(
     ("details", "kind"),
     [
-        ('failed to pull and unpack image "r/a:1": failed to resolve reference: 503 Service Unavailable', errors.Other),
-        ("RegistryUnavailable: pull failed", errors.Other),
+        (
+            'failed to pull and unpack image "r/a:1": failed to resolve reference: 503 Service Unavailable',
+            errors.RuntimeFailure,
+        ),
+        ("RegistryUnavailable: pull failed", errors.RuntimeFailure),
         ("failed to connect to all addresses; last error: UNKNOWN: unix:/run/a.sock", errors.Unavailable),
         ("Socket closed", errors.Unavailable),
     ],

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError, Other, Unavailable
+from actors.shared.cri.errors import CriError, RuntimeFailure, Unavailable
 from actors.shared.cri.model import CriContainerState
 from proto import cri_pb2 as cri
 from tests.support.cri_configs import container_config, sandbox_config
@@ -26,7 +26,7 @@ async def test_faults_meet_as_many_calls_as_ordered_in_their_order() -> None:
     fake.faults.add("Version", Fault(error="UNAVAILABLE", times=2))
     fake.faults.add("Version", Fault(error="INTERNAL", times=1))
     client = fake.client()
-    for kind in (Unavailable, Unavailable, Other):
+    for kind in (Unavailable, Unavailable, RuntimeFailure):
         with pytest.raises(kind):
             await client.version()
     assert (await client.version()).name == "fake"

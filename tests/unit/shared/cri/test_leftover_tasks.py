@@ -6,7 +6,7 @@ import pytest
 
 from actors.shared.cri.adoption import Settling
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import Other
+from actors.shared.cri.errors import RuntimeFailure
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault
 
@@ -43,7 +43,7 @@ async def test_a_task_that_dies_slowly_is_waited_for() -> None:
 async def test_the_removal_fails_when_a_task_does_not_die() -> None:
     async with CancelledStart() as cancelled:
         cancelled.fake.faults.add("KillTask", Fault(error="UNKNOWN"))
-        with pytest.raises(Other, match="cannot delete running task"):
+        with pytest.raises(RuntimeFailure, match="cannot delete running task"):
             await cancelled.client.remove_container(cancelled.id)
         assert 15 <= sum(cancelled.pauses) <= 16
 
@@ -53,7 +53,7 @@ async def test_a_shim_that_hangs_or_a_runtime_without_that_api_is_not_asked_agai
     async with CancelledStart() as cancelled:
         cancelled.fake.faults.add("KillTask", Fault(error=code))
         cancelled.fake.faults.add("DeleteTask", Fault(error=code))
-        with pytest.raises(Other, match="cannot delete running task"):
+        with pytest.raises(RuntimeFailure, match="cannot delete running task"):
             await cancelled.client.remove_container(cancelled.id)
         assert cancelled.pauses == []
         assert len(cancelled.fake.asked("DeleteTask")) == 1
@@ -63,6 +63,6 @@ async def test_a_task_that_blocks_again_is_not_ended_a_second_time() -> None:
     async with CancelledStart() as cancelled:
         details = f"cannot delete running task {cancelled.id}: failed precondition"
         cancelled.fake.faults.add("RemoveContainer", Fault(error="UNKNOWN", details=details))
-        with pytest.raises(Other, match="cannot delete running task"):
+        with pytest.raises(RuntimeFailure, match="cannot delete running task"):
             await cancelled.client.remove_container(cancelled.id)
         assert len(cancelled.fake.asked("RemoveContainer")) == 2

@@ -13,7 +13,7 @@ import grpc.aio
 import pytest
 
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import DeadlineExceeded, Other
+from actors.shared.cri.errors import DeadlineExceeded, RuntimeFailure
 from actors.shared.cri.methods import GET_CONTAINER_EVENTS, STATUS, Method
 from actors.shared.tracing.propagation import read
 from actors.shared.tracing.sampling import MILLION, bound_of
@@ -105,7 +105,7 @@ async def test_the_span_of_a_failed_or_late_call_has_an_error(
     runtime = Runtime()
     async with client_of(runtime, tmp_path, tracer, seconds=0.5) as client:
         runtime.failure = grpc.StatusCode.INTERNAL
-        with pytest.raises(Other):
+        with pytest.raises(RuntimeFailure):
             await client.status()
         runtime.hangs = True
         with pytest.raises(DeadlineExceeded):
@@ -138,7 +138,7 @@ async def test_a_stream_that_breaks_says_so(tmp_path: Path, tracer: RecordingTra
     runtime = Runtime()
     runtime.failure = grpc.StatusCode.INTERNAL
     async with client_of(runtime, tmp_path, tracer) as client:
-        with pytest.raises(Other):
+        with pytest.raises(RuntimeFailure):
             async for _ in client.container_events():
                 pass
     assert (ended[0].attributes["rpc.grpc.status_code"], ended[0].error) == (13, "GetContainerEvents: odd")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import logging
 
 
-class Complaints:
+class RepeatedWarnings:
     """The current warnings, by a key of the retried operation."""
 
     def __init__(self, log: logging.Logger | logging.LoggerAdapter[logging.Logger]) -> None:
         self._log = log
         self._logged: set[str] = set()
 
-    def say(self, key: str, text: str) -> None:
+    def warn(self, key: str, text: str) -> None:
         if key not in self._logged:
             self._logged.add(key)
             self._log.warning("%s", text)
 
-    def well(self, key: str) -> bool:
+    def resolved(self, key: str) -> bool:
         """Forget the warning. Returns whether there was one."""
         was = key in self._logged
         self._logged.discard(key)
