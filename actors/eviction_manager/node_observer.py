@@ -11,6 +11,7 @@ from actors.image_manager.messages import IMAGE_MANAGER, GetImageFilesystem
 from actors.shared.config.agent import Agent
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats import pod_cgroups
+from actors.shared.stats.hanging_paths import HangingPaths
 from supervision.actor import Actor, AskError, DisposableError
 from supervision.time_scale import scaled
 
@@ -41,6 +42,10 @@ class NodeObserver:
         """Directories of the runtime's disks."""
         self._kubepods = ""
         self._layout = DiskLayout.SINGLE
+        disposable = actor.disposable
+        self._hanging = HangingPaths(
+            lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline), actor.log
+        )
         self._reading: asyncio.Task[dict[str, list[int]]] | None = None
 
     async def observe(self, *, disks: bool = True) -> Observed:
@@ -70,12 +75,11 @@ class NodeObserver:
     async def _read(self) -> dict[str, list[int]]:
         directories = {NODE_DISK: self._agent.root_dir, **await self._runtime_disks()}
         try:
-            arguments = {"disks": directories}
-            disks: dict[str, list[int]] = await self._actor.disposable(_READ, arguments, deadline=DISK_SECONDS)
+            disks = await self._hanging.ask(_READ, dict.fromkeys(directories.values()), DISK_SECONDS)
         except DisposableError as error:
             self._actor.log.warning("cannot read the free space of the disks: %s", error)
             return {}
-        return disks
+        return {name: disks[path] for name, path in directories.items() if path in disks}
 
     async def _runtime_disks(self) -> dict[str, str]:
         """Directories of the runtime's disks; empty until the runtime reports them."""

@@ -47,22 +47,22 @@ def pid_signals(host: str = "") -> dict[str, SignalObservation]:
     return {PIDS: SignalObservation(most - running, most)}
 
 
-def read_disks(disks: dict[str, str]) -> dict[str, list[int]]:
-    """For each disk of `disks` (directories by name): device, available bytes, total bytes, free inodes, total inodes.
+def read_disks(paths: list[str]) -> dict[str, list[int]]:
+    """For the disk of each directory, by path: device, available bytes, total bytes, free inodes, total inodes.
     A disk that cannot be read is left out. Runs in a disposable process, as a disk may hang."""
     figures: dict[str, list[int]] = {}
-    for name, directory in disks.items():
+    for path in paths:
         try:
-            stat, device = os.statvfs(directory), os.stat(directory).st_dev
+            stat, device = os.statvfs(path), os.stat(path).st_dev
         except OSError:
             continue
         unit = stat.f_frsize
-        figures[name] = [device, stat.f_bavail * unit, stat.f_blocks * unit, stat.f_ffree, stat.f_files]
+        figures[path] = [device, stat.f_bavail * unit, stat.f_blocks * unit, stat.f_ffree, stat.f_files]
     return figures
 
 
 def disk_signals(disks: Mapping[str, list[int]]) -> dict[str, SignalObservation]:
-    """The signals of the figures of `read_disks`. Some file systems count no inodes. Pure."""
+    """The signals of the figures of `read_disks`, by name. Some file systems count no inodes. Pure."""
     signals: dict[str, SignalObservation] = {}
     for name, (_, available, capacity, inodes_free, inodes) in disks.items():
         signals[f"{name}.available"] = SignalObservation(available, capacity)
@@ -72,7 +72,7 @@ def disk_signals(disks: Mapping[str, list[int]]) -> dict[str, SignalObservation]
 
 
 def layout_of(disks: Mapping[str, list[int]]) -> DiskLayout:
-    """The layout of the disks that `read_disks` returned. Pure."""
+    """The layout of the disks by the figures of `read_disks`, by name. Pure."""
     node, image, container = (disks.get(name, [0])[0] for name in (NODE_DISK, IMAGE_DISK, CONTAINER_DISK))
     if not image or image == node:
         return DiskLayout.SINGLE

@@ -16,6 +16,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats import pod_cgroups
 from actors.shared.stats.cgroup_usage import working_set
+from actors.shared.stats.pod_disks import PodDisks
 from actors.status_manager.messages import STATUS_MANAGER, ActivePod, GetActivePods
 from supervision.actor import Actor, AskError, DisposableError
 from supervision.time_scale import scaled
@@ -25,7 +26,6 @@ from .usage import ContainerUsage, DiskUsage, PodUsage
 
 ASK_SECONDS: Final = 5.0
 DISK_SECONDS: Final = 30.0
-_MEASURE: Final = "actors.shared.stats.disk:measure_pods"
 _AT_ONCE: Final = 32
 
 
@@ -46,6 +46,10 @@ class UsageReader:
 
     def __init__(self, actor: Actor, agent: Agent, tree: CgroupTree, runtime: CriClient | None = None) -> None:
         self._actor, self._agent, self._tree, self._client = actor, agent, tree, runtime
+        disposable = actor.disposable
+        self._pod_disks = PodDisks(
+            lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline), actor.log
+        )
 
     async def pods(self) -> list[RunningPod] | None:
         """None when the pods are unknown."""
@@ -113,7 +117,7 @@ class UsageReader:
         if layers is None:
             return None
         try:
-            measured = await self._actor.disposable(_MEASURE, {"pods": places}, deadline=DISK_SECONDS)
+            measured = await self._pod_disks.measure(places)
         except DisposableError as error:
             self._actor.log.warning("cannot measure the disk usage of the pods: %s", error)
             return None

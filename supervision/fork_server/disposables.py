@@ -89,6 +89,9 @@ class Disposables:
         if len(self._abandoned) >= self._most_abandoned:
             answer(DisposableResult(kind="Refused", text=f"{len(self._abandoned)} disposable processes hang already"))
             return
+        if any(_is_same(order, one.order) for one in self._abandoned.values()):
+            answer(DisposableResult(timed_out=True, text=f"{order.function} hangs already with the same arguments"))
+            return
         self._waiting.append(_Order(owner, order, answer))
         self._start_waiting()
 
@@ -168,6 +171,11 @@ class Disposables:
         if not order.answered:
             order.answered = True
             order.answer(result)
+
+
+def _is_same(one: RunDisposable, other: RunDisposable) -> bool:
+    """Whether what hung once hangs again: one call that is repeated takes one place among those that hang."""
+    return (one.function, one.arguments) == (other.function, other.arguments)
 
 
 def _perform(order: _Order) -> None:

@@ -30,7 +30,8 @@ def test_it_is_answered_counted_capped_and_reaped_when_it_ends_after_all() -> No
     assert answer.timed_out
     assert answer.text.endswith("still ran after 0.1 s and cannot be killed: abandoned")
     assert (disposables.abandoned, disposables.running) == (1, 0)
-    disposables.run("a", hanging, answers.append)
+    other = RunDisposable("tests.support.tree_actors:nap", msgspec.msgpack.encode({"seconds": 59.0}), 0.1)
+    disposables.run("a", other, answers.append)
     assert answers[1].kind == "Refused"
     (pid,) = killed
     os.kill(pid, signal.SIGKILL)
@@ -38,3 +39,29 @@ def test_it_is_answered_counted_capped_and_reaped_when_it_ends_after_all() -> No
     assert disposables.reaped(reaped, status)
     assert disposables.abandoned == 0
     assert len(answers) == 2
+
+
+def test_what_hangs_already_is_not_begun_once_more() -> None:
+    loop, killed, answers = Loop(), [], []
+    disposables = Disposables(loop, list, kill=lambda pid, _: killed.append(pid), most_abandoned=2)
+    arguments = msgspec.msgpack.encode({"seconds": 60.0})
+    hanging = RunDisposable("tests.support.tree_actors:nap", arguments, 0.1)
+
+    def answered(result: DisposableResult) -> None:
+        answers.append(result)
+        loop.stop()
+
+    disposables.run("a", hanging, answered)
+    loop.call_later(10, loop.stop)
+    loop.run()
+    disposables.run("b", hanging, answers.append)
+    assert [answer.timed_out for answer in answers] == [True, True]
+    assert (disposables.abandoned, disposables.running) == (1, 0)
+    (pid,) = killed
+    os.kill(pid, signal.SIGKILL)
+    assert disposables.reaped(*os.waitpid(pid, 0))
+    disposables.run("a", RunDisposable("tests.support.tree_actors:nap", arguments, 60.0), answers.append)
+    assert disposables.running == 1
+    disposables.kill_all()
+    os.kill(killed[1], signal.SIGKILL)
+    assert disposables.reaped(*os.waitpid(killed[1], 0))

@@ -62,4 +62,5 @@ class ServerState:
             self.runtime,
             lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline),
             self.actor.metrics,
+            self.actor.log,
         )

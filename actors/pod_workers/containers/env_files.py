@@ -44,21 +44,26 @@ def parse(text: str) -> dict[str, str]:
     return found
 
 
-def read(wanted: Iterable[FileKeySelector], volumes: Mapping[str, str]) -> Files:
-    """Read each file once. `volumes`: host paths by name. No symlink out of a volume is followed: containers write
-    there."""
-    found: dict[tuple[str, str], Mapping[str, str] | str] = {}
-    for one in wanted:
-        if (one.volumeName, one.path) not in found:
-            try:
-                found[one.volumeName, one.path] = parse(_text(volumes[one.volumeName], one.path))
-            except KeyError:
-                found[one.volumeName, one.path] = f'volume "{one.volumeName}" is not there'
-            except OSError as error:
-                found[one.volumeName, one.path] = error.strerror or str(error)
-            except ConfigError as error:
-                found[one.volumeName, one.path] = f"!{error}"
-    return found
+def places(wanted: Iterable[FileKeySelector], volumes: Mapping[str, str]) -> dict[tuple[str, str], list[str]]:
+    """What `read` takes for each file, by volume and path. `volumes`: host paths by name. Pure."""
+    return {(one.volumeName, one.path): [one.volumeName, volumes.get(one.volumeName, ""), one.path] for one in wanted}
+
+
+def read(files: list[list[str]]) -> list[Mapping[str, str] | str]:
+    """The content of each file, or the error. `files`: volume, its host path, path in it. No symlink out of a volume is
+    followed: containers write there. Runs in a disposable process: they may mount there what hangs, too."""
+    return [_read(*one) for one in files]
+
+
+def _read(volume: str, host_path: str, path: str) -> Mapping[str, str] | str:
+    if not host_path:
+        return f'volume "{volume}" is not there'
+    try:
+        return parse(_text(host_path, path))
+    except OSError as error:
+        return error.strerror or str(error)
+    except ConfigError as error:
+        return f"!{error}"
 
 
 def value(wanted: FileKeySelector, files: Files) -> str | None:

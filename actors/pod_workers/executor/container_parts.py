@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from collections.abc import Mapping
 from pathlib import Path
 
 from actors.api_clients.messages import EVENT_CLIENT
@@ -43,11 +44,13 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
 from actors.volume_manager.messages import VOLUME_MANAGER, BindSubPaths, SubPath, SubPathsBound, VolumesFailed
 from proto import cri_pb2 as cri
-from supervision.actor import Actor
+from supervision.actor import Actor, DisposableError
 
 from .hardware import claimed_devices
 
 ASK_SECONDS = 30.0
+FILE_SECONDS = 10.0
+_READ_FILES = "actors.pod_workers.containers.env_files:read"
 
 
 class ContainerParts:
@@ -76,7 +79,7 @@ class ContainerParts:
             host_ips=own_ips,
             pod_ips=pod_ips,
             allocatable=self._allocatable,
-            files=env_files.read(env_files.selectors(container), held.volumes),
+            files=await self._env_files(container, held.volumes),
         )
         found = environment(pod, container, context, objects)
         for text in found.skipped:
@@ -105,6 +108,18 @@ class ContainerParts:
             unified={**swap.unified, **self._oom_group(), **self._memory_qos(pod, container)},
             memory_swap_bytes=swap.memory_swap_bytes,
         )
+
+    async def _env_files(self, container: Container, volumes: Mapping[str, str]) -> env_files.Files:
+        """Raises ConfigError."""
+        places = env_files.places(env_files.selectors(container), volumes)
+        if not places:
+            return {}
+        try:
+            files = list(places.values())
+            found = await self._actor.disposable(_READ_FILES, {"files": files}, deadline=FILE_SECONDS)
+        except DisposableError as error:
+            raise ConfigError(f"env files cannot be read: {error}") from None
+        return dict(zip(places, found, strict=True))
 
     def _limits(self, pod: Pod, container: Container) -> LinuxContainerResources:
         config = self._agent.config

@@ -6,6 +6,7 @@ Cgroups and /proc are read here, a few at a time, because these reads never bloc
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +24,8 @@ from supervision.metrics import Metrics
 
 from . import host, pod_cgroups
 from .cgroup_usage import CgroupUsage, read
-from .disk_usage import DiskUsageCollector, Disposable
+from .disk_usage import DiskUsageCollector
+from .hanging_paths import Disposable
 from .processes import ProcessStats, count_of, processes_of
 from .sample import ContainerSample, Measured, Network, PodSample, UsageSample, usage_of
 
@@ -55,6 +57,7 @@ class Collector:
         runtime: CriClient,
         disposable: Disposable,
         metrics: Metrics,
+        log: logging.Logger,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._agent, self._runtime, self._clock = agent, runtime, clock
@@ -63,7 +66,7 @@ class Collector:
         self._looking: asyncio.Task[UsageSample] | None = None
         self._before: dict[str, tuple[float, int]] = {}
         self._rates: dict[str, int] = {}
-        self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, clock)
+        self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, log, clock)
 
     async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> UsageSample:
         """A sample that is at most `most_seconds` old; without `disks` it does not wait for them. Raises CriError."""

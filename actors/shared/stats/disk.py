@@ -1,6 +1,7 @@
 """The size of directories, and the free space of their file systems. Runs in a disposable process: a disk may hang.
 
-Files with several names are counted once, and nothing on another file system is (as du -x does).
+Files with several names are counted once, and nothing on another file system is (as du -x does). What is mounted in a
+pod's volumes is not touched by `measure_pods`, as any of it may hang: `measure_volumes` measures that.
 """
 
 from __future__ import annotations
@@ -10,35 +11,56 @@ import os
 import time
 from typing import Any
 
+from actors.shared.linux import mountinfo
+
 _BLOCK = 512
+_IN_MEMORY = ("tmpfs", "hugetlbfs")
+"""File systems that never wait for anything."""
 _NFS, _CSI = "kubernetes.io~nfs", "kubernetes.io~csi"
 
 
 def measure_pods(pods: list[list[str]]) -> dict[str, dict[str, Any]]:
     """Each pod as [uid, its directory, directory of its logs]; by uid: `volumes` and `logs` by name, and `own` (what
-    the agent wrote for it), each with `used_bytes` and `inodes_used`, and for volumes the figures of `file_system`,
-    the name of the `claim`, if there is one, and how it was measured (`metric_source`) and for how many `seconds`."""
-    return {uid: _measure_pod(directory, logs) for uid, directory, logs in pods}
+    the agent wrote for it), each with `used_bytes` and `inodes_used`, and for volumes what `measure_volumes` answers
+    but the name; `mounted`: the paths of the volumes that are left to that."""
+    points = [mount.point for mount in mountinfo.read() if mount.kind not in _IN_MEMORY]
+    return {uid: _measure_pod(os.path.realpath(directory), logs, points) for uid, directory, logs in pods}
 
 
-def _measure_pod(directory: str, logs: str) -> dict[str, Any]:
+def _measure_pod(directory: str, logs: str, points: list[str]) -> dict[str, Any]:
     volumes: dict[str, dict[str, Any]] = {}
-    for plugin in _names(f"{directory}/volumes"):
-        for name in _names(f"{directory}/volumes/{plugin}"):
-            path = f"{directory}/volumes/{plugin}/{name}"
-            if not os.path.isdir(path):
-                continue  # a note of the volume manager
-            began = time.monotonic()
-            try:
-                measured = _measure_volume(plugin, path)
-            except OSError:
-                continue  # unmounted meanwhile
-            measured["seconds"] = time.monotonic() - began
-            called, claim, driver = _called(path, name) if plugin == _CSI else (name, "", "")
-            measured["metric_source"] = driver or ("statfs" if plugin == _NFS else "du")
-            volumes[called] = {**measured, "claim": claim} if claim else measured
-    found: dict[str, Any] = {"volumes": volumes, "logs": {name: _of(f"{logs}/{name}") for name in _names(logs)}}
-    found["own"] = _of(f"{directory}/etc-hosts")
+    top = f"{directory}/volumes"
+    mounted = {"/".join(point[len(top) + 1 :].split("/")[:2]) for point in points if point.startswith(f"{top}/")}
+    for plugin in _names(top):
+        for name in _names(f"{top}/{plugin}"):
+            path = f"{top}/{plugin}/{name}"
+            # what is no directory is a note of the volume manager
+            if f"{plugin}/{name}" not in mounted and os.path.isdir(path):
+                volumes |= {one.pop("name"): one for one in measure_volumes([path]).values()}
+    return {
+        "volumes": volumes,
+        "logs": {name: _of(f"{logs}/{name}") for name in _names(logs)},
+        "own": _of(f"{directory}/etc-hosts"),
+        "mounted": sorted(f"{top}/{one}" for one in mounted),
+    }
+
+
+def measure_volumes(paths: list[str]) -> dict[str, dict[str, Any]]:
+    """By path, without those that went away: `name` as the pod calls it, `used_bytes` and `inodes_used`, the figures of
+    `file_system`, the name of the `claim`, if there is one, and how it was measured (`metric_source`) and for how many
+    `seconds`."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in paths:
+        plugin, name = path.split("/")[-2:]
+        began = time.monotonic()
+        try:
+            measured = _measure_volume(plugin, path)
+        except OSError:
+            continue  # unmounted meanwhile
+        measured["seconds"] = time.monotonic() - began
+        called, claim, driver = _called(path, name) if plugin == _CSI else (name, "", "")
+        measured["metric_source"] = driver or ("statfs" if plugin == _NFS else "du")
+        found[path] = {"name": called, **measured, **({"claim": claim} if claim else {})}
     return found
 
 

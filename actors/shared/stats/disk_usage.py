@@ -1,11 +1,12 @@
-"""The disks of a sample: measured in a disposable process, because a disk may hang, and kept for a while."""
+"""The disks of a sample: measured in disposable processes, because a disk may hang, and kept for a while."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
@@ -13,19 +14,20 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.stats import FileSystem
-from supervision.actor import DisposableError, DisposableTimeout
+from supervision.actor import DisposableError
 from supervision.metrics import Metrics
 from supervision.time_scale import scaled
 
+from .hanging_paths import Disposable, HangingPaths
+from .pod_disks import PodDisks
 from .sample import Disk, UsageSample
 
-DISK_SECONDS: Final = 30.0
+DISK_SECONDS: Final = 10.0
+"""For the file systems of the node and the runtime."""
 FIRST_DISK_SECONDS: Final = 3.0
 """How long an answer waits for the disks when there are no recent figures of them."""
 PERIOD_SECONDS: Final = 60.0
-_MODULE: Final = "actors.shared.stats.disk"
-
-Disposable = Callable[[str, dict[str, Any], float], Awaitable[Any]]
+_FILE_SYSTEMS: Final = "actors.shared.stats.disk:file_systems"
 
 
 class DiskUsageCollector:
@@ -37,10 +39,12 @@ class DiskUsageCollector:
         runtime: CriClient,
         disposable: Disposable,
         metrics: Metrics,
+        log: logging.Logger,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._agent, self._runtime, self._disposable = agent, runtime, disposable
+        self._agent, self._runtime = agent, runtime
         self._metrics, self._clock = metrics, clock
+        self._places, self._pod_disks = HangingPaths(disposable, log, clock), PodDisks(disposable, log, clock)
         self._pods: dict[str, Disk] = {}
         self._systems: dict[str, Disk] = {}
         self._at = 0.0
@@ -78,9 +82,9 @@ class DiskUsageCollector:
         images, containers = await self._stores()
         wanted = [self._agent.root_dir, *(one.mountpoint for one in (*images, *containers))]
         try:
-            whole = await self._disposable(f"{_MODULE}:file_systems", {"paths": wanted}, DISK_SECONDS)
-            found = await self._disposable(f"{_MODULE}:measure_pods", {"pods": pods}, DISK_SECONDS) if walk else {}
-        except (DisposableError, DisposableTimeout):
+            whole = await self._places.ask(_FILE_SYSTEMS, dict.fromkeys(wanted), DISK_SECONDS)
+            found = await self._pod_disks.measure(pods) if walk else {}
+        except DisposableError:
             self._at, self._measured = time.time(), self._clock()  # keep the old figures; retry after a period
             return
         self._pods, self._at, self._measured = found, time.time(), self._clock()

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from actors.eviction_manager.actor import EvictionManager
+from actors.eviction_manager.resources import IMAGE_DISK, NODE_DISK
 from actors.image_manager.messages import (
     GetImageFilesystem,
     ImageFilesystem,
@@ -29,7 +30,7 @@ CONTAINER_ID = "c0ffee" * 4
 
 
 class MadeUpNode:
-    """A node with 1000 kB of memory. `disks`: the result of `read_disks`."""
+    """A node with 1000 kB of memory. `disks`: the figures of `read_disks`, by name."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.clock = root, VirtualClock()
@@ -78,6 +79,11 @@ class MadeUpNode:
             (directory / "memory.usage_in_bytes").write_text(str(memory_kib << 10))
             (directory / "memory.stat").write_text("total_inactive_file 0\n")
 
+    def read_disks(self, paths: list[str]) -> dict[str, list[int]]:
+        """The figures of `disks`, by directory."""
+        names = {str(self.root / "kubelet"): NODE_DISK, "/images": IMAGE_DISK}
+        return {path: self.disks[names[path]] for path in paths if names[path] in self.disks}
+
     def stop(self, uid: str, *, written: bool = True) -> None:
         """Its pod worker has ended it."""
         self.pods.pop(uid, None)
@@ -93,7 +99,7 @@ class MadeUpNode:
             EvictionManager, name="eviction_manager", context=context, incarnation=incarnation, clock=self.clock,
             arguments={"host": str(self.root), "clock": lambda: self.clock.now, "runtime": self},
         )  # fmt: skip
-        harness.disposables[DISKS] = lambda disks: self.disks
+        harness.disposables[DISKS] = self.read_disks
         harness.disposables[MEASURE] = lambda pods: {uid: self.measured[uid] for uid, *_ in pods}
         harness.answer(GetImageFilesystem, ImageFilesystem("/images"))
         harness.answer(GetActivePods, lambda _: ActivePods([ActivePod(uid, *one) for uid, one in self.pods.items()]))

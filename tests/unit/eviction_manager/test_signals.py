@@ -62,7 +62,7 @@ def test_available_process_ids_are_the_lower_limit_minus_the_tasks(tmp_path):
 def test_a_signal_that_cannot_be_read_is_left_out(tmp_path):
     host = made_up(tmp_path, loadavg="odd\n", meminfo="MemFree: 5 kB\n")
     cgroups = tree(tmp_path, unified=True, cgroups={"": {}})
-    assert (read_disks({"nodefs": f"{tmp_path}/not-there"}), memory_signals(cgroups, "", host), pid_signals(host)) == (
+    assert (read_disks([f"{tmp_path}/not-there"]), memory_signals(cgroups, "", host), pid_signals(host)) == (
         {},
         {},
         {},
@@ -70,7 +70,8 @@ def test_a_signal_that_cannot_be_read_is_left_out(tmp_path):
 
 
 def test_a_disk_is_its_file_system_as_users_may_fill_it(tmp_path):
-    observed, stat = read_disks({"nodefs": str(tmp_path)}), os.statvfs(tmp_path)
+    observed = {"nodefs": read_disks([str(tmp_path)])[str(tmp_path)]}
+    stat = os.statvfs(tmp_path)
     assert observed["nodefs"][0] == os.stat(tmp_path).st_dev
     signals = disk_signals(observed)
     assert signals["nodefs.available"].capacity == stat.f_blocks * stat.f_frsize
@@ -82,7 +83,7 @@ def test_a_file_system_that_counts_no_inodes_has_no_signal_of_them():
 
 
 def test_all_signals_can_be_read_on_this_machine(tmp_path):
-    observed = {**memory_signals(find(), ""), **pid_signals(), **disk_signals(read_disks({"nodefs": "/"}))}
+    observed = {**memory_signals(find(), ""), **pid_signals(), **disk_signals({"nodefs": read_disks(["/"])["/"]})}
     assert {"memory.available", "pid.available", "nodefs.available"} <= set(observed)
     assert all(0 <= one.available <= one.capacity for one in observed.values())
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod_workers.containers.env_files import parse, read, selectors, value
+from actors.pod_workers.containers import env_files
+from actors.pod_workers.containers.env_files import Files, parse, places, selectors, value
 from actors.pod_workers.containers.environment import EnvContext, environment
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.codec import decode_pod, encode
@@ -55,6 +56,11 @@ def test_any_text_is_read_or_refused(text):
     except ConfigError:
         return
     assert all("'" not in value for value in found.values())
+
+
+def read(selected: list[FileKeySelector], volumes: dict[str, str]) -> Files:
+    asked = places(selected, volumes)
+    return dict(zip(asked, env_files.read(list(asked.values())), strict=True))
 
 
 def wanted(key: str = "A", path: str = "env", **more) -> FileKeySelector:

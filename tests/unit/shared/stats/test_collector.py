@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -90,7 +91,9 @@ def make(
     monkeypatch.setattr(stats_collector, "FIRST_RATE_SECONDS", 0.001)
     runtime, disks = Runtime(), Disks()
     config = KubeletConfiguration(volumeStatsAggPeriod=Duration.parse(period), kubeletCgroups="/kubepods")
-    collector = Collector(Agent(config=config), cast(CriClient, runtime), disks, Metrics(), clock)
+    collector = Collector(
+        Agent(config=config), cast(CriClient, runtime), disks, Metrics(), logging.getLogger("test"), clock
+    )
     collector._tree = CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),))
     (tmp_path / "cpu.stat").write_text(CPU)
     return collector, runtime, disks

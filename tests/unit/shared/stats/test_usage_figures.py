@@ -196,7 +196,7 @@ def test_of_a_volume_on_a_server_its_file_system_is_asked_and_no_file_is_looked_
     ("given", "found"), [("/c/", {"runtime"}), ("c", {"runtime"}), ("/nowhere", set()), ("", set())]
 )
 def test_the_cgroup_of_the_runtime_is_looked_at_where_it_is_named(tmp_path, given, found):
-    collector = Collector(Agent(flags={"runtime-cgroups": given}), UNUSED, UNUSED, UNUSED)
+    collector = Collector(Agent(flags={"runtime-cgroups": given}), UNUSED, UNUSED, UNUSED, UNUSED)
     collector._tree = tree(tmp_path, V2, unified=True)
 
     system = collector._system()
@@ -207,7 +207,7 @@ def test_the_cgroup_of_the_runtime_is_looked_at_where_it_is_named(tmp_path, give
 
 def test_the_cgroup_that_gathers_the_rest_is_looked_at_as_misc(tmp_path):
     collector = Collector(
-        Agent(config=KubeletConfiguration(systemCgroups="/c", kubeletCgroups="/c")), UNUSED, UNUSED, UNUSED
+        Agent(config=KubeletConfiguration(systemCgroups="/c", kubeletCgroups="/c")), UNUSED, UNUSED, UNUSED, UNUSED
     )
     collector._tree = tree(tmp_path, V2, unified=True)
 
