@@ -1,27 +1,65 @@
-"""The texts of events for volumes that cannot be mounted: the kubelet's, which users search for. Pure."""
+"""Events of volumes that cannot be mounted, with the kubelet's texts, which users search for. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
+from typing import Final
+
+import msgspec
+
+from .messages import VolumeEvent
+
+SET_UP: Final = "MountVolume.SetUp"
+MOUNT_DEVICE: Final = "MountVolume.MountDevice"
+"""For all pods of the node that use the volume."""
+SET_UP_DEVICE: Final = "MapVolume.SetUpDevice"
+"""As MOUNT_DEVICE, of a volume that pods have as a device."""
+MAP_DEVICE: Final = "MapVolume.MapPodDevice"
+_MAPS: Final = (SET_UP_DEVICE, MAP_DEVICE)
 
 
-def event_texts(failed: Mapping[str, str], pending: Set[str]) -> list[str]:
-    """A text for each volume that could not be mounted, and one for all of `pending` (claims without a volume).
+class MountError(msgspec.Struct, frozen=True):
+    """A volume is not mounted. `operation`: what failed; `waits`: nothing has, the volume is not attached yet."""
 
-    `failed`: the error by volume.
+    text: str
+    operation: str = SET_UP
+    waits: bool = False
+
+
+def failure(name: str, error: MountError) -> str:
+    """`name`: of the PersistentVolume, or in the pod."""
+    return f'{error.operation} failed for volume "{name}" : {error.text}'
+
+
+def event_of(name: str, error: MountError) -> VolumeEvent:
+    return VolumeEvent("FailedMapVolume" if error.operation in _MAPS else "FailedMount", failure(name, error))
+
+
+def events_of(failed: Mapping[str, MountError], names: Mapping[str, str], pending: Set[str]) -> list[VolumeEvent]:
+    """One for each volume that could not be mounted, none where it waits, and one for all of `pending` (claims without
+    a volume).
+
+    `failed`: the error by volume; `names`: the name in events by volume, where it has another one than in the pod.
     """
-    found = [setup_failed(volume, why) for volume, why in failed.items() if volume not in pending]
+    found = [
+        event_of(names.get(volume, volume), error)
+        for volume, error in failed.items()
+        if volume not in pending and not error.waits
+    ]
     unprocessed = failed.keys() & pending
     if unprocessed:
-        reasons = "; ".join(failed[volume] for volume in sorted(unprocessed))
-        found.append(f"Unable to attach or mount volumes: {_lists(failed, unprocessed)}: {reasons}")
+        reasons = "; ".join(failed[volume].text for volume in sorted(unprocessed))
+        lists = _lists(failed, unattached(failed), unprocessed)
+        found.append(VolumeEvent("FailedMount", f"Unable to attach or mount volumes: {lists}: {reasons}"))
     return found
 
 
-def setup_failed(volume: str, why: str) -> str:
-    return f'MountVolume.SetUp failed for volume "{volume}" : {why}'
+def unattached(failed: Mapping[str, MountError]) -> list[str]:
+    """The volumes that nobody has attached yet."""
+    return sorted(volume for volume, error in failed.items() if error.waits)
 
 
-def _lists(unmounted: Mapping[str, str], unprocessed: Set[str]) -> str:
-    missing, unknown = " ".join(sorted(unmounted)), " ".join(sorted(unprocessed))
-    return f"unmounted volumes=[{missing}], unattached volumes=[], failed to process volumes=[{unknown}]"
+def _lists(*volumes: Iterable[str]) -> str:
+    """Of the unmounted, unattached and unprocessed volumes."""
+    lists = (" ".join(sorted(each)) for each in volumes)
+    return "unmounted volumes=[{}], unattached volumes=[{}], failed to process volumes=[{}]".format(*lists)

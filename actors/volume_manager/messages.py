@@ -28,14 +28,27 @@ class VolumesMounted(Message, frozen=True):
     """Supplemental groups that the pod's processes need for its PersistentVolumes."""
 
 
+class VolumeEvent(msgspec.Struct, frozen=True):
+    """A warning for the pod."""
+
+    reason: str
+    text: str
+
+
 class VolumesFailed(Message, frozen=True):
     """`volumes` could not be mounted (or unmounted). The worker retries."""
 
     uid: str
     message: str
     volumes: list[str] = []
-    texts: list[str] = []
-    """The messages of the pod's events; [] when `message` is the only one."""
+    unattached: list[str] = []
+    """Those of them that the attach controller has not attached to the node yet."""
+    events: list[VolumeEvent] | None = None
+    """Of the pod; None: one FailedMount with `message`."""
+
+    @property
+    def pod_events(self) -> list[VolumeEvent]:
+        return [VolumeEvent("FailedMount", self.message)] if self.events is None else self.events
 
 
 class SubPath(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import full_name
 from supervision.actor import Actor
 
-from .failure_texts import event_texts, setup_failed
+from .failure_texts import MountError, events_of, failure, unattached
 from .layout import subpath_path
 from .messages import BindSubPaths, SubPathsBound, VolumesFailed, VolumesMounted
 from .persistent_volumes.claims import ClaimedVolume, supplemental_groups
@@ -107,17 +107,19 @@ class PodMounts:
         unrefreshed = [volume for volume in errors if mounters[volume].is_filled()]
         self._report_unrefreshed(uid, pod, {volume: errors.pop(volume) for volume in unrefreshed})
         pending = {one.volume: one.message for one in plans if isinstance(one, PendingVolume)}
-        errors |= pending
+        errors |= {volume: MountError(text) for volume, text in pending.items()}
         failed = {one.volume: errors[one.volume] for one in plans if one.volume in errors}
         self._pods[uid] = msgspec.structs.replace(known, failed=bool(failed))
         self._count()
         if failed:
-            texts = event_texts(failed, pending.keys())
-            return VolumesFailed(uid, "; ".join(texts), list(failed), texts), unrefreshed
+            names = {volume: mounter.shown_name for volume, mounter in mounters.items()}
+            events, waiting = events_of(failed, names, pending.keys()), unattached(failed)
+            texts = [event.text for event in events] + [failure(names[each], failed[each]) for each in waiting]
+            return VolumesFailed(uid, "; ".join(texts), list(failed), waiting, events), unrefreshed
         paths = {name: mounter.path for name, mounter in mounters.items() if mounter.path}
         return VolumesMounted(uid, paths, groups), unrefreshed
 
-    async def refresh(self, uid: str) -> dict[str, str]:
+    async def refresh(self, uid: str) -> dict[str, MountError]:
         """Set up again the volumes whose files come from the API server. Errors by volume; these stay as they are."""
         known = self._pods.get(uid)
         if known is None or not known.data:
@@ -129,12 +131,12 @@ class PodMounts:
             self._actor.metrics.count("volume_renewals_failed_total")
         return errors
 
-    def _report_unrefreshed(self, uid: str, pod: Pod, errors: Mapping[str, str]) -> None:
+    def _report_unrefreshed(self, uid: str, pod: Pod, errors: Mapping[str, MountError]) -> None:
         """The volumes keep their files. The pod gets an event, but not with each attempt."""
         now, before = self._clock(), self._event_times.pop(uid, {})
         times: dict[str, float] = {}
         for volume, error in errors.items():
-            text = setup_failed(volume, error)
+            text = failure(volume, error)
             times[text] = before.get(text, now)
             if text in before and now - before[text] < _EVENT_SECONDS:
                 continue
@@ -154,15 +156,16 @@ class PodMounts:
         bound = [one.persistent for one in claims.values() if isinstance(one, ClaimedVolume)]
         return plan(context, claims, joined=joined), supplemental_groups(bound)
 
-    async def _set_up(self, pod: Pod, mounters: Iterable[Mounter]) -> dict[str, str]:
+    async def _set_up(self, pod: Pod, mounters: Iterable[Mounter]) -> dict[str, MountError]:
         """Set up all volumes concurrently. Errors by volume."""
         each = list(mounters)
         errors = await asyncio.gather(*(self._measured(pod, mounter) for mounter in each))
         return {mounter.volume: error for mounter, error in zip(each, errors, strict=True) if error}
 
-    async def _measured(self, pod: Pod, mounter: Mounter) -> str:
+    async def _measured(self, pod: Pod, mounter: Mounter) -> MountError | None:
         started = self._clock()
-        error = await mounter.set_up(pod, self._tools)
+        found = await mounter.set_up(pod, self._tools)
+        error = found if isinstance(found, MountError) else MountError(found) if found else None
         self._actor.metrics.observe(
             "storage_operation_duration_seconds",
             self._clock() - started,

@@ -142,11 +142,11 @@ async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
         return answer
     if not isinstance(answer, VolumesFailed):
         raise AskError(f"volume_manager answered {type(answer).__name__}")
-    for text in answer.texts or [answer.message]:
-        run.announce("Warning", "FailedMount", text)
+    for event in answer.pod_events:
+        run.announce("Warning", event.reason, event.text)
     now, due = run.services.clock(), run.state.mount_report_due
     if due is not None and now >= due:
-        run.announce("Warning", "FailedMount", overdue(answer.volumes))
+        run.announce("Warning", "FailedMount", overdue(answer.volumes, answer.unattached))
     if due is None or not now < due <= now + MOUNT_REPORT_SECONDS:
         due = now + MOUNT_REPORT_SECONDS  # also of one that dates from before the clock was set back
     run.report(VolumesPending(answer.message, due))
@@ -154,7 +154,8 @@ async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
     return None
 
 
-def overdue(volumes: list[str]) -> str:
+def overdue(volumes: list[str], unattached: list[str]) -> str:
     """The kubelet's text."""
-    lists = f"unmounted volumes=[{' '.join(sorted(volumes))}], unattached volumes=[], failed to process volumes=[]"
+    lists = f"unmounted volumes=[{' '.join(sorted(volumes))}], unattached volumes=[{' '.join(sorted(unattached))}]"
+    lists += ", failed to process volumes=[]"
     return f"Unable to attach or mount volumes: {lists}: context deadline exceeded"

@@ -41,8 +41,8 @@ async def _renew(run: Execution) -> None:
     except AskError:
         return  # the next volume manager says Hello
     if isinstance(answer, VolumesFailed):
-        for text in answer.texts or [answer.message]:
-            run.announce("Warning", "FailedMount", text)
+        for event in answer.pod_events:
+            run.announce("Warning", event.reason, event.text)
     elif isinstance(answer, VolumesMounted):
         run.report(VolumesMountedAgain(answer.paths))
         run.news.set()

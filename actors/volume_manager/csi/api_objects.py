@@ -13,7 +13,7 @@ from actors.shared.kube.contents import secret_data
 from actors.shared.kube.meta import Api, ObjectMeta
 from supervision.actor import Actor, AskError
 
-from .errors import CsiError
+from .errors import CsiError, NotAttachedError, PlainError
 from .model import PERSISTENT, SecretName
 
 CALL_SECONDS: Final = 12.0
@@ -75,22 +75,28 @@ class ApiObjects:
         """The publish context of the VolumeAttachment."""
         answer = await self.call("GET", f"{STORAGE}/volumeattachments/{quote(name, safe='')}")
         if answer.reason in ("NotFound", "Forbidden"):  # the node authorizer forbids what does not exist
-            raise CsiError(f"{what} is not attached yet: {answer.reason}: {answer.message}")
+            raise NotAttachedError(f"{what} is not attached yet: {answer.reason}: {answer.message}")
         status = _decoded(_checked(answer, f"VolumeAttachment {name}"), _Attachment).status
         if not status.attached:
             why = f": {status.attachError.message}" if status.attachError is not None else ""
-            raise CsiError(f"{what} is not attached yet{why}")
+            raise NotAttachedError(f"{what} is not attached yet{why}")
         return status.attachmentMetadata
 
-    async def secret(self, of: SecretName | None) -> dict[str, str]:
+    async def secret(self, of: SecretName | None, field: str) -> dict[str, str]:
+        """`field`: of the volume, that refers to it. Raises PlainError."""
         if of is None:
             return {}
         path = f"/api/v1/namespaces/{quote(of.namespace, safe='')}/secrets/{quote(of.name, safe='')}"
-        body = _checked(await self.call("GET", path), f"secret {of.namespace}/{of.name}")
+        failed = f"fetching {field} {of.namespace}/{of.name} failed"
         try:
-            return {key: value.decode() for key, value in secret_data(body).items()}
+            answer = await self.call("GET", path)
+            if not answer.ok:
+                why = answer.message or answer.reason or answer.status
+                what = f"failed to find the secret {of.name} in the namespace {of.namespace}"
+                raise PlainError(f"{failed}: kubernetes.io/csi: {what} with error: {why}")
+            return {key: value.decode() for key, value in secret_data(answer.body).items()}
         except (ObjectError, UnicodeDecodeError) as error:
-            raise CsiError(f"secret {of.namespace}/{of.name}: {error}") from None
+            raise PlainError(f"{failed}: {error}") from None
 
     async def call(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> ApiAnswer:
         data = msgspec.json.encode(body) if body is not None else b""

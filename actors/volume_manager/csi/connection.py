@@ -17,7 +17,7 @@ from supervision.metrics import Metrics
 from supervision.time_scale import scaled
 
 from .access import capability
-from .errors import CsiError
+from .errors import CallError
 from .model import CsiMount, Driver
 
 CALL_SECONDS: Final = 120.0
@@ -26,7 +26,7 @@ _Answer = TypeVar("_Answer")
 
 
 class CsiConnection:
-    """To the socket at `path`. Each method raises CsiError."""
+    """To the socket at `path`. Each method raises CallError."""
 
     def __init__(self, path: str, metrics: Metrics | None = None) -> None:
         """`metrics`: where calls to the driver are counted."""
@@ -98,17 +98,17 @@ class CsiConnection:
         await self._call("NodeUnstageVolume", self._node.NodeUnstageVolume(request, timeout=scaled(CALL_SECONDS)))
 
     async def _call(self, method: str, call: Awaitable[_Answer | None]) -> _Answer:
-        """Raises CsiError."""
+        """Raises CallError."""
         began, code = time.monotonic(), grpc.StatusCode.OK
         try:
             answer = await call
             if answer is None:
                 code = grpc.StatusCode.INTERNAL
-                raise CsiError(f"{method}: {rpc_error(code.name, UNREADABLE)}")
+                raise CallError(method, rpc_error(code.name, UNREADABLE))
             return answer
         except grpc.aio.AioRpcError as error:
             code = error.code()
-            raise CsiError(f"{method}: {rpc_error(code.name, error.details() or '')}") from None
+            raise CallError(method, rpc_error(code.name, error.details() or "")) from None
         finally:
             if self._driver and self._metrics is not None:
                 self._metrics.observe(

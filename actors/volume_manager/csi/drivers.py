@@ -11,7 +11,7 @@ from actors.shared.plugins.model import Plugin, PluginError
 from supervision.actor import Actor
 from supervision.metrics import Metrics
 
-from .errors import CsiError
+from .errors import CsiError, UnknownDriverError
 from .model import Driver
 from .node_objects import NodeObjects
 
@@ -40,10 +40,10 @@ class CsiDrivers:
         self._changed = asyncio.Lock()
 
     def get(self, name: str) -> tuple[Driver, CsiConnection]:
-        """Raises CsiError for a driver that is not registered."""
+        """Raises UnknownDriverError."""
         found = self._known.get(name)
         if found is None:
-            raise CsiError(f"driver name {name} not found in the list of registered CSI drivers")
+            raise UnknownDriverError(f"driver name {name} not found in the list of registered CSI drivers")
         return found
 
     @property

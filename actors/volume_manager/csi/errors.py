@@ -1,7 +1,69 @@
-"""Errors of drivers; users see the texts."""
+"""Errors of drivers, and what the kubelet says of the volumes that they cost: users see and search for the texts."""
 
 from __future__ import annotations
+
+from actors.volume_manager.failure_texts import MAP_DEVICE, MOUNT_DEVICE, SET_UP, SET_UP_DEVICE, MountError
+
+from .model import CsiMount
+
+_PREFIX = "kubernetes.io/csi: "
 
 
 class CsiError(Exception):
     """A driver failed, or something that it depends on is missing; a retry may succeed."""
+
+
+class UnknownDriverError(CsiError):
+    """No driver of this name is registered."""
+
+
+class NotAttachedError(CsiError):
+    """The attach controller has not attached the volume yet."""
+
+
+class PlainError(CsiError):
+    """Its text stands in an event without the plugin's name before it."""
+
+
+class CallError(PlainError):
+    """A driver answered a call with an error. `text`: as gRPC's libraries write it."""
+
+    def __init__(self, method: str, text: str) -> None:
+        super().__init__(text)
+        self._method = method
+
+    def __str__(self) -> str:
+        return f"{self._method}: {self.args[0]}"
+
+
+class StageError(CsiError):
+    """The volume could not be staged. `cause`: why."""
+
+    def __init__(self, cause: CsiError | OSError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+def mount_error(error: CsiError | OSError, step: CsiMount) -> MountError:
+    """What an event of the pod says of the volume."""
+    is_device = step.device is not None
+    if isinstance(error, UnknownDriverError):
+        operation, text = _without_client(step)
+        return MountError(f"{_PREFIX}{text}: {error}", operation)
+    if isinstance(error, StageError):
+        return MountError(_text(error.cause), SET_UP_DEVICE if is_device else MOUNT_DEVICE)
+    return MountError(_text(error), MAP_DEVICE if is_device else SET_UP, waits=isinstance(error, NotAttachedError))
+
+
+def _without_client(step: CsiMount) -> tuple[str, str]:
+    if step.device is not None:
+        return SET_UP_DEVICE, "blockMapper.SetUpDevice failed to get CSI client"
+    if step.source.ephemeral:
+        return SET_UP, "mounter.SetUpAt failed to get CSI client"
+    return MOUNT_DEVICE, "attacher.MountDevice failed to create newCsiDriverClient"
+
+
+def _text(error: CsiError | OSError) -> str:
+    if isinstance(error, CallError):
+        return str(error.args[0])
+    return str(error) if isinstance(error, PlainError) else f"{_PREFIX}{error}"

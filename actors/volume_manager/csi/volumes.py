@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT, VolumesInUse
+from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, VolumesInUse, pod_event
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
 from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
 
+from ..failure_texts import MountError, event_of
 from ..files.projections import ContentError
 from ..files.service_tokens import ServiceTokens
 from ..host.directories import DIRECTORY_MODE
 from . import records
 from .api_objects import ApiObjects, DriverSpec
 from .drivers import CsiDrivers
-from .errors import CsiError
+from .errors import CsiError, PlainError, StageError, mount_error
 from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name, unique_name
 from .pod_info import TOKENS, fs_group_to_apply, pod_attributes, token_requests, tokens_json
 from .records import PublishedVolume, Records, StagedVolume
@@ -80,8 +81,8 @@ class CsiVolumes:
         self._actor.tell(HEARTBEAT_CLIENT, VolumesInUse(self._records.in_use()), deadline=30.0)
 
     # -- mounting -----------------------------------------------------------------------------------------------------
-    async def mount(self, pod: Pod, step: CsiMount) -> str:
-        """'' or the error's text."""
+    async def mount(self, pod: Pod, step: CsiMount) -> MountError | None:
+        """None or the error."""
         is_published = records.is_published(step)
         try:
             driver, connection = self._drivers.get(step.source.driver)
@@ -92,9 +93,9 @@ class CsiVolumes:
         except (CsiError, OSError) as error:
             if is_published:
                 self._actor.log.warning("volume at %s does not change: %s", step.path, error)
-                return ""
-            return f"kubernetes.io/csi: {error}"
-        return ""
+                return None
+            return mount_error(error, step)
+        return None
 
     async def _mount(
         self,
@@ -108,10 +109,11 @@ class CsiVolumes:
         spec = await self._api.driver(driver.name)
         kind = EPHEMERAL if step.source.ephemeral else PERSISTENT
         if kind not in spec.volumeLifecycleModes:
-            modes = ", ".join(spec.volumeLifecycleModes)
-            raise CsiError(f"volume mode {kind!r} not supported by driver {driver.name} (only supports [{modes}])")
+            modes = " ".join(f'"{mode}"' for mode in spec.volumeLifecycleModes)
+            text = f'volume mode "{kind}" not supported by driver {driver.name} (only supports [{modes}])'
+            raise CsiError(f"mounter.SetupAt failed to check volume lifecycle mode: {text}")
         record = self._record(step, kind, attached=spec.attachRequired and kind == PERSISTENT)
-        secrets = await self._api.secret(step.source.publish_secret)
+        secrets = await self._api.secret(step.source.publish_secret, "NodePublishSecretRef")
         attributes = await self._requested_attributes(pod, step, spec)
         if spec.serviceAccountTokenInSecrets and TOKENS in attributes:
             secrets[TOKENS] = attributes.pop(TOKENS)
@@ -128,7 +130,7 @@ class CsiVolumes:
         check()
         group = fs_group_to_apply(driver, spec, step)
         if group is not None and (error := await self._apply_group(pod, step.path, group, step.on_root_mismatch)):
-            raise CsiError(f"applyFSGroup failed for vol {step.source.handle}: {error}")
+            raise PlainError(f"applyFSGroup failed for vol {step.source.handle}: {error}")
         check()
         records.note_published(step, record)
         if spec.requiresRepublish:
@@ -161,15 +163,25 @@ class CsiVolumes:
         self, step: CsiMount, driver: Driver, connection: CsiConnection, record: VolumeRecord, context: dict[str, str],
         check: Callable[[], None],
     ) -> str:  # fmt: skip
-        """Stage the volume. Returns its staging path, '' when it needs none."""
+        """Stage the volume. Returns its staging path, '' when it needs none. Raises StageError."""
         if not driver.stages or step.source.ephemeral:
             return ""
+        try:
+            return await self._stage_at(step, driver, connection, record, context, check)
+        except (CsiError, OSError) as error:
+            raise StageError(error) from None
+
+    async def _stage_at(
+        self, step: CsiMount, driver: Driver, connection: CsiConnection, record: VolumeRecord, context: dict[str, str],
+        check: Callable[[], None],
+    ) -> str:  # fmt: skip
+        """Returns the staging path. Raises CsiError, OSError."""
         staged = self._records.stage_of(record, step.device)
         if step.device is None:  # the record of a device is for its stage, too
             record = msgspec.structs.replace(record, specVolID="", volume="", claim="", ready=False)
             records.write(staged.folder, record)
         make_path(staged.target, DIRECTORY_MODE)
-        secrets = await self._api.secret(step.source.stage_secret)
+        secrets = await self._api.secret(step.source.stage_secret, "NodeStageSecretRef")
         check()
         await connection.stage(driver, step, staged.target, context, secrets)
         return staged.target
@@ -183,7 +195,7 @@ class CsiVolumes:
         try:
             tokens = await asyncio.gather(*(self._tokens.get_until(request) for request in requests))
         except ContentError as error:
-            raise CsiError(str(error)) from None
+            raise CsiError(f"mounter.SetUpAt failed to get service account token attributes: {error}") from None
         return {**found, TOKENS: tokens_json(requests, tokens)}
 
     async def _republish(self) -> None:
@@ -193,12 +205,10 @@ class CsiVolumes:
 
     async def _republish_one(self, uid: str, path: str) -> None:
         async with self._pods.hold(uid):
-            error = await self._publish_again(path)
-        if error:
-            self._actor.log.warning("volume at %s is not published again: %s", path, error)
+            await self._publish_again(path)
 
-    async def _publish_again(self, path: str) -> str:
-        """'' or the error's text; '' also when the volume was unmounted meanwhile."""
+    async def _publish_again(self, path: str) -> None:
+        """An error is an event of the pod, which keeps what it has."""
 
         def check() -> None:
             if path not in self._to_republish:
@@ -210,10 +220,11 @@ class CsiVolumes:
             driver, connection = self._drivers.get(step.source.driver)
             await self._mount(pod, step, driver, connection, check)
         except _UnmountedError:
-            return ""
+            return
         except (CsiError, OSError) as error:
-            return str(error)
-        return ""
+            event = event_of(step.source.name, mount_error(error, step))
+            self._actor.log.warning("volume at %s is not published again: %s", path, event.text)
+            self._actor.tell(EVENT_CLIENT, pod_event(pod.metadata, "Warning", event.reason, event.text), deadline=60.0)
 
     # -- unmounting ---------------------------------------------------------------------------------------------------
     async def unmount(self, pod_dir: str) -> str:

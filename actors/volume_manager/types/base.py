@@ -10,6 +10,7 @@ import msgspec
 from actors.api_clients.messages import ObjectRef
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import Volume
+from actors.volume_manager.failure_texts import MountError
 from actors.volume_manager.files.projections import PodTokenRequest
 from actors.volume_manager.layout import volume_path
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume
@@ -65,9 +66,16 @@ class Mounter(msgspec.Struct, frozen=True, kw_only=True):
     volume: str
     path: str = ""
     """On the host; '' when the runtime mounts the volume."""
+    persistent: str = ""
+    """The name of its PersistentVolume; '' without one."""
 
-    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
-        """Mount the volume; idempotent. '' or the error's text."""
+    @property
+    def shown_name(self) -> str:
+        """In events."""
+        return self.persistent or self.volume
+
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:
+        """Mount the volume; idempotent. '' or the error; a text alone is that of a MountError."""
         raise NotImplementedError
 
     def inputs(self, pod: Pod) -> ApiInputs:

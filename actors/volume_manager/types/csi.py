@@ -20,6 +20,7 @@ from actors.volume_manager.csi.model import (
     inline_handle,
     volume_dir,
 )
+from actors.volume_manager.failure_texts import MountError
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError, checked_name
 from actors.volume_manager.tools.tools import VolumeTools
 
@@ -32,8 +33,10 @@ class CsiMounter(Mounter, frozen=True, kw_only=True):
     plugin: ClassVar[str] = "kubernetes.io/csi"
     mount: CsiMount
 
-    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
-        return await tools.csi.mount(pod, self.mount) if tools.csi is not None else "no API server is joined"
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:
+        if tools.csi is None:
+            return "no API server is joined"
+        return await tools.csi.mount(pod, self.mount) or ""
 
 
 def _plan(volume: Volume, context: PodContext) -> Plan:

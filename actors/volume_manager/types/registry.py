@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.layout import is_name
@@ -23,7 +25,7 @@ from . import (
     projected,
     secret,
 )
-from .base import PendingVolume, Plan, PodContext, RejectedVolume, VolumeType
+from .base import Mounter, PendingVolume, Plan, PodContext, RejectedVolume, VolumeType
 from .unsupported import unsupported
 
 _MOUNTED: Final[tuple[VolumeType, ...]] = (
@@ -91,7 +93,8 @@ def _plan_claim(name: str, claimed: ClaimedVolume | str, context: PodContext) ->
                 check_use(context.pod, claimed)
                 if claimed.is_block and not found.has_devices:
                     raise VolumeClaimError(f"PV {claimed.name}: source {found.source} has no volumes of the mode Block")
-                return found.plan_claim(claimed, context)
+                made = found.plan_claim(claimed, context)
+                return replace(made, persistent=claimed.name) if isinstance(made, Mounter) else made
         supported = ", ".join(sorted(found.source for found in TYPES if found.plan_claim is not None))
         raise VolumeClaimError(f"PV {claimed.name}: its source is not supported by this agent, only {supported}")
     except VolumeClaimError as error:

@@ -6,7 +6,7 @@ from functools import partial
 
 from actors.api_clients.messages import RecordEvent
 from actors.pod_workers.messages import ProbeVerdict, RetryMounts
-from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed, VolumesMounted
+from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumeEvent, VolumesFailed, VolumesMounted
 from supervision.protocol import Hello
 from tests.support.driven import Driven, container, pod
 
@@ -102,15 +102,40 @@ async def test_volumes_that_cannot_be_made_are_told_and_tried_when_they_may_work
 async def test_what_a_pod_waits_for_is_told_each_two_minutes(tmp_path):
     async with Driven(tmp_path) as node:
         texts = ["no a", "no b"]
-        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "; ".join(texts), ["b", "a"], texts))
+        events = [VolumeEvent("FailedMount", text) for text in texts]
+        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "no", ["b", "a"], ["b"], events))
         await node.want(pod(volumes=[{"name": name, "secret": {"secretName": "x"}} for name in "ab"]))
         await node.until(lambda: node.waiting() == "ContainerCreating")
         assert [text for text, _ in told(node, "FailedMount")] == texts
         for _ in range(14):
             await node.pass_time(10)
-        lists = "unmounted volumes=[a b], unattached volumes=[], failed to process volumes=[]"
+        lists = "unmounted volumes=[a b], unattached volumes=[b], failed to process volumes=[]"
         text = f"Unable to attach or mount volumes: {lists}: context deadline exceeded"
         assert [said for said, _ in told(node, "FailedMount")].count(text) == 1
+
+
+async def test_a_pod_whose_volume_is_not_attached_yet_has_no_event_for_two_minutes(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "not attached yet", ["a"], ["a"], []))
+        await node.want(pod(volumes=[{"name": "a", "persistentVolumeClaim": {"claimName": "c"}}]))
+        await node.until(lambda: node.waiting() == "ContainerCreating")
+        for _ in range(12):
+            await node.pass_time(10)
+        assert told(node, "FailedMount") == []
+        await node.pass_time(10)
+        lists = "unmounted volumes=[a], unattached volumes=[a], failed to process volumes=[]"
+        text = f"Unable to attach or mount volumes: {lists}: context deadline exceeded"
+        assert told(node, "FailedMount") == [(text, "")]
+
+
+async def test_a_device_that_cannot_be_made_has_a_reason_of_its_own(tmp_path):
+    async with Driven(tmp_path) as node:
+        events = [VolumeEvent("FailedMapVolume", 'MapVolume.SetUpDevice failed for volume "pv" : no')]
+        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "no", ["a"], [], events))
+        await node.want(pod(volumes=[{"name": "a", "persistentVolumeClaim": {"claimName": "c"}}]))
+        await node.until(lambda: bool(told(node, "FailedMapVolume")))
+        assert told(node, "FailedMapVolume")[0] == (events[0].text, "")
+        assert told(node, "FailedMount") == []
 
 
 async def test_users_of_a_running_pod_hear_that_its_volumes_are_not_renewed(tmp_path):

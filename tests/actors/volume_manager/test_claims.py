@@ -172,7 +172,7 @@ async def test_what_cannot_be_used_now_is_said_and_may_be_asked_for_again(node: 
         answer = await node.mount()
     assert isinstance(answer, VolumesFailed)
     assert text in answer.message
-    assert answer.texts == [answer.message]
+    assert [event.text for event in answer.pod_events] == [answer.message]
 
 
 DEVICE: dict[str, Any] = {"containers": [{"name": "c", "volumeDevices": [{"name": "v", "devicePath": "/dev/x"}]}]}

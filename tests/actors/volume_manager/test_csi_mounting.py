@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import VolumesInUse
+from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, VolumesInUse
 from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod
 from actors.shared.pod_locks import PodLocks
 from actors.volume_manager.csi import records
 from actors.volume_manager.csi.api_objects import DriverSpec
-from actors.volume_manager.csi.errors import CsiError
+from actors.volume_manager.csi.errors import CallError, CsiError, NotAttachedError, UnknownDriverError
 from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver, device_paths
 from actors.volume_manager.csi.records import Records
 from actors.volume_manager.csi.volumes import CsiContext, CsiVolumes
+from actors.volume_manager.failure_texts import MountError
 from supervision.actor import Actor
 from supervision.harness import Harness
 from tests.support.present import present
@@ -33,7 +34,7 @@ class Storage:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.fails: dict[str, str] = {}
+        self.fails: dict[str, str | CsiError] = {}
         self.spec = DriverSpec(attachRequired=False, fsGroupPolicy="File")
         self.there = True
         self.mounts: set[str] = set()
@@ -42,7 +43,7 @@ class Storage:
 
     def get(self, name: str) -> tuple[Driver, Any]:
         if not self.there:
-            raise CsiError(f"driver name {name} not found")
+            raise UnknownDriverError(f"driver name {name} not found")
         return Driver(name=name, endpoint="", node_id="n", stages=True), self
 
     def start(self) -> None:
@@ -50,8 +51,9 @@ class Storage:
 
     def _note(self, method: str) -> None:
         self.asked.append(method)
-        if method in self.fails:
-            raise CsiError(self.fails[method])
+        error = self.fails.get(method)
+        if error is not None:
+            raise CsiError(error) if isinstance(error, str) else error
 
     async def driver(self, name: str) -> DriverSpec:
         return self.spec
@@ -60,7 +62,7 @@ class Storage:
         self._note("attached")
         return {}
 
-    async def secret(self, of: Any) -> dict[str, str]:
+    async def secret(self, of: Any, field: str) -> dict[str, str]:
         return {}
 
     async def stage(self, driver: Driver, step: CsiMount, path: str, *rest: Any) -> None:
@@ -81,7 +83,7 @@ class Storage:
 
     async def give(self, pod: Pod, path: str, group: int, on_root_mismatch: bool) -> str:
         self.asked.append("give")
-        return self.fails.get("give", "")
+        return str(self.fails.get("give", ""))
 
 
 class Nobody(Actor):
@@ -107,7 +109,9 @@ class Node:
         return CsiMount(volume="v", path=paths.target, device=paths, source=source)
 
     async def mount(self, uid: str = "u", **more: Any) -> str:
-        return await self.mounting.mount(POD, self.step(uid, **more))
+        """The error's text."""
+        error = await self.mounting.mount(POD, self.step(uid, **more))
+        return "" if error is None else error.text
 
     async def unmount(self, uid: str = "u") -> str:
         return await self.mounting.unmount(f"{self.root}/pods/{uid}")
@@ -151,8 +155,8 @@ async def test_a_volume_is_in_use_before_its_driver_is_asked_and_until_it_is_und
 ) -> None:
     async with node.harness:
         storage.spec = DriverSpec()
-        storage.fails["attached"] = "volume h is not attached yet"
-        assert await node.mount() == "kubernetes.io/csi: volume h is not attached yet"
+        storage.fails["attached"] = NotAttachedError("volume h is not attached yet")
+        assert present(await node.mounting.mount(POD, node.step())).waits
         assert (storage.asked, node.in_use()) == (["attached"], [NAME])
         storage.fails = {"publish": "no"}
         assert await node.mount() == "kubernetes.io/csi: no"
@@ -185,11 +189,11 @@ async def test_a_device_is_staged_once_and_undone_by_whoever_comes_later(
         storage.spec = DriverSpec()
         if fails:
             storage.fails[fails] = "no"
-            assert await node.mounting.mount(POD, node.device()) == "kubernetes.io/csi: no"
+            assert present(await node.mounting.mount(POD, node.device())).text == "kubernetes.io/csi: no"
             assert node.in_use() == [NAME]
             storage.fails.clear()
         for uid in ("u", "w", "u"):
-            assert await node.mounting.mount(POD, node.device(uid)) == ""
+            assert await node.mounting.mount(POD, node.device(uid)) is None
         assert storage.asked.count("publish") == 2 + (fails == "publish")
         assert os.path.lexists(present(node.device("w").device).link)
         later = Node(node.root, storage)
@@ -238,7 +242,8 @@ async def test_without_its_driver_a_volume_stays_as_it_is(node: Node, storage: S
         storage.there = False
         assert await node.mount() == ""
         assert await node.unmount() == "pv: kubernetes.io/csi: driver name d.test not found"
-        assert await node.mount("w") == "kubernetes.io/csi: driver name d.test not found"
+        lacking = "attacher.MountDevice failed to create newCsiDriverClient: driver name d.test not found"
+        assert await node.mount("w") == f"kubernetes.io/csi: {lacking}"
 
 
 async def test_a_driver_that_wants_it_is_asked_again_and_again(node: Node, storage: Storage) -> None:
@@ -296,3 +301,69 @@ async def test_a_volume_is_not_published_again_while_its_pod_is_mounted_or_unmou
         await node.harness.settle()
         assert storage.asked.count("publish") == 1
         assert storage.mounts == set()
+
+
+async def test_a_driver_that_cannot_publish_again_is_an_event_of_the_pod_which_keeps_its_volume(
+    node: Node, storage: Storage
+) -> None:
+    async with node.harness:
+        storage.spec = DriverSpec(attachRequired=False, requiresRepublish=True)
+        assert await node.mount() == ""
+        node.mounting.start()
+        storage.fails["publish"] = CallError("NodePublishVolume", "rpc error: code = Internal desc = no token")
+        await node.harness.advance(70)
+        text = 'MountVolume.SetUp failed for volume "pv" : rpc error: code = Internal desc = no token'
+        told = node.harness.sent(RecordEvent, EVENT_CLIENT)
+        assert [(each.reason, each.message, each.name) for each in told] == [("FailedMount", text, "p")]
+        assert storage.mounts
+        storage.fails.clear()
+        await node.harness.advance(70)
+        assert len(node.harness.sent(RecordEvent, EVENT_CLIENT)) == 1
+
+
+REFUSED = CallError("NodeCall", "rpc error: code = Internal desc = no")
+
+
+@pytest.mark.parametrize(
+    ("fails", "operation", "of_a_device"),
+    [
+        ("stage", "MountVolume.MountDevice", "MapVolume.SetUpDevice"),
+        ("publish", "MountVolume.SetUp", "MapVolume.MapPodDevice"),
+    ],
+)
+async def test_what_a_driver_answers_is_said_as_it_is_with_the_step_that_failed(
+    node: Node, storage: Storage, fails: str, operation: str, of_a_device: str
+) -> None:
+    async with node.harness:
+        storage.fails[fails] = REFUSED
+        text = "rpc error: code = Internal desc = no"
+        assert await node.mounting.mount(POD, node.step()) == MountError(text, operation)
+        assert await node.mounting.mount(POD, node.device()) == MountError(text, of_a_device)
+
+
+async def test_a_driver_that_is_not_there_is_told_with_the_step_that_asks_for_it_first(
+    node: Node, storage: Storage
+) -> None:
+    storage.there = False
+    inline = CsiMount(volume="v", path="/v", source=CsiVolume(name="v", driver="d.test", handle="h", ephemeral=True))
+    async with node.harness:
+        found = [present(await node.mounting.mount(POD, step)) for step in (node.step(), node.device(), inline)]
+    missing = "driver name d.test not found"
+    assert [(error.operation, error.text) for error in found] == [
+        (
+            "MountVolume.MountDevice",
+            f"kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: {missing}",
+        ),
+        ("MapVolume.SetUpDevice", f"kubernetes.io/csi: blockMapper.SetUpDevice failed to get CSI client: {missing}"),
+        ("MountVolume.SetUp", f"kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: {missing}"),
+    ]
+
+
+async def test_a_mode_that_the_driver_does_not_have_is_told_with_those_that_it_has(
+    node: Node, storage: Storage
+) -> None:
+    inline = CsiMount(volume="v", path="/v", source=CsiVolume(name="v", driver="d.test", handle="h", ephemeral=True))
+    async with node.harness:
+        error = present(await node.mounting.mount(POD, inline))
+    modes = 'volume mode "Ephemeral" not supported by driver d.test (only supports ["Persistent"])'
+    assert error.text == f"kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode: {modes}"

@@ -19,6 +19,7 @@ from actors.volume_manager.messages import (
     SubPath,
     SubPathsBound,
     UnmountVolumes,
+    VolumeEvent,
     VolumesFailed,
     VolumesMounted,
     VolumesUnmounted,
@@ -137,7 +138,7 @@ async def test_what_a_host_path_should_be_and_is_not_is_said_with_the_volumes_na
         )
 
     text = f'MountVolume.SetUp failed for volume "h" : hostPath type check failed: {tmp_path}/none does not exist'
-    assert answer == VolumesFailed(UID, text, ["h"], [text])
+    assert answer == VolumesFailed(UID, text, ["h"], [], [VolumeEvent("FailedMount", text)])
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_claim_on_a_drivers_volume_is_published_below_the_pod():
     path = "/pods/u/volumes/kubernetes.io~csi/pv-1/mount"
     source = CsiVolume(name="pv-1", driver="d.test", handle="h")
     mount = CsiMount(volume="v", path=path, source=source, group=5, read_only=True, claim="c")
-    assert mounter == CsiMounter(volume="v", path=path, mount=mount)
+    assert mounter == CsiMounter(volume="v", path=path, persistent="pv-1", mount=mount)
 
 
 def test_the_volumes_own_read_only_is_for_whoever_attaches_it():

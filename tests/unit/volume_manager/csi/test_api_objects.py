@@ -1,0 +1,56 @@
+"""What CSI volumes need of the API server, and what is said when it is not there."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.volume_manager.csi.api_objects import ApiObjects
+from actors.volume_manager.csi.errors import NotAttachedError, PlainError
+from actors.volume_manager.csi.model import SecretName
+from supervision.actor import Actor
+from supervision.harness import Harness
+
+NAME = SecretName("ns", "s")
+
+
+class Nobody(Actor):
+    pass
+
+
+async def asked(answer: ApiAnswer, call: Any) -> Any:
+    harness = Harness(Nobody, name="volume_manager", context=None)
+    harness.answer(ApiCall, lambda _: answer)
+    async with harness:
+        return await call(ApiObjects(harness.actor))
+
+
+async def test_a_secret_that_is_not_there_is_named_with_the_field_that_refers_to_it() -> None:
+    gone = ApiAnswer(status=404, reason="NotFound", message='secrets "s" not found')
+    with pytest.raises(PlainError) as caught:
+        await asked(gone, lambda api: api.secret(NAME, "NodeStageSecretRef"))
+    why = 'kubernetes.io/csi: failed to find the secret s in the namespace ns with error: secrets "s" not found'
+    assert str(caught.value) == f"fetching NodeStageSecretRef ns/s failed: {why}"
+
+
+async def test_a_secret_that_is_no_text_is_an_error() -> None:
+    body = json.dumps({"data": {"k": base64.b64encode(b"\xff").decode()}}).encode()
+    with pytest.raises(PlainError, match="fetching NodePublishSecretRef ns/s failed"):
+        await asked(ApiAnswer(status=200, body=body), lambda api: api.secret(NAME, "NodePublishSecretRef"))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ApiAnswer(status=404, reason="NotFound"),
+        ApiAnswer(status=403, reason="Forbidden"),
+        ApiAnswer(status=200, body=b'{"status": {"attached": false}}'),
+    ],
+)
+async def test_a_volume_without_an_attachment_that_holds_waits(answer: ApiAnswer) -> None:
+    with pytest.raises(NotAttachedError, match="volume h is not attached yet"):
+        await asked(answer, lambda api: api.attached("csi-1", "volume h"))
