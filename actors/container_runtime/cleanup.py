@@ -1,4 +1,4 @@
-"""Takes a managed runtime away: pods, shims, mounts, network, cgroups, files. Nothing of it stays on the host.
+"""Removes a managed runtime from the host: pods, shims, mounts, network, cgroups, files.
 
 Works from what the instance left on the host, never by asking the runtime: so also after a crash, a kill -9 of
 everything, or with a containerd that does not start any more. Containers are killed, not asked.

@@ -1,4 +1,4 @@
-"""Why a container runtime of our own cannot be had. Each text says what to do."""
+"""The errors that keep a managed container runtime from starting. Each text says what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast something that others send in a stream is read, so that a flood costs nobody else."""
+"""Limits the rate at which a stream from a plugin is read, so that a flood does not slow down others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `doctor` takes, apart from its checks: these load the clients of runtime and cluster, which --help needs not."""
+"""The arguments of `doctor`. --help needs them without the checks, which import the clients of runtime and cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page shows: the agent is asked as by every other command, and its record of incidents is read."""
+"""The page's queries: they ask the agent as every other command does, and read its record of incidents."""
 
 from __future__ import annotations
 

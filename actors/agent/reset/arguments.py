@@ -1,4 +1,4 @@
-"""What `reset` takes, apart from what it does: that loads the client of the runtime, which --help needs not."""
+"""The arguments of `reset`, apart from its actions, which import the client of the runtime: --help does not need it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent has on its host: looked for, not changed. The same look before and after the removal."""
+"""Finds everything of an agent on its host, before a removal and after it. Changes nothing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Where an agent has something on its host: written down at each start, so that `supervise reset` finds it without the
-agent, after its configuration was changed, too."""
+"""The directories, endpoints and cgroup root of each start, in a file: `supervise reset` finds them without the agent,
+also after a change of its configuration."""
 
 from __future__ import annotations
 
