@@ -482,6 +482,109 @@ class NodeUnpublishVolumeResponse(_message.Message):
 Global___NodeUnpublishVolumeResponse: _TypeAlias = NodeUnpublishVolumeResponse  # noqa: Y015
 
 @_typing.final
+class CapacityRange(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUIRED_BYTES_FIELD_NUMBER: _builtins.int
+    LIMIT_BYTES_FIELD_NUMBER: _builtins.int
+    required_bytes: _builtins.int
+    """Bytes."""
+    limit_bytes: _builtins.int
+    """Bytes; 0: no limit."""
+    def __init__(
+        self,
+        *,
+        required_bytes: _builtins.int = ...,
+        limit_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit_bytes", b"limit_bytes", "required_bytes", b"required_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CapacityRange: _TypeAlias = CapacityRange  # noqa: Y015
+
+@_typing.final
+class NodeExpandVolumeRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class SecretsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    VOLUME_ID_FIELD_NUMBER: _builtins.int
+    VOLUME_PATH_FIELD_NUMBER: _builtins.int
+    CAPACITY_RANGE_FIELD_NUMBER: _builtins.int
+    STAGING_TARGET_PATH_FIELD_NUMBER: _builtins.int
+    VOLUME_CAPABILITY_FIELD_NUMBER: _builtins.int
+    SECRETS_FIELD_NUMBER: _builtins.int
+    volume_id: _builtins.str
+    volume_path: _builtins.str
+    """Where the volume is staged or published."""
+    staging_target_path: _builtins.str
+    """Empty for a driver that does not stage."""
+    @_builtins.property
+    def capacity_range(self) -> Global___CapacityRange: ...
+    @_builtins.property
+    def volume_capability(self) -> Global___VolumeCapability: ...
+    @_builtins.property
+    def secrets(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        volume_id: _builtins.str = ...,
+        volume_path: _builtins.str = ...,
+        capacity_range: Global___CapacityRange | None = ...,
+        staging_target_path: _builtins.str = ...,
+        volume_capability: Global___VolumeCapability | None = ...,
+        secrets: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["capacity_range", b"capacity_range", "volume_capability", b"volume_capability"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity_range", b"capacity_range", "secrets", b"secrets", "staging_target_path", b"staging_target_path", "volume_capability", b"volume_capability", "volume_id", b"volume_id", "volume_path", b"volume_path"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeExpandVolumeRequest: _TypeAlias = NodeExpandVolumeRequest  # noqa: Y015
+
+@_typing.final
+class NodeExpandVolumeResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CAPACITY_BYTES_FIELD_NUMBER: _builtins.int
+    capacity_bytes: _builtins.int
+    """0: not known."""
+    def __init__(
+        self,
+        *,
+        capacity_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity_bytes", b"capacity_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeExpandVolumeResponse: _TypeAlias = NodeExpandVolumeResponse  # noqa: Y015
+
+@_typing.final
 class NodeGetCapabilitiesRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -54,6 +54,11 @@ class NodeStub:
                 request_serializer=proto_dot_csi__pb2.NodeUnpublishVolumeRequest.SerializeToString,
                 response_deserializer=proto_dot_csi__pb2.NodeUnpublishVolumeResponse.FromString,
                 _registered_method=True)
+        self.NodeExpandVolume = channel.unary_unary(
+                '/csi.v1.Node/NodeExpandVolume',
+                request_serializer=proto_dot_csi__pb2.NodeExpandVolumeRequest.SerializeToString,
+                response_deserializer=proto_dot_csi__pb2.NodeExpandVolumeResponse.FromString,
+                _registered_method=True)
         self.NodeGetCapabilities = channel.unary_unary(
                 '/csi.v1.Node/NodeGetCapabilities',
                 request_serializer=proto_dot_csi__pb2.NodeGetCapabilitiesRequest.SerializeToString,
@@ -95,6 +100,13 @@ class NodeServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def NodeExpandVolume(self, request, context):
+        """After the controller's side has expanded a volume: its file system follows.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def NodeGetCapabilities(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -129,6 +141,11 @@ def add_NodeServicer_to_server(servicer, server):
                     servicer.NodeUnpublishVolume,
                     request_deserializer=proto_dot_csi__pb2.NodeUnpublishVolumeRequest.FromString,
                     response_serializer=proto_dot_csi__pb2.NodeUnpublishVolumeResponse.SerializeToString,
+            ),
+            'NodeExpandVolume': grpc.unary_unary_rpc_method_handler(
+                    servicer.NodeExpandVolume,
+                    request_deserializer=proto_dot_csi__pb2.NodeExpandVolumeRequest.FromString,
+                    response_serializer=proto_dot_csi__pb2.NodeExpandVolumeResponse.SerializeToString,
             ),
             'NodeGetCapabilities': grpc.unary_unary_rpc_method_handler(
                     servicer.NodeGetCapabilities,
@@ -249,6 +266,33 @@ class Node:
             '/csi.v1.Node/NodeUnpublishVolume',
             proto_dot_csi__pb2.NodeUnpublishVolumeRequest.SerializeToString,
             proto_dot_csi__pb2.NodeUnpublishVolumeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def NodeExpandVolume(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/csi.v1.Node/NodeExpandVolume',
+            proto_dot_csi__pb2.NodeExpandVolumeRequest.SerializeToString,
+            proto_dot_csi__pb2.NodeExpandVolumeResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -41,6 +41,8 @@ class NodeStub:
     NodePublishVolume: _grpc.UnaryUnaryMultiCallable[_csi_pb2.NodePublishVolumeRequest, _csi_pb2.NodePublishVolumeResponse]
     """Once for each pod."""
     NodeUnpublishVolume: _grpc.UnaryUnaryMultiCallable[_csi_pb2.NodeUnpublishVolumeRequest, _csi_pb2.NodeUnpublishVolumeResponse]
+    NodeExpandVolume: _grpc.UnaryUnaryMultiCallable[_csi_pb2.NodeExpandVolumeRequest, _csi_pb2.NodeExpandVolumeResponse]
+    """After the controller's side has expanded a volume: its file system follows."""
     NodeGetCapabilities: _grpc.UnaryUnaryMultiCallable[_csi_pb2.NodeGetCapabilitiesRequest, _csi_pb2.NodeGetCapabilitiesResponse]
     NodeGetInfo: _grpc.UnaryUnaryMultiCallable[_csi_pb2.NodeGetInfoRequest, _csi_pb2.NodeGetInfoResponse]
 
@@ -53,6 +55,8 @@ class NodeAsyncStub(NodeStub):
     NodePublishVolume: _aio.UnaryUnaryMultiCallable[_csi_pb2.NodePublishVolumeRequest, _csi_pb2.NodePublishVolumeResponse]  # type: ignore[assignment]
     """Once for each pod."""
     NodeUnpublishVolume: _aio.UnaryUnaryMultiCallable[_csi_pb2.NodeUnpublishVolumeRequest, _csi_pb2.NodeUnpublishVolumeResponse]  # type: ignore[assignment]
+    NodeExpandVolume: _aio.UnaryUnaryMultiCallable[_csi_pb2.NodeExpandVolumeRequest, _csi_pb2.NodeExpandVolumeResponse]  # type: ignore[assignment]
+    """After the controller's side has expanded a volume: its file system follows."""
     NodeGetCapabilities: _aio.UnaryUnaryMultiCallable[_csi_pb2.NodeGetCapabilitiesRequest, _csi_pb2.NodeGetCapabilitiesResponse]  # type: ignore[assignment]
     NodeGetInfo: _aio.UnaryUnaryMultiCallable[_csi_pb2.NodeGetInfoRequest, _csi_pb2.NodeGetInfoResponse]  # type: ignore[assignment]
 
@@ -86,6 +90,14 @@ class NodeServicer(metaclass=_abc_1.ABCMeta):
         request: _csi_pb2.NodeUnpublishVolumeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_csi_pb2.NodeUnpublishVolumeResponse, _abc.Awaitable[_csi_pb2.NodeUnpublishVolumeResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def NodeExpandVolume(
+        self,
+        request: _csi_pb2.NodeExpandVolumeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_csi_pb2.NodeExpandVolumeResponse, _abc.Awaitable[_csi_pb2.NodeExpandVolumeResponse]]:
+        """After the controller's side has expanded a volume: its file system follows."""
 
     @_abc_1.abstractmethod
     def NodeGetCapabilities(

@@ -23,6 +23,7 @@ from proto import csi_pb2_grpc, plugin_registration_pb2_grpc
 from proto import plugin_registration_pb2 as registration
 
 CAPABILITIES = csi.NodeServiceCapability.RPC
+_MS_REMOUNT = 32
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class FakeDriver:
     asked: list[Asked] = field(default_factory=list)
     said: list[tuple[bool, str]] = field(default_factory=list)
     """What the agent told of its registration."""
+    expands: bool = False
     device: str = ""
     """Of the host, published for volumes of the mode Block."""
     failing: dict[str, str] = field(default_factory=dict)
@@ -131,6 +133,7 @@ class _Node(csi_pb2_grpc.NodeServicer):
 
     def NodeGetCapabilities(self, request: Any, context: Any) -> csi.NodeGetCapabilitiesResponse:
         kinds = [CAPABILITIES.STAGE_UNSTAGE_VOLUME] if self._driver.stages else []
+        kinds += [CAPABILITIES.EXPAND_VOLUME] if self._driver.expands else []
         return csi.NodeGetCapabilitiesResponse(
             capabilities=[csi.NodeServiceCapability(rpc=CAPABILITIES(type=kind)) for kind in kinds]
         )
@@ -141,6 +144,12 @@ class _Node(csi_pb2_grpc.NodeServicer):
             mounting.mount("fake", request.staging_target_path, "tmpfs", options="mode=0755")
             Path(request.staging_target_path, "id").write_text(request.volume_id)
         return csi.NodeStageVolumeResponse()
+
+    def NodeExpandVolume(self, request: Any, context: Any) -> csi.NodeExpandVolumeResponse:
+        self._driver.note("NodeExpandVolume", request, context)
+        size = request.capacity_range.required_bytes
+        mounting.mount("fake", request.volume_path, "tmpfs", _MS_REMOUNT, f"mode=0755,size={size}")
+        return csi.NodeExpandVolumeResponse(capacity_bytes=size)
 
     def NodeUnstageVolume(self, request: Any, context: Any) -> csi.NodeUnstageVolumeResponse:
         self._driver.note("NodeUnstageVolume", request, context)

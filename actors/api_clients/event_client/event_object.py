@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, Final
+
+from actors.shared.kube.times import rfc3339
 
 from .correlation import CorrelatedEvent, NewEvent
 
@@ -55,8 +56,3 @@ def involved_object(content: NewEvent) -> Json:
     if content.field:
         found["fieldPath"] = content.field
     return found
-
-
-def rfc3339(seconds: float) -> str:
-    """Whole seconds, UTC."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import msgspec
+
+from actors.shared.kube.times import rfc3339
 
 from .node_status.facts import Json, NodeSettings, NodeStatusInput
 from .node_status.report_schedule import ReportSchedule
@@ -42,7 +43,7 @@ class StatusSync:
 
     def compute(self, node: Json) -> Computed:
         """The Node as it should be now."""
-        now = datetime.fromtimestamp(int(self._clocks.wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = rfc3339(self._clocks.wall())
         return compute(node, self._facts(), self._settings, now=now, clock=self._clocks.monotonic())
 
     async def create(self, node: Json) -> Computed | None:

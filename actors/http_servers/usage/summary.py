@@ -6,10 +6,10 @@ As there, unknown figures are left out, and none is negative.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final
 
+from actors.shared.kube.times import rfc3339
 from actors.shared.linux.psi import Psi
 from actors.shared.stats.cgroup_usage import CgroupUsage
 from actors.shared.stats.host import HostStats, Interface
@@ -26,11 +26,6 @@ def summary(
     node = _node(sample, node_name, only_cpu_and_memory)
     pods = [_pod(sample, pod, processes, only_cpu_and_memory) for pod in sample.pods]
     return {"node": node, "pods": pods}
-
-
-def rfc3339(seconds: float) -> str:
-    """Seconds since 1970, to the second, as the API writes times."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 # -- the node -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from .names import CONFIG_SEEN
 from .pod import Pod
@@ -14,6 +14,11 @@ def seconds(when: str | None) -> float:
         return datetime.fromisoformat(when).timestamp() if when else 0.0
     except ValueError:
         return 0.0
+
+
+def rfc3339(seconds: float) -> str:
+    """A Time of the API, of whole seconds; `seconds` since 1970."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def start_time(pod: Pod) -> str:

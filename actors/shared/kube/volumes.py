@@ -7,7 +7,7 @@ Sources that this agent does not mount stay raw JSON, by name. How a volume is m
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -299,13 +299,23 @@ def _item_problems(items: Iterable[KeyToPath | DownwardAPIVolumeFile]) -> Iterat
 
 
 # -- claims and their volumes -----------------------------------------------------------------------------------------
+class ClaimResources(Api, frozen=True):
+    requests: dict[str, Quantity] = {}
+
+
 class PersistentVolumeClaimSpec(Api, frozen=True):
     volumeName: str = ""
     volumeMode: str | None = None
+    resources: ClaimResources = ClaimResources()
 
 
 class PersistentVolumeClaimStatus(Api, frozen=True):
     phase: str = ""
+    capacity: dict[str, Quantity] = {}
+    allocatedResources: dict[str, Quantity] = {}
+    allocatedResourceStatuses: dict[str, str] = {}
+    conditions: list[dict[str, Any]] = []
+    """As they are, so that they can be written back."""
 
 
 class PersistentVolumeClaim(Api, frozen=True):
@@ -335,6 +345,7 @@ class CSIPersistentVolumeSource(Api, frozen=True):
     volumeAttributes: dict[str, str] = {}
     nodeStageSecretRef: SecretReference | None = None
     nodePublishSecretRef: SecretReference | None = None
+    nodeExpandSecretRef: SecretReference | None = None
 
 
 class VolumeNodeAffinity(Api, frozen=True):
@@ -342,6 +353,7 @@ class VolumeNodeAffinity(Api, frozen=True):
 
 
 class PersistentVolumeSpec(Api, frozen=True):
+    capacity: dict[str, Quantity] = {}
     claimRef: ClaimReference | None = None
     accessModes: list[str] = []
     mountOptions: list[str] = []

@@ -1,4 +1,4 @@
-"""Objects of the API server that CSI volumes depend on: CSIDriver, VolumeAttachment, Secret."""
+"""Objects of the API server that CSI volumes depend on: CSIDriver, VolumeAttachment, Secret, claims and volumes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.contents import secret_data
 from actors.shared.kube.meta import Api, ObjectMeta
+from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from supervision.actor import Actor, AskError
 
 from .errors import CsiError, NotAttachedError, PlainError
@@ -82,6 +83,21 @@ class ApiObjects:
             raise NotAttachedError(f"{what} is not attached yet{why}")
         return status.attachmentMetadata
 
+    async def claim(self, namespace: str, name: str) -> PersistentVolumeClaim:
+        answer = await self.call("GET", _claim_path(namespace, name))
+        return _decoded(_checked(answer, f"PVC {namespace}/{name}"), PersistentVolumeClaim)
+
+    async def persistent_volume(self, name: str) -> PersistentVolume:
+        answer = await self.call("GET", f"/api/v1/persistentvolumes/{quote(name, safe='')}")
+        return _decoded(_checked(answer, f"PV {name}"), PersistentVolume)
+
+    async def patch_claim_status(self, claim: PersistentVolumeClaim, status: dict[str, Any]) -> PersistentVolumeClaim:
+        """Change the status of the claim as it was read. `status`: a merge patch. Returns the claim as it is then."""
+        meta = claim.metadata
+        body = {"metadata": {"resourceVersion": meta.resourceVersion}, "status": status}
+        answer = await self.call("PATCH", f"{_claim_path(meta.namespace, meta.name)}/status", body, MERGE_PATCH)
+        return _decoded(_checked(answer, f"PVC {meta.namespace}/{meta.name}"), PersistentVolumeClaim)
+
     async def secret(self, of: SecretName | None, field: str) -> dict[str, str]:
         """`field`: of the volume, that refers to it. Raises PlainError."""
         if of is None:
@@ -105,6 +121,10 @@ class ApiObjects:
             return await self._actor.ask(KUBE_CLIENT, call, timeout=CALL_SECONDS)
         except AskError as error:
             raise CsiError(f"{KUBE_CLIENT}: {error}") from None
+
+
+def _claim_path(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{quote(namespace, safe='')}/persistentvolumeclaims/{quote(name, safe='')}"
 
 
 def _checked(answer: ApiAnswer, what: str) -> bytes:

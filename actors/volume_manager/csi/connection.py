@@ -56,6 +56,7 @@ class CsiConnection:
             max_volumes=max(0, info.max_volumes_per_node),
             topology=dict(info.accessible_topology.segments),
             stages=_RPC.STAGE_UNSTAGE_VOLUME in can,
+            expands=_RPC.EXPAND_VOLUME in can,
             groups=_RPC.VOLUME_MOUNT_GROUP in can,
             many_writers=_RPC.SINGLE_NODE_MULTI_WRITER in can,
         )
@@ -89,6 +90,20 @@ class CsiConnection:
         )
         await self._call("NodePublishVolume", self._node.NodePublishVolume(request, timeout=scaled(CALL_SECONDS)))
 
+    async def expand(
+        self, driver: Driver, step: CsiMount, path: str, staged: str, size: int, secrets: dict[str, str]
+    ) -> None:
+        """`path`: where the volume is staged or published; `size`: bytes."""
+        request = csi.NodeExpandVolumeRequest(
+            volume_id=step.source.handle,
+            volume_path=path,
+            capacity_range=csi.CapacityRange(required_bytes=size),
+            staging_target_path=staged,
+            volume_capability=capability(driver, step),
+            secrets=secrets,
+        )
+        await self._call("NodeExpandVolume", self._node.NodeExpandVolume(request, timeout=scaled(CALL_SECONDS)))
+
     async def unpublish(self, handle: str, path: str) -> None:
         request = csi.NodeUnpublishVolumeRequest(volume_id=handle, target_path=path)
         await self._call("NodeUnpublishVolume", self._node.NodeUnpublishVolume(request, timeout=scaled(CALL_SECONDS)))
@@ -104,11 +119,11 @@ class CsiConnection:
             answer = await call
             if answer is None:
                 code = grpc.StatusCode.INTERNAL
-                raise CallError(method, rpc_error(code.name, UNREADABLE))
+                raise CallError(method, rpc_error(code.name, UNREADABLE), code.name)
             return answer
         except grpc.aio.AioRpcError as error:
             code = error.code()
-            raise CallError(method, rpc_error(code.name, error.details() or "")) from None
+            raise CallError(method, rpc_error(code.name, error.details() or ""), code.name) from None
         finally:
             if self._driver and self._metrics is not None:
                 self._metrics.observe(

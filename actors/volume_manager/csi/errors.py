@@ -26,22 +26,28 @@ class PlainError(CsiError):
 
 
 class CallError(PlainError):
-    """A driver answered a call with an error. `text`: as gRPC's libraries write it."""
+    """A driver answered a call with an error. `text`: as gRPC's libraries write it; `code`: its name, as in
+    `FAILED_PRECONDITION`."""
 
-    def __init__(self, method: str, text: str) -> None:
+    def __init__(self, method: str, text: str, code: str) -> None:
         super().__init__(text)
-        self._method = method
+        self._method, self.code = method, code
 
     def __str__(self) -> str:
         return f"{self._method}: {self.args[0]}"
 
 
 class StageError(CsiError):
-    """The volume could not be staged. `cause`: why."""
+    """The volume could not be staged, or expanded as it was mounted. `cause`: why."""
 
     def __init__(self, cause: CsiError | OSError) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+def code_of(error: CsiError) -> str:
+    """gRPC's name of the driver's answer; '' when no driver answered."""
+    return error.code if isinstance(error, CallError) else ""
 
 
 def mount_error(error: CsiError | OSError, step: CsiMount) -> MountError:

@@ -21,8 +21,8 @@ STAGING, PUBLISH = "staging", "publish"
 
 
 class Driver(msgspec.Struct, frozen=True, kw_only=True):
-    """A registered driver. `stages`, `groups`, `many_writers` are its capabilities STAGE_UNSTAGE_VOLUME,
-    VOLUME_MOUNT_GROUP and SINGLE_NODE_MULTI_WRITER."""
+    """A registered driver. `stages`, `expands`, `groups`, `many_writers` are its capabilities STAGE_UNSTAGE_VOLUME,
+    EXPAND_VOLUME, VOLUME_MOUNT_GROUP and SINGLE_NODE_MULTI_WRITER."""
 
     name: str
     endpoint: str
@@ -30,6 +30,7 @@ class Driver(msgspec.Struct, frozen=True, kw_only=True):
     max_volumes: int = 0
     topology: dict[str, str] = {}
     stages: bool = False
+    expands: bool = False
     groups: bool = False
     many_writers: bool = False
 
@@ -55,6 +56,7 @@ class CsiVolume(msgspec.Struct, frozen=True, kw_only=True):
     access_modes: list[str] = []
     stage_secret: SecretName | None = None
     publish_secret: SecretName | None = None
+    expand_secret: SecretName | None = None
 
 
 class DevicePaths(msgspec.Struct, frozen=True, kw_only=True):

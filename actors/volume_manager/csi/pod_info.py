@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.times import rfc3339
 
 from ..files.projections import DEFAULT_TOKEN_SECONDS, PodTokenRequest
 from .api_objects import DriverSpec
@@ -48,7 +48,7 @@ def token_requests(pod: Pod, spec: DriverSpec) -> list[PodTokenRequest]:
 def tokens_json(requests: Sequence[PodTokenRequest], tokens: Sequence[tuple[str, float]]) -> str:
     """JSON of the tokens and their expiry, by audience. `tokens`: token and expiry for each request."""
     found = {
-        request.audience: {"token": token, "expirationTimestamp": _time(expires_at)}
+        request.audience: {"token": token, "expirationTimestamp": rfc3339(expires_at)}
         for request, (token, expires_at) in zip(requests, tokens, strict=True)
     }
     return msgspec.json.encode(found).decode()
@@ -63,7 +63,3 @@ def fs_group_to_apply(driver: Driver, spec: DriverSpec, step: CsiMount) -> int |
         return step.group
     one_node = source.ephemeral or {"ReadWriteOnce", "ReadWriteOncePod"} & set(source.access_modes)
     return step.group if source.fs_type and one_node else None
-
-
-def _time(seconds: float) -> str:
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -100,6 +100,12 @@ class Records:
         return found + [StagedVolume(folder=one.record, target=one.staging, record=known) for one in paths
                         if (known := read(one.record)) is not None]  # fmt: skip
 
+    def stage_path(self, step: CsiMount) -> str:
+        """Where the volume is staged, if its driver stages."""
+        if step.device is not None:
+            return step.device.staging
+        return f"{stage_dir(self._plugins_dir, step.source.driver, step.source.handle)}/{_STAGED}"
+
     def stage_of(self, record: VolumeRecord, device: DevicePaths | None) -> StagedVolume:
         """Where the volume is staged, whether it is or not."""
         if device is not None:

@@ -29,6 +29,7 @@ from . import records
 from .api_objects import ApiObjects, DriverSpec
 from .drivers import CsiDrivers
 from .errors import CsiError, PlainError, StageError, mount_error
+from .expansion import VolumeExpansion
 from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name, unique_name
 from .pod_info import TOKENS, fs_group_to_apply, pod_attributes, token_requests, tokens_json
 from .records import PublishedVolume, Records, StagedVolume
@@ -69,11 +70,20 @@ class CsiVolumes:
         self._tokens, self._apply_group, self._node_name = context.tokens, context.apply_group, context.node_name
         self._pods = context.pods
         self._locks = PodLocks()
+        self._expansion = VolumeExpansion(
+            actor=context.actor,
+            drivers=context.drivers,
+            api=context.api,
+            locks=self._locks,
+            node_name=context.node_name,
+            stage_path=self._records.stage_path,
+        )
         self._to_republish: dict[str, tuple[Pod, CsiMount]] = {}
         """Volumes of drivers with requiresRepublish, by path."""
 
     def start(self) -> None:
         self._actor.every(REPUBLISH_SECONDS, self._republish, jitter=0.1)
+        self._expansion.start()
         self.tell_in_use()
 
     def tell_in_use(self) -> None:
@@ -88,7 +98,8 @@ class CsiVolumes:
             driver, connection = self._drivers.get(step.source.driver)
             if not is_published:
                 await self._mount(pod, step, driver, connection)
-            elif (await self._api.driver(driver.name)).requiresRepublish:
+            self._expansion.in_use(pod, step, driver)
+            if is_published and (await self._api.driver(driver.name)).requiresRepublish:
                 self._to_republish[step.path] = (pod, step)
         except (CsiError, OSError) as error:
             if is_published:
@@ -125,8 +136,14 @@ class CsiVolumes:
             check()
             staged = await self._stage(step, driver, connection, record, context, check)
             check()
+            at_stage = bool(staged) and step.device is None
+            if at_stage:
+                await self._expansion.mounting(pod, step, driver, connection, staged)
+                check()
             make_path(os.path.dirname(step.path), DIRECTORY_MODE)
             await connection.publish(driver, step, staged, context, secrets, attributes)
+            if not at_stage:
+                await self._expansion.mounting(pod, step, driver, connection, step.path)
         check()
         group = fs_group_to_apply(driver, spec, step)
         if group is not None and (error := await self._apply_group(pod, step.path, group, step.on_root_mismatch)):
@@ -234,6 +251,7 @@ class CsiVolumes:
             self._to_republish.pop(volume.target, None)
             if volume.record is None:
                 continue  # no driver was called
+            self._expansion.unused(volume.target, unique_name(volume.record.driverName, volume.record.volumeHandle))
             try:
                 await self._unmount_one(volume, volume.record)
             except (CsiError, OSError) as error:

@@ -75,6 +75,7 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
         access_modes=volume.spec.accessModes,
         stage_secret=_secret(source.nodeStageSecretRef),
         publish_secret=_secret(source.nodePublishSecretRef),
+        expand_secret=_secret(source.nodeExpandSecretRef),
     )
     # as there, the volume's own readOnly is for whoever attaches it
     found = _mounter(claimed.volume, persistent, context, read_only=claimed.read_only, claim=claimed.claim)

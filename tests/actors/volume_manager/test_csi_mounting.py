@@ -310,7 +310,9 @@ async def test_a_driver_that_cannot_publish_again_is_an_event_of_the_pod_which_k
         storage.spec = DriverSpec(attachRequired=False, requiresRepublish=True)
         assert await node.mount() == ""
         node.mounting.start()
-        storage.fails["publish"] = CallError("NodePublishVolume", "rpc error: code = Internal desc = no token")
+        storage.fails["publish"] = CallError(
+            "NodePublishVolume", "rpc error: code = Internal desc = no token", "INTERNAL"
+        )
         await node.harness.advance(70)
         text = 'MountVolume.SetUp failed for volume "pv" : rpc error: code = Internal desc = no token'
         told = node.harness.sent(RecordEvent, EVENT_CLIENT)
@@ -321,7 +323,7 @@ async def test_a_driver_that_cannot_publish_again_is_an_event_of_the_pod_which_k
         assert len(node.harness.sent(RecordEvent, EVENT_CLIENT)) == 1
 
 
-REFUSED = CallError("NodeCall", "rpc error: code = Internal desc = no")
+REFUSED = CallError("NodeCall", "rpc error: code = Internal desc = no", "INTERNAL")
 
 
 @pytest.mark.parametrize(

@@ -250,3 +250,37 @@ def test_a_file_system_is_not_given_as_a_device(site: Joined, driver: FakeDriver
     site.create(pod("wrong", main, volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "files"}}]))
     text = "volume v has volumeMode Filesystem, but is specified in volumeDevices"
     within(SECONDS, lambda: any(text in said for _, said in events(site, "wrong")), "event")
+
+
+@pytest.fixture
+def growing(site: Joined) -> Iterator[FakeDriver]:
+    with FakeDriver(f"{site.node.home}/root", expands=True).running() as found:
+        found.wait_registered(seconds=SECONDS)
+        yield found
+
+
+def test_a_volume_grows_under_a_pod_that_runs_and_its_claim_says_so(site: Joined, growing: FakeDriver) -> None:
+    csi_driver(site, attachRequired=False)
+    volume(site, "grows")
+    site.create(user("big", "grows"))
+    site.wait_pods_ready("big", seconds=SECONDS)
+    size = {"storage": "3Gi"}
+    # as the cluster's resizer leaves them
+    site.api.merge("/api/v1/persistentvolumes/pv-grows", {"spec": {"capacity": size}})
+    status = {"allocatedResources": size, "allocatedResourceStatuses": {"storage": "NodeResizePending"}}
+    waits = {"conditions": [{"type": "FileSystemResizePending", "status": "True"}], "capacity": SIZE}
+    claim = f"{BASE}/persistentvolumeclaims/grows"
+    site.api.merge(f"{claim}/status", {"status": {**status, **waits}})
+
+    def capacity() -> Any:
+        return site.api.call("GET", claim)["status"].get("capacity")
+
+    site.create(user("second", "grows"))  # its mount is sooner than the next look at the claims
+    site.wait_pods_ready("second", seconds=SECONDS)
+    within(SECONDS, lambda: capacity() == size, "the claim's new size")
+    assert int(run(site, "big", "df", "-Pk", "/v").splitlines()[1].split()[1]) == 3 << 20
+    found = site.api.call("GET", claim)["status"]
+    assert (found.get("allocatedResourceStatuses") or {}, found.get("conditions") or []) == ({}, [])
+    within(SECONDS, lambda: any("NodeExpandVolume succeeded" in text for _, text in events(site, "second")), "event")
+    for name in ("big", "second"):
+        gone(site, name)

@@ -1,0 +1,158 @@
+"""Expands volumes on this node whose PersistentVolumes have grown: as they are mounted, and while they are used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, pod_event
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.quantity import whole
+from actors.shared.kube.times import rfc3339
+from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from actors.shared.pod_locks import PodLocks
+from supervision.actor import Actor
+
+from .api_objects import ApiObjects
+from .drivers import CsiDrivers
+from .errors import CsiError, StageError, code_of
+from .expansion_plan import IN_USE, Expansion, expansion, failed, finished, in_progress, may_need, size_of_claim
+from .model import CsiMount, Driver, unique_name
+
+if TYPE_CHECKING:
+    from .connection import CsiConnection
+
+EXPANSION_SECONDS: Final = 60.0
+"""How often the claims of volumes in use are looked at."""
+
+
+class VolumeExpansion:
+    """Of volumes with a claim, of drivers with the capability EXPAND_VOLUME. Nothing is kept on disk: what a claim says
+    of its capacity is where a later incarnation begins."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        drivers: CsiDrivers,
+        api: ApiObjects,
+        locks: PodLocks,
+        node_name: str,
+        stage_path: Callable[[CsiMount], str],
+    ) -> None:
+        """`locks`: by unique name of volumes; `stage_path`: where a volume is staged."""
+        self._actor, self._drivers, self._api, self._locks = actor, drivers, api, locks
+        self._node_name, self._stage_path = node_name, stage_path
+        self._used: dict[str, tuple[Pod, CsiMount]] = {}
+        """The volumes in use, by path."""
+        self._sizes: dict[str, int] = {}
+        """Bytes, by unique name."""
+        self._failed: set[str] = set()
+        """Unique names of volumes with a final error."""
+        self._refused: set[str] = set()
+        """Unique names of volumes that the driver does not expand while they are used."""
+
+    def start(self) -> None:
+        self._actor.every(EXPANSION_SECONDS, self._expand_used, jitter=0.1)
+
+    def in_use(self, pod: Pod, step: CsiMount, driver: Driver) -> None:
+        """The volume is published to the pod."""
+        if _may_grow(step, driver):
+            self._used[step.path] = (pod, step)
+
+    def unused(self, path: str, name: str) -> None:
+        """`name`: the unique name of the volume at `path`."""
+        self._used.pop(path, None)
+        if name not in {_name(step) for _, step in self._used.values()}:
+            self._sizes.pop(name, None)
+            self._failed.discard(name)
+            self._refused.discard(name)
+
+    async def mounting(self, pod: Pod, step: CsiMount, driver: Driver, connection: CsiConnection, path: str) -> None:
+        """Expand a volume that is mounted, if it has grown. `path`: where it is staged or published.
+
+        Raises StageError.
+        """
+        if not _may_grow(step, driver):
+            return
+        try:
+            await self._expand(pod, step, driver, connection, path)
+        except CsiError as error:
+            raise StageError(error) from None
+
+    async def _expand_used(self) -> None:
+        """One pod of each volume is enough, as it is one file system."""
+        for pod, step in {_name(step): (pod, step) for pod, step in self._used.values()}.values():
+            try:
+                driver, connection = self._drivers.get(step.source.driver)
+                at_stage = driver.stages and step.device is None
+                path = self._stage_path(step) if at_stage else step.path
+                async with self._locks.hold(_name(step)):
+                    if step.path in self._used:
+                        await self._expand(pod, step, driver, connection, path)
+            except CsiError as error:
+                text = f'NodeExpandVolume.NodeExpandVolume failed for volume "{step.source.name}" : {error}'
+                self._actor.log.warning("%s", text)
+                if code_of(error):
+                    event = pod_event(pod.metadata, "Warning", "VolumeResizeFailed", text)
+                    self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
+
+    async def _expand(self, pod: Pod, step: CsiMount, driver: Driver, connection: CsiConnection, path: str) -> None:
+        name = _name(step)
+        claim = await self._api.claim(pod.metadata.namespace, step.claim)
+        size_here = self._sizes.setdefault(name, size_of_claim(claim))
+        if name in self._refused or not may_need(claim, size_here):
+            return
+        volume: PersistentVolume = await self._api.persistent_volume(step.source.name)
+        wanted = expansion(claim, volume, size_here)
+        if wanted is None:
+            return
+        if wanted.marks:
+            claim = await self._api.patch_claim_status(claim, in_progress())
+        secrets = await self._api.secret(step.source.expand_secret, "NodeExpandSecretRef")
+        try:
+            staged = self._stage_path(step) if driver.stages else ""
+            await connection.expand(driver, step, path, staged, whole(wanted.size), secrets)
+        except CsiError as error:
+            await self._note_failure(name, claim, wanted, error)
+            if code_of(error) != IN_USE:
+                raise
+            self._refused.add(name)  # the pod runs all the same; it is tried again at the next mount
+            self._actor.log.warning("volume %s is not expanded while it is used: %s", name, error)
+            return
+        self._sizes[name] = whole(wanted.size)
+        self._failed.discard(name)
+        if wanted.updates_claim:
+            await self._api.patch_claim_status(claim, finished(claim, wanted.size))
+        self._tell(pod, claim, step)
+
+    async def _note_failure(self, name: str, claim: PersistentVolumeClaim, wanted: Expansion, error: CsiError) -> None:
+        now = rfc3339(time.time())
+        patch = failed(claim, wanted, code_of(error), str(error), now, again=name in self._failed)
+        if patch is None:
+            return
+        self._failed.add(name)
+        if not wanted.updates_claim:
+            return
+        try:
+            await self._api.patch_claim_status(claim, patch)
+        except CsiError as problem:
+            self._actor.log.warning("the claim of volume %s does not say that it failed: %s", name, problem)
+
+    def _tell(self, pod: Pod, claim: PersistentVolumeClaim, step: CsiMount) -> None:
+        text = f'MountVolume.NodeExpandVolume succeeded for volume "{step.source.name}"  {self._node_name}'
+        meta = claim.metadata
+        more: dict[str, Any] = {"type": "Normal", "reason": "FileSystemResizeSuccessful", "message": text}
+        of_claim = RecordEvent(
+            kind="PersistentVolumeClaim", namespace=meta.namespace, name=meta.name, uid=meta.uid, **more
+        )
+        for event in (pod_event(pod.metadata, "Normal", more["reason"], text), of_claim):
+            self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
+
+
+def _may_grow(step: CsiMount, driver: Driver) -> bool:
+    return driver.expands and bool(step.claim) and not step.read_only
+
+
+def _name(step: CsiMount) -> str:
+    return unique_name(step.source.driver, step.source.handle)

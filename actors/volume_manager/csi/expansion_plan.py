@@ -1,0 +1,96 @@
+"""Whether a volume is expanded on this node, and what its claim says then (KEP-284, KEP-1790). Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from actors.shared.kube.quantity import whole
+from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
+
+STORAGE: Final = "storage"
+PENDING, IN_PROGRESS, INFEASIBLE = "NodeResizePending", "NodeResizeInProgress", "NodeResizeInfeasible"
+FILE_SYSTEM_PENDING: Final = "FileSystemResizePending"
+NODE_ERROR: Final = "NodeResizeError"
+RESIZE_CONDITIONS: Final = frozenset({FILE_SYSTEM_PENDING, "Resizing", "ControllerResizeError", NODE_ERROR})
+IN_USE: Final = "FAILED_PRECONDITION"
+"""The driver's answer for a volume that it does not expand while it is used."""
+INFEASIBLE_CODES: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND"})
+UNFINISHED_CODES: Final = frozenset(
+    {"", "CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"}
+)
+"""The driver may be at it still."""
+
+
+class Expansion(msgspec.Struct, frozen=True, kw_only=True):
+    size: str
+    """A quantity, as the PersistentVolume has it."""
+    marks: bool = True
+    """The claim says that the expansion is in progress: whoever resizes volumes in this cluster knows the field."""
+    updates_claim: bool = True
+    """False: the claim has the size already, as another node has expanded the volume."""
+
+
+def size_of_claim(claim: PersistentVolumeClaim) -> int:
+    """Bytes."""
+    return whole(claim.status.capacity.get(STORAGE, 0))
+
+
+def may_need(claim: PersistentVolumeClaim, size_here: int) -> bool:
+    """Whether the PersistentVolume may have grown. `size_here`: bytes, as of the last expansion on this node."""
+    status = claim.status
+    return (
+        status.allocatedResourceStatuses.get(STORAGE) in (PENDING, IN_PROGRESS)
+        or any(one.get("type") == FILE_SYSTEM_PENDING and one.get("status") == "True" for one in status.conditions)
+        or size_of_claim(claim) > size_here
+    )
+
+
+def expansion(claim: PersistentVolumeClaim, volume: PersistentVolume, size_here: int) -> Expansion | None:
+    """None: the volume stays as it is."""
+    size = volume.spec.capacity.get(STORAGE, 0)
+    if whole(size) <= size_here:
+        return None
+    step = claim.status.allocatedResourceStatuses.get(STORAGE, "")
+    if size_of_claim(claim) >= whole(size) and not step:
+        return Expansion(size=str(size), marks=False, updates_claim=False)
+    if step in (PENDING, IN_PROGRESS):
+        return Expansion(size=str(size))
+    if not step and not claim.status.allocatedResources:
+        return Expansion(size=str(size), marks=False)
+    return None
+
+
+def in_progress() -> dict[str, Any]:
+    """The claim's status, as a merge patch."""
+    return {"allocatedResourceStatuses": {STORAGE: IN_PROGRESS}}
+
+
+def finished(claim: PersistentVolumeClaim, size: str) -> dict[str, Any]:
+    """The claim's status, as a merge patch."""
+    left = [one for one in claim.status.conditions if one.get("type") not in RESIZE_CONDITIONS]
+    return {"capacity": {STORAGE: size}, "allocatedResourceStatuses": {STORAGE: None}, "conditions": left}
+
+
+def failed(
+    claim: PersistentVolumeClaim, expansion: Expansion, code: str, text: str, now: str, *, again: bool
+) -> dict[str, Any] | None:
+    """The claim's status, as a merge patch; None while the driver may be at it.
+
+    `again`: it failed before. Then a size that nobody asks for any more is infeasible: the controller takes it back.
+    """
+    if code in UNFINISHED_CODES:
+        return None
+    condition = {
+        "type": NODE_ERROR,
+        "status": "True",
+        "lastTransitionTime": now,
+        "message": f"failed to expand volume with: {text}",
+    }
+    others = [one for one in claim.status.conditions if one.get("type") != NODE_ERROR]
+    patch: dict[str, Any] = {"conditions": [*others, condition]}
+    wanted = whole(claim.spec.resources.requests.get(STORAGE, 0))
+    if code in INFEASIBLE_CODES or (again and wanted != whole(expansion.size)):
+        patch["allocatedResourceStatuses"] = {STORAGE: INFEASIBLE}
+    return patch

@@ -1,0 +1,101 @@
+"""Whether a volume is expanded on this node, and what its claim says then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actors.shared.kube.codec import decode, encode
+from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from actors.volume_manager.csi.expansion_plan import Expansion, expansion, failed, finished, may_need
+
+GIB = 1 << 30
+
+
+def claim(capacity: str = "1Gi", step: str = "", *, new: bool = True, wanted: str = "2Gi", **status: Any) -> Any:
+    """`new`: the cluster's resizer knows the field allocatedResources."""
+    found: dict[str, Any] = {"capacity": {"storage": capacity}, **status}
+    if step:
+        found["allocatedResourceStatuses"] = {"storage": step}
+    if new:
+        found["allocatedResources"] = {"storage": "2Gi"}
+    body = {"spec": {"resources": {"requests": {"storage": wanted}}}, "status": found}
+    return decode(encode(body), PersistentVolumeClaim)
+
+
+def volume(capacity: str = "2Gi") -> PersistentVolume:
+    return decode(encode({"spec": {"capacity": {"storage": capacity}}}), PersistentVolume)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "here", "expected"),
+    [
+        (claim(step="NodeResizePending"), GIB, Expansion(size="2Gi")),
+        (claim(step="NodeResizeInProgress"), GIB, Expansion(size="2Gi")),
+        (claim(step="NodeResizePending"), 2 * GIB, None),
+        (claim(step="NodeResizeInfeasible"), GIB, None),
+        (claim(step="ControllerResizeInProgress"), GIB, None),
+        (claim(), GIB, None),
+        (claim("2Gi"), GIB, Expansion(size="2Gi", marks=False, updates_claim=False)),
+        (claim(new=False), GIB, Expansion(size="2Gi", marks=False)),
+    ],
+)
+def test_a_volume_is_expanded_when_its_claim_waits_for_the_node_or_another_node_has_done_so(
+    claimed: PersistentVolumeClaim, here: int, expected: Expansion | None
+) -> None:
+    assert expansion(claimed, volume(), here) == expected
+
+
+def test_the_volume_is_read_only_when_its_claim_says_that_something_may_have_happened() -> None:
+    waits = {"type": "FileSystemResizePending", "status": "True"}
+    assert not may_need(claim(), GIB)
+    assert may_need(claim(step="NodeResizePending"), GIB)
+    assert may_need(claim(conditions=[waits]), GIB)
+    assert may_need(claim("2Gi"), GIB)
+    assert not may_need(claim("2Gi"), 2 * GIB)
+
+
+def test_a_claim_whose_volume_was_expanded_has_its_size_and_no_condition_of_a_resize() -> None:
+    other = {"type": "ModifyingVolume", "status": "True", "message": "kept"}
+    conditions = [{"type": "FileSystemResizePending", "status": "True"}, other, {"type": "NodeResizeError"}]
+    assert finished(claim(conditions=conditions), "2Gi") == {
+        "capacity": {"storage": "2Gi"},
+        "allocatedResourceStatuses": {"storage": None},
+        "conditions": [other],
+    }
+
+
+@pytest.mark.parametrize(
+    ("code", "again", "wanted", "step"),
+    [
+        ("INTERNAL", False, "2Gi", None),
+        ("INTERNAL", True, "2Gi", None),
+        ("INTERNAL", True, "1Gi", "NodeResizeInfeasible"),
+        ("INTERNAL", False, "1Gi", None),
+        ("OUT_OF_RANGE", False, "2Gi", "NodeResizeInfeasible"),
+        ("FAILED_PRECONDITION", False, "2Gi", None),
+    ],
+)
+def test_a_claim_says_that_the_node_failed_and_whether_it_can_never_work(
+    code: str, again: bool, wanted: str, step: str | None
+) -> None:
+    before = {"type": "NodeResizeError", "message": "an older one"}
+    given = claim(wanted=wanted, conditions=[before, {"type": "Resizing"}])
+    patch = failed(given, Expansion(size="2Gi"), code, "no", "2026-01-01T00:00:00Z", again=again)
+    assert patch is not None
+    assert patch["conditions"] == [
+        {"type": "Resizing"},
+        {
+            "type": "NodeResizeError",
+            "status": "True",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+            "message": "failed to expand volume with: no",
+        },
+    ]
+    assert patch.get("allocatedResourceStatuses") == ({"storage": step} if step else None)
+
+
+@pytest.mark.parametrize("code", ["", "UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED"])
+def test_a_claim_says_nothing_while_the_driver_may_be_at_it(code: str) -> None:
+    assert failed(claim(), Expansion(size="2Gi"), code, "no", "", again=True) is None
