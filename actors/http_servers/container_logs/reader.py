@@ -46,13 +46,15 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
                 rest = rest if len(rest) <= MAX_LINE_BYTES else b""  # it is no line
                 await asyncio.sleep(0)
                 continue
-            if not query.follow or ended:
+            if not query.follow:
                 break
             replaced = _rotated(file, opener)
             if replaced is not None:
                 file.close()
                 file, rest = replaced, b""
                 continue
+            if ended:
+                break
             await asyncio.sleep(POLL_SECONDS)
             quiet += POLL_SECONDS
             if quiet >= ENDED_POLL_SECONDS:

@@ -1,17 +1,24 @@
-"""Copies between two connections in both directions, at the speed of the slower one, until one of them ends."""
+"""Copies between a caller and a runtime in both directions, at the speed of the slower one, until one of them ends.
+
+A runtime that has ended gets no more input, and its caller all of its output, however slowly it reads.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from tornado.iostream import IOStream, StreamClosedError
 
 CHUNK_BYTES: Final = 64 << 10
 LINGER_SECONDS: Final = 4.0
-"""Time to deliver the last bytes to one end after the other one has closed."""
+"""Time for a runtime to take the last input of a caller that has closed, and for a caller to close after the last
+output: a connection that is closed with input unread is reset, and what is still on its way to the caller is lost."""
 
 
 class Activity:
@@ -24,28 +31,33 @@ class Activity:
         self.at = time.monotonic()
 
 
-async def join(one: IOStream, other: IOStream, idle_seconds: float) -> None:
+async def join(caller: IOStream, runtime: IOStream, idle_seconds: float) -> None:
     """Return when both are closed. `idle_seconds`: close them after this time without a byte; 0: never."""
-    await run(one, other, idle_seconds, lambda activity: [_copy(one, other, activity), _copy(other, one, activity)])
+    await run(caller, runtime, idle_seconds, partial(_input, caller, runtime), partial(_output, runtime, caller))
+
+
+Direction = Callable[[Activity], Coroutine[Any, Any, None]]
+"""Copies until its end is the end of the stream."""
 
 
 async def run(
-    one: IOStream,
-    other: IOStream,
-    idle_seconds: float,
-    directions: Callable[[Activity], list[Coroutine[Any, Any, None]]],
+    caller: IOStream, runtime: IOStream, idle_seconds: float, from_caller: Direction, from_runtime: Direction
 ) -> None:
     """Run both directions until one of them ends; then both connections are closed."""
     activity = Activity()
-    tasks = [asyncio.ensure_future(direction) for direction in directions(activity)]
+    tasks = [asyncio.ensure_future(direction(activity)) for direction in (from_caller, from_runtime)]
+    inward, outward = tasks
     try:
         await _first_end(tasks, activity, idle_seconds)
+        if outward.done() and not caller.closed():
+            _end_output(caller)
+            await asyncio.wait([inward], timeout=LINGER_SECONDS)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        one.close()
-        other.close()
+        caller.close()
+        runtime.close()
 
 
 async def _first_end(directions: list[asyncio.Task[None]], activity: Activity, idle_seconds: float) -> None:
@@ -58,15 +70,41 @@ async def _first_end(directions: list[asyncio.Task[None]], activity: Activity, i
             return
 
 
-async def _copy(source: IOStream, target: IOStream, activity: Activity) -> None:
-    """Copy until the source ends and all of it is written, or the target does not take it in time."""
+def _end_output(caller: IOStream) -> None:
+    with suppress(OSError):  # it has closed meanwhile
+        caller.socket.shutdown(socket.SHUT_WR)
+
+
+async def drop_input(caller: IOStream) -> None:
+    """Read until the caller closes: the runtime takes no more, but its output may still be under way."""
+    with suppress(StreamClosedError):
+        while True:
+            await caller.read_bytes(CHUNK_BYTES, partial=True)
+            await asyncio.sleep(0)
+
+
+async def _input(caller: IOStream, runtime: IOStream, activity: Activity) -> None:
+    """Until the caller closes."""
+    await _copy(caller, runtime, activity, LINGER_SECONDS)
+    if not caller.closed():
+        await drop_input(caller)
+
+
+async def _output(runtime: IOStream, caller: IOStream, activity: Activity) -> None:
+    """Until the runtime closes and its caller has all, or the caller closes."""
+    await _copy(runtime, caller, activity, None)
+
+
+async def _copy(source: IOStream, target: IOStream, activity: Activity, linger: float | None) -> None:
+    """Copy until the source ends and all of it is written, or the target closes. `linger`: how long the target may take
+    for each piece once the source has closed; None: as long as it likes."""
     try:
         while True:
             data = await source.read_bytes(CHUNK_BYTES, partial=True)
             activity.seen()
             written = target.write(data)
-            if source.closed():
-                await asyncio.wait([asyncio.ensure_future(written)], timeout=LINGER_SECONDS)
+            if source.closed() and linger is not None:
+                await asyncio.wait([asyncio.ensure_future(written)], timeout=linger)
             else:
                 await written
             await asyncio.sleep(0)  # neither reading nor writing pauses while both ends keep up

@@ -17,7 +17,7 @@ from tornado.iostream import IOStream, StreamClosedError
 from supervision.time_scale import scaled
 
 from . import spdy, websocket
-from .joined_streams import CHUNK_BYTES, LINGER_SECONDS, Activity, run
+from .joined_streams import CHUNK_BYTES, LINGER_SECONDS, Activity, drop_input, run
 from .options import Streams
 from .spdy import SpdyControlFrame, SpdyDataFrame, SpdyError, SpdyFrameType
 from .websocket import Opcode, WebSocketError
@@ -184,14 +184,17 @@ async def join_translated(caller: IOStream, runtime: IOStream, translation: Tran
             while await write(translate(await source.read_bytes(size, partial=True))):
                 activity.seen()
         except StreamClosedError:
-            last = websocket.close_frame() if source is runtime else b""
+            if source is caller:
+                await drop_input(caller)
+                return
+            last = websocket.close_frame()
         except WebSocketError as error:
             last = websocket.close_frame(error.code, str(error))
         except SpdyError as error:
             last = websocket.close_frame(1011, str(error))
         else:
             return
-        if last and not caller.closed():
+        if not caller.closed():
             await asyncio.wait([asyncio.ensure_future(caller.write(last))], timeout=scaled(LINGER_SECONDS))
 
     await write(translation.begin())
@@ -199,8 +202,6 @@ async def join_translated(caller: IOStream, runtime: IOStream, translation: Tran
         caller,
         runtime,
         idle_seconds,
-        lambda activity: [
-            read(caller, FROM_CALLER_BYTES, translation.from_caller, activity),
-            read(runtime, CHUNK_BYTES, translation.from_runtime, activity),
-        ],
+        lambda activity: read(caller, FROM_CALLER_BYTES, translation.from_caller, activity),
+        lambda activity: read(runtime, CHUNK_BYTES, translation.from_runtime, activity),
     )

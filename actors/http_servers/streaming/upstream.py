@@ -20,6 +20,8 @@ from tornado.util import TimeoutError as TornadoTimeout
 
 from supervision.time_scale import scaled
 
+from .runtime_stream import connected
+
 HANDSHAKE_SECONDS: Final = 30.0
 HEAD_BYTES: Final = 64 << 10
 BODY_BYTES: Final = 64 << 10
@@ -58,9 +60,12 @@ async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IO
     stream: IOStream | None = None
     limit = timedelta(seconds=scaled(HANDSHAKE_SECONDS))
     try:
-        trusted = ssl.create_default_context() if parts.scheme == "https" else None
         port = parts.port or _PORTS[parts.scheme]
-        stream = await TCPClient().connect(parts.hostname, port, ssl_options=trusted, timeout=limit)
+        if parts.scheme == "https":
+            trusted = ssl.create_default_context()
+            stream = await TCPClient().connect(parts.hostname, port, ssl_options=trusted, timeout=limit)
+        else:
+            stream = await with_timeout(limit, connected(parts.hostname, port))
         stream.set_nodelay(True)
         await stream.write(_request(parts.netloc, parts.path, parts.query, method, headers))
         head = await with_timeout(limit, stream.read_until_regex(_END, max_bytes=HEAD_BYTES))

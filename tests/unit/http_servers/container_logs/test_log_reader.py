@@ -138,6 +138,21 @@ def test_following_sees_new_lines_goes_through_rotation_and_ends_with_the_contai
     assert asyncio.run(asyncio.wait_for(story(), 20)) == "one\ntwo\nthree\n"
 
 
+def test_a_log_that_is_rotated_as_its_container_ends_is_followed_to_its_last_line(log, tmp_path):
+    log.write_text(line("first"))
+
+    async def ended_and_rotated() -> bool:
+        log.rename(tmp_path / "a" / "0.log.1")
+        log.write_text(line("last"))
+        return False
+
+    async def story() -> str:
+        blocks = read_log(lambda: open_log(str(tmp_path), "a/0.log"), LogQuery(follow=True), ended_and_rotated)
+        return b"".join([block async for block in blocks]).decode()
+
+    assert asyncio.run(story()) == "first\nlast\n"
+
+
 @pytest.mark.parametrize("plant", ["file", "folder"])
 def test_a_planted_link_is_not_followed(tmp_path, plant):
     (tmp_path / "secret").mkdir()
