@@ -138,14 +138,14 @@ def _flat(value: msgspec.Struct, prefix: str = "") -> list[tuple[str, Any]]:
 
 def explain(words: Sequence[str], as_json: bool, out: TextIO, effect: Callable[[str], str] = lambda field: "") -> int:
     """Document fields, flags and gates. `effect`: what a change of a top-level field does to a running agent."""
-    from .explain import entries
+    from .explain import entries, similar
     from .explain import explain as text_of
 
     for word in words:
         text = text_of(word, effect)
         if not text:
-            hint = did_you_mean(word, (entry.path for entry in entries()), most=3)
-            raise ConfigErrors([ConfigProblem(word, "", f"no such field, flag or feature gate{hint}")])
+            rule = f"no such field, flag or feature gate{similar(word)}"
+            raise ConfigErrors([ConfigProblem(word, "", rule)])
         out.write(text + "\n")
     if not words:
         for entry in entries():

@@ -10,19 +10,23 @@ import types
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Any, Final, NamedTuple, get_args, get_origin
 
 import msgspec
 
 from supervision.strict import fields_of
+from supervision.suggestions import close_to, did_you_mean
 
 from .errors import shown
+from .explained_keys import KEYS, find, names
 from .feature_gates import GATES
 from .fields import groups, kubelet_configuration
 from .fields.duration import Duration
 from .fields.kubelet_configuration import KubeletConfiguration
 from .flags.table import FLAG_OF_FIELD, FLAGS, REMOVED, Flag
 from .validation.rules import rules_of
+
+_DURATION: Final = "duration, such as 30s or 1h30m"
 
 
 class FieldEntry(NamedTuple):
@@ -86,7 +90,7 @@ def _kind(hint: Any) -> str:
         return f"map to {_kind(inside[1])}"
     if origin is types.UnionType:
         return " or ".join(_kind(option) for option in inside if option is not type(None))
-    names: dict[Any, str] = {bool: "true or false", int: "integer", float: "number", str: "text", Duration: "duration"}
+    names: dict[Any, str] = {bool: "true or false", int: "integer", float: "number", str: "text", Duration: _DURATION}
     return names.get(hint, "object")
 
 
@@ -103,8 +107,23 @@ def explain(name: str, effect: Callable[[str], str] = lambda field: "") -> str:
         text = f"{name}: feature gate, {gate.stage}, {'on' if gate.default else 'off'} by default{locked}"
         return "\n".join([text, *_change("featureGates", effect)])
     found = {entry.path: entry for entry in entries()}
-    entry = found.get(name) or found.get(name.replace("[0]", "[]"))
-    return _field(entry, found, effect) if entry else ""
+    named = find(name, {path: entry.kind for path, entry in found.items()})
+    if named is None:
+        return ""
+    if named.path == "featureGates" and named.inside:
+        return explain(named.inside, effect)
+    entry = found[named.path]
+    return _inside(entry, named.inside, effect) if named.inside else _field(entry, found, effect)
+
+
+def similar(name: str) -> str:
+    """`, did you mean X?` for a name that `explain` does not know, or ''."""
+    if name.startswith("-"):
+        return did_you_mean(name.lstrip("-"), [*FLAGS, *REMOVED], before="--", most=3)
+    known = names({entry.path: entry.kind for entry in entries()})
+    near = close_to(name, [*known, *GATES], most=3)
+    found = dict.fromkeys(known.get(one, one) for one in near)
+    return f", did you mean {' or '.join(found)}?" if found else ""
 
 
 def _change(field: str, effect: Callable[[str], str]) -> list[str]:
@@ -119,10 +138,36 @@ def _field(entry: FieldEntry, found: dict[str, FieldEntry], effect: Callable[[st
     if entry.path in FLAG_OF_FIELD:
         lines.append(f"  flag:    --{FLAG_OF_FIELD[entry.path].name}")
     lines += [f"  rule:    {rule}" for rule in rules_of(entry.path.replace("[]", ""))]
-    lines += _change(entry.path.split(".")[0].removesuffix("[]"), effect)
+    lines += _change(_top(entry.path), effect)
+    if keys := KEYS.get(entry.path, ()) if entry.path != "featureGates" else ():
+        lines.append(f"  keys:    {', '.join(keys)}")
     inside = [path for path in found if path.startswith((f"{entry.path}.", f"{entry.path}[]."))]
     lines += [f"  has:     {path}" for path in inside]
     return "\n".join(lines)
+
+
+def _inside(entry: FieldEntry, inside: str, effect: Callable[[str], str]) -> str:
+    """An element of a list, or the value of a key."""
+    where = entry.path + (inside if inside == "[]" else f".{inside}")
+    kind = entry.kind.partition("list of " if inside == "[]" else "map to ")[2]
+    what = "one of the list" if inside == "[]" else f"key {inside} of the map"
+    lines = [f"{where}: {kind}", f"  {entry.path}, {what}: {entry.text}"]
+    if inside != "[]":
+        lines.append(f"  default: {_default(_default_of(entry.path).get(inside))}")
+    lines += [f"  rule:    {rule}" for rule in rules_of(entry.path.replace("[]", ""))]
+    return "\n".join([*lines, *_change(_top(entry.path), effect)])
+
+
+def _default_of(path: str) -> dict[str, Any]:
+    """That of a map; empty for one in a list, which is empty itself."""
+    value: Any = KubeletConfiguration()
+    for name in path.split("."):
+        value = getattr(value, name, None)
+    return value if isinstance(value, dict) else {}
+
+
+def _top(path: str) -> str:
+    return path.split(".", maxsplit=1)[0].removesuffix("[]")
 
 
 def _flag(name: str, effect: Callable[[str], str]) -> str:

@@ -47,7 +47,7 @@ class KubeletConfiguration(Group, frozen=True):
     apiVersion: str = API_VERSION
     """kubelet.config.k8s.io/v1beta1, the one version there is."""
     kind: str = KIND
-    """KubeletConfiguration."""
+    """What the file is: KubeletConfiguration."""
 
     # -- servers ------------------------------------------------------------------------------------------------------
     enableServer: bool = True
@@ -159,7 +159,8 @@ class KubeletConfiguration(Group, frozen=True):
     imagePullCredentialsVerificationPolicy: str = "NeverVerifyPreloadedImages"
     """Which images already on the node need their pull credentials checked before a pod may use them."""
     preloadedImagesVerificationAllowlist: list[str] = []
-    """Images exempt from that check under NeverVerifyAllowlistedImages; a trailing /* matches what follows."""
+    """Images that imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages exempts; a trailing /* matches
+    what follows."""
     imageMinimumGCAge: Duration = Duration(120)
     """Youngest age at which an unused image may be deleted."""
     imageMaximumGCAge: Duration = Duration(0)
@@ -302,7 +303,7 @@ class KubeletConfiguration(Group, frozen=True):
     shutdownGracePeriodCriticalPods: Duration = Duration(0)
     """Last part of that time, kept for critical pods."""
     shutdownGracePeriodByPodPriority: list[PriorityGracePeriod] = []
-    """Time by priority, in place of the two above."""
+    """Time by priority of the pods, in place of shutdownGracePeriod and shutdownGracePeriodCriticalPods."""
 
     # -- the agent itself ---------------------------------------------------------------------------------------------
     featureGates: dict[str, bool] = {}

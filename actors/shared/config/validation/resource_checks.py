@@ -14,7 +14,7 @@ from actors.shared.kube import quantity
 
 from .rule_kinds import Finding, ValidationContext, gate, refusal
 
-_CPU_OPTIONS: Final = {
+CPU_OPTIONS: Final = {
     "full-pcpus-only": "",
     "strict-cpu-reservation": "",
     "prefer-align-cpus-by-uncorecache": "",
@@ -23,6 +23,7 @@ _CPU_OPTIONS: Final = {
     "distribute-cpus-across-cores": "CPUManagerPolicyAlphaOptions",
 }
 """Options of the static CPU policy with the gate that each needs."""
+TOPOLOGY_OPTIONS: Final = ("prefer-closest-numa-nodes", "max-allowable-numa-nodes")
 ENFORCEABLE: Final = (
     "pods",
     "system-reserved",
@@ -71,9 +72,9 @@ def _unknown_signal(signal: str) -> str:
 
 
 def wrong_cpu_option(config: KubeletConfiguration, name: str, value: str) -> str:
-    needed = _CPU_OPTIONS.get(name)
+    needed = CPU_OPTIONS.get(name)
     if needed is None:
-        return f"must be one of the options {', '.join(_CPU_OPTIONS)}"
+        return f"must be one of the options {', '.join(CPU_OPTIONS)}"
     if needed and not gate(config, needed):
         return f"needs the feature gate {needed}"
     if value not in {"true", "false"}:
@@ -92,7 +93,7 @@ def wrong_topology_option(config: KubeletConfiguration, name: str, value: str) -
         return "" if value in {"true", "false"} else 'must be "true" or "false"'
     if name == "max-allowable-numa-nodes":
         return "" if value.isascii() and value.isdigit() and int(value[:6]) >= 8 else "must be 8 or more, in quotes"
-    return "must be one of the options prefer-closest-numa-nodes, max-allowable-numa-nodes"
+    return f"must be one of the options {', '.join(TOPOLOGY_OPTIONS)}"
 
 
 def wrong_enforcement(config: KubeletConfiguration, index: str, name: str) -> str:
