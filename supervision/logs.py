@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .log_streams import Console
 from .protocol import Split
@@ -124,7 +124,7 @@ def configure(
     handlers: list[logging.Handler] = [Console(sys.stderr)]
     if log_file:
         fd = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
-        handlers.append(logging.StreamHandler(os.fdopen(fd, "w", buffering=1)))
+        handlers.append(logging.StreamHandler(os.fdopen(fd, "w", encoding="utf-8", errors="replace", buffering=1)))
     root = logging.getLogger()
     for handler in root.handlers[:]:
         root.removeHandler(handler)
@@ -133,6 +133,10 @@ def configure(
     reconfigure(verbosity=verbosity, form=form, vmodule=vmodule, split=split)
     # an unwritable log (disk full, reader gone) must neither end an actor nor fill stderr
     logging.raiseExceptions = False
+
+
+_LATER_CONTROLS: Final = {code: f"\\u{code:04x}" for code in range(127, 160)}
+"""JSON escapes only those of ASCII."""
 
 
 class KlogFormatter(logging.Formatter):
@@ -165,7 +169,7 @@ class JsonFormatter(logging.Formatter):
         line |= {"pid": record.process} | _pairs(record)
         if record.exc_info:
             line["stacktrace"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(line, default=str, ensure_ascii=False, separators=(",", ":")).translate(_LATER_CONTROLS)
 
 
 def _severity(level: int) -> str:
@@ -182,7 +186,7 @@ def _quote(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
-    return json.dumps(str(value), ensure_ascii=False)
+    return json.dumps(str(value), ensure_ascii=False).translate(_LATER_CONTROLS)
 
 
 def actor_of(line: str) -> str:

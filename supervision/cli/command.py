@@ -20,6 +20,7 @@ from ..names import PeerRefused
 from ..protocol import FORK_SERVER, GetTree, Tree
 from ..spec import ChildSpec
 from ..suggestions import close_to
+from .text import plain
 
 R = TypeVar("R", bound=Message)
 
@@ -167,7 +168,7 @@ class Context:
 
     def show(self, data: Any, text: str) -> None:
         """Print JSON if the user asked for it, else the text."""
-        print(json_text(data) if self.json else text)  # noqa: T201 - it is what the command is for
+        print(json_text(data) if self.json else plain(text))  # noqa: T201 - it is what the command is for
 
 
 def json_text(data: Any) -> str:
@@ -194,7 +195,7 @@ def execute(run: Run, arguments: argparse.Namespace, where: Callable[[argparse.N
         if arguments.output == "json":
             print(json.dumps({"error": str(error), "code": error.code}))  # noqa: T201
         else:
-            print(f"supervise: {error}", file=sys.stderr)  # noqa: T201
+            print(f"supervise: {plain(str(error))}", file=sys.stderr)  # noqa: T201
         return error.code
     except KeyboardInterrupt:
         return 130

@@ -11,6 +11,14 @@ from ..protocol import FORK_SERVER, ActorState
 
 _LEAST_COLUMNS = 40
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60))
+_CONTROLS = {code: f"^{chr(code ^ 64)}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
+_CONTROLS |= {code: f"\\x{code:02x}" for code in range(128, 160)}
+
+
+def plain(text: str) -> str:
+    """Without the control characters of terminals, which are shown as `^[`: pods write into events and messages, and
+    must not write to the terminal of whoever looks at them (CVE-2021-25743)."""
+    return text.translate(_CONTROLS)
 
 
 def duration(seconds: float) -> str:

@@ -22,7 +22,7 @@ from actors.status_manager.messages import STATUS_MANAGER, GetPods, GetPodStatus
 from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, json_text
 from supervision.cli.parser import CODES, epilog
 from supervision.cli.register import CommandSettings, command_parser
-from supervision.cli.text import table, table_with_texts, terminal_columns
+from supervision.cli.text import plain, table, table_with_texts, terminal_columns
 from supervision.message import Message
 from supervision.protocol import Tree
 from supervision.suggestions import did_you_mean
@@ -245,19 +245,23 @@ def _find(found: list[dict[str, Any]], context: Context, refused: Sequence[str] 
 
 # -- printing -----------------------------------------------------------------------------------------------------
 def _print(*lines: str) -> None:
+    _write(*map(plain, lines))
+
+
+def _write(*lines: str) -> None:
     for line in lines:
         print(line)  # noqa: T201 - it is what the command is for
     sys.stdout.flush()
 
 
 def _warn(text: str) -> None:
-    print(f"supervise: {text}", file=sys.stderr)  # noqa: T201
+    print(f"supervise: {plain(text)}", file=sys.stderr)  # noqa: T201
 
 
 def _print_objects(context: Context, objects: Any) -> None:
     if context.arguments.output == "json":
-        _print(json_text(objects))
+        _write(json_text(objects))
         return
     import yaml
 
-    _print(yaml.safe_dump(msgspec.to_builtins(objects), sort_keys=False, allow_unicode=True).rstrip())
+    _write(yaml.safe_dump(msgspec.to_builtins(objects), sort_keys=False, allow_unicode=True).rstrip())

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from supervision.cli.logs import of_actor
-from supervision.cli.text import branches, duration, size, table, table_with_texts, wrapped
+from supervision.cli.text import branches, duration, plain, size, table, table_with_texts, wrapped
 from supervision.cli.tree import headline
 from supervision.protocol import ActorState, Tree
 
@@ -113,3 +113,7 @@ def test_a_sentence_is_broken_between_words_only() -> None:
         "  two",
     ]
     assert wrapped("as it is", 0, "  ", "- ") == ["- as it is"]
+
+
+def test_what_a_pod_has_written_does_not_command_the_terminal() -> None:
+    assert plain("a\tb\n\x1b]52;c;cm0K\x07\x7f\x9b2J\r") == "a\tb\n^[]52;c;cm0K^G^?\\x9b2J^M"

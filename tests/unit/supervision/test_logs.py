@@ -3,6 +3,7 @@ import json
 import logging
 import os
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,6 +96,20 @@ def test_it_writes_to_stderr_and_to_the_file(tmp_path: Path, capfd: pytest.Captu
     assert before == "before"
     assert json.loads(line)["msg"] == "relisted 3"
     assert json.loads(capfd.readouterr().err) == json.loads(line)
+
+
+def test_a_name_that_is_not_utf_8_costs_no_line_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "agent.log"
+    configure(verbosity=2, log_file=str(path))
+    logging.getLogger("pleg").info("file %s", os.fsdecode(b"a\xff"))
+    assert '"file a?"' in path.read_text()
+
+
+@pytest.mark.parametrize("formatter", [KlogFormatter(), JsonFormatter()])
+def test_a_line_has_no_control_characters(formatter: logging.Formatter) -> None:
+    line = formatter.format(record("a\x1b]0;x\x07\x7f\x9b1m", pod="\x9b"))
+    assert not [char for char in line if unicodedata.category(char) == "Cc"]
+    assert "\\u009b1m" in line
 
 
 def test_a_log_file_that_cannot_be_opened_is_an_error_at_once(tmp_path: Path) -> None:
