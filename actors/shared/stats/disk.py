@@ -1,7 +1,7 @@
 """The size of directories, and the free space of their file systems. Runs in a disposable process: a disk may hang.
 
-Files with several names are counted once, and nothing on another file system is (as du -x does). What is mounted in a
-pod's volumes is not touched by `measure_pods`, as any of it may hang: `measure_volumes` measures that.
+What is mounted in a pod's volumes is not touched by `measure_pods`, as any of it may hang: `measure_volumes` measures
+that.
 """
 
 from __future__ import annotations
@@ -9,40 +9,82 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from actors.shared.linux import mountinfo
 
-_BLOCK = 512
+from .directory_size import DirectorySize, in_turns
+
 _IN_MEMORY = ("tmpfs", "hugetlbfs")
 """File systems that never wait for anything."""
 _NFS, _CSI = "kubernetes.io~nfs", "kubernetes.io~csi"
+_WHOLE = (_NFS, _CSI)
+"""A file system of a server or driver may be huge, and is the volume's own: what is used there is all that is."""
+WALK_SECONDS = 20.0
+"""For the files of all pods."""
 
 
-def measure_pods(pods: list[list[str]]) -> dict[str, dict[str, Any]]:
+def measure_pods(pods: list[list[str]], seconds: float = WALK_SECONDS) -> dict[str, dict[str, Any]]:
     """Each pod as [uid, its directory, directory of its logs]; by uid: `volumes` and `logs` by name, and `own` (what
     the agent wrote for it), each with `used_bytes` and `inodes_used`, and for volumes what `measure_volumes` answers
-    but the name; `mounted`: the paths of the volumes that are left to that."""
+    but the name; `mounted`: the paths of the volumes that are left to that.
+
+    Pods take turns; after so many seconds, figures are what has been seen so far. So one with more files than can be
+    counted has figures that are too small, and the others have theirs."""
     points = [mount.point for mount in mountinfo.read() if mount.kind not in _IN_MEMORY]
-    return {uid: _measure_pod(os.path.realpath(directory), logs, points) for uid, directory, logs in pods}
+    found = [_PodDirectories(uid, os.path.realpath(directory), logs, points) for uid, directory, logs in pods]
+    end = time.monotonic() + seconds
+    for _ in in_turns(one.parts() for one in found):
+        if time.monotonic() >= end:
+            break
+    return {one.uid: one.figures() for one in found}
 
 
-def _measure_pod(directory: str, logs: str, points: list[str]) -> dict[str, Any]:
-    volumes: dict[str, dict[str, Any]] = {}
-    top = f"{directory}/volumes"
-    mounted = {"/".join(point[len(top) + 1 :].split("/")[:2]) for point in points if point.startswith(f"{top}/")}
-    for plugin in _names(top):
-        for name in _names(f"{top}/{plugin}"):
-            path = f"{top}/{plugin}/{name}"
-            # what is no directory is a note of the volume manager
-            if f"{plugin}/{name}" not in mounted and os.path.isdir(path):
-                volumes |= {one.pop("name"): one for one in measure_volumes([path]).values()}
-    return {
-        "volumes": volumes,
-        "logs": {name: _of(f"{logs}/{name}") for name in _names(logs)},
-        "own": _of(f"{directory}/etc-hosts"),
-        "mounted": sorted(f"{top}/{one}" for one in mounted),
-    }
+class _PodDirectories:
+    """What of a pod is on the node's own file systems, and what is mounted in its volumes."""
+
+    def __init__(self, uid: str, directory: str, logs: str, points: list[str]) -> None:
+        self.uid, self._top = uid, f"{directory}/volumes"
+        top = self._top
+        self._mounted = {
+            "/".join(point[len(top) + 1 :].split("/")[:2]) for point in points if point.startswith(f"{top}/")
+        }
+        self._volumes: dict[str, DirectorySize | None] = {}
+        """By path; None: its file system is asked."""
+        for plugin in _names(top):
+            for name in _names(f"{top}/{plugin}"):
+                path = f"{top}/{plugin}/{name}"
+                # what is no directory is a note of the volume manager
+                if f"{plugin}/{name}" not in self._mounted and os.path.isdir(path):
+                    self._volumes[path] = _size(path) if plugin not in _WHOLE else None
+        self._logs = {name: _size(f"{logs}/{name}") for name in _names(logs)}
+        self._own = _size(f"{directory}/etc-hosts")
+
+    def parts(self) -> Iterator[None]:
+        sizes = [*self._volumes.values(), *self._logs.values(), self._own]
+        return in_turns(one.parts() for one in sizes if one is not None)
+
+    def figures(self) -> dict[str, Any]:
+        """As `measure_pods` has them."""
+        volumes = [one for path, size in self._volumes.items() if (one := _volume(path, size)) is not None]
+        return {
+            "volumes": {one.pop("name"): one for one in volumes},
+            "logs": {name: _figures(one) for name, one in self._logs.items()},
+            "own": _figures(self._own),
+            "mounted": sorted(f"{self._top}/{one}" for one in self._mounted),
+        }
+
+
+def _size(path: str) -> DirectorySize | None:
+    try:
+        return DirectorySize(path)
+    except OSError:
+        return None
+
+
+def _figures(size: DirectorySize | None) -> dict[str, int]:
+    return {"used_bytes": size.used_bytes if size else 0, "inodes_used": size.inodes_used if size else 0}
 
 
 def measure_volumes(paths: list[str]) -> dict[str, dict[str, Any]]:
@@ -51,17 +93,30 @@ def measure_volumes(paths: list[str]) -> dict[str, dict[str, Any]]:
     `seconds`."""
     found: dict[str, dict[str, Any]] = {}
     for path in paths:
-        plugin, name = path.split("/")[-2:]
-        began = time.monotonic()
-        try:
-            measured = _measure_volume(plugin, path)
-        except OSError:
-            continue  # unmounted meanwhile
-        measured["seconds"] = time.monotonic() - began
-        called, claim, driver = _called(path, name) if plugin == _CSI else (name, "", "")
-        measured["metric_source"] = driver or ("statfs" if plugin == _NFS else "du")
-        found[path] = {"name": called, **measured, **({"claim": claim} if claim else {})}
+        size = _size(path) if path.split("/")[-2] not in _WHOLE else None
+        if size is not None:
+            for _ in size.parts():
+                pass
+        if (one := _volume(path, size)) is not None:
+            found[path] = one
     return found
+
+
+def _volume(path: str, size: DirectorySize | None) -> dict[str, Any] | None:
+    """The figures of a volume; None: it is unmounted. `size`: None for one of _WHOLE."""
+    plugin, name = path.split("/")[-2:]
+    began = time.monotonic()
+    try:
+        if size is not None:
+            measured: dict[str, Any] = {**_figures(size), **file_system(path)}
+        else:
+            measured = dict(file_system(f"{path}/mount" if plugin == _CSI else path, whole=True))
+    except OSError:
+        return None
+    measured["seconds"] = time.monotonic() - began + (size.seconds if size is not None else 0.0)
+    called, claim, driver = _called(path, name) if plugin == _CSI else (name, "", "")
+    measured["metric_source"] = driver or ("statfs" if plugin == _NFS else "du")
+    return {"name": called, **measured, **({"claim": claim} if claim else {})}
 
 
 def _called(path: str, name: str) -> tuple[str, str, str]:
@@ -74,25 +129,11 @@ def _called(path: str, name: str) -> tuple[str, str, str]:
     return found.get("volume") or name, found.get("claim") or "", found.get("driverName") or _CSI
 
 
-def _measure_volume(plugin: str, path: str) -> dict[str, Any]:
-    """A file system of a server or driver may be huge, and is the volume's own: what is used there is all that is."""
-    if plugin in (_NFS, _CSI):
-        return file_system(path if plugin == _NFS else f"{path}/mount", whole=True)
-    return {**_walk(path), **file_system(path)}
-
-
 def _names(path: str) -> list[str]:
     try:
         return sorted(os.listdir(path))
     except OSError:
         return []
-
-
-def _of(path: str) -> dict[str, int]:
-    try:
-        return _walk(path)
-    except OSError:
-        return {"used_bytes": 0, "inodes_used": 0}
 
 
 def has_claims(pods_dir: str) -> bool:
@@ -144,31 +185,3 @@ def file_system(path: str, *, whole: bool = False) -> dict[str, int]:
         found["used_bytes"] = (stat.f_blocks - stat.f_bfree) * stat.f_frsize
         found["inodes_used"] = stat.f_files - stat.f_ffree
     return found
-
-
-def _walk(path: str) -> dict[str, int]:
-    top = os.lstat(path)
-    used, inodes = top.st_blocks * _BLOCK, 1
-    seen: set[int] = set()
-    left: list[Any] = [path]
-    while left:
-        try:
-            entries = os.scandir(left.pop())
-        except OSError:
-            continue  # a file, or it went away meanwhile
-        with entries:
-            for entry in entries:
-                try:
-                    stat = entry.stat(follow_symlinks=False)
-                    directory = entry.is_dir(follow_symlinks=False)
-                except OSError:
-                    continue
-                if stat.st_dev != top.st_dev or stat.st_ino in seen:
-                    continue
-                if stat.st_nlink > 1 and not directory:
-                    seen.add(stat.st_ino)
-                used += stat.st_blocks * _BLOCK
-                inodes += 1
-                if directory:
-                    left.append(entry.path)
-    return {"used_bytes": used, "inodes_used": inodes}

@@ -1,0 +1,108 @@
+"""The size of a directory that others write to: files with several names once, and nothing on another file system (as
+du -x). It is walked a part at a time, so that a directory of millions of files takes turns with others."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from actors.shared.linux.beneath import open_beneath
+
+PART: Final = 2000
+PART_SECONDS: Final = 0.01
+"""Entries, or directories for so long, that are looked at in a turn."""
+_BLOCK: Final = 512
+_MOST_PATH: Final = 4000
+"""Bytes of a path that the kernel takes at once; deeper directories are opened in several steps."""
+_OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_DONE: Final = object()
+
+
+class DirectorySize:
+    """What has been seen of it so far. `path`: a directory, or a file."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError."""
+        top = os.lstat(path)
+        self._path, self._device = path, top.st_dev
+        self.used_bytes, self.inodes_used, self.seconds = top.st_blocks * _BLOCK, 1, 0.0
+
+    def parts(self) -> Iterator[None]:
+        """Walk it, a part in each step."""
+        left, seen = [""], set[int]()
+        began, entries = time.monotonic(), 0
+        while left:
+            if time.monotonic() - began >= PART_SECONDS:
+                self.seconds += time.monotonic() - began
+                yield
+                began = time.monotonic()
+            place = left.pop()
+            try:
+                directory = self._open(place)
+            except OSError:
+                continue  # a file, or it went away meanwhile
+            try:
+                with os.scandir(directory) as names:
+                    for entry in names:
+                        if self._count(entry, seen):
+                            left.append(f"{place}/{entry.name}" if place else entry.name)
+                        entries += 1
+                        if entries % PART == 0:
+                            self.seconds += time.monotonic() - began
+                            yield
+                            began = time.monotonic()
+            except OSError:
+                continue
+            finally:
+                os.close(directory)
+        self.seconds += time.monotonic() - began
+
+    def _count(self, entry: os.DirEntry[str], seen: set[int]) -> bool:
+        """Returns whether it is a directory to go into."""
+        try:
+            about = entry.stat(follow_symlinks=False)
+            directory = entry.is_dir(follow_symlinks=False)
+        except OSError:
+            return False
+        if about.st_dev != self._device or about.st_ino in seen:
+            return False
+        if about.st_nlink > 1 and not directory:
+            seen.add(about.st_ino)
+        self.used_bytes += about.st_blocks * _BLOCK
+        self.inodes_used += 1
+        return directory
+
+    def _open(self, place: str) -> int:
+        """Open a directory below the path, through no link. Raises OSError."""
+        fd = os.open(self._path, _OPEN)
+        for step in _steps(place):
+            try:
+                below = open_beneath(fd, step, flags=_OPEN)
+            finally:
+                os.close(fd)
+            fd = below
+        return fd
+
+
+def _steps(place: str) -> Iterator[str]:
+    """The path in pieces that the kernel takes."""
+    path, start = os.fsencode(place), 0
+    while len(path) - start > _MOST_PATH:
+        cut = path.rindex(b"/", start, start + _MOST_PATH)
+        yield os.fsdecode(path[start:cut])
+        start = cut + 1
+    if path:
+        yield os.fsdecode(path[start:])
+
+
+def in_turns(walks: Iterable[Iterator[None]]) -> Iterator[None]:
+    """A step of each in turn, until all have ended."""
+    waiting = deque(walks)
+    while waiting:
+        walk = waiting.popleft()
+        if next(walk, _DONE) is not _DONE:
+            waiting.append(walk)
+            yield
