@@ -17,6 +17,8 @@ DIST ?= dist
 DURATION ?= 300
 VERSION_FILE := actors/shared/config/version.py
 SEED ?= 1
+# What is built has the time of the sources, so that it is the same whenever it is built.
+DATED = SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 1577836800)}
 
 # A start must not pay for compiling what it imports, each time anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -135,10 +137,11 @@ man: $(VENV)/.installed  ## the manual pages, in dist/man
 	@exec $(BIN)supervise man dist/man
 
 .PHONY: deb
-deb: $(VENV)/.installed  ## dist/troupelet_*.deb, for this distribution's python3; needs dpkg-deb only
-	@stage=$$(mktemp -d); trap 'rm -rf "$$stage"' EXIT
-	make install DESTDIR="$$stage" PREFIX=/opt/troupelet >/dev/null
-	etc/debian/build.sh "$$stage" "$(abspath $(BIN))/supervise" dist
+deb: $(VENV)/.installed  ## dist/troupelet_*.deb, for this distribution's python3; needs dpkg-dev
+	@command -v dpkg-shlibdeps >/dev/null && command -v strip >/dev/null || { echo "missing: dpkg-dev, with binutils" >&2; exit 1; }
+	stage=$$(mktemp -d); trap 'rm -rf "$$stage"' EXIT
+	make install DESTDIR="$$stage" PREFIX=/usr/lib/troupelet >/dev/null
+	$(DATED) etc/debian/build.sh "$$stage" /usr/lib/troupelet "$(DIST)"
 
 .PHONY: install
 install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `supervise` in its bin

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +38,7 @@ def package() -> Path:
 def unpacked(package: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="deb-") as directory:
         subprocess.run(["dpkg-deb", "-R", package, directory], check=True, timeout=120)
+        Path(directory, "usr/bin/python3").symlink_to("/usr/bin/python3")  # the distribution's, which the package uses
         yield Path(directory)
 
 
@@ -54,16 +57,35 @@ def test_it_says_what_it_is_and_needs(package: Path) -> None:
 def test_unit_configuration_commands_and_manual_pages_are_where_debian_has_them(unpacked: Path) -> None:
     assert unpacked.joinpath("DEBIAN/conffiles").read_text() == "/etc/troupelet/config.yaml\n"
     assert unpacked.joinpath("etc/troupelet/config.yaml").is_file()
-    unit = unpacked.joinpath("lib/systemd/system/troupelet.service").read_text()
-    assert "ExecStart=/opt/troupelet/bin/supervise start --config=/etc/troupelet/config.yaml" in unit
-    drop_ins = list(unpacked.joinpath("lib").rglob("*.d/*.conf"))
+    systemd = unpacked / "usr/lib/systemd"
+    unit = systemd.joinpath("system/troupelet.service").read_text()
+    assert "ExecStart=/usr/lib/troupelet/bin/supervise start --config=/etc/troupelet/config.yaml" in unit
+    drop_ins = list(systemd.rglob("*.d/*.conf"))
     assert drop_ins == [], "kubeadm's would be in force on a node without kubeadm, as the unit is called kubelet too"
     for name in ("supervise", "kubelet"):
-        link = os.readlink(unpacked / "usr/bin" / name)
-        assert link == f"/opt/troupelet/bin/{name}"
-        assert os.access(f"{unpacked}{link}", os.X_OK)
+        assert os.readlink(unpacked / "usr/bin" / name) == f"../lib/troupelet/bin/{name}"
+        assert os.access(unpacked / "usr/bin" / name, os.X_OK)
     pages = {path.name for path in unpacked.joinpath("usr/share/man/man8").iterdir()}
-    assert {"supervise.8.gz", "supervise-start.8.gz", "supervise-reset.8.gz"} <= pages
+    assert {"supervise.8.gz", "supervise-start.8.gz", "supervise-reset.8.gz", "kubelet.8.gz"} <= pages
+    for place in ("bash-completion/completions/supervise", "zsh/vendor-completions/_supervise"):
+        assert unpacked.joinpath("usr/share", place).is_file()
+
+
+def test_no_file_is_newer_than_the_sources_or_names_where_it_was_built(package: Path, unpacked: Path) -> None:
+    asked = ["git", "log", "-1", "--format=%ct"]
+    shown = subprocess.run(asked, cwd=SOURCES, capture_output=True, text=True, timeout=60, check=False).stdout.strip()
+    listed = subprocess.run(
+        ["dpkg-deb", "--fsys-tarfile", package], capture_output=True, timeout=120, check=True
+    ).stdout
+    with tarfile.open(fileobj=io.BytesIO(listed)) as tar:
+        times = {member.mtime for member in tar}
+    if BUILT not in os.environ:
+        assert times == {int(os.environ.get("SOURCE_DATE_EPOCH", "") or shown or 1577836800)}
+    assert len(times) == 1
+    place = unpacked / "usr/lib/troupelet"
+    texts = [*place.glob("bin/*"), place / "pyvenv.cfg", *place.glob("lib/python3*/site-packages/*.dist-info/*")]
+    named = [path for path in texts if path.is_file() and str(SOURCES).encode() in path.read_bytes()]
+    assert named == []
 
 
 def test_its_scripts_are_valid_and_its_checksums_right(unpacked: Path) -> None:
@@ -77,7 +99,7 @@ def test_its_scripts_are_valid_and_its_checksums_right(unpacked: Path) -> None:
 
 
 def test_the_agent_runs_from_what_is_unpacked(unpacked: Path) -> None:
-    python = unpacked / "opt/troupelet/bin/python"
+    python = unpacked / "usr/lib/troupelet/bin/python"
     with tempfile.TemporaryDirectory(prefix="agent-") as directory:
         root = Path(directory, "root")
         flags = [
