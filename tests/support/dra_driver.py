@@ -113,6 +113,11 @@ class SampleDriver:
         with self._changed:
             self._changed.notify_all()
 
+    def name_by_cdi(self, *, names: bool) -> None:
+        """Whether its devices have CDI names, which a runtime must know and a specification must explain."""
+        path = self.home / "nameless"
+        path.unlink(missing_ok=True) if names else path.touch()
+
     @property
     def behaviour(self) -> dict[str, Any]:
         return dict(_read(self.home / "behaviour"))
@@ -178,11 +183,14 @@ class SampleDriver:
             for request_name in self.requests:
                 one.devices.add(
                     request_names=[request_name], pool_name="pool", device_name=f"{request_name}-0",
-                    cdi_device_ids=[f"{self.name}/{request_name}={claim.name}"],
+                    cdi_device_ids=self._cdi_names(request_name, claim.name),
                 )  # fmt: skip
         if bad.get("invent"):
             answer.claims[bad["invent"]].error = ""
         return answer
+
+    def _cdi_names(self, request: str, claim: str) -> list[str]:
+        return [] if (self.home / "nameless").exists() else [f"{self.name}/{request}={claim}"]
 
     def _unprepare(self, request: dra.NodeUnprepareResourcesRequest, bad: dict[str, Any]) -> Any:
         answer = dra.NodeUnprepareResourcesResponse()

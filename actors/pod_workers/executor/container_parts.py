@@ -46,7 +46,7 @@ from actors.volume_manager.messages import VOLUME_MANAGER, BindSubPaths, SubPath
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, DisposableError
 
-from .hardware import claimed_devices
+from .hardware import claimed_devices, require_cdi
 
 ASK_SECONDS = 30.0
 FILE_SECONDS = 10.0
@@ -73,6 +73,8 @@ class ContainerParts:
             fetch(self._actor, pod, references(container), joined=not agent.standalone),
             claimed_devices(self._actor, pod, container.name),
         )
+        devices = combined([claimed, held.containers.get(container.name, NOTHING)])
+        await require_cdi(self._client, devices)
         pod_ips = own_ips if pod.spec.hostNetwork else pod_ips_of_sandbox(ips, agent.node_ip)
         context = EnvContext(
             node_name=agent.node_name,
@@ -102,7 +104,7 @@ class ContainerParts:
             mounts=await self._mounts(pod, start, values, pod_ips, held),
             volume_devices=volume_devices(container, held.volumes, read_only_volumes(pod)),
             limits=self._limits(pod, container),
-            hardware=combined([claimed, held.containers.get(container.name, NOTHING)]),
+            hardware=devices,
             security=security,
             stop_signals=agent.gate("ContainerStopSignals"),
             unified={**swap.unified, **self._oom_group(), **self._memory_qos(pod, container)},

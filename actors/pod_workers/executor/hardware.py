@@ -8,6 +8,8 @@ from actors.container_manager.messages import CONTAINER_MANAGER, ContainerPrepar
 from actors.device_manager.messages import DEVICE_MANAGER, ClaimDevices, ClaimsFailed, GetClaimDevices
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.pod.state import Held, replace
+from actors.shared.cri.cdi import ignores_cdi
+from actors.shared.cri.client import CriClient
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
 from actors.shared.kube.codec import encode
 from actors.shared.kube.pod import Pod
@@ -42,4 +44,18 @@ async def claimed_devices(actor: Actor, pod: Pod, container: str) -> ContainerAl
         raise ConfigError(answer.message)
     if not isinstance(answer, ClaimDevices):
         raise AskError(f"{DEVICE_MANAGER} answered {type(answer).__name__}")
-    return ContainerAllocation(cdi_devices=tuple(answer.cdi_devices))
+    return ContainerAllocation(cdi_devices=tuple(answer.cdi_devices), only_cdi=bool(answer.cdi_devices))
+
+
+async def require_cdi(client: CriClient, allocation: ContainerAllocation) -> None:
+    """Refuse a container that would be started without a device. Asked each time, as the runtime may be another one
+    since. Raises ConfigError, CriError."""
+    if not allocation.only_cdi:
+        return
+    version = await client.version()
+    if ignores_cdi(version, await client.info()):
+        devices = ", ".join(allocation.cdi_devices)
+        raise ConfigError(
+            f"{version.name} {version.version} ignores CDI devices, and the container has {devices}: "
+            "enable_cdi of containerd 1.7, or containerd 2, is needed"
+        )

@@ -85,6 +85,11 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
         answer = await self._runtime.call(methods.STATUS, cri.StatusRequest(), self._deadlines.request)
         return translate.runtime_status(answer)
 
+    async def info(self) -> dict[str, str]:
+        """What the runtime says of itself besides CRI, by keys of its own: for containerd `config`, as JSON."""
+        answer = await self._runtime.call(methods.STATUS, cri.StatusRequest(verbose=True), self._deadlines.request)
+        return dict(answer.info)
+
     async def cgroup_driver(self) -> CgroupDriver | None:
         """The cgroup driver from RuntimeConfig; None if the runtime does not report it (containerd before 2.0)."""
         try:

@@ -45,6 +45,8 @@ class ContainerAllocation(msgspec.Struct, frozen=True, kw_only=True):
     """Annotations of the container for the runtime; the agent's own override them."""
     cdi_devices: tuple[str, ...] = ()
     """Fully qualified names of CDI devices: vendor.com/class=name."""
+    only_cdi: bool = False
+    """Some of it is told by CDI names alone: a runtime that ignores them would start the container without it."""
 
 
 NOTHING = ContainerAllocation()
@@ -66,5 +68,6 @@ def combined(parts: Iterable[ContainerAllocation]) -> ContainerAllocation:
         ],
         environment={name: value for one in reversed(parts) for name, value in one.environment.items()},
         annotations={name: value for one in reversed(parts) for name, value in one.annotations.items()},
+        only_cdi=any(one.only_cdi for one in parts),
         cdi_devices=tuple(dict.fromkeys(name for one in parts for name in one.cdi_devices)),
     )

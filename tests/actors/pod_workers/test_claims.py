@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from actors.api_clients.messages import RecordEvent
-from actors.container_manager.messages import AdmitPod
+from actors.container_manager.messages import AdmitPod, PodAdmitted
 from actors.device_manager.messages import (
     ClaimDevices,
     ClaimsFailed,
@@ -13,8 +15,9 @@ from actors.device_manager.messages import (
     PrepareClaims,
     UnprepareClaims,
 )
+from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.pod import Pod
-from actors.status_manager.messages import PodObserved
+from actors.status_manager.messages import PodObserved, Waiting
 from supervision.errors import AskTimeout
 from tests.support.driven import Driven, container, pod
 
@@ -109,3 +112,37 @@ async def test_a_pod_without_claims_asks_for_none(tmp_path) -> None:
         await node.until(lambda: not node.shard.pods)
         assert not [asked for _, asked in node.harness.asks if isinstance(asked, GetClaimDevices)]
     assert manager.asked == []
+
+
+async def test_a_container_is_never_started_without_the_devices_that_its_runtime_ignores(tmp_path) -> None:
+    async with Driven(tmp_path, joined=True) as node:
+        Manager(node)
+        node.fake.runtime_name, node.fake.info = "containerd", {"config": '{"enableCDI":false}'}
+        await node.want(with_claims())
+        await node.until(lambda: "a" in waiting(node))
+        assert waiting(node)["a"].reason == "CreateContainerConfigError"
+        assert waiting(node)["a"].message.startswith(
+            "containerd 2.1.9 ignores CDI devices, and the container has example.com/gpu=0: "
+        )
+        assert not node.containers("a")
+        node.fake.info = {"config": '{"enableCDI":true}'}
+        await node.pass_time(30.0)
+        await node.until(lambda: node.running("a"))
+
+
+@pytest.mark.parametrize("only", [True, False])
+async def test_devices_of_a_plugin_that_are_told_otherwise_too_do_not_need_cdi(tmp_path, only: bool) -> None:
+    given = ContainerAllocation(cdi_devices=("example.com/thing=0",), only_cdi=only)
+    async with Driven(tmp_path) as node:
+        node.fake.runtime_name, node.fake.info = "containerd", {"config": '{"enableCDI":false}'}
+        node.answer(AdmitPod, lambda asked: PodAdmitted(asked.uid, "/kubepods/podu", {"a": given}))
+        await node.want(pod())
+        await node.until(lambda: "a" in waiting(node) if only else node.running("a"))
+        assert bool(node.containers("a")) is not only
+
+
+def waiting(node: Driven) -> dict[str, Waiting]:
+    found = [one for one in node.harness.sent(PodObserved) if one.uid == "u"]
+    return {
+        name: one for name, one in (found[-1].waiting if found else {}).items() if one.reason != "ContainerCreating"
+    }

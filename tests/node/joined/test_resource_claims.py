@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from actors.shared.cri.cdi import ignores_cdi
+from actors.shared.cri.client import CriClient
 from tests.node.joined.test_pod_features import events, within
 from tests.support.cdi import specified
 from tests.support.dra_driver import SampleDriver
@@ -60,7 +62,9 @@ class DriverProcess:
 
 @pytest.fixture
 def driver(own: Joined) -> Iterator[DriverProcess]:
+    """Its devices have no CDI names: whatever the runtime is, the pods start."""
     found = DriverProcess(Path(own.node.home, "root"))
+    found.files.name_by_cdi(names=False)
     found.start()
     try:
         yield found
@@ -107,7 +111,7 @@ def test_a_pod_waits_for_its_claim_and_holds_it_until_it_has_ended(own: Joined, 
     allocate(own, "one", "first", "second")
     own.wait_pods_ready("first", "second", seconds=SECONDS)
     assert [one["name"] for one in driver.files.prepared.values()] == ["one"]
-    health = {"resourceID": f"{NAME}/gpu=one", "health": "Unhealthy", "message": "too hot"}
+    health = {"resourceID": f"{NAME}/pool/gpu-0", "health": "Unhealthy", "message": "too hot"}
 
     def shown() -> Any:
         return own.pod("first")["status"]["containerStatuses"][0].get("allocatedResourcesStatus")
@@ -126,10 +130,41 @@ def test_a_pod_waits_for_its_claim_and_holds_it_until_it_has_ended(own: Joined, 
     assert stored(own) == []
 
 
+def ignores(site: Joined) -> bool:
+    """Whether the runtime would start a container without its CDI devices."""
+
+    async def ask(client: CriClient) -> bool:
+        return ignores_cdi(await client.version(), await client.info())
+
+    return site.node.ask_runtime(ask)
+
+
+def test_a_pod_is_not_started_by_a_runtime_that_ignores_its_devices(own: Joined, driver: DriverProcess) -> None:
+    if not ignores(own):
+        pytest.skip("NOT TESTED: this runtime knows CDI")
+    driver.files.name_by_cdi(names=True)
+    make_claim(own, "one")
+    create(own, "web", "one")
+    allocate(own, "one", "web")
+
+    def why() -> str:
+        [status] = own.pod("web")["status"].get("containerStatuses") or [{}]
+        waiting = status.get("state", {}).get("waiting", {})
+        return f"{waiting.get('reason')}: {waiting.get('message')}"
+
+    version = own.node.ask_runtime(lambda client: client.version())
+    said = f"CreateContainerConfigError: {version.name} {version.version} ignores CDI devices, and the container has "
+    own.pods.until(lambda: why().startswith(f"{said}{NAME}/gpu=one: "), "its reason", SECONDS)
+    assert not [one for one in own.node.containers() if one.pod_name == "web"]
+    own.delete("web")
+    own.wait_no_pod("web", seconds=SECONDS)
+    within(SECONDS, lambda: driver.files.prepared == {}, "nothing prepared")
+
+
 def test_what_a_driver_prepares_is_in_the_container(own: Joined, driver: DriverProcess) -> None:
-    status = own.node.ask_runtime(lambda client: client.status())
-    if not status.handlers:
-        pytest.skip("NOT TESTED: this runtime is older than containerd 2, and knows no CDI by itself")
+    if ignores(own):
+        pytest.skip("NOT TESTED: this runtime ignores CDI")
+    driver.files.name_by_cdi(names=True)
     make_claim(own, "one")
     with specified("gpu.test/gpu", "one"):
         create(own, "web", "one")

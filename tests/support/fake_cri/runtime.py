@@ -43,6 +43,8 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
         self.faults = Faults(sleep)
         self.sleep = sleep
         self.runtime_ready = self.network_ready = True
+        self.runtime_name, self.info = "fake", dict[str, str]()
+        """What it says of itself; `info` only when it is asked for more."""
         self.user_namespaces = False
         """Whether its handlers have them."""
         self.pod_cidr = ""
@@ -133,7 +135,7 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
     async def do_Version(self, request: cri.VersionRequest) -> cri.VersionResponse:
         version = "1.6.20" if self.flavour == "1.6" else "2.1.9"
         return cri.VersionResponse(
-            version="0.1.0", runtime_name="fake", runtime_version=version, runtime_api_version="v1"
+            version="0.1.0", runtime_name=self.runtime_name, runtime_version=version, runtime_api_version="v1"
         )
 
     async def do_Status(self, request: cri.StatusRequest) -> cri.StatusResponse:
@@ -142,6 +144,8 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
             network.reason, network.message = "NetworkPluginNotReady", "cni plugin not initialized"
         runtime = cri.RuntimeCondition(type="RuntimeReady", status=self.runtime_ready)
         response = cri.StatusResponse(status=cri.RuntimeStatus(conditions=[runtime, network]))
+        if request.verbose:
+            response.info.update(self.info)
         if self.flavour == "2.1":
             features = cri.RuntimeHandlerFeatures(recursive_read_only_mounts=True, user_namespaces=self.user_namespaces)
             response.runtime_handlers.extend(cri.RuntimeHandler(name=name, features=features) for name in ("", "runc"))

@@ -17,6 +17,12 @@ def test_no_parts_are_nothing():
     assert combined([]) == combined([NOTHING, NOTHING]) == NOTHING
 
 
+def test_what_only_one_part_tells_by_cdi_alone_is_told_by_it_alone():
+    parts = [ContainerAllocation(devices=(NULL,)), ContainerAllocation(cdi_devices=("x=1",), only_cdi=True)]
+    assert combined(parts).only_cdi
+    assert not combined(parts[:1]).only_cdi
+
+
 def test_each_manager_gives_its_own_fields():
     parts = [ContainerAllocation(devices=(NULL,)), ContainerAllocation(cpuset_cpus="1,3", exclusive_cpus=True)]
     parts.append(ContainerAllocation(cpuset_mems="0"))

@@ -1,0 +1,36 @@
+"""Whether a runtime ignores CDI names (Container Device Interface), which CRI does not tell. Pure.
+
+containerd says it in the `info` of a verbose Status: its configuration, as JSON, has `enableCDI` from 1.7 on. Before
+1.7 it knows no CDI. Of other runtimes nothing is known; CRI-O has it always on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from supervision.errors import UNREADABLE
+
+from .model import RuntimeVersion
+
+_CONTAINERD: Final = "containerd"
+_FIRST: Final = (1, 7)
+"""The first version that knows CDI; off by default until 2.0."""
+
+
+def ignores_cdi(version: RuntimeVersion, info: Mapping[str, str]) -> bool:
+    """Whether it is known to start containers without the devices that only CDI names. `info`: of a verbose Status."""
+    found = re.match(r"v?(\d+)\.(\d+)", version.version)
+    if version.name != _CONTAINERD or found is None:
+        return False
+    numbers = (int(found[1]), int(found[2]))
+    if numbers < _FIRST:
+        return True
+    try:
+        enabled = msgspec.json.decode(info.get("config", "{}"), type=dict[str, Any]).get("enableCDI")
+    except UNREADABLE:
+        return False
+    return enabled is False or (enabled is None and "config" in info and numbers < (2, 0))
