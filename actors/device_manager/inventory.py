@@ -9,6 +9,8 @@ import msgspec
 
 GRACE_SECONDS: Final = 300.0
 """A resource whose plugin has gone is kept so long."""
+MOST_REMOVED: Final = 512
+"""So many removed resources are shown with 0; of more the oldest are forgotten, whose 0 the Node object has long."""
 
 
 class Device(msgspec.Struct, frozen=True):
@@ -34,7 +36,8 @@ class Inventory:
 
     def __init__(self) -> None:
         self._resources: dict[str, Resource] = {}
-        self._removed: set[str] = set()
+        self._removed: dict[str, None] = {}
+        """The latest last."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._resources
@@ -55,7 +58,7 @@ class Inventory:
         """A plugin is connected. What an earlier one has told stays until it tells its devices."""
         before = self._resources.get(name, Resource())
         self._resources[name] = Resource(before.devices)
-        self._removed.discard(name)
+        self._removed.pop(name, None)
 
     def told(self, name: str, devices: Mapping[str, Device]) -> None:
         self._resources[name] = Resource(dict(devices))
@@ -72,7 +75,10 @@ class Inventory:
         gone = [name for name, until in self._ends() if until <= now]
         for name in gone:
             del self._resources[name]
-            self._removed.add(name)
+            self._removed.pop(name, None)
+            self._removed[name] = None
+        while len(self._removed) > MOST_REMOVED:
+            del self._removed[next(iter(self._removed))]
         return gone
 
     def next_expiry(self) -> float | None:

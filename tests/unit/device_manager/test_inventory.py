@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.device_manager.inventory import GRACE_SECONDS, Device, Inventory
+from actors.device_manager.inventory import GRACE_SECONDS, MOST_REMOVED, Device, Inventory
 
 BOTH = {"a": Device(), "b": Device(healthy=False)}
 
@@ -66,3 +66,13 @@ def test_the_health_of_a_device_that_no_plugin_tells_of_is_not_known() -> None:
     inventory.told("v/x", BOTH)
     assert inventory.health("v/x", ["a", "b", "c"]) == {"a": True, "b": False, "c": None}
     assert inventory.health("v/y", ["a"]) == {"a": None}
+
+
+def test_a_plugin_that_makes_up_names_fills_no_memory_and_the_latest_are_shown() -> None:
+    inventory = Inventory()
+    for number in range(3 * MOST_REMOVED):
+        inventory.remembered([f"v/{number}"], 0.0)
+        inventory.expire(GRACE_SECONDS)
+    assert list(inventory.capacity()) == [f"v/{number}" for number in range(2 * MOST_REMOVED, 3 * MOST_REMOVED)]
+    assert not any(inventory.capacity().values())
+    assert inventory.allocatable() == inventory.capacity()
