@@ -14,6 +14,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.kube.quantity import parse
 
 from .rule_kinds import Finding, ValidationContext, gate
+from .unsupported import REFUSED_GATES
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NAMESPACED_SYSCTL: Final = re.compile(r"(kernel\.(shm|msg|sem)|fs\.mqueue\.|net\.)", re.ASCII)
@@ -53,6 +54,12 @@ def wrong_gate(config: KubeletConfiguration, name: str, value: bool) -> str:
     if known.locked and value != known.default:
         return f"this feature gate is locked to {str(known.default).lower()}"
     return ""
+
+
+def refused_gate(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
+    for name, why in REFUSED_GATES.items():
+        if feature_gates.enabled(name, config.featureGates):
+            yield f"featureGates.{name}", True, f"is not supported: {why}"
 
 
 def gate_dependencies(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:

@@ -33,7 +33,6 @@ MISSING_GATES: Final[dict[str, str]] = {
     "NativeHistograms": "native histogram",
     "PodAndContainerStatsFromCRI": "statistics by the runtime",
     "PodCertificateRequest": "volume source podCertificate",
-    "PodLevelResourceManagers": "CPU, memory and topology manager",
     "PodsAPI": "socket of the pods API",
     "ReduceDefaultCrashLoopBackOffDecay": "shorter default back-off",
     "RuntimeClassInImageCriApi": "runtime handler of images",
@@ -43,6 +42,11 @@ MISSING_GATES: Final[dict[str, str]] = {
     "VolumeLimitScaling": "volume limits for autoscaling",
 }
 """Gate of the node that is off by default, to the missing feature."""
+
+REFUSED_GATES: Final[dict[str, str]] = {
+    "PodLevelResourceManagers": "the CPU, memory and topology managers pass over pods with resources of their own",
+}
+"""Alpha gate whose effect is missed only once pods run, to what is missing: a start with it is refused."""
 
 ONLY: Final[dict[str, str]] = {"contentType": "application/json"}
 """Field to the only supported value; the kubelet's default may differ."""

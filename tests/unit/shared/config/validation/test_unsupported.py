@@ -3,9 +3,13 @@ from pathlib import Path
 
 import pytest
 
+from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.feature_gate_table import NODE_GATES
-from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.validation.unsupported import MISSING, MISSING_GATES, without_effect
+from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
+from actors.shared.config.sources.documents import Document
+from actors.shared.config.sources.effective import effective
+from actors.shared.config.validation.rule_kinds import ValidationContext
+from actors.shared.config.validation.unsupported import MISSING, MISSING_GATES, REFUSED_GATES, without_effect
 
 READING = {
     "agent",
@@ -86,3 +90,17 @@ def test_one_warning_names_all_that_has_no_effect() -> None:
         r"enableContentionProfiling \(there is no profiling of contention yet\), volumePluginDir \(", warning
     )
     assert without_effect(KubeletConfiguration(maxPods=5)) == []
+
+
+@pytest.mark.parametrize("gate", sorted(REFUSED_GATES))
+def test_a_gate_whose_feature_is_missed_is_refused_with_the_reason(gate: str) -> None:
+    assert not NODE_GATES[gate].default
+    assert gate not in MISSING_GATES
+    data = {"apiVersion": API_VERSION, "kind": KIND, "featureGates": {gate: True}}
+    with pytest.raises(ConfigErrors) as errors:
+        effective([Document("f", data, {})], {}, ValidationContext(online_cpus=frozenset({0}), cgroup_v2=True))
+    (problem,) = errors.value.problems
+    assert problem.path == f"featureGates.{gate}"
+    assert problem.rule == f"is not supported: {REFUSED_GATES[gate]}"
+    data["featureGates"] = {gate: False}
+    effective([Document("f", data, {})], {}, ValidationContext(online_cpus=frozenset({0}), cgroup_v2=True))
