@@ -144,7 +144,7 @@ class ContainerManager(Actor):
     @on(PrepareContainer)
     async def on_prepare(self, message: PrepareContainer, sender: Address) -> ContainerPrepared | PreparationFailed:
         try:
-            allocation = await self._hardware.prepare(message.uid, message.container)
+            allocation = await self._hardware.prepare(message.uid, message.container, message.ended)
         except (AllocationError, AskError) as error:
             return PreparationFailed(message.uid, message.container, str(error))
         return ContainerPrepared(message.uid, message.container, allocation)

@@ -93,6 +93,8 @@ class PrepareContainer(Question["ContainerPrepared | PreparationFailed"], frozen
 
     uid: str
     container: str
+    ended: list[str] = []
+    """Init containers of the pod that have ended, as this one comes after them; no sidecars."""
 
 
 class ContainerPrepared(Message, frozen=True):

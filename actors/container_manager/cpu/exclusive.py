@@ -77,7 +77,7 @@ class ExclusiveCpus:
         """The set of shared CPUs may change before that."""
         return True
 
-    async def prepare(self, uid: str, container: str) -> ContainerAllocation:
+    async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
         return self._of(uid, container)
 
     def served(self, uid: str) -> frozenset[str]:

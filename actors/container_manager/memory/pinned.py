@@ -11,6 +11,7 @@ from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive, Memo
 from actors.shared.hardware.hints import Hints, TopologyHint
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import is_sidecar
 from supervision.metrics import Metrics
 
 from .state import Block, MemoryState
@@ -50,10 +51,14 @@ class PinnedMemory:
         return self._of(pod.metadata.uid, container.name)
 
     def prepares(self, pod: Pod) -> bool:
-        """Nothing changes once the pod is admitted."""
-        return False
+        """Whether init containers have memory, which is free when they have ended."""
+        return any(not is_sidecar(one) and wanted(pod, one) for one in pod.spec.initContainers)
 
-    async def prepare(self, uid: str, container: str) -> ContainerAllocation:
+    async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
+        before = self._store.value
+        after = before.without_containers(uid, ended)
+        if after is not before:
+            self._store.free(after)
         return self._of(uid, container)
 
     def served(self, uid: str) -> frozenset[str]:

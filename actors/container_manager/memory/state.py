@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -67,12 +67,20 @@ class MemoryState(msgspec.Struct, frozen=True):
 
     def without(self, uid: str) -> MemoryState:
         """The pod's memory is free again."""
+        return self.without_containers(uid, self.of(uid))
+
+    def without_containers(self, uid: str, names: Collection[str]) -> MemoryState:
+        """The memory of these containers of the pod is free again; the same state if none has any."""
+        gone = {name: blocks for name, blocks in self.of(uid).items() if name in names}
+        if not gone:
+            return self
         machine = self.machine
-        for blocks in self.of(uid).values():
+        for blocks in gone.values():
             for block in blocks:
                 machine = released(machine, block)
+        left = {name: blocks for name, blocks in self.of(uid).items() if name not in gone}
         entries = {other: containers for other, containers in self.entries.items() if other != uid}
-        return replace(self, machine=machine, entries=entries)
+        return replace(self, machine=machine, entries={**entries, uid: left} if left else entries)
 
 
 def taken(machine: Machine, nodes: Iterable[int], kind: str, size: int) -> Machine:

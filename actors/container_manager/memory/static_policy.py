@@ -115,9 +115,20 @@ def _plus(one: Amounts, other: Amounts) -> dict[str, int]:
     return {kind: one.get(kind, 0) + other.get(kind, 0) for kind in one.keys() | other.keys()}
 
 
+def has_given_back(state: MemoryState, pod: Pod, container: Container) -> bool:
+    """Whether it is an init container whose memory was freed when a later one was created. It gets none again: the
+    pod's would be another one's then."""
+    given, names = state.of(pod.metadata.uid), [one.name for one in (*pod.spec.initContainers, *pod.spec.containers)]
+    if container.name in given or container.name not in names or is_sidecar(container):
+        return False
+    return any(name in given for name in names[names.index(container.name) + 1 :])
+
+
 # -- hints -----------------------------------------------------------------------------------------------------------
 def hints(state: MemoryState, pod: Pod, container: Container) -> Hints:
     """Where the container's memory could come from."""
+    if has_given_back(state, pod, container):
+        return {}
     return _of(state, pod, wanted(pod, container), state.of(pod.metadata.uid).get(container.name))
 
 
@@ -177,7 +188,7 @@ def allocate(state: MemoryState, pod: Pod, container: Container, affinity: Topol
     """The state once the container has its memory; the same state if it has it already, or requests none. Raises
     AllocationError."""
     uid, amounts = pod.metadata.uid, wanted(pod, container)
-    if not amounts or container.name in state.of(uid):
+    if not amounts or container.name in state.of(uid) or has_given_back(state, pod, container):
         return state
     nodes = nodes_of(_mask(state, pod, amounts, affinity))
     if _breaks_group(state.machine, nodes):

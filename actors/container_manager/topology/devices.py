@@ -92,7 +92,7 @@ class DeviceHintProvider:
     def prepares(self, pod: Pod) -> bool:
         return any(self._requests.get(pod.metadata.uid, {}).values())
 
-    async def prepare(self, uid: str, container: str) -> ContainerAllocation:
+    async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
         known = self._requests.get(uid)
         request = DeviceRequest(uid=uid, container=container, amounts={}) if known is None else known.get(container)
         if request is None:

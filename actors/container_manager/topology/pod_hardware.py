@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
@@ -154,9 +154,10 @@ class PodHardware:
         }
 
     # -- afterwards -------------------------------------------------------------------------------------------------
-    async def prepare(self, uid: str, container: str) -> ContainerAllocation:
-        """What the container gets that is about to be created. Raises AllocationError, AskError."""
-        return combined([await provider.prepare(uid, container) for provider in self._providers])
+    async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
+        """What the container gets that is about to be created. `ended`: earlier init containers.
+        Raises AllocationError, AskError."""
+        return combined([await provider.prepare(uid, container, ended) for provider in self._providers])
 
     def exclusive(self) -> Exclusive:
         """What containers have for themselves, of all providers."""

@@ -138,7 +138,7 @@ class ContainerStarter:
     async def prepared(self, pod: Pod, container: Container, held: Held) -> Held:
         """With the hardware that the container gets now. Raises StartFailed."""
         try:
-            return await hardware.prepared(self._actor, pod.metadata.uid, container.name, held)
+            return await hardware.prepared(self._actor, pod, container.name, held)
         except (ConfigError, AskError) as error:
             raise StartFailed("CreateContainerConfigError", str(error)) from None
 

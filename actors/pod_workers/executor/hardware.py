@@ -13,6 +13,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
 from actors.shared.kube.codec import encode
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import is_sidecar
 from actors.shared.kube.resource_claims import has_claims
 from supervision.actor import Actor, AskError
 
@@ -21,17 +22,25 @@ PREPARE_SECONDS: Final = 60.0
 ASK_SECONDS: Final = 30.0
 
 
-async def prepared(actor: Actor, uid: str, container: str, held: Held) -> Held:
+async def prepared(actor: Actor, pod: Pod, container: str, held: Held) -> Held:
     """With what the container gets as of now, where that may have changed since the admission. A device plug-in may
     take its time for it. Raises ConfigError, AskError."""
     if not held.prepare:
         return held
-    answer = await actor.ask(CONTAINER_MANAGER, PrepareContainer(uid, container), timeout=PREPARE_SECONDS)
+    question = PrepareContainer(pod.metadata.uid, container, _ended_before(pod, container))
+    answer = await actor.ask(CONTAINER_MANAGER, question, timeout=PREPARE_SECONDS)
     if isinstance(answer, PreparationFailed):
         raise ConfigError(answer.message)
     if not isinstance(answer, ContainerPrepared):
         raise AskError(f"container_manager answered {type(answer).__name__}")
     return replace(held, containers={**held.containers, container: answer.allocation})
+
+
+def _ended_before(pod: Pod, container: str) -> list[str]:
+    """The init containers that end before this one starts. Ephemeral containers start at any time."""
+    names = [one.name for one in (*pod.spec.initContainers, *pod.spec.containers)]
+    before = names[: names.index(container)] if container in names else []
+    return [one.name for one in pod.spec.initContainers if one.name in before and not is_sidecar(one)]
 
 
 async def claimed_devices(actor: Actor, pod: Pod, container: str) -> ContainerAllocation:

@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from actors.container_manager.cpu.state import StateError
-from actors.container_manager.messages import GetExclusiveHardware, PodAdmitted, StopCounting
+from actors.container_manager.messages import (
+    GetExclusiveHardware,
+    PodAdmitted,
+    PodRejected,
+    PrepareContainer,
+    StopCounting,
+)
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.fields.groups import MemoryReservation
 from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive, MemoryOfNodes
@@ -54,6 +60,29 @@ async def test_memory_comes_from_as_few_nodes_as_can_be_also_after_a_restart(two
     async with two.start(**STATIC) as manager:
         await manager.deliver(KnownPods("pod_workers/worker/0", 1, []))
         assert entries(two) == {}
+
+
+async def test_memory_of_an_init_container_is_free_for_other_pods_once_a_later_one_is_created(two):
+    def pod(uid: str) -> bytes:
+        return encode(pod_of(asking("a", memory="512Mi"), init=[asking("i", memory="1536Mi")], uid=uid))
+
+    ended = PrepareContainer("u", "a", ["i"])
+    async with two.start(**STATIC) as manager:
+        answer = await admit(manager, "u", pod("u"))
+        assert answer.prepare
+        assert {name: one.cpuset_mems for name, one in answer.containers.items()} == {"i": "1", "a": "0"}
+        first = await manager.deliver(PrepareContainer("u", "i"))
+        assert first.allocation.cpuset_mems == "1"
+        assert isinstance(await admit(manager, "v", pod("v")), PodRejected)
+        for _ in range(2):
+            assert (await manager.deliver(ended)).allocation.cpuset_mems == "0"
+        assert list(entries(two)["u"]) == ["a"]
+        assert (await admit(manager, "w", asks("1536Mi", uid="w"))).containers["a"].cpuset_mems == "1"
+    async with two.start(**STATIC) as manager:
+        for running in (True, False):
+            again = await admit(manager, "u", pod("u"), running=running)
+            assert {name: one.cpuset_mems for name, one in again.containers.items()} == {"a": "0"}
+        assert list(entries(two)["u"]) == ["a"]
 
 
 async def test_cpus_and_memory_come_from_the_same_node(two):

@@ -88,6 +88,28 @@ async def test_what_may_change_is_asked_for_when_the_container_is_created(tmp_pa
         assert node.containers("a")[0].config.linux.resources.cpuset_cpus == "0"
 
 
+async def test_a_container_is_prepared_with_the_init_containers_that_have_ended(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.answer(AdmitPod, admitted(prepare=True))
+        node.answer(
+            PrepareContainer, lambda asked: ContainerPrepared(asked.uid, asked.container, ContainerAllocation())
+        )
+        once = ["sh", "-c", "true"]
+        init = [container("first", once), container("side", restartPolicy="Always"), container("second", once)]
+        await node.want(pod(initContainers=init))
+        await node.until(lambda: bool(node.containers("first")))
+        await node.end("first", 0)
+        await node.until(lambda: node.running("side"))
+        await node.relist()
+        await node.until(lambda: bool(node.containers("second")))
+        await node.end("second", 0)
+        await node.until(lambda: node.running("a"))
+        asked = [one for _, one in node.harness.asks if isinstance(one, PrepareContainer)]
+    assert {one.container: one.ended for one in asked} == {
+        "first": [], "side": ["first"], "second": ["first"], "a": ["first", "second"],
+    }  # fmt: skip
+
+
 async def test_a_container_that_cannot_be_prepared_waits_with_the_reason_and_is_tried_again(tmp_path):
     async with Driven(tmp_path) as node:
         node.answer(AdmitPod, admitted(prepare=True))

@@ -188,17 +188,42 @@ def test_a_state_whose_entries_are_not_what_is_taken_is_refused():
         begin(TWO, MemoryState("Static", TWO.machine, {"u": {"a": (Block((7,), "memory", 1),)}}))
 
 
+def test_memory_of_an_ended_init_container_is_free_and_not_given_to_it_again():
+    pod = pod_of(asking("a", memory="1Gi"), init=[asking("i", memory="3Gi")])
+    state = given_to(TWO, pod, TopologyHint(1, preferred=True))
+    assert free(state) == [1, 4]
+    after = state.without_containers("u", ["i", "unknown"])
+    assert free(after) == [3, 4]
+    assert after.without_containers("u", ["i"]) is after
+    assert given_to(after, pod) is after
+    assert hints(after, pod, pod.spec.initContainers[0]) == {}
+    assert begin(TWO, after) == after
+    assert after.without("u") == TWO
+
+
+def test_the_last_container_leaves_nothing_of_its_pod():
+    state = given_to(TWO, one("1Gi"))
+    assert state.without_containers("u", ["a"]) == TWO
+
+
 @given(
     st.sampled_from([TWO, FOUR]),
-    st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 6), st.integers(0, 3), st.booleans()), max_size=10),
+    st.lists(
+        st.tuples(
+            st.sampled_from("abcd"), st.integers(1, 6), st.integers(0, 3), st.sampled_from(["comes", "goes", "init"])
+        ),
+        max_size=10,
+    ),
     st.sampled_from([None, 1, 2, 3]),
 )
 def test_no_memory_is_two_containers_and_none_is_lost(empty, steps, mask):
     state = empty
     affinity = None if mask is None else TopologyHint(mask, preferred=False)
-    for uid, size, init, leaves in steps:
-        if leaves:
+    for uid, size, init, step in steps:
+        if step == "goes":
             state = state.without(uid)
+        elif step == "init":
+            state = state.without_containers(uid, ["i"] if "a" in state.of(uid) else [])
         else:
             inits = [asking("i", memory=f"{init}Gi")] if init else []
             try:
