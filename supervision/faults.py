@@ -27,6 +27,8 @@ EXPLAINED: dict[Fault, str] = {
     "slow": "delay every handler by --rate seconds, for --seconds or until replaced",
     "drop": "lose a share of messages, --rate from 0 to 1, for --seconds or until replaced",
 }
+MOST_SECONDS = 86400.0
+MOST_RATE = 1e6
 _MIB = 1024 * 1024
 _LEAK_STEP_SECONDS = 0.05
 _NEXT_HANDLER_SECONDS = 1.0
@@ -40,10 +42,14 @@ def check(inject: Inject) -> str:
     """The error in the order; '' if it is valid."""
     if inject.seconds < 0:
         return f"seconds: {inject.seconds:g} is negative"
+    if not inject.seconds <= MOST_SECONDS:
+        return f"seconds: {inject.seconds:g} is not a time up to {MOST_SECONDS:g}"
     if inject.seconds and inject.fault not in LASTING:
         return f"seconds: {inject.fault} does not last"
     if inject.rate < 0:
         return f"rate: {inject.rate:g} is negative"
+    if not inject.rate <= MOST_RATE:
+        return f"rate: {inject.rate:g} is not a number up to {MOST_RATE:g}"
     if inject.rate and inject.fault not in DEFAULT_RATES:
         return f"rate: {inject.fault} has none"
     if inject.fault == "drop" and inject.rate > 1:

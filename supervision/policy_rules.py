@@ -12,6 +12,8 @@ from .spec import Policy, Restart, Significance, Strategy
 from .suggestions import did_you_mean
 
 SUPERVISORS_ONLY = frozenset({"strategy", "total_restarts", "total_period_seconds", "auto_shutdown"})
+LONGEST_SECONDS = 3600
+"""Of a deadline."""
 Rule = Callable[[Any], str]
 """Returns the error of a value, '' if it is valid."""
 
@@ -45,10 +47,10 @@ def shown(value: Any) -> str:
 
 RULES: dict[str, Rule] = {
     "restart": _one_of(get_args(Restart)),
-    "shutdown_seconds": _number(0, 3600),
-    "start_seconds": _number(0.1, 3600),
-    "heartbeat_seconds": _number(0.5, 3600, or_zero=True),
-    "busy_seconds": _number(0.2, 3600, or_zero=True),
+    "shutdown_seconds": _number(0, LONGEST_SECONDS),
+    "start_seconds": _number(0.1, LONGEST_SECONDS),
+    "heartbeat_seconds": _number(0.5, LONGEST_SECONDS, or_zero=True),
+    "busy_seconds": _number(0.2, LONGEST_SECONDS, or_zero=True),
     "memory_mib": _number(16, 1024 * 1024, or_zero=True, whole=True),
     "significant": _boolean,
     "max_restarts": _number(0, 1000, whole=True),

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from .actor import Actor, Address, AskError, ChildExited, Timer, on
 from .children import Ending, SupervisorState, initial_state, wake_at, with_policies
 from .decide import Create, Finish, Order, StopRequested, Tick, decide
+from .policy_rules import wrong_policies
 from .protocol import FORK_SERVER, Escalated, Exited, Started, Stop
 from .spec import ChildSpec, Policy, SetPolicies, full_name
 
@@ -61,6 +62,10 @@ class Supervisor(Actor):
 
     @on(SetPolicies)
     def on_set_policies(self, message: SetPolicies, sender: Address) -> None:
+        wrong = "only the fork server sets them" if sender.name != FORK_SERVER else wrong_policies(message.policies)
+        if wrong:
+            self.log.error("the supervision policy that %s sets is refused: %s", sender.name, wrong)
+            return
         self._policies = {**self._policies, **message.policies}
         self._state = with_policies(self._state, self._spec, self.name, self._policies)
         self._arm()

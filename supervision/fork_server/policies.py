@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ..policy_rules import LONGEST_SECONDS
 from ..spec import ChildSpec, Policy, walk
 from ..time_scale import scaled
 
@@ -31,8 +32,13 @@ class Policies:
 def _scaled(policy: Policy) -> Policy:
     return msgspec.structs.replace(
         policy,
-        start_seconds=scaled(policy.start_seconds),
-        shutdown_seconds=scaled(policy.shutdown_seconds),
-        heartbeat_seconds=scaled(policy.heartbeat_seconds),
-        busy_seconds=scaled(policy.busy_seconds),
+        start_seconds=_deadline(policy.start_seconds),
+        shutdown_seconds=_deadline(policy.shutdown_seconds),
+        heartbeat_seconds=_deadline(policy.heartbeat_seconds),
+        busy_seconds=_deadline(policy.busy_seconds),
     )
+
+
+def _deadline(seconds: float) -> float:
+    """For this machine, and still valid."""
+    return min(scaled(seconds), LONGEST_SECONDS)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
+
+import pytest
 
 from supervision.actor import ChildExited
 from supervision.harness import Harness
 from supervision.protocol import EXIT_ESCALATED, FORK_SERVER, Done, Escalated, Exited, Started, Stop
-from supervision.spec import ChildSpec, Policy
+from supervision.spec import ChildSpec, Policy, SetPolicies
 from supervision.supervisor import Supervisor
 
 SPEC = ChildSpec(name="group", children=(ChildSpec(name="x", actor="m:C"), ChildSpec(name="y", actor="m:C")))
@@ -92,3 +95,34 @@ async def test_an_orderly_stop_ends_when_the_last_child_has() -> None:
         assert harness.actor.left is None
         await harness.advance(600)
         assert orders(harness) == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "sender", "why"),
+    [
+        ({"max_restarts": -1}, FORK_SERVER, "group/x.max_restarts: must be a whole number from 0 to 1000, not -1"),
+        ({"start_seconds": math.nan}, FORK_SERVER, "group/x.start_seconds: must be a number from 0.1 to 3600, not nan"),
+        ({"backoff_max_seconds": 0.0}, FORK_SERVER, "is 0, less than backoff_seconds, 0.05"),
+        ({"max_restarts": 1}, "pleg", "only the fork server sets them"),
+    ],
+)
+async def test_a_policy_that_cannot_be_is_refused_and_the_one_in_force_stays(caplog, policy, sender, why) -> None:
+    async with make() as harness:
+        await start(harness)
+        orders(harness)
+        await harness.deliver(SetPolicies({"group/x": Policy(**policy)}), sender)
+        assert why in caplog.text
+        for incarnation in (1, 2, 3):
+            await harness.deliver(ChildExited(Exited("group/x", incarnation, 100, 9, "signal")), FORK_SERVER)
+            await harness.advance(10)
+            assert orders(harness) == ["+group/x"]
+            await harness.deliver(Started("group/x", incarnation + 1, 100, 0.01), FORK_SERVER)
+
+
+async def test_a_policy_of_the_fork_servers_is_in_force_at_once() -> None:
+    async with make(max_restarts=8) as harness:
+        await start(harness)
+        await harness.deliver(SetPolicies({"group/x": Policy(max_restarts=0)}), FORK_SERVER)
+        await harness.deliver(ChildExited(Exited("group/x", 1, 100, 9, "signal")), FORK_SERVER)
+        await harness.advance(1)
+        assert "-group/y" in orders(harness)

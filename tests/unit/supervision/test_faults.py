@@ -31,6 +31,9 @@ class Clock:
         (Inject(name="a", fault="drop", rate=30), "rate: 30 is not a share, 0 to 1"),
         (Inject(name="a", fault="leak", rate=-1), "rate: -1 is negative"),
         (Inject(name="a", fault="hang", seconds=-1), "seconds: -1 is negative"),
+        (Inject(name="a", fault="stop", seconds=float("nan")), "seconds: nan is not a time up to 86400"),
+        (Inject(name="a", fault="stop", seconds=float("inf")), "seconds: inf is not a time up to 86400"),
+        (Inject(name="a", fault="slow", rate=float("inf")), "rate: inf is not a number up to 1e+06"),
         (Inject(name="a", fault="exit", status=300), "status: 300 is not an exit code, 0 to 255"),
     ],
 )

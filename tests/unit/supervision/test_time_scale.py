@@ -10,6 +10,7 @@ import pytest
 
 from supervision import time_scale
 from supervision.fork_server.policies import Policies
+from supervision.policy_rules import wrong_policies
 from supervision.spec import ChildSpec, Policy
 
 
@@ -56,3 +57,9 @@ def test_the_deadlines_of_the_policy_are_stretched_and_its_pauses_and_limits_are
     assert (found.busy_seconds, found.backoff_seconds, found.memory_mib) == (4, 1, given.memory_mib)
     policies.update({"root": given})
     assert policies.by_name["root"] == found
+
+
+def test_a_deadline_stays_one_that_a_policy_may_have() -> None:
+    time_scale.use(20.0)
+    policies = Policies(ChildSpec(name="root"), {"root": Policy(start_seconds=3600, shutdown_seconds=3600)})
+    assert wrong_policies(policies.by_name) == ""
