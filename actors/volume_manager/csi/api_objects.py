@@ -77,7 +77,10 @@ class ApiObjects:
         answer = await self.call("GET", f"{STORAGE}/volumeattachments/{quote(name, safe='')}")
         if answer.reason in ("NotFound", "Forbidden"):  # the node authorizer forbids what does not exist
             raise NotAttachedError(f"{what} is not attached yet: {answer.reason}: {answer.message}")
-        status = _decoded(_checked(answer, f"VolumeAttachment {name}"), _Attachment).status
+        found = _decoded(_checked(answer, f"VolumeAttachment {name}"), _Attachment)
+        status = found.status
+        if found.metadata.deletionTimestamp is not None:
+            raise NotAttachedError(f"{what} is being detached from this node")
         if not status.attached:
             why = f": {status.attachError.message}" if status.attachError is not None else ""
             raise NotAttachedError(f"{what} is not attached yet{why}")

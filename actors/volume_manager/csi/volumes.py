@@ -245,28 +245,40 @@ class CsiVolumes:
 
     # -- unmounting ---------------------------------------------------------------------------------------------------
     async def unmount(self, pod_dir: str) -> str:
-        """Unmount every CSI volume of the pod. '' or the errors of the volumes that stay."""
-        errors = []
-        for volume in self._records.of_pod(pod_dir):
-            self._to_republish.pop(volume.target, None)
-            if volume.record is None:
-                continue  # no driver was called
-            self._expansion.unused(volume.target, unique_name(volume.record.driverName, volume.record.volumeHandle))
-            try:
-                await self._unmount_one(volume, volume.record)
-            except (CsiError, OSError) as error:
-                errors.append(f"{volume.record.specVolID}: kubernetes.io/csi: {error}")
+        """Unmount every CSI volume of the pod. '' or the errors of the volumes that stay. The pod does not wait for
+        the end of NodeUnstageVolume."""
+        volumes = self._records.of_pod(pod_dir)
+        errors = await asyncio.gather(*(self._unmount_one(volume) for volume in volumes))
         self.tell_in_use()
-        return "; ".join(errors)
+        return "; ".join(error for error in errors if error)
 
-    async def _unmount_one(self, volume: PublishedVolume, record: VolumeRecord) -> None:
-        _, connection = self._drivers.get(record.driverName)
-        await connection.unpublish(record.volumeHandle, volume.target)
-        if records.mounted(volume.target):
-            raise CsiError(f"{volume.target} is still mounted after NodeUnpublishVolume")
-        async with self._lock(record):
-            records.remove_published(volume)
-            await self._unstage(self._records.stage_of(record, volume.device))
+    async def _unmount_one(self, volume: PublishedVolume) -> str:
+        self._to_republish.pop(volume.target, None)
+        record = volume.record
+        if record is None:
+            return ""  # no driver was called
+        self._expansion.unused(volume.target, unique_name(record.driverName, record.volumeHandle))
+        try:
+            _, connection = self._drivers.get(record.driverName)
+            await connection.unpublish(record.volumeHandle, volume.target)
+            if records.mounted(volume.target):
+                raise CsiError(f"{volume.target} is still mounted after NodeUnpublishVolume")
+            async with self._lock(record):
+                records.remove_published(volume)
+        except (CsiError, OSError) as error:
+            return f"{record.specVolID}: kubernetes.io/csi: {error}"
+        staged = self._records.stage_of(record, volume.device)
+        self._actor.start_task(self._unstage_unused(staged), f"unstage {record.volumeHandle}")
+        return ""
+
+    async def _unstage_unused(self, volume: StagedVolume) -> None:
+        """If it fails, the next sweep tries it again."""
+        try:
+            async with self._lock(volume.record):
+                await self._unstage(volume)
+        except (CsiError, OSError) as error:
+            self._actor.log.warning("volume %s stays staged: %s", volume.record.volumeHandle, error)
+        self.tell_in_use()
 
     async def _unstage(self, volume: StagedVolume) -> None:
         """Unstage the volume if no pod uses it any more. Raises CsiError, OSError."""
@@ -285,9 +297,4 @@ class CsiVolumes:
             record = volume.record
             if self._records.used(record) or record.driverName not in self._drivers.names:
                 continue
-            try:
-                async with self._lock(record):
-                    await self._unstage(volume)
-            except (CsiError, OSError) as error:
-                self._actor.log.warning("volume %s stays staged: %s", record.volumeHandle, error)
-        self.tell_in_use()
+            await self._unstage_unused(volume)

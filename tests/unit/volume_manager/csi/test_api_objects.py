@@ -54,3 +54,13 @@ async def test_a_secret_that_is_no_text_is_an_error() -> None:
 async def test_a_volume_without_an_attachment_that_holds_waits(answer: ApiAnswer) -> None:
     with pytest.raises(NotAttachedError, match="volume h is not attached yet"):
         await asked(answer, lambda api: api.attached("csi-1", "volume h"))
+
+
+async def test_a_volume_is_used_while_it_is_attached_and_nobody_detaches_it() -> None:
+    attached: dict[str, Any] = {"status": {"attached": True, "attachmentMetadata": {"device": "/dev/x"}}}
+    whole = ApiAnswer(status=200, body=json.dumps(attached).encode())
+    assert await asked(whole, lambda api: api.attached("csi-1", "volume h")) == {"device": "/dev/x"}
+    attached["metadata"] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    ending = ApiAnswer(status=200, body=json.dumps(attached).encode())
+    with pytest.raises(NotAttachedError, match="volume h is being detached from this node"):
+        await asked(ending, lambda api: api.attached("csi-1", "volume h"))
