@@ -60,6 +60,8 @@ class Node:
         """`name`: of its directory below the runtime's, when there is more than one."""
         self.runtime, self.home = runtime, runtime.base / name
         self.manifests, self.log = self.home / "manifests", self.home / "log"
+        self.sources = Path(ROOT_DIR)
+        """Those that the next start runs."""
         self.healthz_port, self.port = free_port(), free_port()
         self.cgroup = f"{runtime.cgroup_parent}/kubepods"
         self._process: subprocess.Popen[bytes] | None = None
@@ -104,7 +106,7 @@ class Node:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 tied([*self._program, "start", *flags]),  # a killed test run leaves no agent
-                cwd=ROOT_DIR,
+                cwd=self.sources,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
