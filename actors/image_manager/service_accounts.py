@@ -9,6 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.shared.api.permission import when_permitted
 from actors.shared.config.sources.credential_providers import Provider, TokenAttributes
 from actors.shared.kube.meta import Api, ObjectMeta
 from supervision.errors import UNREADABLE
@@ -75,7 +76,7 @@ def token_request(account: Account, audience: str) -> bytes:
 
 
 async def _done(call: Call, request: ApiCall) -> ApiAnswer:
-    answer = await call(request)
+    answer = await when_permitted(lambda: call(request))
     if not answer.ok:
         raise PluginFailed(f"service account: {answer.reason}: {answer.message}")
     return answer

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from actors.api_clients.messages import KUBE_CLIENT, ApiCall
+from actors.shared.api.permission import when_permitted
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.resource_claims import (
@@ -81,7 +82,8 @@ class Preparation:
         """Raises ResourceClaimError, ObjectError."""
         path = f"{CLAIMS}/namespaces/{quote(namespace, safe='')}/resourceclaims/{quote(name, safe='')}"
         try:
-            answer = await self._actor.ask(KUBE_CLIENT, ApiCall(method="GET", path=path), timeout=CALL_SECONDS)
+            call = ApiCall(method="GET", path=path)
+            answer = await when_permitted(lambda: self._actor.ask(KUBE_CLIENT, call, timeout=CALL_SECONDS))
         except AskError as error:
             raise ResourceClaimError(f"fetch ResourceClaim {name}: {KUBE_CLIENT}: {error}") from None
         if not answer.ok:

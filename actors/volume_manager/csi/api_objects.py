@@ -8,6 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
+from actors.shared.api.permission import when_permitted
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.contents import secret_data
 from actors.shared.kube.meta import Api, ObjectMeta
@@ -108,7 +109,7 @@ class ApiObjects:
         path = f"/api/v1/namespaces/{quote(of.namespace, safe='')}/secrets/{quote(of.name, safe='')}"
         failed = f"fetching {field} {of.namespace}/{of.name} failed"
         try:
-            answer = await self.call("GET", path)
+            answer = await when_permitted(lambda: self.call("GET", path))
             if not answer.ok:
                 why = answer.message or answer.reason or answer.status
                 what = f"failed to find the secret {of.name} in the namespace {of.namespace}"

@@ -17,6 +17,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.shared.api.permission import when_permitted
 from supervision.errors import UNREADABLE
 
 from .projections import ContentError, PodTokenRequest
@@ -25,8 +26,6 @@ OLDEST_SECONDS: Final = 24 * 3600.0
 JITTER_SECONDS: Final = 10.0
 REMAINING_SHARE: Final = 0.2
 """Share of its lifetime that a token has left when it is replaced."""
-FORBIDDEN_PAUSES: Final = (0.1, 0.4)
-"""Seconds before a refused request is repeated: the server may not know yet that the pod is on this node."""
 
 Call = Callable[[ApiCall], Awaitable[ApiAnswer]]
 
@@ -89,12 +88,7 @@ class ServiceTokens:
 
     async def _fetch(self, request: PodTokenRequest) -> _CachedToken:
         requested_at = self._clock()
-        answer = await self._call(token_call(request))
-        for pause in FORBIDDEN_PAUSES:
-            if answer.ok or answer.reason != "Forbidden":
-                break
-            await self._sleep(pause)
-            answer = await self._call(token_call(request))
+        answer = await when_permitted(lambda: self._call(token_call(request)), self._sleep)
         if not answer.ok:
             why = answer.message or f'serviceaccounts "{request.account}": {answer.reason or answer.status}'
             raise ContentError(f"failed to fetch token: {why}")

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.api_clients.messages import ApiCall, ObjectRef
+from actors.shared.api.permission import when_permitted
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.meta import Api, ObjectMeta
 from actors.shared.kube.pod import Pod
@@ -109,7 +110,7 @@ class ClaimLookup:
 
     async def _get(self, path: str, kind: type[T], label: str, what: str) -> T:
         failed = f"failed to fetch {label} from API server"
-        answer = await self._api.call(ApiCall(method="GET", path=path))
+        answer = await when_permitted(lambda: self._api.call(ApiCall(method="GET", path=path)))
         if answer.reason == "NotFound":
             raise VolumeClaimError(f"{failed}: {what} not found")
         if not answer.ok:

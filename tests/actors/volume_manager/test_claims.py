@@ -47,6 +47,8 @@ class Node:
         monkeypatch.setattr(propagation, "make_shared", lambda path: False)
         self.root = root
         self.objects: dict[str, dict[str, Any]] | None = {CLAIM: BOUND}
+        self.refusals = 0
+        """So many requests are refused."""
         context = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=2, standalone=False, node_name="n1")
         self.harness = Harness(VolumeManager, name="volume_manager", context=context)
         self.harness.answer(GetNodeResources, NodeResources({}, {"memory": 1 << 30}, {}, 0, "cgroupfs", 1))
@@ -55,6 +57,9 @@ class Node:
     def _answer(self, call: ApiCall) -> ApiAnswer:
         if self.objects is None:
             return ApiAnswer(status=0, reason="Unreachable", message="connection refused")
+        if self.refusals:
+            self.refusals -= 1
+            return ApiAnswer(status=403, reason="Forbidden", message="no relationship found")
         if call.path not in self.objects:
             return ApiAnswer(status=404, reason="NotFound")
         return ApiAnswer(status=200, body=json.dumps(self.objects[call.path]).encode())
@@ -83,6 +88,18 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 async def test_a_claim_stands_for_the_directory_of_its_local_volume(node: Node, tmp_path: Path) -> None:
     async with node.harness:
         assert await node.mount() == VolumesMounted(UID, {"v": str(tmp_path / "disk")})
+
+
+async def test_a_claim_that_the_server_does_not_connect_with_the_node_yet_is_no_failure(
+    node: Node, tmp_path: Path
+) -> None:
+    node.refusals = 2
+    async with node.harness:
+        assert await node.mount() == VolumesMounted(UID, {"v": str(tmp_path / "disk")})
+        node.refusals = 3
+        answer = await node.mount(uid="0a1c")
+        assert isinstance(answer, VolumesFailed)
+        assert "no relationship found" in answer.message
 
 
 async def test_a_claim_stands_for_a_host_path_that_is_made_where_it_may_be(node: Node, tmp_path: Path) -> None:

@@ -68,3 +68,15 @@ async def test_what_the_server_refuses_is_said():
         await identify(server([], POST=refused), provider(), POD)
     with pytest.raises(PluginFailed, match="gave no token"):
         await identify(server([], POST=ApiAnswer(status=201, body=b"{}")), provider(), POD)
+
+
+async def test_an_account_that_the_server_does_not_connect_with_the_node_yet_is_asked_for_again():
+    asked: list[ApiCall] = []
+    known = server(asked)
+
+    async def call(request: ApiCall) -> ApiAnswer:
+        found = await known(request)
+        return ApiAnswer(status=403, reason="Forbidden", message="no relationship found") if len(asked) == 1 else found
+
+    assert (await identify(call, provider(), POD)).token == "tok"
+    assert [request.method for request in asked] == ["GET", "GET", "POST"]

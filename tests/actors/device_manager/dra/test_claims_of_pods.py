@@ -45,6 +45,8 @@ class Node:
         self.claims: dict[str, Any] = {}
         self.deleted: list[str] = []
         self.api_away = False
+        self.refused: set[str] = set()
+        """Claims whose next request is refused."""
 
     def claim(self, name: str, *pods: str, drivers: tuple[str, ...] = (NAME,), uid: str = "") -> None:
         results = [{"request": "gpu", "driver": driver, "pool": "pool", "device": "gpu-0"} for driver in drivers]
@@ -77,6 +79,9 @@ class Node:
             self.deleted.append(call.query["fieldSelector"])
             return ApiAnswer(status=200, body=b"{}")
         name = call.path.rpartition("/")[2]
+        if name in self.refused:
+            self.refused.remove(name)
+            return ApiAnswer(status=403, reason="Forbidden", message="no relationship found")
         if name not in self.claims:
             text = f'resourceclaims.resource.k8s.io "{name}" not found'
             return ApiAnswer(status=404, reason="NotFound", message=text)
@@ -249,6 +254,16 @@ async def test_a_driver_that_never_answers_holds_up_no_pod_of_another(
             assert await prepare(manager, "v", "free") == ""
             assert await unprepare(manager, "v") == ""
             assert not any(one.done() for one in waiting)
+
+
+async def test_a_claim_that_the_server_does_not_connect_with_the_node_yet_is_no_failure(
+    node: Node, driver: SampleDriver
+) -> None:
+    node.claim("one", "pod-1")
+    node.refused = {"one"}
+    async with node.manager() as harness:
+        await registered(harness, driver)
+        assert await prepare(harness, "pod-1", "one") == ""
 
 
 async def test_nothing_is_kept_of_a_pod_whose_claims_are_not_to_be_used(node: Node, driver: SampleDriver) -> None:
