@@ -76,6 +76,8 @@ class DevicePlugins:
             if self._latest.get(resource) is not client:
                 raise PluginError(OVERTAKEN)
         except BaseException:  # also when the plugin waits no longer for its registration
+            if self._latest.get(resource) is client:
+                del self._latest[resource]
             await client.close()
             raise
         before = self._connected.get(resource)

@@ -9,7 +9,7 @@ from actors.shared.kube.extended_resources import is_extended
 from actors.shared.plugins.model import Plugin, PluginError
 from supervision.actor import Actor
 
-from .plugins import DevicePlugins
+from .plugins import MOST_RESOURCES, DevicePlugins
 
 VERSION: Final = "v1beta1"
 _TOTAL: Final = "kubelet_device_plugin_registration_total"
@@ -20,6 +20,8 @@ class Registration:
 
     def __init__(self, actor: Actor, plugins: DevicePlugins, directory: str) -> None:
         self._actor, self._plugins, self._directory = actor, plugins, directory
+        self._counted: set[str] = set()
+        """Resources that have a series of metrics: invented names must not make more and more."""
 
     # -- by kubelet.sock ----------------------------------------------------------------------------------------------
     async def by_request(self, version: str, endpoint: str, resource: str) -> None:
@@ -56,5 +58,7 @@ class Registration:
         await self._plugins.disconnect(plugin.name, plugin.endpoint)
 
     async def _connect(self, resource: str, path: str) -> None:
-        self._actor.metrics.count(_TOTAL, resource_name=resource)
+        if resource in self._counted or len(self._counted) < MOST_RESOURCES:
+            self._counted.add(resource)
+            self._actor.metrics.count(_TOTAL, resource_name=resource)
         await self._plugins.connect(resource, path)

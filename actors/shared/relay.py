@@ -18,6 +18,7 @@ from supervision.actor import Actor
 
 CHUNK_BYTES: Final = 64 * 1024
 MAX_CLIENTS: Final = 64
+"""The oldest connection is closed for a new one, so that one client that holds many shuts no other out."""
 
 
 def is_socket(path: str) -> bool:
@@ -68,7 +69,8 @@ class Relay:
     def __init__(self, start: Callable[[], Awaitable[str]]) -> None:
         self._start = start
         self._target: asyncio.Future[str] | None = None
-        self._clients: set[asyncio.StreamWriter] = set()
+        self._clients: dict[asyncio.StreamWriter, None] = {}
+        """The oldest first."""
         self.server: asyncio.Server | None = None
 
     async def open(self, sock: socket.socket) -> None:
@@ -82,10 +84,11 @@ class Relay:
             writer.close()
 
     async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._clients) >= MAX_CLIENTS:
-            writer.close()
-            return
-        self._clients.add(writer)
+        while len(self._clients) >= MAX_CLIENTS:
+            oldest = next(iter(self._clients))
+            del self._clients[oldest]
+            oldest.transport.abort()
+        self._clients[writer] = None
         try:
             grpc_reader, grpc_writer = await asyncio.open_unix_connection(await self._find_target())
             # both directions end together: gRPC cannot use a single one
@@ -98,7 +101,7 @@ class Relay:
         except OSError:
             pass  # the client sees the end of its connection, and retries
         finally:
-            self._clients.discard(writer)
+            self._clients.pop(writer, None)
             writer.close()
 
     async def _find_target(self) -> str:

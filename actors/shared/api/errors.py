@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -74,6 +75,10 @@ _BY_STATUS: dict[int, type[ApiError]] = {
 }
 
 
+MOST_RETRY_AFTER: Final = 60.0
+"""Seconds. A server or a proxy before it that asks for years must not silence the node for years."""
+
+
 class _Details(msgspec.Struct):
     retryAfterSeconds: int = 0
 
@@ -96,7 +101,8 @@ def error_of(status: int, body: bytes, headers: Mapping[str, str]) -> ApiError:
     after = headers.get("retry-after", "")
     wait = float(after[:9]) if after.isascii() and after.isdigit() else 0.0
     if not wait and status_object.details is not None:
-        wait = float(status_object.details.retryAfterSeconds)
+        wait = max(0, status_object.details.retryAfterSeconds)
+    wait = min(wait, MOST_RETRY_AFTER)
     return _error(status or status_object.code or 500, status_object.reason, status_object.message, wait)
 
 

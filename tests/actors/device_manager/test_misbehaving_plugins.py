@@ -12,7 +12,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from actors.device_manager import plugin_client, plugins
+from actors.device_manager import plugin_client, plugins, registration
 from actors.device_manager.inventory import Device
 from actors.device_manager.messages import DevicesAllocated
 from tests.support.device_node import THING, Node
@@ -178,4 +178,20 @@ async def test_a_question_that_is_far_too_long_is_refused_and_the_node_takes_onl
             with pytest.raises(grpc.RpcError, match="the node has 1 resources of device plugins, and takes no more"):
                 await asyncio.to_thread(other.register)
             await node.join(plugin)
+        await node.harness.stop()
+
+
+async def test_registrations_of_invented_resources_leave_nothing_behind(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registration, "MOST_RESOURCES", 5)
+    async with node.harness:
+        plugin = node.plugin()
+        for number in range(8):
+            with pytest.raises(grpc.RpcError):
+                await asyncio.to_thread(plugin.register, resource_name=f"vendor.test/n{number}", endpoint="nobody")
+        actor = node.harness.actor
+        assert actor._devices._plugins._latest == {}
+        samples = actor.metrics.snapshot("a", 1).samples
+        assert len([one for one in samples if one.name.startswith("kubelet_device_plugin_registration")]) == 5
         await node.harness.stop()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.api.errors import ApiError, error_of
+from actors.shared.api.errors import MOST_RETRY_AFTER, ApiError, error_of
 from actors.shared.api.exchange import event_of
 from actors.shared.api.lines import Lines, LineTooLong
 
@@ -55,3 +55,13 @@ def test_any_answer_is_an_error_with_its_status(status: int, body: bytes, header
     error = error_of(status, body, headers)
     assert error.status == status
     assert error.retry_after >= 0
+
+
+@pytest.mark.parametrize("seconds", [999_999_999, 10**30, -5])
+@pytest.mark.parametrize("place", ["header", "body"])
+def test_a_server_that_asks_for_years_of_silence_is_asked_again_in_a_minute(seconds: int, place: str) -> None:
+    if place == "header":
+        error = error_of(503, b"", {"retry-after": str(seconds)})
+    else:
+        error = error_of(503, json.dumps({"details": {"retryAfterSeconds": seconds}}).encode(), {})
+    assert error.retry_after == (MOST_RETRY_AFTER if seconds > 0 else 0)

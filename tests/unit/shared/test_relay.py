@@ -1,0 +1,57 @@
+"""The socket that passes its clients on to a gRPC server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator
+
+import pytest
+
+from actors.shared import relay
+from actors.shared.relay import Relay, listen
+
+
+@contextlib.asynccontextmanager
+async def echoing() -> AsyncIterator[str]:
+    """The path of a relay to a server that answers with what it is sent."""
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(100):
+            writer.write(data)
+        writer.close()
+
+    with tempfile.TemporaryDirectory(prefix="relay-") as directory:  # short: a socket's path has 107 bytes
+
+        async def start() -> str:
+            return f"{directory}/inner"
+
+        server = await asyncio.start_unix_server(echo, f"{directory}/inner")
+        passing = Relay(start)
+        await passing.open(listen(f"{directory}/outer"))
+        try:
+            yield f"{directory}/outer"
+        finally:
+            passing.close()
+            server.close()
+
+
+async def test_a_client_that_holds_all_connections_shuts_no_other_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relay, "MAX_CLIENTS", 3)
+    async with asyncio.timeout(20), echoing() as path:
+        held = []
+        for _ in range(3):
+            reader, writer = await asyncio.open_unix_connection(path)
+            writer.write(b"x")
+            assert await reader.read(1) == b"x"
+            held.append((reader, writer))
+        other_reader, other = await asyncio.open_unix_connection(path)
+        other.write(b"y")
+        assert await other_reader.read(1) == b"y"
+        with contextlib.suppress(ConnectionError):
+            assert await held[0][0].read(1) == b""
+        held[2][1].write(b"z")
+        assert await held[2][0].read(1) == b"z"
+        for writer in (other, *(writer for _, writer in held)):
+            writer.close()
