@@ -73,15 +73,16 @@ def _plan(volume: Volume, context: PodContext) -> Plan:
 
 
 def _plan_huge_pages(name: str, medium: str, path: str, context: PodContext) -> Plan:
-    requested = {
-        resource.removeprefix("hugepages-")
-        for container in containers_of(context.pod)
-        for resource in container_requests(container)
-        if resource.startswith("hugepages-")
-    }
+    names = {name for container in containers_of(context.pod) for name in container_requests(container)}
+    whole_pod = context.pod.spec.resources
+    if whole_pod is not None:
+        names |= whole_pod.limits.keys() | whole_pod.requests.keys()
+    requested = {name.removeprefix("hugepages-") for name in names if name.startswith("hugepages-")}
     _, _, size = medium.partition("-")
     if size and size not in requested:
-        return RejectedVolume(name, f"volume {name!r}: medium {medium}, but no container requests hugepages-{size}")
+        return RejectedVolume(
+            name, f"volume {name!r}: medium {medium}, but neither the pod nor a container requests hugepages-{size}"
+        )
     if not size and len(requested) != 1:
         found = ", ".join(sorted(requested)) or "none"
         text = f"medium {medium} needs one huge page size in the requests, found {found}"

@@ -90,6 +90,13 @@ def test_huge_pages_need_a_request_of_that_size():
     assert isinstance(steps(volume("HugePagesX"), containers=[two])[0], RejectedVolume)
 
 
+def test_huge_pages_that_the_whole_pod_asks_for_are_enough():
+    volume = {"name": "h", "emptyDir": {"medium": "HugePages"}}
+    (found,) = steps(volume, resources={"limits": {"hugepages-2Mi": "4Mi"}})
+    assert isinstance(found, HugePagesEmptyDir)
+    assert found.page_size == 2 << 20
+
+
 @pytest.mark.parametrize("path", ["x", "", "/a/../b", "/a/..", "/a\0b"])
 def test_a_host_path_must_be_absolute_and_without_dots(path):
     assert isinstance(steps({"name": "h", "hostPath": {"path": path}})[0], RejectedVolume)
