@@ -29,6 +29,7 @@ from actors.pod_workers.pod.starts import (
     StartUnderWay,
 )
 from actors.pod_workers.pod.state import SANDBOX, Attempt
+from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
@@ -124,7 +125,11 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
         return False
     for reason, text in starter.dns_warnings(pod):
         run.announce("Warning", reason, text)
-    await run.look_again()
+    try:
+        await run.look_again()
+    except CriError as error:
+        run.announce("Warning", "FailedPodSandBoxStatus", f"Unable to get pod sandbox status: {error.rpc_text}")
+        raise
     return True
 
 

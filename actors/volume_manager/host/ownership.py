@@ -17,6 +17,11 @@ MOST_ERRORS: Final = 3
 """The number of files whose errors are passed on."""
 
 
+def group_of(path: str) -> int:
+    """The group of the top. Raises OSError."""
+    return os.stat(path).st_gid
+
+
 def apply_group(
     path: str, group: int, on_root_mismatch: bool, after: str = "", seconds: float = 10.0
 ) -> dict[str, Any]:

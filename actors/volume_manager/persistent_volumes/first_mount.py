@@ -19,6 +19,11 @@ def is_mounted(pods_dir: str, name: str) -> bool:
         return any(os.path.lexists(f"{pod.path}/{PLUGINS}/{_FOLDER}/{name}") for pod in pods)
 
 
+def is_noted(pod_dir: str, name: str) -> bool:
+    """Whether this pod has mounted it."""
+    return os.path.lexists(f"{pod_dir}/{PLUGINS}/{_FOLDER}/{name}")
+
+
 def note_mounted(pod_dir: str, name: str) -> None:
     """Raises OSError."""
     folder = f"{pod_dir}/{PLUGINS}/{_FOLDER}"

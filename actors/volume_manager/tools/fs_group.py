@@ -18,6 +18,7 @@ SLICE_DEADLINE: Final = 40.0
 FIRST_REPORT_SECONDS: Final = 30.0
 REPORT_SECONDS: Final = 60.0
 _APPLY: Final = "actors.volume_manager.host.ownership:apply_group"
+_GROUP: Final = "actors.volume_manager.host.ownership:group_of"
 
 
 class FsGroup:
@@ -47,6 +48,16 @@ class FsGroup:
             if self._clock() >= report_at:
                 self._report(pod, path, files)
                 report_at = self._clock() + REPORT_SECONDS
+
+    async def compare(self, pod: Pod, volume: str, path: str, group: int) -> None:
+        """Tell users of the pod if another group owns the top of a volume that is not changed for it. Raises
+        CallFailed."""
+        owner = await self._calls.call(path, _GROUP, {"path": path})
+        if owner != group:
+            text = f"The requested fsGroup is {group}, but the volume {volume} has GID {owner}."
+            message = f"{text} The volume may not be shareable."
+            event = pod_event(pod.metadata, "Warning", "AlreadyMountedVolume", message)
+            self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
 
     def _log_failed(self, path: str, done: dict[str, Any]) -> None:
         if done["failed"]:

@@ -11,6 +11,7 @@ from actors.volume_manager.host.links import replace_link
 from actors.volume_manager.layout import device_link
 from actors.volume_manager.persistent_volumes import first_mount
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, checked_name, checked_path
+from actors.volume_manager.tools.disposable_calls import CallFailed
 from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, VolumeType
@@ -33,12 +34,23 @@ class Local(Mounter, frozen=True, kw_only=True):
         error = await tools.calls.run(self.path, CHECK, {"path": self.path, "type": "Directory"}, str)
         if error or self.group is None:
             return error
-        if first_mount.is_mounted(os.path.dirname(self.pod_dir), self.name):
+        if first_mount.is_noted(self.pod_dir, self.name):
             return ""
+        if first_mount.is_mounted(os.path.dirname(self.pod_dir), self.name):
+            return await self._share(pod, self.group, tools)
         error = await tools.fs_group.apply(pod, self.path, self.group, self.on_root_mismatch)
         if not error:
             first_mount.note_mounted(self.pod_dir, self.name)
         return error
+
+    async def _share(self, pod: Pod, group: int, tools: VolumeTools) -> str:
+        """Other pods have it: its owners stay, and users are told if these are not the pod's."""
+        try:
+            await tools.fs_group.compare(pod, self.name, self.path, group)
+        except CallFailed as error:
+            return f"failed to check fsGroup for {self.path} ({error})"
+        first_mount.note_mounted(self.pod_dir, self.name)
+        return ""
 
 
 class LocalDevice(Mounter, frozen=True, kw_only=True):

@@ -53,3 +53,15 @@ async def test_a_dead_sandbox_that_does_not_go_keeps_no_pod_that_runs_in_retry(t
         await node.pass_time(100)
         await node.until(lambda: node.asked("RemovePodSandbox") == 2)
         assert node.running("a")
+
+
+async def test_a_sandbox_that_was_created_and_cannot_be_looked_at_is_an_event_and_looked_at_again(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("PodSandboxStatus", Fault(error="UNKNOWN", details="no such thing", times=1))
+        await node.want(pod())
+        await node.until(lambda: "FailedPodSandBoxStatus" in dict(node.told()))
+        text = "Unable to get pod sandbox status: rpc error: code = Unknown desc = no such thing"
+        assert ("FailedPodSandBoxStatus", text) in node.told()
+        await node.pass_time(20)
+        await node.until(lambda: node.running("a"))
+        assert node.asked("RunPodSandbox") == 1

@@ -356,6 +356,22 @@ async def test_owners_of_a_local_volume_are_changed_at_its_first_mount_on_the_no
         assert file.stat().st_mode & 0o777 == 0o660
 
 
+async def test_a_local_volume_that_another_pod_has_with_another_group_is_an_event_once(node: Node) -> None:
+    def told() -> list[tuple[str, str, str]]:
+        events = node.harness.sent(RecordEvent, "api_clients/event_client")
+        return [(event.uid, event.reason, event.message) for event in events]
+
+    own, other = os.getgid(), os.getgid() + 7
+    async with node.harness:
+        await node.mount(securityContext={"fsGroup": own})
+        await node.mount(uid="same", securityContext={"fsGroup": own})
+        assert told() == []
+        for _ in range(2):
+            assert isinstance(await node.mount(uid="other", securityContext={"fsGroup": other}), VolumesMounted)
+        text = f"The requested fsGroup is {other}, but the volume pv has GID {own}. The volume may not be shareable."
+        assert told() == [("other", "AlreadyMountedVolume", text)]
+
+
 async def test_a_volume_with_many_files_is_changed_in_slices_and_that_is_an_event_of_the_pod(node: Node) -> None:
     calls: list[str] = []
 
