@@ -26,6 +26,7 @@ BARS: Final = {
     "kill.median": "0.2 s",
     "hang.replaced": "12 s",
     "config.load": "0.03 s",
+    "admission.all": "floor + 2 ms",
     "joined.ready": "1.5 s",
     "joined.1.last": "0.6 s",
     "joined.10.last": "2.0 s",
@@ -39,7 +40,8 @@ BARS: Final = {
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """One line of the report. `value` and `floor` in `unit`; the floor is what a bare client takes for the same."""
+    """One line of the report. `value` and `floor` in `unit`; the floor is what the same takes without
+    what is measured: a bare client instead of the agent, an admission without managers."""
 
     key: str
     what: str
@@ -57,7 +59,7 @@ class Figure(msgspec.Struct, frozen=True):
             return None
         if self.floor is None or "floor" not in text:
             return float(text.split()[0])
-        return self.floor + 0.045 if "+" in text else self.floor * float(text.split()[0])
+        return self.floor + float(text.split()[2]) / 1000 if "+" in text else self.floor * float(text.split()[0])
 
 
 class Report(msgspec.Struct, frozen=True):

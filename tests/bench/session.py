@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 from tests.support.runtime import RealRuntime
 
-from . import configuration, engine, faults, footprint, life
+from . import admission, configuration, engine, faults, footprint, life
 from .floor import Times, floor
 from .node import Node
 from .report import Figure, median_of, percentile
 
-SECTIONS = ("start", "pods", "kill", "idle", "hang", "joined", "config", "engine")
+SECTIONS = ("start", "pods", "kill", "idle", "hang", "joined", "config", "admission", "engine")
 ENGINE = (
     ("ask_us_p50", "round trip of a question, p50", "us"),
     ("ask_us_p99", "round trip of a question, p99", "us"),
@@ -87,6 +87,8 @@ class Session:
             figures += self._joined()
         if "config" in wanted:
             figures += configuration.figures()
+        if "admission" in wanted:
+            figures += admission.figures()
         if "engine" in wanted:
             self._say("the engine alone")
             figures += self._engine()
