@@ -8,13 +8,12 @@ from typing import Final, Literal, NamedTuple, cast
 
 import msgspec
 
-from ..faults import EXPLAINED
+from ..faults import EXPLAINED, LASTING
 from ..protocol import Fault, Inject
 
 SORTS: Final = ("tree", "name", "cpu", "messages", "memory", "mailbox", "restarts", "uptime")
 """Sort keys; the first is the order of the tree."""
 FAULTS: Final[tuple[Fault, ...]] = tuple(EXPLAINED)
-LASTING: Final = frozenset({"hang", "stop", "leak", "slow", "drop"})
 LASTING_SECONDS: Final = 10.0
 """How long a fault lasts that does not end its actor by itself."""
 PAGE: Final = 10

@@ -28,7 +28,7 @@ from . import (
 from .base import Mounter, PendingVolume, Plan, PodContext, RejectedVolume, VolumeType
 from .unsupported import unsupported
 
-_MOUNTED: Final[tuple[VolumeType, ...]] = (
+MOUNTED: Final[tuple[VolumeType, ...]] = (
     empty_dir.TYPE,
     host_path.TYPE,
     secret.TYPE,
@@ -41,7 +41,7 @@ _MOUNTED: Final[tuple[VolumeType, ...]] = (
     local.TYPE,
     *claim.TYPES,
 )
-TYPES: Final = (*_MOUNTED, *unsupported({one.source for one in _MOUNTED}))
+TYPES: Final = (*MOUNTED, *unsupported({one.source for one in MOUNTED}))
 BY_SOURCE: Final[Mapping[str, VolumeType]] = {one.source: one for one in TYPES}
 
 
