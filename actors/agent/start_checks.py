@@ -16,7 +16,7 @@ def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
     """The problems that prevent the start, in the kubelet's order. `host`: the root directory of a fake host."""
     yield from kubeconfigs(agent)
     yield from _cgroup_root(agent, host)
-    yield from _reserved_cgroups(agent)
+    yield from _reserved_cgroups(agent, host)
     yield from _reservations(agent)
     yield from _claims(agent)
     yield from _hardware(agent, host)
@@ -90,7 +90,7 @@ def _cgroup_root(agent: Agent, host: str) -> Iterator[ConfigProblem]:
         yield ConfigProblem("cgroupRoot", agent.cgroup_root, rule)
 
 
-def _reserved_cgroups(agent: Agent) -> Iterator[ConfigProblem]:
+def _reserved_cgroups(agent: Agent, host: str) -> Iterator[ConfigProblem]:
     """The cgroup of an enforced reservation must exist: the operator creates it and moves the processes into it."""
     if not {entry for entry in agent.config.enforceNodeAllocatable if "reserved" in entry}:
         return
@@ -98,7 +98,7 @@ def _reserved_cgroups(agent: Agent) -> Iterator[ConfigProblem]:
     from actors.shared.linux.cgroup_tree import find
 
     try:
-        cgroups = find()
+        cgroups = find(host)
     except OSError as error:
         yield ConfigProblem("enforceNodeAllocatable", "", f"{error.strerror}")
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.agent.start_checks import problems
+from actors.agent.start_checks import problems, warnings
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from tests.support.machines import machine, write_sysfs
@@ -48,6 +48,32 @@ def test_on_cgroup_v2_a_cgroup_root_below_one_with_processes_forbids_the_start_b
     config = KubeletConfiguration(cgroupRoot=root, cgroupDriver="cgroupfs")
     found = [str(problem) for problem in problems(Agent(config=config), str(tmp_path))]
     assert [("cgroupRoot" in text, "/busy has some" in text) for text in found] == [(True, True)] * forbidden
+
+
+@pytest.mark.parametrize(("enforced", "forbids"), [((), False), (("system-reserved",), True), (("pods",), False)])
+def test_a_reservation_is_enforced_only_on_a_cgroup_that_exists(tmp_path, enforced, forbids):
+    cgroups = tmp_path / "sys/fs/cgroup"
+    (cgroups / "system").mkdir(parents=True)
+    (cgroups / "cgroup.controllers").write_text("cpu memory\n")
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/mountinfo").write_text("30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+
+    def found(name: str) -> list[str]:
+        config = KubeletConfiguration(
+            cgroupDriver="cgroupfs", systemReservedCgroup=name, enforceNodeAllocatable=list(enforced)
+        )
+        said = [str(problem) for problem in problems(Agent(config=config), str(tmp_path))]
+        return [text for text in said if "systemReservedCgroup" in text]
+
+    assert found("/system") == []
+    assert bool(found("/missing")) is forbids
+
+
+def test_only_a_runtime_that_is_not_managed_and_does_not_answer_has_a_warning(tmp_path):
+    missing = f"unix://{tmp_path}/none.sock"
+    (text,) = warnings(Agent(runtime_endpoint=missing))
+    assert text.startswith(f"containerRuntimeEndpoint: {tmp_path}/none.sock: there is no container runtime")
+    assert not [*warnings(Agent(runtime_endpoint=missing, managed_runtime=True))]
 
 
 def _said(tmp_path: Path, **config: object) -> list[str]:

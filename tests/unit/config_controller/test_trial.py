@@ -60,6 +60,12 @@ def test_a_configuration_that_fails_its_trial_is_rolled_back_and_not_applied_aga
     assert kinds(state)[-1] == "rolled back"
 
 
+def test_an_operators_rollback_adds_the_current_configuration_to_the_bad_ones_once_as_the_newest():
+    bad = State(current="b", last_known_good="a", bad=("b", "c"))
+    state, applied = after(RollBack("a"), state=bad)
+    assert (state.bad, applied) == (("c", "b"), ["a"])
+
+
 def test_a_failure_without_a_trial_or_without_a_last_known_good_changes_nothing():
     for events in ((*GOOD, TrialFailed("x")), (AgentStarted("b1", "a"), TrialFailed("x"))):
         state, applied = after(*events)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -66,6 +67,18 @@ MACHINE = MachineInfo(
     disks={"8:0": "/dev/sda", "8:1": "/dev/sda1", "8:2": "/dev/sda2"},
 )  # fmt: skip
 OF_MAIN = {"namespace": "n", "pod": "p", "container": "main"}
+
+
+def test_a_pod_uses_the_nodes_disk_by_volumes_there_layers_logs_and_files_of_the_agent():
+    local, elsewhere = ({"used_bytes": 100, "inodes_used": 10, "device": device} for device in (2049, 7))
+    disk = {
+        "volumes": {"local": local, "elsewhere": elsewhere},
+        "logs": {"main": {"used_bytes": 5, "inodes_used": 2}},
+        "own": {"used_bytes": 3, "inodes_used": 1},
+    }
+    (pod,) = summary(msgspec.structs.replace(SAMPLE, disks={"u": disk}), "n1")["pods"]
+    used = pod["ephemeral-storage"]
+    assert (used["usedBytes"], used["inodesUsed"]) == (100 + 77 + 5 + 3, 10 + 1 + 2 + 1)
 
 
 def cadvisor() -> str:

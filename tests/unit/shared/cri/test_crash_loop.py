@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.cri.crash_loop import next_consecutive_restarts, pause_after, start_not_before
+from actors.shared.cri.crash_loop import (
+    is_delayed_after_kill,
+    next_consecutive_restarts,
+    pause_after,
+    start_not_before,
+)
 from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 
@@ -33,6 +38,17 @@ def dead(count: int, ran_seconds: float = 1.0, ended: float = 1000.0, consecutiv
 )
 def test_the_first_restart_is_at_once_then_ten_seconds_doubling(count, pause):
     assert pause_after(count, 300.0) == pause
+
+
+@pytest.mark.parametrize(("ended", "delayed"), [(1000.0, True), (1009.0, True), (1010.0, False), (2000.0, False)])
+def test_after_a_kill_the_pause_counts_from_the_end_before(ended, delayed):
+    killed = dead(2, ended=ended, consecutive=1)
+    assert is_delayed_after_kill(killed, dead(1, ended=1000.0), 300.0) is delayed
+
+
+@pytest.mark.parametrize(("count", "delayed"), [(0, False), (1, True)])
+def test_without_a_known_end_before_only_the_first_instance_is_not_delayed_after_a_kill(count, delayed):
+    assert is_delayed_after_kill(dead(count), None, 300.0) is delayed
 
 
 def test_a_lower_maximum_lowers_the_first_pause_too():
