@@ -33,7 +33,7 @@ class CommandTexts(BuildHookInterface):
         sys.path.insert(0, self.root)
         sys.dont_write_bytecode = True
         from actors.agent import completion, manual
-        from actors.agent.command import whole_parser
+        from actors.agent.subcommands import whole_parser
 
         self._files = tempfile.TemporaryDirectory()
         man = f"man{manual.SECTION}"

@@ -1,4 +1,5 @@
-"""Detects packages of other projects that hide this project's packages, before any of these is imported.
+"""Detects packages of other projects that hide this project's packages, before any of these is imported. It imports
+little itself: see command.py.
 
 PyPI has a `supervision` and a `proto-plus` (imported as `proto`) that have nothing to do with this agent. In the same
 environment they hide this project's packages or overwrite their files, and then some inner import fails.
@@ -6,21 +7,24 @@ environment they hide this project's packages or overwrite their files, and then
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
-from typing import Final
+import os
+from importlib.machinery import PathFinder
 
-PACKAGES: Final = ("supervision", "actors", "proto")
-MARK: Final = '__project__ = "troupelet"'
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
+
+PACKAGES = ("supervision", "actors", "proto")
+MARK = '__project__ = "troupelet"'
 """A line of the `__init__.py` of each."""
 
 
 def shadowed(
-    find: Callable[[str], ModuleSpec | None] = PathFinder.find_spec, home: Path = Path(__file__).parents[2]
+    find: Callable[[str], ModuleSpec | None] = PathFinder.find_spec, home: str = os.path.abspath(f"{__file__}/../../..")
 ) -> str:
     """The problem with advice, or ''. `home`: the directory of this project's packages."""
-    wrong = [text for name in PACKAGES if (text := _validate(name, find(name), home / name))]
+    wrong = [text for name in PACKAGES if (text := _validate(name, find(name), f"{home}/{name}"))]
     if not wrong:
         return ""
     return (
@@ -30,20 +34,24 @@ def shadowed(
     )
 
 
-def _validate(name: str, found: ModuleSpec | None, expected: Path) -> str:
+def _validate(name: str, found: ModuleSpec | None, expected: str) -> str:
     if found is None:
         return f"package {name} is missing: it should be {expected}"
-    origin = Path(found.origin) if found.origin else None
-    if origin is None or origin.parent.resolve() != expected.resolve():
-        at = origin or ", ".join(found.submodule_search_locations or ())
+    if found.origin is None or not _same(os.path.dirname(found.origin), expected):
+        at = found.origin or ", ".join(found.submodule_search_locations or ())
         return f"package {name} is another project's: {at} comes before {expected}"
-    if MARK not in _text(origin):
-        return f"package {name} was overwritten by another project's: {origin}"
+    if MARK not in _text(found.origin):
+        return f"package {name} was overwritten by another project's: {found.origin}"
     return ""
 
 
-def _text(path: Path) -> str:
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _text(path: str) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
     except OSError:
         return ""

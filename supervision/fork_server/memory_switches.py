@@ -7,7 +7,10 @@ measured is in the docstring of its module."""
 from __future__ import annotations
 
 import os
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 VARIABLE: Final = "SUPERVISION_MEMORY_OFF"
 MEASURES: Final = ("warm_up", "code_layout", "name_layout", "fork_hooks", "heap_fill", "page_release")

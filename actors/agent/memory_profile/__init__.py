@@ -2,12 +2,12 @@
 
 `functions.txt` and `names.txt` are recorded on a node at work, by `make memory-profile`, and are in order: what most
 actors use comes first, what the same actors use is together. A line that no longer fits the code costs nothing but the
-memory that it would have saved; record them again after larger changes.
+memory that it would have saved; record them again after larger changes. It imports little: see agent/command.py.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 
 def functions() -> tuple[str, ...]:
@@ -23,6 +23,7 @@ def names() -> tuple[str, ...]:
 def _lines(file: str) -> tuple[str, ...]:
     """Nothing where the file is missing, or is not text: the agent works without."""
     try:
-        return tuple(Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines())
+        with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as lines:
+            return tuple(lines.read().splitlines())
     except (OSError, UnicodeDecodeError):
         return ()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -12,6 +14,14 @@ from actors.agent import memory_profile
 
 OURS = ("actors.", "supervision.")
 STALE = "record it again: make memory-profile"
+UNTIL_INTERNED = """
+import sys
+before = set(sys.modules)
+from actors.agent import command, memory_profile, shadowed_packages
+from supervision.fork_server import fork_hooks, name_layout
+assert not shadowed_packages.shadowed() and memory_profile.names()
+print(*sorted(set(sys.modules) - before))
+"""
 
 
 def functions_of(module: str) -> set[str]:
@@ -56,3 +66,11 @@ def test_without_its_files_the_profile_is_empty(tmp_path: Path, monkeypatch: pyt
     assert memory_profile.names() == memory_profile.functions() == ()
     Path(tmp_path, "names.txt").write_bytes(b"\xff\xfe")
     assert memory_profile.names() == ()
+
+
+def test_little_is_imported_before_the_names_are_interned() -> None:
+    command = [sys.executable, "-I", "-c", UNTIL_INTERNED]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout.split()
+    foreign = {name for name in shown if not name.startswith(("actors", "supervision", "importlib"))}
+    assert "supervision.fork_server.name_layout" in shown
+    assert foreign <= {"__future__", "warnings"}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from actors.agent.command import _parser
 from actors.agent.pod_logs import run
+from actors.agent.subcommands import parser_of
 from actors.config_controller.messages import Configz
 from actors.status_manager.messages import Pods
 from supervision.cli.command import OK, REFUSED, CommandError, Context, Where
@@ -27,7 +27,7 @@ class _Asked(Context):
 
     def __init__(self, directory: Path, pods: list[dict[str, Any]], *words: str) -> None:
         super().__init__(
-            _parser(["logs"])[0].parse_args(["logs", *words]), lambda _: Where(directory, directory / "incidents")
+            parser_of(["logs"])[0].parse_args(["logs", *words]), lambda _: Where(directory, directory / "incidents")
         )
         self.log = directory / "agent.log"
         self._pods, self._directory = pods, directory
@@ -126,11 +126,11 @@ def test_since_is_a_duration(text: str, seconds: float) -> None:
 
 def test_another_text_is_no_duration(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        _parser(["logs"])[0].parse_args(["logs", "web", "--since", "soon"])
+        parser_of(["logs"])[0].parse_args(["logs", "web", "--since", "soon"])
     assert "soon is no duration as 90s, 5m or 1h30m" in capsys.readouterr().err
 
 
 def test_help_says_whose_name_wins(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        _parser(["logs"])[0].parse_args(["logs", "--help"])
+        parser_of(["logs"])[0].parse_args(["logs", "--help"])
     assert "an actor's name wins, unless --pod is given" in " ".join(capsys.readouterr().out.split())

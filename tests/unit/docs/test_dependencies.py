@@ -58,7 +58,7 @@ def test_the_parser_of_all_commands_needs_no_more_than_the_wheel_is_built_with()
     project = PROJECT["project"]
     assert set(needed) <= {*project["dependencies"], *project["optional-dependencies"]["completion"]}, "other versions"
     code = (
-        "import sys; from actors.agent.command import whole_parser; whole_parser(('start',));"
+        "import sys; from actors.agent.subcommands import whole_parser; whole_parser(('start',));"
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
     done = subprocess.run(

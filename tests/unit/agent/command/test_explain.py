@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.agent.command import _explain
+from actors.agent.subcommands import _explain
 from actors.config_controller.consumers import RESTART, UNREAD
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.explain import entries

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.agent.command import whole_parser
 from actors.agent.run_once import ABOUT as RUN_ONCE
+from actors.agent.subcommands import whole_parser
 from actors.shared.config import commands as config
 from actors.shared.config.flags.parsing import parse
 

@@ -28,7 +28,7 @@ def make_all(directory: Path) -> Path:
 
 
 def judged(home: Path, *path: Path) -> str:
-    return shadowed(lambda name: PathFinder.find_spec(name, [str(one) for one in (*path, home)]), home)
+    return shadowed(lambda name: PathFinder.find_spec(name, [str(one) for one in (*path, home)]), str(home))
 
 
 def test_our_own_packages_are_in_order(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent.command import _of_kubectl
+from actors.agent.subcommands import _of_kubectl
 from actors.shared.config.loading import load
 from supervision.cli import command as cli_command
 from supervision.cli.command import REFUSED, CommandError, Context, Where

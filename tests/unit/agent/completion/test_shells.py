@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent import command, completion
+from actors.agent import command, completion, subcommands
 from supervision.names import Names
 
 ROOT = Path(__file__).parents[4]
@@ -81,7 +81,7 @@ def test_bash_completes_commands_options_choices_and_actors(
     tmp_path: Path, surroundings: dict[str, str], run_dir: Path
 ) -> None:
     path = script("bash", tmp_path, surroundings)
-    _, commands = command._parser([])
+    _, commands = subcommands.parser_of([])
     assert set(in_bash(path, surroundings, "supervise", "")) == set(commands)
     assert in_bash(path, surroundings, "supervise", "inc") == ["incidents"]
     assert in_bash(path, surroundings, "supervise", "logs", "--fo") == ["--follow"]
@@ -121,7 +121,7 @@ def test_zsh_takes_its_script(tmp_path: Path, surroundings: dict[str, str]) -> N
 
 
 def test_every_command_with_an_actor_has_names_completed() -> None:
-    parser, _ = command._parser([])
+    parser, _ = subcommands.parser_of([])
     choice = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     taking = {
         name for name, below in choice.choices.items() if any(a.dest == "actor" for a in completion.arguments_of(below))

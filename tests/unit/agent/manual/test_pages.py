@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent import command, manual
+from actors.agent import command, manual, subcommands
 from actors.shared.config.flags.table import FLAGS
 
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, str]:
-    return manual.pages(command._parser([], manual.WITH_FLAGS)[0])
+    return manual.pages(subcommands.parser_of([], manual.WITH_FLAGS)[0])
 
 
 def shown(text: str) -> str:
@@ -25,7 +25,7 @@ def shown(text: str) -> str:
 
 
 def test_each_command_has_a_page_and_is_in_that_of_the_program(pages) -> None:
-    _, commands = command._parser([])
+    _, commands = subcommands.parser_of([])
     assert set(pages) == {"supervise", *(f"supervise-{name}" for name in commands)}
     for name in commands:
         assert f"\\fB{manual.escaped(name)}\\fR" in pages["supervise"]

@@ -1,0 +1,223 @@
+"""The subcommands of `supervise` that do not become the agent. Each imports only what it needs, so that those for a
+running agent are fast and work while actors hang."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from supervision.cli.command import Context, Where
+    from supervision.cli.health import Reason
+    from supervision.protocol import Tree
+    from supervision.spec import ChildSpec
+
+_COMMANDS = {
+    "actors.agent.doctor.arguments": ("doctor",),
+    "actors.agent.observe.command": ("observe",),
+    "actors.agent.inspection.commands": ("pods", "describe", "events"),
+    "actors.agent.reset.arguments": ("reset",),
+}
+"""Modules with a function `register`, and the commands that it adds. Only that of the given command is imported."""
+_HELP = ("-h", "--help")
+_PODS = ("pod", "pods", "po")
+_ALONE = (*_HELP, "--version")
+"""Options that need no command."""
+_LIST = ": `supervise` lists the commands, each of which takes --help"
+
+
+def run(words: list[str]) -> int:
+    """Run one subcommand; the exit code."""
+    if words[:1] == ["run-once"]:
+        from actors.agent.run_once import run as run_once
+
+        return run_once(words[1:])
+    if words[:1] == ["config"]:
+        from actors.config_controller.commands import MORE
+        from actors.shared.config.commands import run as run_config
+
+        return run_config(words[1:], more={**MORE, "check": _check, "explain": _explain})
+    if words[:1] == ["--version"]:
+        from actors.shared.config.version import OWN_VERSION, git_version
+
+        sys.stdout.write(f"troupelet {OWN_VERSION}, a node agent for Kubernetes {git_version()}\n")
+        return 0
+    parser, commands = parser_of(words)
+    if not words:
+        parser.print_help()
+        return 0
+    words = _of_kubectl(words)
+    if words[0] not in (*commands, *_ALONE):
+        sys.stderr.write(f"supervise: {_misspelt(words, commands)}\n")
+        return 2
+    arguments = parser.parse_args(words)
+    return int(arguments.execute(arguments))
+
+
+def _of_kubectl(words: list[str]) -> list[str]:
+    """`describe pod/NAME`, `describe pods NAME` and `describe NAME` mean `describe pod NAME`."""
+    if words[0] != "describe" or len(words) < 2 or words[1].startswith("-"):
+        return words
+    kind, slash, name = words[1].partition("/")
+    if kind in _PODS:
+        return ["describe", "pod", *([name] if slash else []), *words[2:]]
+    return ["describe", "pod", *words[1:]]
+
+
+def _misspelt(words: Sequence[str], commands: Sequence[str]) -> str:
+    """The error about the first word, and the closest command."""
+    from supervision.suggestions import close_to, did_you_mean
+
+    first = words[0]
+    if not first.startswith("-"):
+        kubectls = first in ("get", "show", "list") and words[1:2] and close_to(words[1], commands)
+        if kubectls:
+            return f"there is no command {first}: `{shlex.join(['supervise', *kubectls, *words[2:]])}`"
+        return f"there is no command {first}{did_you_mean(first, commands) or _LIST}"
+    if command := next((word for word in words if word in commands), ""):
+        rest = shlex.join(word for word in words if word != command)
+        return f"options follow the command: `supervise {command} {rest}`"
+    return f"{first} is no option of supervise itself{did_you_mean(first, _ALONE) or _LIST}"
+
+
+def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+    """`config check`, with what the configuration package cannot validate."""
+    from actors.agent.validation import validate
+    from actors.shared.config.commands import check
+
+    return check(words, as_json, out, validate)
+
+
+def _explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+    """`config explain`, with what a change does to a running agent."""
+    from actors.config_controller.consumers import effect_of
+    from actors.shared.config.commands import explain
+    from actors.tree import RELATIONS
+
+    return explain(words, as_json, out, lambda field: effect_of(field, RELATIONS.consumers))
+
+
+def whole_parser(with_flags: Collection[str]) -> argparse.ArgumentParser:
+    """Of all commands, each of them whole. `with_flags`: as `parser_of` has it."""
+    return parser_of([], with_flags)[0]
+
+
+def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argparse.ArgumentParser, list[str]]:
+    """The parser and the names of all commands; of those that are costly to load only the one in `words` is whole.
+
+    `with_flags`: commands whose parsers get the flags of the start, and the words of `config`, to be read by others.
+    """
+    from supervision.cli.parser import CommandParser
+    from supervision.cli.register import CommandSettings, register
+
+    parser = CommandParser(
+        prog="supervise",
+        description="Troupelet: a Kubernetes node agent as a supervised tree of actors.",
+        epilog="`supervise COMMAND --help` shows options, examples and exit codes. What is wrong with a node says\n"
+        "`supervise doctor`. Another agent than that of /var/lib/kubelet: --root-dir DIR, or TROUPELET_ROOT_DIR.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
+    taking = {
+        "start": "run the node agent (takes the kubelet's flags)",
+        "run-once": "start the pods of files and URLs, print the result, end",
+        "config": "validate, show, explain, roll back configurations",
+    }
+    for name, text in taking.items():
+        _with_flags(subcommands.add_parser(name, help=text, add_help=False), name, with_flags)
+    settings = CommandSettings(_where, _tree, _root_dir(), _policy_file(), _status_reasons, _advice)
+    register(subcommands, settings)
+    if not words or words[0] == "logs":
+        from actors.agent.pod_logs import extend
+
+        extend(subcommands.choices["logs"], settings)
+    for module, names in _COMMANDS.items():
+        if not words or words[0] in (*names, *_HELP):
+            import_module(module).register(subcommands, settings)
+    if not words or words[0] in ("manifest", *_HELP):
+        from actors.agent.manifest_check import register as register_manifest
+
+        register_manifest(subcommands)
+    if not words or words[0] in ("demo", *_HELP):
+        from actors.agent.demo.command import register as register_demo
+
+        demo = register_demo(subcommands)
+        demo.set_defaults(execute=demo.get_default("run"))
+    if not words or words[0] in ("completion", *_HELP):
+        from actors.agent.completion import WITH_FLAGS
+        from actors.agent.completion import register as register_completion
+
+        register_completion(subcommands, lambda: whole_parser(WITH_FLAGS))
+    if not words or words[0] in ("man", *_HELP):
+        from actors.agent.manual import WITH_FLAGS as WITH_FLAGS_SHOWN
+        from actors.agent.manual import register as register_manual
+
+        register_manual(subcommands, lambda: whole_parser(WITH_FLAGS_SHOWN))
+    more = (name for names in _COMMANDS.values() for name in names)
+    return parser, [*subcommands.choices, *more, "manifest", "demo", "completion", "man"]
+
+
+def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collection[str]) -> None:
+    """Tell the parser of a command that reads its words itself what these may be."""
+    if name == "config" and with_flags:
+        from actors.config_controller.commands import MORE
+        from actors.shared.config.commands import ABOUT, COMMANDS
+
+        parser.formatter_class, parser.description = argparse.RawDescriptionHelpFormatter, ABOUT
+        parser.add_argument("what", choices=[*COMMANDS, *MORE])
+    if name == "run-once" and with_flags:
+        from actors.agent.run_once import ABOUT as ABOUT_RUN_ONCE
+
+        parser.formatter_class, parser.description = argparse.RawDescriptionHelpFormatter, ABOUT_RUN_ONCE
+    if name in with_flags:
+        from actors.shared.config.flags.arguments import add_flags
+
+        add_flags(parser)
+
+
+def _where(arguments: argparse.Namespace) -> Where:
+    from actors.shared.config.paths import run_dir_of, state_dir_of
+    from supervision.cli.command import Where
+
+    run_dir = arguments.run_dir or run_dir_of(arguments.root_dir)
+    state_dir = Path(state_dir_of(arguments.root_dir))
+    of_root = None if arguments.run_dir else Path(run_dir_of(arguments.root_dir, uid=0))
+    return Where(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock", of_root)
+
+
+def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
+    from actors.agent.status import others
+
+    return others(context, tree)
+
+
+def _advice(arguments: argparse.Namespace) -> str:
+    from actors.shared.config.paths import default_root_dir
+
+    place = "" if arguments.root_dir == default_root_dir() else f" --root-dir {shlex.quote(arguments.root_dir)}"
+    return f"what mends it: supervise doctor{place}"
+
+
+def _tree() -> tuple[ChildSpec, tuple[str, ...]]:
+    from actors.shared.config.agent import Agent
+    from actors.tree import OPTIONAL, tree
+
+    return tree(Agent()), OPTIONAL
+
+
+def _root_dir() -> str:
+    from actors.shared.config.paths import default_root_dir
+
+    return default_root_dir()
+
+
+def _policy_file() -> str:
+    from actors.shared.config.paths import default_policy_file
+
+    return default_policy_file()
