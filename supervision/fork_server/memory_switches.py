@@ -13,10 +13,19 @@ if TYPE_CHECKING:
     from typing import Final
 
 VARIABLE: Final = "SUPERVISION_MEMORY_OFF"
-MEASURES: Final = ("warm_up", "code_layout", "name_layout", "fork_hooks", "heap_fill", "page_release")
+MEASURES: Final = (
+    "warm_up",
+    "code_layout",
+    "function_layout",
+    "name_layout",
+    "fork_hooks",
+    "heap_fill",
+    "page_release",
+)
 """warm_up: what every actor does is done once before the first fork (warmup.py). code_layout: the code that runs lies
-on few pages. name_layout: so do the names that it uses. fork_hooks: no hooks of libraries around a fork. heap_fill: no
-new object on a shared page. page_release: pages that were needed once are given back."""
+on few pages. function_layout: so do the functions that have it. name_layout: so do the names that it uses. fork_hooks:
+no hooks of libraries around a fork. heap_fill: no new object on a shared page. page_release: pages that were needed
+once are given back."""
 
 
 def _off() -> set[str]:

@@ -32,6 +32,7 @@ from ..status_page import StatusEntry, StatusPage
 from ..uplink import Uplink
 from ..wire import Frame
 from .code_layout import bring_together, profiled
+from .function_layout import bring_functions_together
 from .heap_fill import fill_heap
 from .memory_switches import is_on
 
@@ -60,6 +61,7 @@ def warm_up(
             ran = profiled(lambda: asyncio.run(_life(names, status_page)))
             fill_heap()  # else the copies would lie in free slots, all over the heap
             bring_together([*listed, *ran])
+            bring_functions_together([*listed, *ran])
         for _ in range(_ROUNDS if is_on("warm_up") else 0):
             asyncio.run(_life(names, status_page))
     except (OSError, NamingError, AskError, TimeoutError) as error:
