@@ -112,4 +112,4 @@ async def _services(actor: Actor, namespace: str, *, links: bool, required: bool
         found = Services(synced=False)
     if not found.synced and required:
         raise ConfigError("services have not yet been read at least once, cannot construct envvars")
-    return service_environment(found.services, found.master, links=links)
+    return await service_environment(found.services, found.master, links=links)

@@ -76,10 +76,10 @@ def environment(pod: Pod, container: Container, context: EnvContext, objects: Ob
     for ref, prefix, optional in _whole_objects(pod, container):
         values = objects.texts(ref, optional=optional)
         named = {prefix + key: value for key, value in values.items()}
-        invalid = sorted(name for name in named if not _NAME.match(name))
+        invalid = {name for name in named if not _NAME.match(name)}
         if invalid:
-            skipped.append(_skipped(ref, invalid))
-        found |= {name: value for name, value in named.items() if _NAME.match(name)}
+            skipped.append(_skipped(ref, sorted(invalid)))
+        found |= {name: value for name, value in named.items() if name not in invalid} if invalid else named
     for variable in container.env:
         value = _value(pod, container, variable, context, objects, ChainMap(found, objects.services))
         if value is not None:

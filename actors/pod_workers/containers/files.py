@@ -98,6 +98,14 @@ def remove_pod_logs(links_dir: str, logs_dir: str, namespace: str, name: str, ui
     remove_tree(str(directory))
 
 
+def remove_traces(links_dir: str, logs_dir: str, namespace: str, name: str, uid: str, pod_dir: str) -> None:
+    """Remove all logs of a pod, whose `name` is '' if it is not known, and its directory. Runs in a disposable process:
+    a pod may leave any number of files. Raises OSError."""
+    if name:
+        remove_pod_logs(links_dir, logs_dir, namespace, name, uid)
+    remove_tree(pod_dir)
+
+
 def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:
     """The highest restart count with a log, -1 for none, so that the count continues even if the runtime forgot the
     container."""

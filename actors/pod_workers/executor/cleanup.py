@@ -20,6 +20,7 @@ from .execution import Execution
 RELEASE_SECONDS = 10.0
 VOLUME_SECONDS = 130.0
 TRACE_SECONDS = 30.0
+_REMOVE_TRACES = "actors.pod_workers.containers.files:remove_traces"
 
 
 async def count(run: Execution, effect: Count) -> None:
@@ -86,9 +87,14 @@ async def remove_traces(run: Execution, effect: RemoveTraces) -> None:
     name, namespace = runtime.name, runtime.namespace
     if run.state.wanted.pod is not None:
         name, namespace = run.state.wanted.pod.metadata.name, run.state.wanted.pod.metadata.namespace
-    if name:
-        agent = services.agent
-        files.remove_pod_logs(agent.container_logs_dir, agent.pod_logs_dir, namespace, name, uid)
-    path = {"path": services.agent.pod_dir(uid)}
-    await services.actor.disposable("actors.shared.linux.removal:remove_tree", path, deadline=TRACE_SECONDS)
+    agent = services.agent
+    arguments = {
+        "links_dir": agent.container_logs_dir,
+        "logs_dir": agent.pod_logs_dir,
+        "namespace": namespace,
+        "name": name,
+        "uid": uid,
+        "pod_dir": agent.pod_dir(uid),
+    }
+    await services.actor.disposable(_REMOVE_TRACES, arguments, deadline=TRACE_SECONDS)
     run.report(Forgotten())

@@ -149,7 +149,7 @@ class ContainerStarter:
         sandbox = runtime.sandboxes[0]
         try:
             parts = await self.parts.gather(pod, start, image, sandbox.ips, held)
-            config = container_config(pod, start, parts)
+            config = await container_config(pod, start, parts)
             target = self._target(start.container, runtime)
             if target:
                 config.linux.security_context.namespace_options.pid = cri.TARGET

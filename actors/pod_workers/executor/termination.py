@@ -23,12 +23,15 @@ from actors.shared.cri.crash_loop import next_consecutive_restarts
 from actors.shared.cri.errors import CriError, Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.pod import Pod
+from actors.shared.paced import pieces
 
 from .execution import Execution
 from .hooks import HookFailed, PodIp, run_hook, unobserved
 from .unlisted import refuse_to_forget
 
 MIN_GRACE_SECONDS = 2
+_AT_ONCE = 50
+"""Containers that are announced or planned without a pause for others."""
 CREATED_TRIES = 3
 """The number of failed removals of a never-started container before the pod's termination continues without it."""
 
@@ -181,8 +184,9 @@ async def stop_containers(run: Execution, effect: StopContainers) -> None:
 async def stop_pod(run: Execution, effect: StopPod) -> None:
     """Raises as `terminate` does."""
     runtime = run.state.runtime or PodRuntime(uid=run.state.uid)
-    for ran in alive(runtime):
-        announce_termination(run, ran, f"Stopping container {ran.name}")
+    async for some in pieces(alive(runtime), _AT_ONCE):
+        for ran in some:
+            announce_termination(run, ran, f"Stopping container {ran.name}")
     if effect.remove_created:
         await _remove_created(run, runtime)
     failures = [*await _stop_containers(run, runtime), *await _stop_sandboxes(run, runtime)]
@@ -199,7 +203,8 @@ async def _stop_containers(run: Execution, runtime: PodRuntime) -> list[str]:
     """Answers what the runtime refused. Raises EffectInterrupted."""
     pod, grace = run.state.wanted.pod, run.state.wanted.ordered_grace
     try:
-        await terminate(run, [plan(ran, pod, grace) for ran in alive(runtime)])
+        planned = [plan(ran, pod, grace) async for some in pieces(alive(runtime), _AT_ONCE) for ran in some]
+        await terminate(run, planned)
     except Unstopped as problem:
         return list(problem.failures)
     return []

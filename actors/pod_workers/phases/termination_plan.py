@@ -86,6 +86,8 @@ def waits_for(pod: Pod | None, terminations: Sequence[Termination]) -> dict[str,
         [container.name for container in pod.spec.initContainers if is_sidecar(container)] if pod is not None else []
     )
     debugs = {container.name for container in pod.spec.ephemeralContainers} if pod is not None else set()
-    places = {one.ran.id: order.index(one.ran.name) if one.ran.name in order else len(order) for one in terminations}
+    place_of = {name: place for place, name in enumerate(order)}
+    places = {one.ran.id: place_of.get(one.ran.name, len(order)) for one in terminations}
     awaited = {one.ran.id: places[one.ran.id] for one in terminations if one.ran.name not in debugs}
-    return {mine: frozenset(other for other, place in awaited.items() if place > own) for mine, own in places.items()}
+    before = {own: frozenset(other for other, place in awaited.items() if place > own) for own in set(places.values())}
+    return {mine: before[own] for mine, own in places.items()}

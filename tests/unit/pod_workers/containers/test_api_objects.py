@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from typing import Literal
@@ -9,15 +10,19 @@ from typing import Literal
 import pytest
 
 from actors.api_clients.messages import ObjectRef, ObjectState
+from actors.pod_workers.containers import service_links
 from actors.pod_workers.containers.api_objects import Objects
 from actors.pod_workers.containers.environment import EnvContext, Environment, environment, references
 from actors.pod_workers.containers.host_addresses import wanted
-from actors.pod_workers.containers.service_links import service_environment
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.expansion import expand_all
 
 PLACE = EnvContext(node_name="n")
+
+
+def service_environment(services: list[bytes], master: bytes, *, links: bool) -> dict[str, str]:
+    return asyncio.run(service_links.service_environment(services, master, links=links))
 
 
 def pod(**container):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import msgspec
@@ -55,7 +56,7 @@ def made(wanted: Pod, environment: dict[str, str] | None = None, start: Start | 
         security=cri.LinuxContainerSecurityContext(privileged=True),
         unified={"memory.oom.group": "1"},
     )
-    return container_config(wanted, start or Start(wanted.spec.containers[0], 0), parts)
+    return asyncio.run(container_config(wanted, start or Start(wanted.spec.containers[0], 0), parts))
 
 
 def test_a_sandbox_carries_the_pods_identity_over_its_own_labels():
