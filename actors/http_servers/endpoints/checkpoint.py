@@ -34,7 +34,8 @@ async def post(handler: ServerHandler, namespace: str, pod: str, container: str)
         os.makedirs(directory, 0o700, exist_ok=True)
         await handler.state.runtime.checkpoint_container(container_id, path, int(timeout))
     except (CriError, OSError) as error:
-        raise HttpError(500, f"checkpointing of {namespace}/{pod}/{container} failed ({error})") from None
+        why = error.rpc_text if isinstance(error, CriError) else error
+        raise HttpError(500, f"checkpointing of {namespace}/{pod}/{container} failed ({why})") from None
     handler.finish_json(msgspec.json.encode({"items": [path]}))
 
 

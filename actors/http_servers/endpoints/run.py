@@ -22,7 +22,7 @@ async def post(handler: ServerHandler, namespace: str, pod: str, container: str,
     except DeadlineExceeded:
         raise HttpError(500, f"{shlex.join(words)}: no result within {RUN_SECONDS} s") from None
     except CriError as error:
-        raise HttpError(500, str(error)) from None
+        raise HttpError(500, error.rpc_text) from None
     if ran.exit_code:
         said = ran.stderr.decode(errors="replace")
         raise HttpError(500, f"command '{' '.join(words)}' exited with {ran.exit_code}: {said}")

@@ -18,7 +18,7 @@ async def get(handler: ServerHandler) -> None:
     try:
         sandboxes, containers = await runtime.list_pod_sandboxes(), await runtime.list_containers()
     except CriError as error:
-        raise HttpError(500, str(error)) from None
+        raise HttpError(500, error.rpc_text) from None
     handler.finish_json(msgspec.json.encode(pod_list(sandboxes, containers)))
 
 

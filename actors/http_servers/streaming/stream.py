@@ -70,8 +70,10 @@ async def serve(handler: ServerHandler, find_target: Callable[[], Awaitable[Targ
             handler.state.streams -= 1
     except OptionsError as error:
         raise HttpError(_BAD_REQUEST, str(error)) from None
-    except (CriError, UpstreamError) as error:
-        raise HttpError(404 if isinstance(error, NotFound) else 500, str(error)) from None
+    except CriError as error:
+        raise HttpError(404 if isinstance(error, NotFound) else 500, error.rpc_text) from None
+    except UpstreamError as error:
+        raise HttpError(500, str(error)) from None
 
 
 def translated_protocol(handler: ServerHandler) -> str:

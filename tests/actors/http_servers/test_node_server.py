@@ -405,6 +405,8 @@ def test_stats_without_a_runtime_are_an_error_and_say_so_in_the_metrics(tmp_path
     async def story(node: Node) -> None:
         code, text = await node.fetch("/stats/summary")
         assert (code, "runtime" in text) == (500, True)
+        code, text = await node.fetch("/runningpods/")
+        assert (code, text[:36]) == (500, "rpc error: code = Unavailable desc =")
         code, text = await node.fetch("/metrics/resource")
         assert (code, "\nresource_scrape_error 1\n" in text) == (200, True)
         assert "\nscrape_error" not in text
