@@ -32,7 +32,18 @@ from .errors import AskError, AskTimeout, DisposableError, DisposableTimeout
 from .listeners import Make
 from .message import Message, Question, reply_of
 from .metrics import Metrics
-from .protocol import Done, Exited, GetMetrics, Hello, MetricsSnapshot, SetLogging, SetLogLevel
+from .protocol import (
+    Done,
+    Exited,
+    GetMessageFlow,
+    GetMetrics,
+    Hello,
+    MessageCount,
+    MessageFlowCounts,
+    MetricsSnapshot,
+    SetLogging,
+    SetLogLevel,
+)
 from .work import InputRecord, Work
 
 __all__ = [
@@ -113,6 +124,7 @@ class Port(Protocol):
     def work_for(self, work: Work) -> None: ...
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any: ...
     def listen(self, label: str, make: Make) -> list[socket.socket]: ...
+    def message_counts(self) -> list[MessageCount]: ...
 
 
 def on(message_type: type) -> Callable[[Handler], Handler]:
@@ -286,6 +298,10 @@ class Actor(ThespianActor):
     def _on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
         return self.metrics.snapshot(self.name, self.incarnation)
 
+    @on(GetMessageFlow)
+    def _on_get_message_flow(self, message: GetMessageFlow, sender: Address) -> MessageFlowCounts:
+        return MessageFlowCounts(self.name, self.incarnation, self.port.message_counts())
+
     @on(SetLogLevel)
     def _on_set_log_level(self, message: SetLogLevel, sender: Address) -> Done:
         from .logs import set_verbosity
@@ -303,6 +319,7 @@ class Actor(ThespianActor):
 Actor._handlers = {
     Hello: "_on_hello",
     GetMetrics: "_on_get_metrics",
+    GetMessageFlow: "_on_get_message_flow",
     SetLogLevel: "_on_set_log_level",
     SetLogging: "_on_set_logging",
 }

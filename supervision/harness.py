@@ -29,6 +29,8 @@ from .actor import Actor, Address, AskError, AskTimeout, DisposableError, Timer
 from .class_names import class_name
 from .listeners import Make
 from .message import Message, registered, type_name
+from .process import load
+from .protocol import MessageCount
 from .steps import Steps
 from .timers import Timers
 from .virtual_clock import VirtualClock
@@ -94,6 +96,9 @@ class HarnessPort:
 
     def listen(self, label: str, make: Make) -> list[socket.socket]:
         return make()
+
+    def message_counts(self) -> list[MessageCount]:
+        return []
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         return self._harness._dispose(function, arguments)
@@ -319,7 +324,7 @@ class Harness(Generic[A]):
         chosen = self.disposables.get(function)
         if isinstance(chosen, BaseException):
             raise chosen
-        call = chosen or _resolve_function(function)
+        call = chosen or load(function)
         try:
             result = call(**msgspec.msgpack.decode(msgspec.msgpack.encode(arguments)))
         except DisposableError:
@@ -367,12 +372,6 @@ def _through_the_wire(message: Any) -> Any:
     if registered(type_name(kind)) is not kind:
         raise TypeError(f"{type_name(kind)} is not a registered message type: another class took its name")
     return msgspec.msgpack.decode(msgspec.msgpack.encode(message), type=kind)
-
-
-def _resolve_function(name: str) -> Callable[..., Any]:
-    module, _, attribute = name.partition(":")
-    found: Callable[..., Any] = getattr(__import__(module, fromlist=[attribute]), attribute)
-    return found
 
 
 def _expire(future: asyncio.Future[Message], name: str, message: Message, timeout: float) -> None:

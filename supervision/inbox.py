@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from . import accepting
 from .actor import Address
 from .channel import Channel, Flusher
+from .message_flow import MessageFlow
 from .names import BACKLOG, PeerRefused
 from .wire import MAX_BYTES, Ack, Frame, WireError
 
@@ -70,6 +71,7 @@ class Inbox:
         self._current: tuple[Channel, int] | None = None
         self._is_open = self._draining = self._scheduled = False
         self.handled = 0
+        self.flow = MessageFlow()
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -86,6 +88,7 @@ class Inbox:
 
     def put(self, message: Any, sender: Address) -> None:
         """Queue a message that did not come from another actor's connection."""
+        self.flow.count(str(sender), type(message))
         self._waiting.append((message, sender))
         if self._is_open and not self._draining and not self._scheduled:
             self._schedule()
@@ -170,6 +173,7 @@ class Inbox:
             channel.acknowledge()  # the messages before it were handled
             channel.refuse(error)
             return
+        self.flow.count(frame.sender, type(message))
         self._current = channel, frame.size
         self._owner.dispatch(message, Asker(frame.sender, frame.ask, channel) if frame.ask else Address(frame.sender))
         self._current = None

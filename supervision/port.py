@@ -25,7 +25,7 @@ from .mailbox import QueuedMessage
 from .message import Message
 from .names import Names
 from .payload import unwrap, wrap
-from .protocol import FORK_SERVER, CreateActor, DisposableResult, RunDisposable, Shutdown
+from .protocol import FORK_SERVER, CreateActor, DisposableResult, MessageCount, RunDisposable, Shutdown
 from .questions import Questions
 from .running import ActorRunner
 from .time_scale import scaled
@@ -84,6 +84,9 @@ class ActorPort:
 
     def listen(self, label: str, make: Make) -> list[socket.socket]:
         return self._listeners.listen(label, make)
+
+    def message_counts(self) -> list[MessageCount]:
+        return self.inbox.flow.counts()
 
     # -- messages out ---------------------------------------------------------------------------------------------
     def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None:

@@ -69,6 +69,27 @@ class MetricsSnapshot(Message, frozen=True):
     samples: list[MetricSample]
 
 
+class GetMessageFlow(Question["MessageFlowCounts"], frozen=True):
+    """Asks any actor who has sent it what; answered with MessageFlowCounts."""
+
+
+class MessageCount(msgspec.Struct, frozen=True):
+    """The messages of one type from one sender."""
+
+    sender: str
+    message: str
+    """The name of the type, without its module."""
+    count: int
+
+
+class MessageFlowCounts(Message, frozen=True):
+    """What has reached one incarnation of an actor since its start, answers aside."""
+
+    actor: str
+    incarnation: int
+    counts: list[MessageCount]
+
+
 # -- supervisor to fork server ----------------------------------------------------------------------------------------
 class Stop(Message, frozen=True):
     """End the process of `name`: ask with ActorExitRequest, SIGKILL after `budget` seconds (0: at once). Its subtree,

@@ -43,6 +43,10 @@ async def _shoot_pages(shown: Page, folder: Path) -> None:
     for dark in (False, True):
         name = "dark" if dark else "light"
         (folder / f"observe-tree-{name}.png").write_bytes(await shown.screenshot(width=WIDTH, height=HEIGHT, dark=dark))
+    await shown.click("tr[data-actor='pleg']")  # no longer chosen: the messages of all
+    await shown.click("button[data-tab='messages']")
+    await shown.until("document.querySelector('svg .edge.flows') !== null")
+    (folder / "observe-messages-light.png").write_bytes(await shown.screenshot(width=WIDTH, height=HEIGHT))
     await shown.click("button[data-tab='incidents']")
     await shown.until("document.querySelector('svg .fault') !== null")
     await shown.value("document.querySelector('#view details').open = true")

@@ -88,9 +88,9 @@ class Context:
         self.where = where(arguments)
         self.json: bool = arguments.output == "json"
 
-    def ask(self, question: Message, reply: type[R], name: str = FORK_SERVER) -> R:
-        """Ask the fork server, or an actor. Raises CommandError."""
-        run_dir, timeout = self.where.run_dir, self.arguments.timeout
+    def ask(self, question: Message, reply: type[R], name: str = FORK_SERVER, timeout: float = 0.0) -> R:
+        """Ask the fork server, or an actor. `timeout`: seconds; 0: what --timeout says. Raises CommandError."""
+        run_dir, timeout = self.where.run_dir, timeout or self.arguments.timeout
         try:
             client = Client(run_dir)
         except AskError:

@@ -117,7 +117,7 @@ def test_a_wedged_actor_holds_up_neither_the_tree_nor_the_keys_and_a_narrow_wind
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
-        for key, tab in (("ArrowRight", "incidents"), ("ArrowRight", "pods"), ("ArrowLeft", "incidents")):
+        for key, tab in (("ArrowRight", "messages"), ("ArrowRight", "incidents"), ("ArrowLeft", "messages")):
             await shown.call("Input.dispatchKeyEvent", type="keyDown", key=key)
             await shown.until(f"document.querySelector('button[aria-selected=true]').dataset.tab === '{tab}'")
         await shown.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowLeft")
@@ -125,6 +125,44 @@ def test_a_wedged_actor_holds_up_neither_the_tree_nor_the_keys_and_a_narrow_wind
         await shown.until("document.querySelector(\"tr[data-actor='pleg']\") !== null")
         assert await shown.value("document.documentElement.scrollWidth") <= 400
         assert [error for error in shown.errors if "503" not in error] == [], "503: an actor does not answer"
+
+    async def run() -> None:
+        with observing(root_dir) as (url, _):
+            async with page(tmp_path) as shown:
+                await look(shown, url)
+
+    asyncio.run(run())
+
+
+@needs_browser
+def test_messages_between_actors_are_lines_with_counts_and_a_wedged_actor_is_named(
+    root_dir: Path, tmp_path: Path
+) -> None:
+    edge = "document.querySelector(\"[data-edge='status_manager prober']\")"
+    cell = "[...document.querySelectorAll('#view td')].some(cell => cell.textContent === '{}')"
+
+    async def look(shown: Page, url: str) -> None:
+        await shown.open(url)
+        await shown.click("button[data-tab='messages']")
+        await shown.until(f"{edge} !== null")
+        assert "Hello: 1" in await shown.value(f"{edge}.querySelector('title').textContent")
+        assert not await shown.value(cell.format("GetMessageFlow")), "the page does not show itself"
+        await shown.until(cell.format("GetPods"))  # what it asks the status manager of for `health`
+        chosen = "document.querySelector(\"[data-end='pod_config']\")"
+        await shown.value(f"{chosen}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+        await shown.until("document.querySelector('#view h2').textContent === 'Messages of pod_config'")
+        found = "fetch('/data/tree').then(answer => answer.json()).then(data => data.tree.actors)"
+        pid = await shown.value(f"{found}.then(actors => actors.find(each => each.name === 'prober').pid)")
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            await shown.until("document.querySelector('#view').textContent.includes('prober does not answer')")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        for dark in (False, True):
+            await shown.screenshot(width=400, height=800, dark=dark)
+            assert await shown.value("document.documentElement.scrollWidth") <= 400
+        assert [error for error in shown.errors if "503" not in error] == []
 
     async def run() -> None:
         with observing(root_dir) as (url, _):

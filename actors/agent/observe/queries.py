@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from actors.agent.inspection import event_rows, pod_rows
 from actors.agent.inspection.commands import node_pods, pod_worker, workers_of
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
-from supervision.cli.command import Context
+from supervision.cli.command import CommandError, Context
 from supervision.cli.health import Reason, decide
 from supervision.cli.incidents import incident_file
 from supervision.cli.status import stopped_by_signal
 from supervision.cli.top import TreeSample, rates
 from supervision.faults import EXPLAINED
 from supervision.incidents import Incident, read
-from supervision.protocol import Tree
+from supervision.protocol import GetMessageFlow, MessageFlowCounts, Tree
+
+from .message_rates import MessageRates
 
 MOST_INCIDENTS: Final = 200
 MOST_EVENTS: Final = 200
+FLOW_SECONDS: Final = 1.0
+"""The time for one actor to say what it was sent."""
+ASKED_AT_ONCE: Final = 8
 Others = Callable[[Context, Tree], Iterable[Reason]]
 
 
@@ -30,6 +36,7 @@ class AgentQueries:
         """`others`: what `supervise status` knows beyond the tree. `read_only`: the page offers no faults."""
         self._context, self._others, self._read_only = context, others, read_only
         self._last: TreeSample | None = None
+        self._message_rates = MessageRates()
 
     def tree(self) -> dict[str, Any]:
         """The tree, and what each process used since the last call (nothing for the first)."""
@@ -47,6 +54,24 @@ class AgentQueries:
         tree = self._context.tree()
         health = decide(tree, stopped_by_signal(tree.actors), self._others(self._context, tree))
         return {"state": health.state, "reasons": [str(reason) for reason in health.reasons]}
+
+    def messages(self) -> dict[str, Any]:
+        """Who sends what to whom; `problems`: actors that did not say in time what they were sent."""
+        tree = self._context.tree()
+        names = [actor.name for actor in tree.actors if actor.pid and actor.kind != "program"]
+
+        def ask(name: str) -> MessageFlowCounts | str:
+            try:
+                return self._context.ask(GetMessageFlow(), MessageFlowCounts, name=name, timeout=FLOW_SECONDS)
+            except CommandError as error:
+                return str(error)
+
+        with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+            answers = list(pool.map(ask, names))
+        problems = [answer for answer in answers if isinstance(answer, str)]
+        counts = [answer for answer in answers if not isinstance(answer, str)]
+        edges = self._message_rates.add(counts, time.monotonic())
+        return {"actors": [actor.name for actor in tree.actors], "edges": edges, "problems": problems}
 
     def incidents(self) -> list[dict[str, Any]]:
         """The newest of the record, newest last. Raises OSError."""

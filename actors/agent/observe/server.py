@@ -22,7 +22,7 @@ PAGE: Final = Path(__file__).parent / "page"
 _FILES: Final = {
     "": ("index.html", "text/html"),
     "observe.css": ("observe.css", "text/css"),
-    **{name: (name, "text/javascript") for name in ("observe.js", "elements.js", "charts.js", "views.js")},
+    **{name: (name, "text/javascript") for name in ("observe.js", "elements.js", "charts.js", "flow.js", "views.js")},
 }
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
@@ -133,6 +133,7 @@ def application(
     questions = {
         "tree": queries.tree,
         "health": queries.health,
+        "messages": queries.messages,
         "incidents": queries.incidents,
         "pods": queries.pods,
         "events": queries.events,

@@ -32,7 +32,7 @@ class _Asked(Context):
         self.log = directory / "agent.log"
         self._pods, self._directory = pods, directory
 
-    def ask(self, question: Any, reply: Any, name: str = "") -> Any:
+    def ask(self, question: Any, reply: Any, name: str = "", timeout: float = 0.0) -> Any:
         if reply is Pods:
             return Pods(json.dumps({"items": self._pods}).encode())
         if reply is Configz:

@@ -110,7 +110,7 @@ class _Asked(Context):
         super().__init__(arguments, lambda _: Where(Path("/none"), Path("/none/incidents")))
         self.answers, self.asked = answers, list[str]()
 
-    def ask(self, question: Any, reply: Any, name: str = "") -> Any:
+    def ask(self, question: Any, reply: Any, name: str = "", timeout: float = 0.0) -> Any:
         self.asked.append(name)
         if name not in self.answers:
             raise CommandError(NO_ANSWER, f"{name} does not answer")

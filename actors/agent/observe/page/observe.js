@@ -2,11 +2,12 @@
 // server answers it; what actors must answer less often, and apart, as one of them may hang.
 
 import { duration, element, size } from "./elements.js";
+import { flowView } from "./flow.js";
 import { incidentsView, rowsView, treeView } from "./views.js";
 
 const SECONDS = 1, KEPT = 120;
-const EVERY = { tree: 1, incidents: 1, health: 5, pods: 2, events: 2 };  // seconds
-const TABS = { tree: "Tree", incidents: "Incidents", pods: "Pods", events: "Events" };
+const EVERY = { tree: 1, incidents: 1, health: 5, messages: 2, pods: 2, events: 2 };  // seconds
+const TABS = { tree: "Tree", messages: "Messages", incidents: "Incidents", pods: "Pods", events: "Events" };
 const byId = (id) => document.getElementById(id);
 
 class History {
@@ -30,7 +31,7 @@ class History {
 }
 
 const history = new History();
-const seen = { tree: null, incidents: [], pods: null, events: null, health: null };
+const seen = { tree: null, messages: null, incidents: [], pods: null, events: null, health: null };
 const asked = {}, failed = {};  // by name: when it was asked last (Infinity: it is being asked), why it did not answer
 let tab = "tree", picked = "", notice = "";
 
@@ -59,6 +60,7 @@ function pick(name) {
 
 function content() {
   if (tab === "tree") return seen.tree ? treeView(seen.tree, history, picked, pick, seen.incidents, inject) : [];
+  if (tab === "messages") return seen.messages ? flowView(seen.messages, picked, pick) : [];
   if (tab === "incidents") return incidentsView(seen.incidents);
   if (tab === "pods") return seen.pods ? rowsView(seen.pods, "No pods on this node.") : [];
   return seen.events ? rowsView({ ...seen.events, rows: seen.events.rows.slice().reverse() }, "No events yet.") : [];
@@ -68,10 +70,11 @@ function content() {
 function draw() {
   const view = byId("view");
   const open = new Set([...view.querySelectorAll("details[open]")].map((each) => each.id));
-  const active = document.activeElement, focused = active?.dataset?.actor, summary = active?.closest?.("summary")?.parentElement.id;
+  const active = document.activeElement, focused = active?.dataset?.actor, end = active?.dataset?.end, summary = active?.closest?.("summary")?.parentElement.id;
   view.replaceChildren(element("p", { class: "notice", "aria-live": "polite" }, notice), ...content().filter(Boolean));
   for (const each of view.querySelectorAll("details")) if (open.has(each.id)) each.open = true;
   if (focused) view.querySelector(`[data-actor="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  if (end) view.querySelector(`[data-end="${CSS.escape(end)}"]`)?.focus({ preventScroll: true });
   if (summary) document.getElementById(summary)?.querySelector("summary").focus({ preventScroll: true });
   for (const each of byId("tabs").children) each.setAttribute("aria-selected", String(each.dataset.tab === tab));
 }
@@ -135,7 +138,7 @@ function move(event) {
     show(names[(names.indexOf(tab) + along + names.length) % names.length]);
     byId("tabs").querySelector(`[data-tab=${tab}]`).focus();
   } else if (across) {
-    const stops = [...byId("view").querySelectorAll("tr[tabindex], summary")], at = stops.indexOf(document.activeElement);
+    const stops = [...byId("view").querySelectorAll("tr[tabindex], summary, [data-end]")], at = stops.indexOf(document.activeElement);
     const next = stops[at < 0 ? 0 : at + across];
     if (!next) return;
     next.focus();

@@ -39,7 +39,7 @@ class MadeUpFacts:
     def nothing(self) -> dict[str, Any]:
         return {}
 
-    health = incidents = events = nothing
+    health = messages = incidents = events = nothing
 
 
 class Server:
