@@ -19,6 +19,8 @@ from .serving.port import serve_port
 
 MAX_HEAD_BYTES: Final = 8192
 IDLE_SECONDS: Final = 30.0
+MAX_PIPELINED: Final = 16
+"""Requests that come at once; a client with more is disconnected, as it would keep others waiting."""
 MAX_CONNECTIONS: Final = 128
 MOST_WAITING: Final = 64
 PATHS: Final = {"/healthz": b"ok", "/healthz/ping": b"ok"}
@@ -92,18 +94,22 @@ class HealthzConnection(asyncio.Protocol):
         if transport is None or transport.is_closing():
             return
         self._buffer += data
-        while b"\r\n\r\n" in self._buffer:
-            head, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
+        if len(self._buffer) > MAX_HEAD_BYTES:
+            transport.write(_response("431 Request Header Fields Too Large", b"too large\n", body=True, keep=False))
+            transport.close()
+            return
+        *heads, self._buffer = self._buffer.split(b"\r\n\r\n")
+        for head in heads[:MAX_PIPELINED]:
             response, keep = answer(head)
             transport.write(response)
             if not keep:
                 transport.close()
                 return
+        if len(heads) > MAX_PIPELINED:
+            transport.close()
+        elif heads:
             self._clients.move_to_end(self)
             self._restart_idle_timer()
-        if len(self._buffer) > MAX_HEAD_BYTES:
-            transport.write(_response("431 Request Header Fields Too Large", b"too large\n", body=True, keep=False))
-            transport.close()
 
     def pause_writing(self) -> None:
         """The client reads no responses: read no more requests, or the responses fill the memory."""

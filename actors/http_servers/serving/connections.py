@@ -5,14 +5,15 @@ from __future__ import annotations
 import errno
 import socket
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from contextvars import Context
-from functools import partial
 from typing import Any, Final
 
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
-from tornado.iostream import IOStream, StreamClosedError
+from tornado.iostream import IOStream
+
+from .request_heads import RequestHeads
 
 MAX_AUTHENTICATED: Final = 384
 """A connection costs about 100 KiB with TLS. Streams have a limit of their own. Above it, the user with the most of
@@ -20,18 +21,14 @@ them loses the oldest, so that one user locks no other out."""
 MAX_UNAUTHENTICATED: Final = 128
 """Connections without an authenticated request. The oldest is closed for a new one, so that silent callers lock nobody
 out."""
-MAX_HEADER_LINES: Final = 1000
-"""A MiB of empty headers would hold the server for half a second and take 30 MB, before anybody is authenticated."""
-_TOO_MANY_LINES: Final = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-)
 _EXHAUSTED: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_SECONDS: Final = 0.2
-_BATCH: Final = 64
+_BATCH: Final = 16
+"""Connections that are accepted at once: each is a handshake of some milliseconds."""
 LIMITS: Final[dict[str, Any]] = {
     "idle_connection_timeout": 90,
     "max_header_size": 1024 * 1024,
-    "max_body_size": 64 * 1024,  # no endpoint reads more than a number
+    "max_body_size": 4 * 1024,  # no endpoint reads more than a number
     "max_buffer_size": 4 * 1024 * 1024,
     "body_timeout": 60,
     "no_keep_alive": False,
@@ -103,7 +100,7 @@ class BoundedServer(HTTPServer):
             oldest, _ = self._unauthenticated.popitem(last=False)
             oldest.close()
         self._unauthenticated[stream] = None
-        stream.read_until_regex = partial(_read_head, stream, stream.read_until_regex)  # type: ignore[method-assign]
+        stream.read_until_regex = RequestHeads(stream, lambda: stream in self._owners)  # type: ignore[method-assign,assignment]
         super().handle_stream(stream, address)
 
     def on_close(self, server_conn: Any) -> None:
@@ -111,13 +108,3 @@ class BoundedServer(HTTPServer):
         self._unauthenticated.pop(server_conn.stream, None)
         self._owners.pop(server_conn.stream, None)
         super().on_close(server_conn)
-
-
-async def _read_head(stream: IOStream, read: Callable[..., Awaitable[bytes]], *args: Any, **kw: Any) -> bytes:
-    """tornado reads each head by this call, and has a limit for its bytes only. Raises StreamClosedError."""
-    head = await read(*args, **kw)
-    if head.count(b"\n") <= MAX_HEADER_LINES:
-        return head
-    await stream.write(_TOO_MANY_LINES)
-    stream.close()
-    raise StreamClosedError

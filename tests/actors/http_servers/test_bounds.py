@@ -20,6 +20,7 @@ from tornado.web import Application, RequestHandler
 from actors.http_servers.access.access import OpenAccess
 from actors.http_servers.endpoints import ENDPOINTS
 from actors.http_servers.serving.connections import BoundedServer
+from actors.http_servers.serving.request_heads import MAX_LINES, STRANGER_BYTES
 from actors.http_servers.serving.request_metrics import OTHER, label
 from actors.http_servers.serving.routes import application
 from actors.http_servers.serving.server_state import ServerState
@@ -94,11 +95,25 @@ async def test_a_user_with_many_connections_takes_none_of_anothers() -> None:
 async def test_a_head_of_too_many_lines_is_refused_before_they_are_read() -> None:
     async with serving(Application([(".*", Knows)])) as (_, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET /out HTTP/1.1\r\nHost: n\r\n" + b"a:\r\n" * 1000 + b"\r\n")
+        writer.write(b"GET /out HTTP/1.1\r\nHost: n\r\n" + b"a:\r\n" * MAX_LINES + b"\r\n")
         assert (await asyncio.wait_for(reader.read(), 5)).startswith(b"HTTP/1.1 431 ")
         writer.close()
         _, writer = await ask(port, "/out")
         writer.close()
+
+
+async def test_only_who_was_authenticated_sends_long_heads() -> None:
+    long = b"GET /out HTTP/1.1\r\nHost: n\r\nX: " + b"x" * STRANGER_BYTES + b"\r\n\r\n"
+    async with serving(Application([(".*", Knows)])) as (_, port):
+        stranger = await ask(port, "/out")
+        known = await ask(port, "/in/a")
+        for _, writer in (stranger, known):
+            writer.write(long)
+        with contextlib.suppress(ConnectionError):
+            assert await asyncio.wait_for(stranger[0].read(), 5) == b""
+        assert (await asyncio.wait_for(known[0].readuntil(b"ok"), 5)).startswith(b"HTTP/1.1 200")
+        for _, writer in (stranger, known):
+            writer.close()
 
 
 class Exhausted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from actors.http_servers.healthz_server import MAX_CONNECTIONS, HealthzServer
+from actors.http_servers.healthz_server import MAX_CONNECTIONS, MAX_PIPELINED, HealthzServer
 from actors.http_servers.serving.port import RETRY_SECONDS
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -65,6 +65,16 @@ def test_an_endless_head_is_refused():
         port = free_port()
         async with harness(port):
             assert "431" in await get(port, "GET /healthz HTTP/1.1\r\nX: " + "a" * 9000)
+
+    asyncio.run(story())
+
+
+def test_whoever_sends_many_requests_at_once_is_answered_some_and_disconnected():
+    async def story():
+        port = free_port()
+        async with harness(port):
+            assert (await get(port, "GET /healthz HTTP/1.1\r\n\r\n" * 200)).count("200 OK") == MAX_PIPELINED
+            assert "431" in await get(port, "GET /healthz HTTP/1.1\r\n\r\n" * 400)
 
     asyncio.run(story())
 

@@ -196,6 +196,17 @@ def test_each_method_is_answered_as_there_or_said_not_to_be_allowed(tmp_path):
     serve(Node(tmp_path), story)
 
 
+def test_a_command_of_a_hundred_thousand_characters_is_taken_of_whoever_has_a_certificate(tmp_path: Path) -> None:
+    async def story(node: Node) -> None:
+        target = f"/exec/d/p/c?command={'x' * 100_000}"
+        status, text = await node.fetch(target, method="POST")
+        assert (status, "you must ask for an upgrade" in text) == (400, True)
+        with pytest.raises(http.client.RemoteDisconnected):
+            await node.fetch(target, client=None)
+
+    serve(Node(tmp_path), story)
+
+
 @pytest.mark.parametrize("path", ["/pods", "/configz", "/metrics", "/containerLogs/d/p/c", "/nowhere", "/exec/d/p/c"])
 def test_without_a_certificate_everything_but_healthz_is_refused(tmp_path, path):
     async def story(node: Node) -> None:

@@ -1,0 +1,56 @@
+"""Reads the heads of requests, within limits that tornado does not have.
+
+A stranger's head is small, and of few lines: reading a MiB that comes in pieces looks at each byte again with each
+piece, and a MiB of empty headers takes half a second and 30 MB. A few such heads at once would be a hang of the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from tornado.iostream import IOStream, SSLIOStream, StreamClosedError
+
+from actors.http_servers.tls.client_certificate import BadClientCertificate, identity_on
+
+STRANGER_BYTES: Final = 64 * 1024
+"""Who has a valid client certificate, as the API server, or was authenticated on this connection may send a MiB: the
+command of an exec is in the path."""
+MAX_LINES: Final = 256
+_TOO_MANY_LINES: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+)
+Read = Callable[..., Awaitable[bytes]]
+
+
+class RequestHeads:
+    """Of one connection. `is_known`: whether a request on it was authenticated."""
+
+    def __init__(self, stream: IOStream, is_known: Callable[[], bool]) -> None:
+        self._stream, self._is_known = stream, is_known
+        self._read: Read = stream.read_until_regex
+        self._has_certificate: bool | None = None
+        """None: the handshake is not over."""
+
+    async def __call__(self, end: bytes, max_bytes: int | None = None) -> bytes:
+        """In place of the stream's `read_until_regex`, by which tornado reads each head. Raises StreamClosedError,
+        UnsatisfiableReadError."""
+        if self._has_certificate is None:
+            self._has_certificate = await self._show_certificate()
+        most = max_bytes if self._has_certificate or self._is_known() else STRANGER_BYTES
+        head = await self._read(end, max_bytes=most)
+        if head.count(b"\n") <= MAX_LINES:
+            return head
+        await self._stream.write(_TOO_MANY_LINES)
+        self._stream.close()
+        raise StreamClosedError
+
+    async def _show_certificate(self) -> bool:
+        stream: Any = self._stream
+        if not isinstance(stream, SSLIOStream):
+            return False
+        await stream.wait_for_handshake()
+        try:
+            return identity_on(stream.socket) is not None
+        except BadClientCertificate:
+            return False
