@@ -1,6 +1,6 @@
 """Frames of a WebSocket (RFC 6455), as a server reads and writes them. Pure.
 
-tornado's own handler sends and receives whole messages by calls; a stream needs the next bytes as they come.
+Why tornado's are not used: docs/decisions/websocket-frames.md.
 """
 
 from __future__ import annotations
