@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from typing import Any, Final, TypeVar
 
 from actors.shared.pod_locks import PodLocks
@@ -30,14 +31,18 @@ class Allocations:
         """After earlier work for this container. Raises DevicesUnavailable, also when the pod is released meanwhile."""
 
         async def turn() -> T:
-            async with asyncio.timeout(scaled(TURN_SECONDS)) as limit, self._containers.hold(f"{uid}/{container}"):
-                limit.reschedule(None)
+            async with AsyncExitStack() as held:
+                try:
+                    async with asyncio.timeout(scaled(TURN_SECONDS)):
+                        await held.enter_async_context(self._containers.hold(f"{uid}/{container}"))
+                except TimeoutError:
+                    raise DevicesUnavailable(NO_TURN) from None
                 return await work()
 
         return await self.at_once(uid, turn)
 
     async def at_once(self, uid: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Raises DevicesUnavailable, also when the pod is released meanwhile."""
+        """Raises DevicesUnavailable when the pod is released meanwhile."""
         task = asyncio.ensure_future(work())
         self._tasks.setdefault(uid, set()).add(task)
         try:
@@ -49,8 +54,6 @@ class Allocations:
                 del self._tasks[uid]
         if task.cancelled():
             raise DevicesUnavailable(RELEASED)
-        if isinstance(task.exception(), TimeoutError):
-            raise DevicesUnavailable(NO_TURN)
         return task.result()
 
     def cancel(self, uid: str) -> None:

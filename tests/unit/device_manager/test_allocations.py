@@ -1,0 +1,56 @@
+"""Whose turn it is to allocate devices to a container."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from actors.device_manager import allocations
+from actors.device_manager.allocations import NO_TURN, RELEASED, Allocations
+from actors.device_manager.choice import DevicesUnavailable
+
+
+async def test_who_waits_too_long_for_its_turn_is_told_so_and_the_first_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(allocations, "TURN_SECONDS", 0.0)
+    found, answered = Allocations(), asyncio.Event()
+
+    async def slow() -> str:
+        await answered.wait()
+        return "devices"
+
+    async def never() -> str:
+        raise AssertionError("it is not its turn")
+
+    first = asyncio.ensure_future(found.in_turn("u", "c", slow))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    with pytest.raises(DevicesUnavailable, match=NO_TURN):
+        await found.in_turn("u", "c", never)
+    answered.set()
+    assert await first == "devices"
+
+
+async def test_a_timeout_of_the_work_itself_is_not_said_to_be_one_of_its_turn() -> None:
+    async def fails() -> str:
+        raise TimeoutError("of the plugin")
+
+    with pytest.raises(TimeoutError, match="of the plugin"):
+        await Allocations().in_turn("u", "c", fails)
+
+
+async def test_a_release_ends_all_work_for_the_pod() -> None:
+    found, began = Allocations(), asyncio.Event()
+
+    async def endless() -> str:
+        began.set()
+        await asyncio.Event().wait()
+        return ""
+
+    task = asyncio.ensure_future(found.in_turn("u", "c", endless))
+    await began.wait()
+    found.cancel("u")
+    with pytest.raises(DevicesUnavailable, match=RELEASED):
+        await task
