@@ -42,11 +42,11 @@ class OrphanSweep:
 
     def order_received(self, uid: str) -> None:
         """A worker has sent an order for the pod."""
-        self._reported = self._reported.with_order(uid)
+        self._reported.order(uid)
 
     def pods_reported(self, worker: str, workers: int, uids: list[str]) -> None:
         """Apply a worker's KnownPods: forget the mounts of pods that no worker has any more."""
-        self._reported = self._reported.with_report(worker, workers, uids)
+        self._reported.report(worker, workers, uids)
         for uid in self._mounts.uids:
             self.forget_orphan(uid)
         self.find()

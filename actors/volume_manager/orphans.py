@@ -1,4 +1,4 @@
-"""Which pod directories are orphans: no worker has the pod. Pure.
+"""Which pod directories are orphans: no worker has the pod. No I/O.
 
 Nothing is an orphan before every worker has reported its pods. A directory is removed after a grace period: a pod that
 starts may have its directory before its worker reports it.
@@ -8,40 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
 from actors.pod_workers.messages import worker_of
+from actors.shared.pod_inventory import PodInventory
 
 GRACE_SECONDS = 10.0
 
 
-class ReportedPods(msgspec.Struct, frozen=True):
-    """The pods of all workers, from their KnownPods and their orders."""
+class ReportedPods:
+    """The pod inventory, and the pods of orders that came since their worker's last report, which need not include
+    them."""
 
-    workers: int = 0
-    by_worker: dict[str, frozenset[str]] = {}
-    """UIDs by the worker that reported them."""
-    ordered: frozenset[str] = frozenset()
-    """Pods with an order since their worker's last report, which need not include them."""
+    def __init__(self) -> None:
+        self._inventory = PodInventory()
+        self._ordered: frozenset[str] = frozenset()
 
-    def with_report(self, worker: str, workers: int, uids: Iterable[str]) -> ReportedPods:
-        """With the KnownPods of one of `workers` workers."""
-        ordered = frozenset(uid for uid in self.ordered if worker_of(uid, workers) != worker)
-        return ReportedPods(workers, {**self.by_worker, worker: frozenset(uids)}, ordered)
+    def report(self, worker: str, workers: int, uids: Iterable[str]) -> None:
+        """Apply the KnownPods of one of `workers` workers."""
+        self._inventory.update(worker, workers, uids)
+        self._ordered = frozenset(uid for uid in self._ordered if worker_of(uid, workers) != worker)
 
-    def with_order(self, uid: str) -> ReportedPods:
-        """With an order from a worker for the pod."""
-        return ReportedPods(self.workers, self.by_worker, self.ordered | {uid})
+    def order(self, uid: str) -> None:
+        """A worker has sent an order for the pod."""
+        self._ordered |= {uid}
 
     @property
     def complete(self) -> bool:
         """Whether every worker has reported."""
-        return 0 < self.workers <= len(self.by_worker)
+        return self._inventory.complete
 
     def __contains__(self, uid: str) -> bool:
         """Whether a worker reported the pod, or sent an order for it since its last report. The order may be of a
         worker that died, whose next incarnation does not have the pod; its report then says so."""
-        return uid in self.ordered or any(uid in uids for uids in self.by_worker.values())
+        return uid in self._ordered or uid in self._inventory
 
 
 def find_orphans(

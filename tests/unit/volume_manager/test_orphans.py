@@ -10,17 +10,26 @@ from actors.shared.pod_locks import PodLocks
 from actors.volume_manager.orphans import GRACE_SECONDS, ReportedPods, find_orphans, removable
 
 
-def test_nothing_is_an_orphan_before_every_worker_has_reported():
-    one = ReportedPods().with_report("w0", 2, ["a"])
+def reported(workers: int, **uids: list[str]) -> ReportedPods:
+    """After the reports of these workers, of `workers` in all."""
+    known = ReportedPods()
+    for worker, found in uids.items():
+        known.report(worker, workers, found)
+    return known
 
+
+def test_nothing_is_an_orphan_before_every_worker_has_reported():
     assert not ReportedPods().complete
+    one = reported(2, w0=["a"])
     assert not one.complete
     assert find_orphans({}, ["x"], one, 5.0) == {}
-    assert one.with_report("w1", 2, []).complete
+    both = reported(2, w0=["a"], w1=[])
+    assert both.complete
+    assert find_orphans({}, ["x"], both, 5.0) == {"x": 5.0}
 
 
 def test_an_orphan_is_removable_after_its_grace_period():
-    known = ReportedPods().with_report("w0", 1, ["alive"])
+    known = reported(1, w0=["alive"])
 
     since = find_orphans({}, ["alive", "dead"], known, 100.0)
     since = find_orphans(since, ["alive", "dead"], known, 105.0)
@@ -31,22 +40,27 @@ def test_an_orphan_is_removable_after_its_grace_period():
 
 
 def test_the_grace_period_starts_again_after_a_report_with_the_pod():
-    known = ReportedPods().with_report("w0", 1, [])
-    since = find_orphans({}, ["x"], known, 0.0)
-    since = find_orphans(since, ["x"], known.with_report("w0", 1, ["x"]), 5.0)
+    since = find_orphans({}, ["x"], reported(1, w0=[]), 0.0)
+    since = find_orphans(since, ["x"], reported(1, w0=["x"]), 5.0)
 
-    assert find_orphans(since, ["x"], known, 8.0) == {"x": 8.0}
+    assert find_orphans(since, ["x"], reported(1, w0=[]), 8.0) == {"x": 8.0}
 
 
 def test_only_the_report_of_a_pods_own_worker_makes_it_an_orphan():
     own = worker_of("x", 2)
     (other,) = {"pod_workers/worker/0", "pod_workers/worker/1"} - {own}
-    known = ReportedPods().with_report(own, 2, []).with_order("x")
 
-    assert "x" in known
-    assert "x" in known.with_report(other, 2, [])
-    assert "x" in known.with_report(own, 2, ["x"])
-    assert "x" not in known.with_report(own, 2, [])
+    def after(worker: str, uids: list[str]) -> ReportedPods:
+        known = ReportedPods()
+        known.report(own, 2, [])
+        known.order("x")
+        assert "x" in known
+        known.report(worker, 2, uids)
+        return known
+
+    assert "x" in after(other, [])
+    assert "x" in after(own, ["x"])
+    assert "x" not in after(own, [])
 
 
 uids = st.lists(st.sampled_from("abcdef"), max_size=6)
@@ -54,7 +68,7 @@ uids = st.lists(st.sampled_from("abcdef"), max_size=6)
 
 @given(uids, uids, uids, st.floats(0, 1000))
 def test_a_reported_pod_is_never_an_orphan(present, first, second, now):
-    known = ReportedPods().with_report("w0", 2, first).with_report("w1", 2, second)
+    known = reported(2, w0=first, w1=second)
 
     assert not set(find_orphans({}, present, known, now)) & {*first, *second}
 
