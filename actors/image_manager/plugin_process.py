@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -16,6 +18,7 @@ from supervision.time_scale import scaled
 DEADLINE_SECONDS: Final = 60.0
 MAX_OUTPUT: Final = 1 << 20
 MAX_STDERR: Final = 500
+_BLOCK: Final = 64 << 10
 _CACHE_KEYS: Final = ("Image", "Registry", "Global")
 
 
@@ -99,23 +102,56 @@ async def _run(provider: Provider, bin_dir: str, request: bytes) -> bytes:
     except (OSError, ValueError) as error:
         raise PluginFailed(f"cannot be run: {getattr(error, 'strerror', None) or error}") from None
     try:
-        output, stderr = await asyncio.wait_for(process.communicate(request), scaled(DEADLINE_SECONDS))
+        output, stderr = await asyncio.wait_for(_communicate(process, request), scaled(DEADLINE_SECONDS))
     except TimeoutError:
         raise PluginFailed(f"gave no answer within {DEADLINE_SECONDS:g} s") from None
     finally:
         await _end(process)
+    if len(output) > MAX_OUTPUT:
+        raise PluginFailed(f"printed more than {MAX_OUTPUT >> 20} MiB")
     if process.returncode:
         text = stderr.decode(errors="replace").strip()[-MAX_STDERR:]
         raise PluginFailed(f"ended with {process.returncode}: {text}")
-    if len(output) > MAX_OUTPUT:
-        raise PluginFailed(f"printed more than {MAX_OUTPUT >> 20} MiB")
     return output
+
+
+async def _communicate(process: asyncio.subprocess.Process, request: bytes) -> tuple[bytes, bytes]:
+    """Its output, and the end of what it wrote to stderr. One that prints too much is killed, before that fills the
+    memory."""
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018 - they are pipes
+
+    async def give() -> None:
+        with suppress(ConnectionError):  # it does not read
+            stdin.write(request)
+            await stdin.drain()
+        stdin.close()
+
+    async def output() -> bytes:
+        found = bytearray()
+        while len(found) <= MAX_OUTPUT and (part := await stdout.read(_BLOCK)):
+            found += part
+        if len(found) > MAX_OUTPUT:
+            _kill(process)
+        return bytes(found)
+
+    async def errors() -> bytes:
+        found = b""
+        while part := await stderr.read(_BLOCK):
+            found = (found + part)[-4 * MAX_STDERR :]
+        return found
+
+    _, printed, said = await asyncio.gather(give(), output(), errors())
+    await process.wait()
+    return printed, said
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
-        try:
-            os.killpg(process.pid, 9)
-        except OSError:
-            pass  # it has just ended
+        _kill(process)
         await process.wait()
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with suppress(OSError):  # it has just ended
+        os.killpg(process.pid, signal.SIGKILL)

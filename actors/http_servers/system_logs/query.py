@@ -18,6 +18,8 @@ Query = Mapping[str, Sequence[str]]
 MOST_SERVICES: Final = 4
 MOST_NAME: Final = 256
 MOST_LINES: Final = 100_000
+MOST_PATTERN: Final = 4096
+"""Characters: reading a long one holds the server."""
 _SERVICE: Final = re.compile(r"[a-zA-Z0-9@._:\\-]+")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
@@ -80,9 +82,11 @@ def _check(found: NodeLogQuery, files: list[str]) -> None:
         raise NodeLogQueryError(406, "boot: must be 0 or less")
     if found.since and found.until and found.until < found.since:
         raise NodeLogQueryError(406, "untilTime: must be after sinceTime")
+    if len(found.pattern) > MOST_PATTERN:
+        raise NodeLogQueryError(406, f"pattern: at most {MOST_PATTERN} characters")
     try:
         re.compile(found.pattern)
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise NodeLogQueryError(406, f"pattern: {error}") from None
 
 

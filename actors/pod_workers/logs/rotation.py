@@ -9,6 +9,7 @@ runtime may still write.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import shutil
@@ -148,11 +149,15 @@ def _rename(old: str, new: str) -> bool:
 
 
 def compress(path: str) -> None:
-    """Replace a file by its compressed form, atomically. For a disposable process."""
+    """Replace a file by its compressed form, atomically. For a disposable process. Raises OSError."""
     import gzip
 
     temporary, flags = f"{path}{TEMPORARY}", os.O_CLOEXEC | os.O_NOFOLLOW
-    source = os.fdopen(os.open(path, os.O_RDONLY | flags), "rb")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
+    source = os.fdopen(descriptor, "rb")
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        source.close()
+        raise OSError(errno.EINVAL, "is no regular file", path)  # reading a pipe may never end
     target = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flags, 0o640), "wb")
     with source, target:
         with gzip.GzipFile(fileobj=target, mode="wb") as packed:

@@ -202,6 +202,19 @@ async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path, monkeyp
         await ask(provider(), program(tmp_path, "sleep 60"), CredentialProviderRequest("x"))
 
 
+@pytest.mark.parametrize("script", ["exec yes", "yes >&2 & exec yes"])
+async def test_a_program_that_never_stops_printing_is_ended_before_it_fills_the_memory(tmp_path, script):
+    with pytest.raises(PluginFailed, match="printed more than 1 MiB"):
+        await ask(provider(), program(tmp_path, script), CredentialProviderRequest("x"))
+
+
+async def test_of_much_on_stderr_the_end_is_kept(tmp_path):
+    script = "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo why >&2; exit 1"
+    with pytest.raises(PluginFailed, match=r"ended with 1: x{400,}why") as error:
+        await ask(provider(), program(tmp_path, script), CredentialProviderRequest("x"))
+    assert len(str(error.value)) < 600
+
+
 async def test_a_program_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(PluginFailed, match="cannot be run"):
         await ask(provider(), str(tmp_path), CredentialProviderRequest("x"))

@@ -108,6 +108,9 @@ def test_a_query_becomes_a_command_line():
         ({"query": ["a"], "sinceTime": ["2026-13-21T08:00:00Z"]}, 400),
         ({"query": ["a"], "sinceTime": ["2026-11-21T08:00:00Z"], "untilTime": ["2026-11-21T07:00:00Z"]}, 406),
         ({"query": ["a"], "pattern": ["("]}, 406),
+        ({"query": ["a"], "pattern": ["(" * 2000 + ")" * 2000]}, 406),
+        ({"query": ["a"], "pattern": ["a{99999999999}"]}, 406),
+        ({"query": ["a"], "pattern": ["a" * 5000]}, 406),
     ],
 )
 def test_a_query_that_makes_no_sense_is_refused(asked, status):

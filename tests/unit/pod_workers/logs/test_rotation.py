@@ -182,3 +182,10 @@ def test_so_many_stay_the_newest_ones_and_nothing_of_others_goes(names, files):
 
 def test_the_limits_are_those_of_the_configuration():
     assert limits_of(KubeletConfiguration()) == LogRotationPolicy(size_bytes=10 << 20, files=5, at_once=1)
+
+
+def test_a_pipe_in_place_of_a_rotated_log_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "x")
+    with pytest.raises(OSError, match="is no regular file"):
+        compress(str(tmp_path / "x"))
+    assert os.listdir(tmp_path) == ["x"]
