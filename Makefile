@@ -69,7 +69,12 @@ test: venv try-deps  ## every test, those with real containers too (as root)
 
 .PHONY: test-quick
 test-quick: venv  ## the tests that start no process of the agent; TEST_FLAGS= chooses some
-	@exec $(PYTHON) -m pytest -m "not tree and not node" -n $(CORES) --dist loadfile $(TEST_FLAGS)
+	@exec $(PYTHON) -m pytest -m "not tree and not node and not packages" -n $(CORES) --dist loadfile $(TEST_FLAGS)
+
+.PHONY: test-packages
+test-packages: deps venv  ## build package and image, install and start them: as root, ten minutes, with a mirror of Debian
+	@$(APT_INSTALL) debootstrap lintian dpkg-dev skopeo >/dev/null || echo "going on without: what is missing is said" >&2
+	exec $(PYTHON) -m pytest -m packages tests/packages -rs $(TEST_FLAGS)
 
 .PHONY: try-deps
 try-deps:
@@ -142,6 +147,11 @@ deb: $(VENV)/.installed  ## dist/troupelet_*.deb, for this distribution's python
 	stage=$$(mktemp -d); trap 'rm -rf "$$stage"' EXIT
 	make install DESTDIR="$$stage" PREFIX=/usr/lib/troupelet >/dev/null
 	$(DATED) etc/debian/build.sh "$$stage" /usr/lib/troupelet "$(DIST)"
+
+.PHONY: image
+image: deb  ## dist/troupelet-*.oci.tar, the Debian package in a small Debian; as root, takes minutes, needs debootstrap
+	@command -v debootstrap >/dev/null || { echo "missing: debootstrap" >&2; exit 1; }
+	$(DATED) etc/image/build.sh "$$(echo $(DIST)/troupelet_*.deb)" "$(PYTHON)" "$(DIST)"
 
 .PHONY: install
 install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `supervise` in its bin

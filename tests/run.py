@@ -57,7 +57,9 @@ class Phase(NamedTuple):
 
 
 PHASES = (
-    Phase("unit and one actor", "not tree and not node and not alone", parallel=True, folders=("tests",)),
+    Phase(
+        "unit and one actor", "not tree and not node and not packages and not alone", parallel=True, folders=("tests",)
+    ),
     Phase("real processes", "tree and not node and not alone", parallel=True),
     Phase("real containers", "node and not alone", parallel=True),
     Phase("alone", "alone", parallel=False),

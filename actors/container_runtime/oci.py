@@ -38,7 +38,9 @@ class OciImage(msgspec.Struct, frozen=True, kw_only=True):
 
     reference: str
     """Full name with tag, `docker.io/library/busybox:latest`."""
-    entries: tuple[LayerEntry, ...]
+    entries: tuple[LayerEntry, ...] = ()
+    tar: bytes = b""
+    """The layer where it is made already; then there are no entries."""
     config: dict[str, Any] = {}
     """Entrypoint, Cmd, Env, User, WorkingDir, ... as in the image specification."""
 
@@ -90,7 +92,7 @@ def layer(entries: Iterable[LayerEntry]) -> bytes:
 
 
 def _image(image: OciImage, arch: str, blobs: dict[str, bytes]) -> tuple[dict[str, Any], BuiltImage]:
-    content = layer(image.entries)
+    content = image.tar or layer(image.entries)
     config = {
         "architecture": arch,
         "os": "linux",

@@ -70,6 +70,13 @@ def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+def test_a_layer_that_is_made_already_is_taken_as_it_is() -> None:
+    made = layer([LayerEntry("app", data=b"#!")])
+    layout = build([OciImage(reference="example.org/app:1.0", tar=made)], "amd64")
+    manifest = json.loads(blob(layout, json.loads(layout.index)["manifests"][0]))
+    assert [blob(layout, described) for described in manifest["layers"]] == [made]
+
+
 def test_the_tar_holds_the_layout(tmp_path: Path) -> None:
     layout = build([image()], "amd64")
     write(tmp_path / "tar", layout)
