@@ -33,6 +33,9 @@ CHANNEL_OPTIONS: Final = (
     ("grpc.per_rpc_retry_buffer_size", 0),
 )
 
+LONGEST_SECONDS: Final = 1e9
+"""gRPC counts a deadline in nanoseconds since 1970, in 64 bits: one that overflows is over at once."""
+
 STATUS_CODE: Final = "rpc.grpc.status_code"
 
 
@@ -75,6 +78,7 @@ class GrpcTransport:
         with self._tracer.around(span):
             try:
                 metadata = (*method.headers, *headers_of(span))
+                timeout = None if timeout is None else min(timeout, LONGEST_SECONDS)
                 response: Response = await self._callable(method)(request, timeout=timeout, metadata=metadata)
             except grpc.aio.AioRpcError as error:
                 span.set(STATUS_CODE, error.code().value[0])

@@ -44,6 +44,15 @@ async def test_a_grace_that_overflows_in_a_runtime_of_go_is_cut_to_what_does_not
     assert [request.timeout for request in fake.asked("StopContainer")] == [9223372036] * 3
 
 
+async def test_a_stop_with_a_grace_of_centuries_is_not_over_at_once(tmp_path: Path) -> None:
+    fake = FakeRuntime()
+    async with serve(fake, tmp_path / "s") as endpoint:
+        client = CriClient(endpoint)
+        await client.stop_container("gone", 2**40)
+        await client.close()
+    assert len(fake.asked("StopContainer")) == 1
+
+
 async def test_a_runtime_without_network_says_why() -> None:
     fake = FakeRuntime()
     fake.network_ready = False
