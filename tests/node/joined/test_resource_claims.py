@@ -18,7 +18,7 @@ from actors.shared.cri.client import CriClient
 from tests.node.joined.test_pod_features import events, within
 from tests.support.cdi import specified
 from tests.support.dra_driver import SampleDriver
-from tests.support.joined import NODE, Joined, container, pod
+from tests.support.joined import NODE, PODS, Joined, container, pod
 
 SECONDS = 60.0
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
@@ -218,3 +218,50 @@ def test_the_slices_of_a_driver_that_stays_away_are_deleted(own: Joined, driver:
     driver.kill()
     within(SECONDS + 30.0, lambda: own.api.find(f"{SLICES}/mine") is None, "end of the slice")
     assert own.api.find(f"{SLICES}/elsewhere") is not None
+
+
+EXTENDED = "gpu.test/card"
+
+
+def bind_with_extended(site: Joined, name: str) -> str:
+    """A pod that asks for an extended resource, and what the scheduler does for it where a claim provides that: it
+    makes the claim, says so in the pod's status, and binds the pod. The claim's name."""
+    made = pod(name, container("main", resources={"limits": {EXTENDED: "1"}}), schedulerName="none")
+    uid = site.api.call("POST", PODS, made)["metadata"]["uid"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid, "controller": True}
+    claim = f"{name}-extended"
+    devices = {"requests": [{"name": "container-0-request-0", "exactly": {"deviceClassName": "gpu.test"}}]}
+    body = {"metadata": {"name": claim, "ownerReferences": [owner]}, "spec": {"devices": devices}}
+    site.api.call("POST", CLAIMS, body)
+    result = {"request": "container-0-request-0", "driver": NAME, "pool": "pool", "device": "gpu-0"}
+    users = [{"resource": "pods", "name": name, "uid": uid}]
+    allocation = {"allocation": {"devices": {"results": [result]}}, "reservedFor": users}
+    site.api.merge(f"{CLAIMS}/{claim}/status", {"status": allocation})
+    mapping = {"containerName": "main", "resourceName": EXTENDED, "requestName": "container-0-request-0"}
+    status = {"extendedResourceClaimStatus": {"resourceClaimName": claim, "requestMappings": [mapping]}}
+    site.api.merge(f"{PODS}/{name}/status", {"status": status})
+    binding = {"metadata": {"name": name}, "target": {"kind": "Node", "name": NODE}}
+    site.api.call("POST", f"{PODS}/{name}/binding", binding)
+    return claim
+
+
+@pytest.mark.parametrize("fault", [None, "device_manager", "agent"])
+def test_an_extended_resource_that_a_claim_provides_is_prepared_and_given_back(
+    own: Joined, driver: DriverProcess, fault: str | None
+) -> None:
+    driver.wait_registered()
+    if fault is not None:
+        driver.files.behave(hang=2)
+    claim = bind_with_extended(own, "web")
+    within(SECONDS, lambda: bool(driver.files.calls), "prepare")
+    if fault is not None:
+        FAULTS[fault](own, driver)
+        driver.files.behave()
+    own.wait_pods_ready("web", seconds=2 * SECONDS)
+    assert [one["name"] for one in driver.files.prepared.values()] == [claim]
+    assert stored(own) == [claim]
+    driver.files.behave(hang=2)  # so that no prepare that was given up ends after it
+    own.delete("web")
+    own.wait_no_pod("web", seconds=SECONDS)
+    within(SECONDS, lambda: driver.files.prepared == {}, "nothing prepared")
+    within(SECONDS, lambda: stored(own) == [], "nothing stored")
