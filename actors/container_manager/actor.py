@@ -25,7 +25,7 @@ from .cgroup_lock import CgroupLock
 from .cgroup_removal import CgroupRemoval
 from .cgroup_setup import CgroupSetup
 from .eviction_admission import EvictionAdmission
-from .hardware_setup import pod_hardware
+from .hardware_setup import pod_hardware, translate_earlier_state
 from .ledger import Ledger
 from .messages import (
     ActuatedResources,
@@ -106,6 +106,7 @@ class ContainerManager(Actor):
         self._shutdown = ShutdownAdmission(self, agent)
         preemption = Preemption(self, self._ledger, self._evictions)
         self._resizes = resizes = PodResizes(self, agent, self._totals, self._ledger, preemption)
+        await translate_earlier_state(self, agent, runtime)
         self._hardware = pod_hardware(self, agent, self._ledger, warnings, self._host, runtime)
         self._admission = PodAdmission(
             self,

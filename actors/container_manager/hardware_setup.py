@@ -9,6 +9,7 @@ from actors.shared.cri.client import CriClient
 from supervision.actor import Actor
 from supervision.repeated_warnings import RepeatedWarnings
 
+from .cpu.earlier_state import translate
 from .cpu.exclusive import ExclusiveCpus
 from .cpu.reconciliation import CpuReconciliation, CpusOf
 from .cpu.state import CPU_STATE, encode
@@ -50,6 +51,11 @@ def pod_hardware(
         topology_settings(agent, machine),
         unthrottled=exclusive.unthrottled if exclusive is not None else None,
     )
+
+
+async def translate_earlier_state(actor: Actor, agent: Agent, runtime: CriClient | None) -> None:
+    """Before `pod_hardware`. Raises StateError, OSError."""
+    await translate(agent.root_dir, lambda: runtime or _runtime(actor, agent))
 
 
 def _runtime(actor: Actor, agent: Agent) -> CriClient:

@@ -21,6 +21,7 @@ from actors.shared.kube import quantity
 from actors.shared.kube.quantity import ceil
 from actors.shared.pod_records import ACTUATED, ALLOCATED, RecordError, read
 
+from .cpu.earlier_state import read_earlier, untranslated
 from .cpu.options import contradiction, options_of
 from .cpu.state import CPU_STATE, CpuState, StateError
 from .cpu.state import decode as decode_cpus
@@ -96,10 +97,16 @@ def topology_settings(agent: Agent, machine: MachineTopology) -> TopologySetting
     )
 
 
+def _decode_cpus(raw: bytes) -> CpuState:
+    """Also of a file that is still to be translated. Raises StateError."""
+    earlier = read_earlier(raw)
+    return decode_cpus(raw) if earlier is None else untranslated(earlier)
+
+
 def cpu_start(agent: Agent, machine: MachineTopology) -> CpuStart:
     """Raises StateError."""
     config, path = agent.config, Path(agent.root_dir, CPU_STATE)
-    restored = _restored(path, decode_cpus, "CPU", lambda state: state.policy, config.cpuManagerPolicy)
+    restored = _restored(path, _decode_cpus, "CPU", lambda state: state.policy, config.cpuManagerPolicy)
     given = config.cpuManagerPolicyOptions
     if config.cpuManagerPolicy != STATIC:
         if given:

@@ -70,6 +70,7 @@ KEPT: Final = (
     Kept("root/graceful_node_shutdown_state", "actors/shutdown_manager/shutdown_state.py", when="a shutdown"),
     Kept("root/graceful_node_shutdown_state", "actors/shutdown_manager/actor.py", when="a shutdown"),
     Kept("root/cpu_manager_state", "actors/container_manager/state_store.py"),
+    Kept("root/cpu_manager_state", "actors/container_manager/cpu/earlier_state.py", when="a kubelet before 1.18"),
     Kept("root/memory_manager_state", "actors/container_manager/state_store.py", when="the policy Static"),
     Kept("root/pods/*/userns", "actors/container_manager/user_namespaces.py", when="a pod with a user namespace"),
     Kept("root/device-plugins/kubelet_internal_checkpoint", "actors/device_manager/checkpoint.py", when="a device"),

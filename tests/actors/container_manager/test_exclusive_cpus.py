@@ -319,3 +319,20 @@ async def test_a_damaged_file_ends_the_container_manager_with_its_name(smt):
     with pytest.raises(StateError, match=r"checkpoint is corrupted, please drain this node and delete the CPU manager"):
         async with smt.start(**STATIC):
             pass
+
+
+async def test_cpus_of_a_kubelet_before_1_18_stay_with_their_containers(smt: Host) -> None:
+    """Its file names containers by ids alone."""
+    fake = FakeRuntime()
+    smt.runtime = fake.client()
+    container = await run(fake, "u", "a")
+    path = smt.root / "kubelet/cpu_manager_state"
+    path.parent.mkdir(exist_ok=True)
+    kept = {"policyName": "static", "defaultCpuSet": "0,2-4,6-7", "entries": {container: "1,5"}, "checksum": 0}
+    path.write_text(json.dumps(kept))
+    async with smt.start(**STATIC) as manager:
+        assert state(smt)["entries"] == {"u": {"a": "1,5"}}
+        answer = await admit(manager, "u", two(), running=True)
+        assert answer.containers["a"] == OWN
+        assert (await admit(manager, "v", two("v"))).containers["a"].cpuset_cpus != OWN.cpuset_cpus
+    await fake.close()

@@ -1,0 +1,107 @@
+"""cpu_manager_state as kubelets before 1.18 wrote it: its entries name containers by their ids alone.
+
+    {"policyName":"static","defaultCpuSet":"0,2-7","entries":{"<container id>":"1"},"checksum":N}
+
+Which pods and names the ids stand for is known to the runtime, so the container manager writes such a file anew before
+anything else reads it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from actors.container_manager.topology.machine import Cpus
+from actors.shared.config.fields.resources import parse_cpu_list
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import CriContainer
+from actors.shared.hardware.checksum import fnv1a_32, map_text
+from supervision.errors import UNREADABLE
+from supervision.state_file import write_private
+
+from .state import CPU_STATE, CpuState, StateError, encode
+
+TRIES: Final = 5
+PAUSE_SECONDS: Final = 1.0
+
+
+class EarlierFile(msgspec.Struct):
+    policyName: str = ""
+    defaultCpuSet: str = ""
+    entries: dict[str, str] = {}
+    checksum: int = 0
+
+
+def read_earlier(raw: bytes) -> EarlierFile | None:
+    """None for a file of the present form, and for one that is damaged."""
+    try:
+        file = msgspec.json.decode(raw, type=EarlierFile)
+    except UNREADABLE:
+        return None
+    text = (
+        f"(*state.CPUManagerCheckpoint){{PolicyName:(string){file.policyName} "
+        f"DefaultCPUSet:(string){file.defaultCpuSet} Entries:(map[string]string){map_text(file.entries)} "
+        f"Checksum:(checksum.Checksum)0}}"
+    )
+    return file if file.entries and file.checksum in (0, fnv1a_32(text)) else None
+
+
+def untranslated(file: EarlierFile) -> CpuState:
+    """With ids in place of pods: whose the CPUs are is right, and for whom is not known. Raises StateError."""
+    return _state(file, {container: (container, "") for container in file.entries})
+
+
+def translated(file: EarlierFile, containers: Iterable[CriContainer]) -> CpuState:
+    """Raises StateError for a container that the runtime does not have."""
+    return _state(file, {one.id: (one.pod_uid, one.name) for one in containers})
+
+
+def _state(file: EarlierFile, names: dict[str, tuple[str, str]]) -> CpuState:
+    entries: dict[str, dict[str, Cpus]] = {}
+    try:
+        for container, cpus in file.entries.items():
+            if container not in names:
+                raise StateError(f"containerID '{container}' not found in initial containers list")
+            uid, name = names[container]
+            entries.setdefault(uid, {})[name] = parse_cpu_list(cpus)
+        return CpuState(file.policyName, parse_cpu_list(file.defaultCpuSet), entries)
+    except UNREADABLE as error:
+        raise StateError(f"checkpoint is corrupted: {error}") from None
+
+
+async def translate(root_dir: str, runtime: Callable[[], CriClient]) -> None:
+    """Write the file in its present form, if it is of the earlier one; only then the runtime is asked. Raises
+    StateError, with the kubelet's words, OSError."""
+    path = Path(root_dir, CPU_STATE)
+    file = _kept(path)
+    if file is None:
+        return
+    try:
+        state = translated(file, await _containers(runtime()))
+    except StateError as error:
+        raise StateError(
+            f"could not restore state from checkpoint: {error}, please drain this node and delete the CPU manager "
+            f'checkpoint file "{path}" before restarting Kubelet'
+        ) from None
+    write_private(path, encode(state))
+
+
+def _kept(path: Path) -> EarlierFile | None:
+    return read_earlier(path.read_bytes()) if path.exists() else None
+
+
+async def _containers(runtime: CriClient) -> list[CriContainer]:
+    """Raises StateError."""
+    why = ""
+    for _ in range(TRIES):
+        try:
+            return await runtime.list_containers()
+        except CriError as error:
+            why = str(error)
+        await asyncio.sleep(PAUSE_SECONDS)
+    raise StateError(f"the containers that it names by id cannot be looked up: {why}")
