@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
+import subprocess
 import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import Unavailable
@@ -54,6 +56,26 @@ class FaultyNode(Node):
         text, usual = policy.read_text(), f"  heartbeat_seconds: {DEFAULT_HEARTBEAT}\n"
         assert usual in text
         policy.write_text(text.replace(usual, f"  heartbeat_seconds: {heartbeat_seconds}\n"))
+
+    @contextmanager
+    def serving(self) -> Iterator[Self]:
+        """The agent runs. At the end nothing is left of its pods, and it is removed."""
+        try:
+            self.start()
+            self.wait_whole()
+            yield self
+            self.withdraw_all()
+        finally:
+            self.remove()
+            subprocess.run(["umount", "-q", f"{self.home}/root/pods"], check=False)
+            shutil.rmtree(self.home)
+
+    def withdraw_all(self) -> None:
+        """Remove all manifests, and wait until nothing is left of their pods."""
+        for file in self.manifests.glob("*.yaml"):
+            file.unlink()
+        self.until(lambda: not self.running(), "every pod gone")
+        self.until(lambda: not self.traces(), "no trace of a pod")
 
     def _configuration(self) -> dict[str, object]:
         return {**super()._configuration(), **self._boxes}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -86,17 +85,8 @@ class DeviceNode(FaultyNode):
 
 @pytest.fixture
 def node(session_runtime: RealRuntime) -> Iterator[DeviceNode]:
-    agent = DeviceNode(session_runtime)
-    agent.start()
-    agent.wait_whole()
-    yield agent
-    for manifest in agent.manifests.glob("*.yaml"):
-        manifest.unlink()
-    agent.until(lambda: not agent.running(), "every pod gone")
-    agent.until(lambda: not agent.traces(), "no trace of a pod")
-    agent.remove()
-    subprocess.run(["umount", "-q", f"{agent.home}/root/pods"], check=False)
-    shutil.rmtree(agent.home)
+    with DeviceNode(session_runtime).serving() as agent:
+        yield agent
 
 
 def test_containers_have_devices_of_their_own_whoever_is_killed(node: DeviceNode) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -25,20 +24,11 @@ from tests.support.runtime import RealRuntime
 
 @pytest.fixture
 def node(real_runtime: RealRuntime, tmp_path: Path) -> Iterator[FaultyNode]:
-    agent = FaultyNode(real_runtime)
-    try:
-        agent.start()
-        agent.wait_whole()
+    with FaultyNode(real_runtime).serving() as agent:
         yield agent
-        for manifest in agent.manifests.glob("*.yaml"):
-            manifest.unlink()
-        agent.until(lambda: not agent.running(), "every pod gone")
-        agent.until(lambda: not agent.traces(), "no trace of a pod")
+        agent.withdraw_all()
         assert list((agent.home / "logs").iterdir()) == []
         assert list(links_into(agent.home)) == []
-    finally:
-        agent.remove()
-        shutil.rmtree(agent.home)
 
 
 def processes_of(node: FaultyNode) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -61,17 +60,8 @@ def handler(features: RuntimeStatus) -> RuntimeHandler:
 def node(session_runtime: RealRuntime, features: RuntimeStatus) -> Iterator[NewerNode]:
     if not features.handlers:
         pytest.skip("NOT TESTED: this runtime tells no features of its handlers")
-    agent = NewerNode(session_runtime, "newer")
-    agent.start()
-    agent.wait_whole()
-    yield agent
-    for manifest in agent.manifests.glob("*.yaml"):
-        manifest.unlink()
-    agent.until(lambda: not agent.running(), "every pod gone")
-    agent.until(lambda: not agent.traces(), "no trace of a pod")
-    agent.remove()
-    subprocess.run(["umount", "-q", f"{agent.home}/root/pods"], check=False)
-    shutil.rmtree(agent.home)
+    with NewerNode(session_runtime, "newer").serving() as agent:
+        yield agent
 
 
 def test_a_pod_with_a_user_namespace_has_ids_of_its_own_and_its_volumes(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,17 +14,8 @@ from tests.support.runtime import RealRuntime
 
 @pytest.fixture(scope="module")
 def node(session_runtime: RealRuntime) -> Iterator[PodNode]:
-    agent = PodNode(session_runtime, "confinement")
-    agent.start()
-    agent.wait_whole()
-    yield agent
-    for manifest in agent.manifests.glob("*.yaml"):
-        manifest.unlink()
-    agent.until(lambda: not agent.running(), "every pod gone")
-    agent.until(lambda: not agent.traces(), "no trace of a pod")
-    agent.remove()
-    subprocess.run(["umount", "-q", f"{agent.home}/root/pods"], check=False)
-    shutil.rmtree(agent.home)
+    with PodNode(session_runtime, "confinement").serving() as agent:
+        yield agent
 
 
 def test_a_seccomp_profile_of_the_node_is_applied(node: PodNode) -> None:

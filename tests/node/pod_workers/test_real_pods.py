@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,17 +74,8 @@ def container(name: str, script: str = IDLE, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def node(session_runtime: RealRuntime) -> Iterator[PodNode]:
-    agent = PodNode(session_runtime)
-    agent.start()
-    agent.wait_whole()
-    yield agent
-    for manifest in agent.manifests.glob("*.yaml"):
-        manifest.unlink()
-    agent.until(lambda: not agent.running(), "every pod gone")
-    agent.until(lambda: not agent.traces(), "no trace of a pod")
-    agent.remove()
-    subprocess.run(["umount", "-q", f"{agent.home}/root/pods"], check=False)
-    shutil.rmtree(agent.home)
+    with PodNode(session_runtime).serving() as agent:
+        yield agent
 
 
 def test_init_containers_sidecars_and_the_rest_come_up_in_order(node):
