@@ -94,36 +94,33 @@ class FilesSource(VolumeSource, frozen=True):
         return True
 
 
-class SecretVolumeSource(FilesSource, frozen=True):
-    secretName: str = ""
+class KeysSource(FilesSource, frozen=True):
+    """Base of the sources with a file for each key of an API object."""
+
     items: list[KeyToPath] = []
+    """Empty: a file for every key."""
     optional: bool | None = None
 
     def problems(self) -> Iterator[Problem]:
         yield from super().problems()
         yield from _item_problems(self.items)
+
+    def api_fields(self) -> Iterator[str]:
+        yield ""
+
+
+class SecretVolumeSource(KeysSource, frozen=True):
+    secretName: str = ""
 
     def objects(self) -> Iterator[ObjectUse]:
         yield ObjectUse("Secret", self.secretName, mounted=True)
 
-    def api_fields(self) -> Iterator[str]:
-        yield ""
 
-
-class ConfigMapVolumeSource(FilesSource, frozen=True):
+class ConfigMapVolumeSource(KeysSource, frozen=True):
     name: str = ""
-    items: list[KeyToPath] = []
-    optional: bool | None = None
-
-    def problems(self) -> Iterator[Problem]:
-        yield from super().problems()
-        yield from _item_problems(self.items)
 
     def objects(self) -> Iterator[ObjectUse]:
         yield ObjectUse("ConfigMap", self.name, mounted=True)
-
-    def api_fields(self) -> Iterator[str]:
-        yield ""
 
 
 class DownwardAPIVolumeFile(Api, frozen=True):
