@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
+from asyncio import Future
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from contextvars import Context
@@ -21,6 +22,9 @@ them loses the oldest, so that one user locks no other out."""
 MAX_UNAUTHENTICATED: Final = 128
 """Connections without an authenticated request. The oldest is closed for a new one, so that silent callers lock nobody
 out."""
+MAX_UNREAD_BYTES: Final = 64 << 20
+"""Of answers that are not read yet. Above it the connection that has been slow for longest is closed: a caller who may
+read metrics, and does not, must not fill the memory."""
 _EXHAUSTED: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_SECONDS: Final = 0.2
 _BATCH: Final = 16
@@ -44,10 +48,14 @@ class BoundedServer(HTTPServer):
         *args: Any,
         max_authenticated: int = MAX_AUTHENTICATED,
         max_unauthenticated: int = MAX_UNAUTHENTICATED,
+        max_unread_bytes: int = MAX_UNREAD_BYTES,
         **kw: Any,
     ) -> None:
         super().initialize(*args, **{**LIMITS, **kw})
         self._max_authenticated, self._max_unauthenticated = max_authenticated, max_unauthenticated
+        self._max_unread_bytes = max_unread_bytes
+        self._unread: dict[IOStream, int] = {}
+        """Bytes of the answer that a connection is being sent, the oldest first."""
         self._unauthenticated: OrderedDict[IOStream, None] = OrderedDict()
         self._owners: dict[IOStream, str] = {}
         """Users by authenticated connection, the oldest first."""
@@ -62,6 +70,17 @@ class BoundedServer(HTTPServer):
             oldest = next(one for one, owner in self._owners.items() if owner == greediest)
             del self._owners[oldest]
             oldest.close()
+
+    def answering(self, stream: IOStream, size: int, written: Future[None]) -> None:
+        """An answer of so many bytes is being sent, until `written`."""
+        if written.done():
+            return
+        self._unread[stream] = size
+        written.add_done_callback(lambda _: self._unread.pop(stream, None))
+        while len(self._unread) > 1 and sum(self._unread.values()) > self._max_unread_bytes:
+            slowest = next(iter(self._unread))
+            del self._unread[slowest]
+            slowest.close()
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accept here: tornado would retry in a busy loop while no file descriptors are left."""

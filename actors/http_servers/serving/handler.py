@@ -61,6 +61,14 @@ class ServerHandler(RequestHandler):
         self.set_header("Content-Type", "application/json")
         self.finish(body)
 
+    def finish(self, chunk: str | bytes | dict[str, Any] | None = None) -> asyncio.Future[None]:
+        stream = cast(Any, self.request.connection).stream
+        size = sum(map(len, self._write_buffer)) + len(chunk or "")
+        written = super().finish(chunk)
+        if self.state.connections is not None and stream is not None:
+            self.state.connections.answering(stream, size, written)
+        return written
+
     # -- hooks of tornado -------------------------------------------------------------------------------------------
     def on_connection_close(self) -> None:
         self.disconnected = True

@@ -20,6 +20,8 @@ from tornado.web import Application, RequestHandler
 from actors.http_servers.access.access import OpenAccess
 from actors.http_servers.endpoints import ENDPOINTS
 from actors.http_servers.serving.connections import BoundedServer
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import EndpointHandler, ServerHandler
 from actors.http_servers.serving.request_heads import MAX_LINES, STRANGER_BYTES
 from actors.http_servers.serving.request_metrics import OTHER, label
 from actors.http_servers.serving.routes import application
@@ -113,6 +115,40 @@ async def test_only_who_was_authenticated_sends_long_heads() -> None:
             assert await asyncio.wait_for(stranger[0].read(), 5) == b""
         assert (await asyncio.wait_for(known[0].readuntil(b"ok"), 5)).startswith(b"HTTP/1.1 200")
         for _, writer in (stranger, known):
+            writer.close()
+
+
+async def large(handler: ServerHandler) -> None:
+    """A page of 32 MiB."""
+    await handler.finish(bytes(32 << 20))
+
+
+async def unread(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A client that has asked for the page and reads its first bytes only."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sock.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+    reader, writer = await asyncio.open_connection(sock=sock, limit=1024)
+    writer.write(b"GET / HTTP/1.1\r\nHost: n\r\n\r\n")
+    assert (await asyncio.wait_for(reader.readexactly(12), 10)) == b"HTTP/1.1 200"
+    return reader, writer
+
+
+async def test_callers_that_do_not_read_their_answers_fill_no_memory() -> None:
+    actor = Silent()
+    state = ServerState(actor, OpenAccess())  # type: ignore[arg-type]
+    page = {"state": state, "endpoint": Endpoint(paths=("/",), answers={"GET": large})}
+    paths = Application([("/", EndpointHandler, page)])
+    async with serving(paths, max_unread_bytes=80 << 20) as (server, port):
+        state.connections = server
+        callers = [await unread(port) for _ in range(3)]
+        with contextlib.suppress(ConnectionError):
+            assert len(await asyncio.wait_for(callers[0][0].read(), 20)) < 32 << 20
+        for reader, _ in callers[1:]:
+            assert len(await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)) > 0
+            assert len(await asyncio.wait_for(reader.readexactly(32 << 20), 20)) == 32 << 20
+        for _, writer in callers:
             writer.close()
 
 
