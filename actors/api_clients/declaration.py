@@ -32,6 +32,7 @@ EVENT: Final = Declaration(
 HEARTBEAT: Final = Declaration(
     name=HEARTBEAT_CLIENT,
     actor="actors.api_clients.heartbeat_client.actor:HeartbeatClient",
+    exists=lambda agent: not agent.standalone,
     reads=(
         "nodeLeaseDurationSeconds",
         "nodeStatusUpdateFrequency",
@@ -45,7 +46,6 @@ HEARTBEAT: Final = Declaration(
         "resolvConf",
         "tracing",
     ),
-    fed_by=(CERT_MANAGER, PLEG, EVICTION_MANAGER, VOLUME_MANAGER, DEVICE_MANAGER),
-    fed_by_joined=(SHUTDOWN_MANAGER,),
+    fed_by=(CERT_MANAGER, PLEG, EVICTION_MANAGER, VOLUME_MANAGER, DEVICE_MANAGER, SHUTDOWN_MANAGER),
     preload_joined=API,
 )

@@ -80,7 +80,7 @@ class ConfigController(Actor):
         self._watcher = Watcher()
         asyncio.get_running_loop().add_reader(self._watcher.fileno(), self._on_files)
         self._watch_lock()
-        self._count_gates()
+        self._count_constants()
         await self._look_at_tree()
         self._read()
         self._step(trial.AgentStarted(session.boot(), agent.config_hash))
@@ -112,8 +112,9 @@ class ConfigController(Actor):
             else:
                 self._sources.tree = spec_of(tree, self._default_policies)
 
-    def _count_gates(self) -> None:
-        """Gates change with a restart only."""
+    def _count_constants(self) -> None:
+        """Count what changes with a restart only: the name of the node, and the gates."""
+        self.metrics.gauge("kubelet_node_name", 1, node=self._agent.node_name)
         for name, gate in feature_gates.GATES.items():
             on_now = self._agent.gate(name)
             self.metrics.gauge("kubernetes_feature_enabled", float(on_now), name=name, stage=gate.metric_stage)

@@ -73,8 +73,9 @@ class DeviceService:
         self._publish()
 
     def publish(self) -> None:
-        """Report the node's devices. The last incarnation's report holds until its plugins are found again."""
-        if self._earlier.found.is_set():
+        """Report the node's devices. The last incarnation's report holds until its plugins are found again. A
+        standalone agent has no node object."""
+        if not self._actor.context.standalone and self._earlier.found.is_set():
             report = DeviceResources(self._inventory.capacity(), self._inventory.allocatable())
             self._actor.tell(HEARTBEAT_CLIENT, report, deadline=60.0)
 

@@ -265,7 +265,8 @@ class ShutdownManager(Actor):
         if not (active or self._known):
             return
         self.tell(CONTAINER_MANAGER, NodeShutdown(active, list(self._state.last.pods)), deadline=30.0)
-        self.tell(HEARTBEAT_CLIENT, NodeProblem("shutdown", NOT_READY if active else ""), deadline=30.0)
+        if not self._agent.standalone:
+            self.tell(HEARTBEAT_CLIENT, NodeProblem("shutdown", NOT_READY if active else ""), deadline=30.0)
 
     def _record(self, what: str) -> None:
         if not self._agent.standalone:

@@ -28,10 +28,11 @@ class Node:
             (root / name).mkdir()
         self.harness: Harness[DeviceManager] = self.life()
 
-    def life(self, incarnation: int = 0) -> Harness[DeviceManager]:
+    def life(self, incarnation: int = 0, *, standalone: bool = False) -> Harness[DeviceManager]:
         self.lives += 1
-        harness: Any = Harness(DeviceManager, name="device_manager", incarnation=incarnation or self.lives,
-                          context=Agent(root_dir=self.root, run_dir=f"{self.root}/run"))  # fmt: skip
+        agent = Agent(root_dir=self.root, run_dir=f"{self.root}/run", standalone=standalone)
+        number = incarnation or self.lives
+        harness: Any = Harness(DeviceManager, name="device_manager", incarnation=number, context=agent)
         harness.actor._clock = lambda: harness.clock.now
         self.harness = harness
         return self.harness

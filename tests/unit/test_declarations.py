@@ -44,6 +44,10 @@ def box(name: ActorName, agent: Agent) -> ChildSpec:
     return next(spec for full, _, spec in walk(tree(agent)) if full == name)
 
 
+def everybody(agent: Agent) -> set[str]:
+    return {full for full, _, _ in walk(tree(agent))}
+
+
 @EACH
 def test_who_feeds_an_actor_answers_its_hello(declaration: Declaration):
     by_name = {one.name: one for one in declarations()}
@@ -83,7 +87,14 @@ def test_who_wants_the_pod_inventory_says_hello_to_every_pod_worker(name: ActorN
 
 @pytest.mark.parametrize("name", [KUBE_CLIENT, EVENT_CLIENT, HEARTBEAT_CLIENT])
 def test_every_client_asks_for_its_certificate_when_it_starts(name: ActorName):
-    assert CERT_MANAGER in box(name, Agent()).feeders
+    assert CERT_MANAGER in box(name, Agent(standalone=False)).feeders
+
+
+def test_a_standalone_agent_has_no_heartbeat_client_and_asks_none():
+    assert HEARTBEAT_CLIENT in everybody(Agent(standalone=False))
+    assert HEARTBEAT_CLIENT not in everybody(Agent())
+    assert HEARTBEAT_CLIENT in box(CERT_MANAGER, Agent(standalone=False)).feeders
+    assert HEARTBEAT_CLIENT not in box(CERT_MANAGER, Agent()).feeders
 
 
 @pytest.mark.parametrize("name", [POD_CONFIG, STATUS_MANAGER, CONFIG_CONTROLLER])

@@ -1,4 +1,4 @@
-"""Registers the node, renews its Lease, and writes its status.
+"""Registers the node, renews its Lease, and writes its status. A standalone agent has no heartbeat client.
 
 It depends on no other actor: what they report is kept, and what they have not reported since the start stays as the API
 has it. The Lease is renewed while every other actor is dead, and no restart shows in the node's status.
@@ -86,14 +86,8 @@ class HeartbeatClient(ApiActor):
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def on_start(self) -> None:
+        """Prepare everything that needs no server, then join."""
         self._warnings = RepeatedWarnings(self.log)
-        self.metrics.gauge("kubelet_node_name", 1, node=self.agent.node_name)
-        if not self.agent.standalone:
-            self._prepare()
-        await super().on_start()
-
-    def _prepare(self) -> None:
-        """Everything that needs no server."""
         agent, first = self.agent, self.incarnation == 1
         self._events = NodeEvents(agent.node_name, first=first)
         self._times = StartupTimes(agent_started(os.getppid()))
@@ -113,6 +107,7 @@ class HeartbeatClient(ApiActor):
         if first:
             self._record(self._events.starting())
         self._sources.start()
+        await super().on_start()
 
     def limits(self) -> dict[str, Any]:
         config = self.agent.config
@@ -144,31 +139,25 @@ class HeartbeatClient(ApiActor):
     # -- reports of others --------------------------------------------------------------------------------------------
     @on(RuntimeReport)
     def on_runtime(self, message: RuntimeReport, sender: Address) -> None:
-        if not self.agent.standalone:
-            self._sources.learn_runtime(message)
+        self._sources.learn_runtime(message)
 
     @on(NodeProblem)
     def on_problem(self, message: NodeProblem, sender: Address) -> None:
-        if self.agent.standalone:
-            return
         news = self._sources.learn_problem(message.source, message.message)
         if news and message.source == "shutdown" and self._writer.node is not None:
             self.start_task(self._sync(), "status")  # from now on no pod may be scheduled here
 
     @on(NodePressure)
     def on_pressure(self, message: NodePressure, sender: Address) -> None:
-        if not self.agent.standalone:
-            self._sources.learn(pressure=message)
+        self._sources.learn(pressure=message)
 
     @on(DeviceResources)
     def on_devices(self, message: DeviceResources, sender: Address) -> None:
-        if not self.agent.standalone:
-            self._sources.learn(devices=NodeStatusResources(capacity=message.capacity, allocatable=message.allocatable))
+        self._sources.learn(devices=NodeStatusResources(capacity=message.capacity, allocatable=message.allocatable))
 
     @on(VolumesInUse)
     def on_volumes_in_use(self, message: VolumesInUse, sender: Address) -> None:
-        if not self.agent.standalone:
-            self._sources.learn(volumes_in_use=sorted(message.names))
+        self._sources.learn(volumes_in_use=sorted(message.names))
 
     # -- registration -------------------------------------------------------------------------------------------------
     async def _join(self) -> None:

@@ -8,7 +8,6 @@ import logging
 import pytest
 
 from actors.api_clients.event_client.actor import EventClient
-from actors.api_clients.heartbeat_client.actor import HeartbeatClient
 from actors.api_clients.kube_client.actor import KubeClient
 from actors.api_clients.messages import ApiCall, RecordEvent
 from actors.shared.config.agent import Agent
@@ -17,7 +16,7 @@ from tests.support.apiserver import Answer, ApiServer, Reply, Request
 from tests.support.present import present
 
 
-@pytest.mark.parametrize("client", [KubeClient, EventClient, HeartbeatClient])
+@pytest.mark.parametrize("client", [KubeClient, EventClient])
 def test_each_says_that_it_stands_alone(client):
     async def story() -> None:
         async with Harness(client, name="api_clients/x", context=Agent()) as harness:

@@ -379,6 +379,8 @@ def test_flagz_has_the_flags_and_the_feature_gates(node):
             assert shown["EventedPLEG", "ALPHA"] == 1
             assert shown["NodeSwap", ""] == 1
             assert shown["MemoryQoS", "ALPHA"] == 0
+            names = [s.labels["node"] for s in samples if s.name == "kubelet_node_name"]
+            assert names == [harness.actor.context.node_name]
 
     run(test())
 

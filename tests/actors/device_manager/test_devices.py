@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 import pytest
 
-from actors.api_clients.messages import DeviceResources
+from actors.api_clients.messages import HEARTBEAT_CLIENT, DeviceResources
 from actors.device_manager.checkpoint import NAME
 from actors.device_manager.inventory import GRACE_SECONDS
 from actors.device_manager.messages import (
@@ -82,6 +82,17 @@ async def test_a_plugin_that_cannot_be_taken_is_told_why(node: Node, other: dict
             assert text in str(error.value)
             assert node.harness.sent(DeviceResources)[-1].capacity == {}
         await node.harness.stop()
+
+
+async def test_a_standalone_agent_has_the_devices_and_tells_nobody_who_is_not_there(node: Node) -> None:
+    async with node.life(standalone=True) as harness:
+        with node.plugin().running() as plugin:
+            await asyncio.to_thread(plugin.register)
+            inventory = harness.actor._devices._inventory
+            await harness.wait(lambda: inventory.capacity() == {THING: 2}, timeout=30)
+            await harness.deliver(Hello(HEARTBEAT_CLIENT, 2))
+            assert harness.sent(DeviceResources) == []
+        await harness.stop()
 
 
 async def test_a_plugin_of_another_version_is_refused_in_plugins_registry(node: Node) -> None:

@@ -68,7 +68,8 @@ def drawn() -> list[tuple[int, str]]:
 
 
 def test_the_tree_in_the_readme_is_the_tree_in_the_code():
-    agent = Agent(workers=2, config=KubeletConfiguration(readOnlyPort=10255, shutdownGracePeriod=Duration(1)))
+    configuration = KubeletConfiguration(readOnlyPort=10255, shutdownGracePeriod=Duration(1))
+    agent = Agent(workers=2, config=configuration, standalone=False)
     root = tree(agent, ChildSpec(name="container_runtime", program=("containerd",)))
     depths = {"root": 0}
     boxes = []
