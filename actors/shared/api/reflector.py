@@ -71,8 +71,14 @@ class _Object(msgspec.Struct):
     metadata: _Meta
 
 
+class _ListMeta(msgspec.Struct):
+    resourceVersion: str = ""
+    rest: str = msgspec.field(default="", name="continue")
+    """The token of what is left out."""
+
+
 class _List(msgspec.Struct):
-    metadata: _Meta
+    metadata: _ListMeta
     items: list[msgspec.Raw] | None = None
 
 
@@ -180,6 +186,9 @@ def read_list(answer: ApiResponse) -> tuple[str, list[Item]]:
     if not read.metadata.resourceVersion:
         # a proxy may answer 200 to anything, which must not count as an empty list
         raise Unreachable(0, "Unreachable", "the answer is not a list: it has no resourceVersion")
+    if read.metadata.rest:
+        # no limit was asked for: taken for the whole, the rest of the objects would count as deleted
+        raise Unreachable(0, "Unreachable", "the answer is a part of a list that was to be whole")
     return read.metadata.resourceVersion, [read_item(bytes(each)) for each in read.items or ()]
 
 

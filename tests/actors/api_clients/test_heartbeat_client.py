@@ -81,6 +81,7 @@ def test_a_new_node_is_registered_and_becomes_ready_as_soon_as_its_runtime_is(pl
                 "PIDPressure",
             ]
             assert status["declaredFeatures"] == [
+                "ExtendWebSocketsToKubelet",
                 "InPlacePodLevelResourcesVerticalScaling",
                 "RestartAllContainersOnContainerExits",
             ]

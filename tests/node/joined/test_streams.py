@@ -107,6 +107,26 @@ def test_streams_outlive_the_restart_of_every_other_actor(own: Joined) -> None:
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
+def websockets(joined: Joined, subresource: str) -> float:
+    """How many streams of that kind have come to the node as WebSockets."""
+    page = joined.kubectl("get", "--raw", f"/api/v1/nodes/{NODE}/proxy/metrics")
+    name = f'kubelet_websocket_streaming_requests_total{{subresource="{subresource}"}}'
+    return sum(float(line.split()[-1]) for line in page.splitlines() if line.startswith(name))
+
+
+def test_an_api_server_passes_websockets_on_to_a_node_that_declares_it(own: Joined) -> None:
+    if isinstance(own.cluster, ApiProcess):
+        pytest.skip("NOT TESTED: the tests' own API server translates no streams")
+    own.create(pod("streams", container("answers", "sh", "-c", ANSWERS), terminationGracePeriodSeconds=1))
+    own.wait_pods_ready("streams", seconds=60)
+    found = own.cluster.run_kubectl("exec", "-i", "streams", "--", "sh", "-c", "cat; exit 3", data="x" * 100_000)
+    assert (found.returncode, found.stdout) == (3, "x" * 100_000), found.stderr[-2000:]
+    with forwarded(own) as sock:
+        sock.sendall(b"through the tunnel\n")
+        assert sock.makefile().readline() == "through the tunnel\n"
+    assert (websockets(own, "exec"), websockets(own, "portforward")) >= (1, 1)
+
+
 def websocket_to(site: Joined, path: str, token: str, *protocols: str) -> WebSocket:
     """A connection straight to the node server."""
     told = status(site.nodes.now[f"/{NODE}"])

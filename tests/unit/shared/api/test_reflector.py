@@ -147,7 +147,11 @@ async def test_a_server_that_fails_the_watch_again_and_again_is_listed_anew() ->
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[]", b"{}", b'{"metadata":{}}', b'{"metadata":{"resourceVersion":"1"},"items":[3]}']
+    "body",
+    [
+        *[b"", b"[]", b"{}", b'{"metadata":{}}', b'{"metadata":{"resourceVersion":"1"},"items":[3]}'],
+        b'{"metadata":{"resourceVersion":"1","continue":"more"},"items":[]}',
+    ],
 )
 async def test_what_is_no_list_never_passes_for_an_empty_one(body: bytes) -> None:
     with pytest.raises(Unreachable):

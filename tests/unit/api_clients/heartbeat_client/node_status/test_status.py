@@ -128,9 +128,13 @@ def test_huge_pages_that_went_are_removed_and_devices_of_others_stay():
 
 
 def test_features_are_declared_that_the_agent_has_and_no_longer_when_it_has_them_not():
-    both = ("InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits")
-    assert declared_features(lambda gate: True) == both
-    assert declared_features(lambda gate: gate != both[0]) == both[1:]
+    offered = (
+        "ExtendWebSocketsToKubelet",
+        "InPlacePodLevelResourcesVerticalScaling",
+        "RestartAllContainersOnContainerExits",
+    )
+    assert declared_features(lambda gate: True) == offered
+    assert declared_features(lambda gate: gate != offered[0]) == offered[1:]
     assert declared_features(lambda gate: gate != "NodeDeclaredFeatures") == ()
     assert declared_features(lambda gate: gate == "NodeDeclaredFeatures") == ()
     node = made(settings=msgspec.structs.replace(SETTINGS, declared_features=("A", "B")))
