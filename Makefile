@@ -167,8 +167,9 @@ uninstall:  ## remove what `make install` made at DESTDIR/PREFIX; an agent's pod
 	[ -e "$$place" ] || { echo "nothing is installed in $$place"; exit 0; }
 	[ -f "$$place/pyvenv.cfg" ] && [ -x "$$place/bin/supervise" ] && [ -d "$$place/share/troupelet" ] || {
 	  echo "$$place was not made by make install: it stays" >&2; exit 1; }
-	if running=$$(grep -lsF "$(PREFIX)/lib/python" /proc/[0-9]*/maps | cut -d/ -f3); then
-	  echo "something runs from $$place (pids $$(echo $$running)): stop it first" >&2; exit 1; fi
+	# grep fails as soon as it may not read one of them
+	running=$$({ grep -lsF "$(PREFIX)/lib/python" /proc/[0-9]*/maps || true; } | cut -d/ -f3)
+	[ -z "$$running" ] || { echo "something runs from $$place (pids $$(echo $$running)): stop it first" >&2; exit 1; }
 	rm -rf -- "$$place"
 	echo "removed: $$place"
 

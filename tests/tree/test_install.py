@@ -38,6 +38,11 @@ def run(prefix: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+def uninstall(prefix: Path) -> subprocess.CompletedProcess[str]:
+    command = ["make", "uninstall", f"PREFIX={prefix}"]
+    return subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, timeout=60, check=False)
+
+
 def test_nothing_in_it_names_the_place_where_it_was_staged(prefix: Path) -> None:
     files = [path for path in (prefix / "bin").iterdir() if path.is_file() and not path.is_symlink()]
     assert {"supervise", "kubelet"} <= {path.name for path in files}
@@ -108,7 +113,17 @@ def test_the_agent_runs_from_there(prefix: Path) -> None:
             loaded = Path(f"/proc/{agent.process.pid}/maps").read_text()
             assert str(SOURCES) not in loaded
             assert os.readlink(f"/proc/{agent.process.pid}/cwd") == "/"
+            refused = uninstall(prefix)
+            assert refused.returncode != 0
+            assert f"something runs from {prefix}" in refused.stderr
             assert agent.stop() == 0
+
+
+def test_uninstall_removes_all_of_an_installation(prefix: Path) -> None:
+    """The last one with it."""
+    done = uninstall(prefix)
+    assert (done.returncode, done.stdout) == (0, f"removed: {prefix}\n"), done.stderr
+    assert list(prefix.parent.glob("opt*")) == []
 
 
 def test_uninstall_removes_what_was_installed_and_nothing_else(tmp_path: Path) -> None:
@@ -117,15 +132,11 @@ def test_uninstall_removes_what_was_installed_and_nothing_else(tmp_path: Path) -
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).touch()
 
-    def uninstall() -> subprocess.CompletedProcess[str]:
-        command = ["make", "uninstall", f"PREFIX={place}"]
-        return subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, timeout=60, check=False)
-
-    refused = uninstall()
+    refused = uninstall(place)
     assert refused.returncode != 0, "what cannot be run was not installed"
     assert "it stays" in refused.stderr
     (place / "bin/supervise").chmod(0o755)
-    done = uninstall()
+    done = uninstall(place)
     assert (done.returncode, done.stdout) == (0, f"removed: {place}\n")
     assert not place.exists()
-    assert uninstall().stdout == f"nothing is installed in {place}\n"
+    assert uninstall(place).stdout == f"nothing is installed in {place}\n"
