@@ -1,7 +1,8 @@
 """Admission of pods, their cgroups, QoS tiers, node allocatable and pressure. The modules:
 
 actor.py             what it is told, handed on to its parts
-pod_admission.py     admits, resizes and releases pods; the checks are in actors/shared/admission
+pod_admission.py     admits and resizes pods; the checks are in actors/shared/admission
+counted_pods.py      enters, withdraws and releases pods, with their cgroups and records
 ledger.py            the pods that are counted; pending_admissions.py: that wait; pod_inventory.py: of the workers
 startup_hold.py      new pods wait after a restart; shutdown_admission.py: and while the node shuts down
 cgroup_setup.py      the driver (cgroup_driver.py), kubepods and its tiers (qos_tiers.py, qos_limits.py)

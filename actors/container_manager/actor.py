@@ -11,6 +11,7 @@ from typing import cast
 
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.client import CriClient
 from actors.shared.linux import cgroup_tree, oom
 from actors.shared.linux.command import CommandRunner, run
@@ -24,6 +25,7 @@ from .cgroup_driver import CgroupDriverChoice
 from .cgroup_lock import CgroupLock
 from .cgroup_removal import CgroupRemoval
 from .cgroup_setup import CgroupSetup
+from .counted_pods import CountedPods
 from .eviction_admission import EvictionAdmission
 from .hardware_setup import pod_hardware, translate_earlier_state
 from .ledger import Ledger
@@ -108,22 +110,7 @@ class ContainerManager(Actor):
         self._resizes = resizes = PodResizes(self, agent, self._totals, self._ledger, preemption)
         await translate_earlier_state(self, agent, runtime)
         self._hardware = pod_hardware(self, agent, self._ledger, warnings, self._host, runtime)
-        self._admission = PodAdmission(
-            self,
-            config,
-            self._totals,
-            self._ledger,
-            self._cgroups,
-            self._setup,
-            tiers,
-            self._hold,
-            removal,
-            self._orphans,
-            self._evictions,
-            self._shutdown,
-            self._hardware,
-            resizes,
-        )
+        self._admission = self._pod_admission(config, tiers, removal, resizes)
         self.start_task(self._setup.run(), "setup")
         self._user_namespaces = PodUserNamespaces(agent, self._inventory, self._totals.allocatable["pods"])
         resizes.begin()
@@ -132,6 +119,35 @@ class ContainerManager(Actor):
         PeriodicTasks(self, config, warnings, self._host, runner).begin()
         if config.cgroupsPerQOS:
             self.every(ENFORCE_SECONDS, self._orphans.look, jitter=0.1)
+
+    def _pod_admission(
+        self, config: KubeletConfiguration, tiers: QosTiers, removal: CgroupRemoval, resizes: PodResizes
+    ) -> PodAdmission:
+        return PodAdmission(
+            self,
+            config,
+            self._totals,
+            self._ledger,
+            self._setup,
+            self._hold,
+            self._evictions,
+            self._shutdown,
+            self._hardware,
+            resizes,
+            CountedPods(
+                self,
+                config,
+                self._ledger,
+                self._cgroups,
+                self._setup,
+                tiers,
+                self._hold,
+                removal,
+                self._orphans,
+                self._hardware,
+                resizes,
+            ),
+        )
 
     def _set_oom_score(self, score: int) -> None:
         if not self._host and not oom.set_score(score):
@@ -171,20 +187,20 @@ class ContainerManager(Actor):
     @on(StopCounting)
     async def on_stop_counting(self, message: StopCounting, sender: Address) -> None:
         """A coroutine although it never waits, so that it runs after the admissions that came before it."""
-        self._admission.withdraw(message.uid)
+        self._admission.counted.withdraw(message.uid)
 
     @on(ReleasePod)
     async def on_release(self, message: ReleasePod, sender: Address) -> PodReleased:
-        return PodReleased(message.uid, await self._admission.release(message.uid))
+        return PodReleased(message.uid, await self._admission.counted.release(message.uid))
 
     @on(KnownPods)
     async def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         for uid in self._inventory.update(message.worker, message.workers, message.uids):
-            self._admission.withdraw(uid, REMOVED)
+            self._admission.counted.withdraw(uid, REMOVED)
         await self._setup.done()
         self._hold.update()
         if self._inventory.complete:
-            self._admission.release_unknown(self._inventory)
+            self._admission.counted.release_unknown(self._inventory)
         if cast(Agent, self.context).config.cgroupsPerQOS:
             self._orphans.look()
 

@@ -1,15 +1,14 @@
-"""Admits, resizes and releases pods: runs the admission checks, keeps the ledger, creates and removes cgroups."""
+"""Admits and resizes pods: allocates hardware, runs the admission checks, enters the pods that pass them."""
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
 
 from actors.shared.admission.checks import first_refusal, refusal
-from actors.shared.admission.request import Demand, NodeState, PodAdmitAttributes, Refusal, demand_of
+from actors.shared.admission.request import NodeState, PodAdmitAttributes, Refusal, demand_of
 from actors.shared.config.feature_gates import enabled
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.hardware.allocation import ContainerAllocation
@@ -18,42 +17,34 @@ from actors.shared.kube.declared_features import declared_features
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.resource_claims import without_claimed
-from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
-from actors.shared.linux.cgroup_tree import CgroupError
-from actors.shared.pod_inventory import PodInventory
+from actors.shared.linux.cgroup_limits import CgroupLimits
 from supervision.actor import Actor, AskError
 
-from .cgroup_removal import CgroupRemoval
 from .cgroup_setup import CgroupSetup
+from .counted_pods import WITHDRAWN, CountedPods, is_uid
 from .eviction_admission import EvictionAdmission
 from .ledger import Ledger
 from .messages import AdmissionFailed, AdmitPod, CountRunningPod, PodAdmitted, PodRejected, ResizePod
 from .node_resources import NodeResourceTotals
-from .orphaned_cgroups import OrphanedCgroups
-from .pending_admissions import PendingAdmission, PendingAdmissions
-from .pod_cgroups import PodCgroups
+from .pending_admissions import PendingAdmission
 from .pod_limits import Rules, larger, pod_limits, rules_of
-from .pod_resizes import TERMINATED, UPDATED, PodResizes
+from .pod_resizes import UPDATED, PodResizes
 from .preemption import StillEnding
-from .qos_tiers import QosTiers
 from .resize_queue import WaitingResize
 from .shutdown_admission import ShutdownAdmission
 from .startup_hold import StartupHold
-from .systemd_slices import SliceError
 from .topology.pod_hardware import PodHardware
 from .topology.provider import AllocationError
 
-WITHDRAWN: Final = "the pod was withdrawn before it was admitted"
 ENDED: Final = "the shutdown of the node ends it"
 PREEMPTS: Final = "pods that make room have not ended yet"
 EVICTED: Final = "the eviction manager ends it"
-_UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
 
 Answer = PodAdmitted | PodRejected | AdmissionFailed
 
 
 class PodAdmission:
-    """The ledger and the admissions that change it."""
+    """Answers AdmitPod, CountRunningPod and ResizePod."""
 
     def __init__(
         self,
@@ -61,23 +52,18 @@ class PodAdmission:
         config: KubeletConfiguration,
         totals: NodeResourceTotals,
         ledger: Ledger,
-        cgroups: PodCgroups,
         setup: CgroupSetup,
-        tiers: QosTiers,
         hold: StartupHold,
-        removal: CgroupRemoval,
-        orphans: OrphanedCgroups,
         evictions: EvictionAdmission,
         shutdown: ShutdownAdmission,
         hardware: PodHardware,
         resizes: PodResizes,
+        counted: CountedPods,
     ) -> None:
         self._actor, self._config, self._totals, self._ledger = actor, config, totals, ledger
-        self._cgroups, self._setup, self._tiers, self._hold = cgroups, setup, tiers, hold
-        self._removal, self._orphans, self._evictions, self._shutdown = removal, orphans, evictions, shutdown
-        self._pending = PendingAdmissions()
-        self._resizes = resizes
-        self._hardware = hardware
+        self._setup, self._hold, self._evictions, self._shutdown = setup, hold, evictions, shutdown
+        self._hardware, self._resizes = hardware, resizes
+        self.counted, self._pending = counted, counted.pending
 
     @property
     def _rules(self) -> Rules:
@@ -98,7 +84,7 @@ class PodAdmission:
             await self._setup.renew()
             if not admission.withdrawn:
                 self._resizes.forget(message.uid)
-                await self._enter(candidate.pod, candidate.demand, limits, admission, running=True)
+                await self.counted.enter(candidate.pod, candidate.demand, limits, admission, running=True)
                 self._resizes.room_is_free(UPDATED)
 
     def _read(self, uid: str, data: bytes) -> tuple[PodAdmitAttributes, CgroupLimits]:
@@ -113,7 +99,7 @@ class PodAdmission:
             candidate, limits = self._read(uid, message.pod)
         except (ObjectError, QuantityError) as error:
             return PodRejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")
-        if not _UID.match(uid):
+        if not is_uid(uid):
             return PodRejected(uid, "UnexpectedAdmissionError", f"not a pod's UID: {uid!r}")
         await self._setup.renew()
         if not message.running:
@@ -166,7 +152,7 @@ class PodAdmission:
             return AdmissionFailed(uid, PREEMPTS)
         if refused is not None:
             return PodRejected(uid, refused.reason, refused.message)
-        answer = await self._enter(candidate.pod, candidate.demand, limits, admission, running=message.running)
+        answer = await self.counted.enter(candidate.pod, candidate.demand, limits, admission, running=message.running)
         if isinstance(answer, PodAdmitted):
             return replace(answer, containers=containers, prepare=self._hardware.prepares(candidate.pod))
         return answer
@@ -235,84 +221,4 @@ class PodAdmission:
                 return AdmissionFailed(uid, WITHDRAWN)
             if refused is not None:
                 return PodRejected(uid, refused.reason, refused.message, refused.detail)
-            return await self._enter(pod, demand, limits, admission, running=True, resized=True)
-
-    async def _enter(
-        self,
-        pod: Pod,
-        demand: Demand,
-        limits: CgroupLimits,
-        admission: PendingAdmission,
-        *,
-        running: bool,
-        resized: bool = False,
-    ) -> PodAdmitted | AdmissionFailed:
-        """Count the pod, make its cgroup and keep its resources; it may be withdrawn meanwhile."""
-        uid = demand.uid
-        self._ledger.add(demand)
-        self._orphans.adopt(uid)
-        self._hold.update()
-        if not self._config.cgroupsPerQOS:
-            return self._keep(pod, PodAdmitted(uid, ""), admission, running=running, resized=resized)
-        self._tiers.update()
-        if self._hardware.unthrottled(uid):
-            limits = replace(limits, cpu_quota_us=UNLIMITED)
-        try:
-            path = await self._cgroups.ensure_pod(uid, demand.qos, limits)
-        except (CgroupError, SliceError) as error:
-            if not running and self._pending.alone(admission):
-                self._ledger.drop(uid)
-            self._actor.log.warning("pod %s: its cgroup could not be made: %s", uid, error)
-            return AdmissionFailed(uid, f"failed to ensure that the pod: {uid} cgroups exist: {error}", cgroup=True)
-        if admission.withdrawn:
-            if uid not in self._ledger:  # else it is back already
-                await self._removal.remove(uid)
-            return AdmissionFailed(uid, WITHDRAWN)
-        return self._keep(pod, PodAdmitted(uid, path), admission, running=running, resized=resized)
-
-    def _keep(
-        self, pod: Pod, answer: PodAdmitted, admission: PendingAdmission, *, running: bool, resized: bool
-    ) -> PodAdmitted | AdmissionFailed:
-        """Keep the pod's resources. A pod that runs is not held up by a full disk, but its resize is."""
-        uid = answer.uid
-        try:
-            self._resizes.records.allocate(uid, pod, resized=resized)
-        except OSError as error:
-            self._actor.log.warning("pod %s: its resources are not kept: %s", uid, error)
-            if running and not resized:
-                return answer
-            if not running and self._pending.alone(admission):
-                self._ledger.drop(uid)
-            return AdmissionFailed(uid, f"its resources are not kept: {error}")
-        return answer
-
-    def withdraw(self, uid: str, why: str = TERMINATED) -> None:
-        """Stop counting the pod; its pending admissions fail. `why`: a label for the resizes that get its room."""
-        self._pending.withdraw(uid)
-        self._resizes.preemption.forget(uid)
-        self._resizes.forget(uid)
-        self._hardware.release(uid)
-        if self._ledger.drop(uid):
-            self._tiers.update()
-            self._resizes.room_is_free(why)
-
-    def release_unknown(self, inventory: PodInventory) -> None:
-        """Release the hardware of pods that nobody has any more, and forget their resources. `inventory`: the pods of
-        all workers."""
-
-        def known(uid: str) -> bool:
-            return uid in inventory or uid in self._ledger or self._pending.awaits(uid)
-
-        self._hardware.release_unknown(known)
-        for uid in self._resizes.records.uids():
-            if not known(uid):
-                self._resizes.records.forget(uid)
-
-    async def release(self, uid: str) -> str:
-        """Withdraw the pod and remove its cgroup. Returns what is left and removed later; '' for nothing."""
-        self.withdraw(uid)
-        self._resizes.records.forget(uid)
-        if not self._config.cgroupsPerQOS or not _UID.match(uid):
-            return ""
-        await self._setup.done()
-        return await self._removal.remove(uid)
+            return await self.counted.enter(pod, demand, limits, admission, running=True, resized=True)

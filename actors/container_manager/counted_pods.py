@@ -1,0 +1,140 @@
+"""The pods that count on this node: enters, withdraws and releases them, with their cgroups and records."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from msgspec.structs import replace
+
+from actors.shared.admission.request import Demand
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.kube.pod import Pod
+from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
+from actors.shared.linux.cgroup_tree import CgroupError
+from actors.shared.pod_inventory import PodInventory
+from supervision.actor import Actor
+
+from .cgroup_removal import CgroupRemoval
+from .cgroup_setup import CgroupSetup
+from .ledger import Ledger
+from .messages import AdmissionFailed, PodAdmitted
+from .orphaned_cgroups import OrphanedCgroups
+from .pending_admissions import PendingAdmission, PendingAdmissions
+from .pod_cgroups import PodCgroups
+from .pod_resizes import TERMINATED, PodResizes
+from .qos_tiers import QosTiers
+from .startup_hold import StartupHold
+from .systemd_slices import SliceError
+from .topology.pod_hardware import PodHardware
+
+WITHDRAWN: Final = "the pod was withdrawn before it was admitted"
+_UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
+
+
+def is_uid(text: str) -> bool:
+    """Whether a cgroup may be named by it."""
+    return _UID.match(text) is not None
+
+
+class CountedPods:
+    """The ledger, and what exists for each pod in it."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        config: KubeletConfiguration,
+        ledger: Ledger,
+        cgroups: PodCgroups,
+        setup: CgroupSetup,
+        tiers: QosTiers,
+        hold: StartupHold,
+        removal: CgroupRemoval,
+        orphans: OrphanedCgroups,
+        hardware: PodHardware,
+        resizes: PodResizes,
+    ) -> None:
+        self._actor, self._config, self._ledger, self._cgroups = actor, config, ledger, cgroups
+        self._setup, self._tiers, self._hold, self._removal = setup, tiers, hold, removal
+        self._orphans, self._hardware, self._resizes = orphans, hardware, resizes
+        self.pending = PendingAdmissions()
+
+    async def enter(
+        self,
+        pod: Pod,
+        demand: Demand,
+        limits: CgroupLimits,
+        admission: PendingAdmission,
+        *,
+        running: bool,
+        resized: bool = False,
+    ) -> PodAdmitted | AdmissionFailed:
+        """Count the pod, make its cgroup and keep its resources; it may be withdrawn meanwhile."""
+        uid = demand.uid
+        self._ledger.add(demand)
+        self._orphans.adopt(uid)
+        self._hold.update()
+        if not self._config.cgroupsPerQOS:
+            return self._keep(pod, PodAdmitted(uid, ""), admission, running=running, resized=resized)
+        self._tiers.update()
+        if self._hardware.unthrottled(uid):
+            limits = replace(limits, cpu_quota_us=UNLIMITED)
+        try:
+            path = await self._cgroups.ensure_pod(uid, demand.qos, limits)
+        except (CgroupError, SliceError) as error:
+            if not running and self.pending.alone(admission):
+                self._ledger.drop(uid)
+            self._actor.log.warning("pod %s: its cgroup could not be made: %s", uid, error)
+            return AdmissionFailed(uid, f"failed to ensure that the pod: {uid} cgroups exist: {error}", cgroup=True)
+        if admission.withdrawn:
+            if uid not in self._ledger:  # else it is back already
+                await self._removal.remove(uid)
+            return AdmissionFailed(uid, WITHDRAWN)
+        return self._keep(pod, PodAdmitted(uid, path), admission, running=running, resized=resized)
+
+    def _keep(
+        self, pod: Pod, answer: PodAdmitted, admission: PendingAdmission, *, running: bool, resized: bool
+    ) -> PodAdmitted | AdmissionFailed:
+        """Keep the pod's resources. A pod that runs is not held up by a full disk, but its resize is."""
+        uid = answer.uid
+        try:
+            self._resizes.records.allocate(uid, pod, resized=resized)
+        except OSError as error:
+            self._actor.log.warning("pod %s: its resources are not kept: %s", uid, error)
+            if running and not resized:
+                return answer
+            if not running and self.pending.alone(admission):
+                self._ledger.drop(uid)
+            return AdmissionFailed(uid, f"its resources are not kept: {error}")
+        return answer
+
+    def withdraw(self, uid: str, why: str = TERMINATED) -> None:
+        """Stop counting the pod; its pending admissions fail. `why`: a label for the resizes that get its room."""
+        self.pending.withdraw(uid)
+        self._resizes.preemption.forget(uid)
+        self._resizes.forget(uid)
+        self._hardware.release(uid)
+        if self._ledger.drop(uid):
+            self._tiers.update()
+            self._resizes.room_is_free(why)
+
+    def release_unknown(self, inventory: PodInventory) -> None:
+        """Release the hardware of pods that nobody has any more, and forget their resources. `inventory`: the pods of
+        all workers."""
+
+        def known(uid: str) -> bool:
+            return uid in inventory or uid in self._ledger or self.pending.awaits(uid)
+
+        self._hardware.release_unknown(known)
+        for uid in self._resizes.records.uids():
+            if not known(uid):
+                self._resizes.records.forget(uid)
+
+    async def release(self, uid: str) -> str:
+        """Withdraw the pod and remove its cgroup. Returns what is left and removed later; '' for nothing."""
+        self.withdraw(uid)
+        self._resizes.records.forget(uid)
+        if not self._config.cgroupsPerQOS or not is_uid(uid):
+            return ""
+        await self._setup.done()
+        return await self._removal.remove(uid)
