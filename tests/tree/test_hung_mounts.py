@@ -29,7 +29,7 @@ arguments = msgspec.msgpack.decode(sys.stdin.buffer.read())
 sys.stdout.buffer.write(msgspec.msgpack.encode(load(sys.argv[1])(**arguments)))
 """
 AMPLE = 60.0
-PATIENCE = {"actors.shared.stats.disk:measure_volumes": 3.0, "actors.eviction_manager.signals:read_disks": 3.0}
+PATIENCE = {"actors.shared.stats.disk:measure_volumes": 5.0, "actors.eviction_manager.signals:read_disks": 5.0}
 """Seconds for what is known to hang here."""
 
 
@@ -74,9 +74,9 @@ async def test_a_volume_that_hangs_costs_the_figures_of_no_other(tmp_path, caplo
             assert set(found["u"]["volumes"]) == {"scratch"}
             assert set(found["v"]["volumes"]) == {"data"}
             assert found["u"]["volumes"]["scratch"]["used_bytes"] >= 20000
-        assert [one.getMessage() for one in caplog.records] == [
-            f"{place} hangs: it has no figures until it answers again" for place in places
-        ]
+        said = {one.getMessage() for one in caplog.records}
+        assert said == {f"{place} hangs: it has no figures until it answers again" for place in places}
+        assert len(caplog.records) == len(places)
         assert processes.asked == [
             *[("measure_pods", 2), ("measure_volumes", 2), ("measure_volumes", 1), ("measure_volumes", 1)],
             ("measure_pods", 2),
