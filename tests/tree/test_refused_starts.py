@@ -53,7 +53,7 @@ ROWS = (
     Refusal("contention without lock", "--exit-on-lock-contention", "--exit-on-lock-contention|needs --lock-file"),
     Refusal("a root that is not clean", "--root-dir=/a/../b", "--root-dir|clean path"),
     Refusal("run once", "--runonce", "runOnce|supervise run-once"),
-    Refusal("no such file", "--config={d}/none.yaml", "cannot be read: No such file|{d}/none.yaml"),
+    Refusal("no such file", "--config={d}/none.yaml", "{d}/none.yaml|cannot be read: No such file"),
     Refusal("no YAML", "--config={d}/c.yaml", "{d}/c.yaml", {"c.yaml": "a: ["}),
     Refusal("another kind", "--config={d}/c.yaml", "kind: must be KubeletConfiguration|{d}/c.yaml",
             {"c.yaml": "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: Pod\n"}),
