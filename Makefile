@@ -144,6 +144,7 @@ man: $(VENV)/.installed  ## the manual pages, in dist/man
 .PHONY: deb
 deb: $(VENV)/.installed  ## dist/troupelet_*.deb, for this distribution's python3; needs dpkg-dev
 	@command -v dpkg-shlibdeps >/dev/null && command -v strip >/dev/null || { echo "missing: dpkg-dev, with binutils" >&2; exit 1; }
+	rm -f $(DIST)/troupelet_*.deb
 	stage=$$(mktemp -d); trap 'rm -rf "$$stage"' EXIT
 	make install DESTDIR="$$stage" PREFIX=/usr/lib/troupelet >/dev/null
 	$(DATED) etc/debian/build.sh "$$stage" /usr/lib/troupelet "$(DIST)"
