@@ -9,9 +9,12 @@ import json
 import os
 import signal
 import socket
+import time
 from collections.abc import Awaitable, Callable
+from email.utils import formatdate
 from itertools import pairwise
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -164,6 +167,24 @@ async def test_an_actor_that_is_stopped(node: BrokenNode) -> None:
     said = await node.says("status")
     assert f"prober: stopped by a signal; its supervisor replaces it, or `kill -CONT {pid}`" in said
     await doctor_says(node, "WARN  agent: prober was replaced: hang", "supervise incidents prober --full")
+
+
+@alone
+async def test_an_actor_that_hangs(node: BrokenNode) -> None:
+    await node.start()
+    await node.says("inject", "prober", "hang")
+    await status_says(node, "prober: hangs: no heartbeat for ")
+    await doctor_says(node, "WARN  agent: prober was replaced: hang", "supervise incidents prober --full")
+
+
+@joined
+async def test_a_wrong_clock(node: BrokenNode, server: ApiServer) -> None:
+    def earlier(usegmt: bool) -> str:
+        return formatdate(time.time() - 310, usegmt=usegmt)
+
+    with mock.patch("tests.support.apiserver.http.formatdate", earlier):
+        await node.start(f"--kubeconfig={server.node_kubeconfig(NODE)}")
+        await doctor_says(node, "FAIL  clock: ", " s ahead of the API server", "-> timedatectl set-ntp true")
 
 
 @joined

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from actors.agent.inspection.node_pods import full_name
 from actors.agent.inspection.pod_rows import readiness, state
+from actors.api_clients.heartbeat_client.managed_network import SERVICE as POD_CIDR
 from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
 from actors.api_clients.messages import RecentEvent
 from actors.pleg.runtime_health import CONDITION, NETWORK
@@ -20,7 +21,7 @@ from supervision.protocol import ActorState, Tree
 from .finding import Finding, failure, ok, warning
 from .pod_causes import cause
 
-_LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER)
+_LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER, POD_CIDR)
 _PORT: Final = re.compile(r"port (\d+)")
 _CONTINUE: Final = re.compile(r"`(kill -CONT \d+)`")
 RECENT_SECONDS: Final = 600
@@ -36,7 +37,7 @@ def tree(found: Tree | None, root_dir: str, stopped: Collection[int] = ()) -> It
     if ill:
         yield failure("agent", f"{found.state}: {'; '.join(ill)}", "supervise incidents --full")
         return
-    concerns = [*_concerns(found, stopped), *_replaced(found.actors)]
+    concerns = [*_concerns(found, stopped), *_pod_network(found), *_replaced(found.actors)]
     yield from concerns
     if not concerns:
         yield ok("agent", f"{found.state}, {len(found.actors)} actors in service")
@@ -60,6 +61,14 @@ def _named(reason: Reason, found: Tree) -> str:
     """The actor that the reason is about."""
     told = [trouble.actor for trouble in found.troubles if trouble.service == reason.subject]
     return told[0] if told else reason.subject if reason.subject in {one.name for one in found.actors} else "root"
+
+
+def _pod_network(found: Tree) -> Iterator[Finding]:
+    """Whether the managed runtime has the network that the cluster gives the node."""
+    for trouble in found.troubles:
+        if trouble.service == POD_CIDR:
+            text, _, remedy = trouble.text.rpartition(": ")
+            yield failure("pod network", text, remedy)
 
 
 def _replaced(actors: Sequence[ActorState]) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ from actors.shared.linux.host_addresses import THIS_HOST
 from supervision.actor import Address, AskError, on
 from supervision.addresses import ActorName
 from supervision.errors import UNREADABLE
-from supervision.protocol import FORK_SERVER
+from supervision.protocol import FORK_SERVER, ServiceState
 from supervision.repeated_warnings import RepeatedWarnings
 
 from ..messages import EVENT_CLIENT
@@ -82,6 +82,7 @@ class HeartbeatClient(ApiActor):
         self._clocks = StatusSyncClocks(monotonic=clock, wall=wall, rng=rng)
         self._host, self._root = host, root
         self._addresses = NodeAddresses([], [])
+        self._network_problem: str | None = None  # this incarnation has told nothing yet
         """As last sent to cert_manager."""
 
     # -- life -----------------------------------------------------------------------------------------------------
@@ -248,7 +249,12 @@ class HeartbeatClient(ApiActor):
 
     def _check_network(self, problem: str) -> None:
         """Two nodes must not have the same pod addresses: until that is sure the node is not ready."""
-        if self._sources.learn_problem(managed_network.SOURCE, problem) and problem:
+        self._sources.learn_problem(managed_network.SOURCE, problem)
+        if problem == self._network_problem:
+            return
+        self._network_problem = problem
+        self.tell(FORK_SERVER, ServiceState(managed_network.SERVICE, problem, self._clocks.monotonic()))
+        if problem:
             self.log.warning("%s", problem)
 
     def _written(self, computed: Computed) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final
 
 SOURCE: Final = "pod network"
+SERVICE: Final = "podCIDR"
+"""What `supervise status` calls it: the runtime may find its own network well."""
 NOT_GIVEN: Final = (
     "the cluster has given this node no podCIDR, which the managed container runtime needs: start "
     "kube-controller-manager with --allocate-node-cidrs, or use a runtime with the cluster's own CNI configuration"

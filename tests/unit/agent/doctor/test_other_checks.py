@@ -138,6 +138,14 @@ def test_an_actor_that_hangs_or_was_just_replaced_is_a_warning() -> None:
     assert found[1].remedy == "supervise incidents prober --full"
 
 
+def test_a_runtime_with_another_network_than_the_nodes_has_its_remedy() -> None:
+    trouble = Trouble("podCIDR", "pods have 10.1.0.0/24, and the Node 10.2.0.0/24: drain the node", 3.0, "heartbeat")
+    found = Tree(pid=1, uptime=1.0, state="ready", actors=[actor("pleg")], troubles=[trouble])
+    assert list(agent_checks.tree(found, "/r")) == [
+        failure("pod network", "pods have 10.1.0.0/24, and the Node 10.2.0.0/24", "drain the node")
+    ]
+
+
 def test_what_status_says_of_the_tree_has_a_remedy_here() -> None:
     taken = Trouble("port 10250", "cannot listen on 0.0.0.0:10250: Address already in use", 3.0, "node_server")
     looked_at = Trouble("pod network", "not ready: no CNI", 3.0, "pleg")
