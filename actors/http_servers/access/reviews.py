@@ -76,7 +76,7 @@ class Reviews:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._call, self._pause, self._salt = call, pause, os.urandom(16)
-        self._turn = asyncio.Semaphore(MAX_CALLS)
+        self._permits = asyncio.Semaphore(MAX_CALLS)
         self._users: AnswerCache[UserInfo | None] = AnswerCache(lambda user: token_seconds)
         self._permissions: AnswerCache[bool] = AnswerCache(
             lambda allowed: allowed_seconds if allowed else denied_seconds
@@ -118,7 +118,7 @@ class Reviews:
         call = ApiCall(method="POST", path=path, body=msgspec.json.encode(body), timeout=_CALL_SECONDS)
         pause = _FIRST_SECONDS
         for attempt in range(_RETRIES):
-            async with self._turn:
+            async with self._permits:
                 answer = await self._call(call)
             if answer.ok:
                 try:

@@ -32,24 +32,24 @@ class Local(Mounter, frozen=True, kw_only=True):
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         error = await tools.calls.run(self.path, CHECK, {"path": self.path, "type": "Directory"}, str)
-        if error or self.group is None:
+        if error or first_mount.is_noted(self.pod_dir, self.name):
             return error
-        if first_mount.is_noted(self.pod_dir, self.name):
-            return ""
-        if first_mount.is_mounted(os.path.dirname(self.pod_dir), self.name):
-            return await self._share(pod, self.group, tools)
-        error = await tools.fs_group.apply(pod, self.path, self.group, self.on_root_mismatch)
-        if not error:
-            first_mount.note_mounted(self.pod_dir, self.name)
-        return error
-
-    async def _share(self, pod: Pod, group: int, tools: VolumeTools) -> str:
-        """Other pods have it: its owners stay, and users are told if these are not the pod's."""
         try:
+            if self.group is not None and (error := await self._own(pod, self.group, tools)):
+                return error
+            first_mount.note_mounted(self.pod_dir, self.name)
+        except OSError as problem:
+            return str(problem)
+        return ""
+
+    async def _own(self, pod: Pod, group: int, tools: VolumeTools) -> str:
+        """Raises OSError."""
+        if not first_mount.is_mounted(os.path.dirname(self.pod_dir), self.name):
+            return await tools.fs_group.apply(pod, self.path, group, self.on_root_mismatch)
+        try:  # other pods have it: its owners stay, and users are told if these are not the pod's
             await tools.fs_group.compare(pod, self.name, self.path, group)
         except CallFailed as error:
             return f"failed to check fsGroup for {self.path} ({error})"
-        first_mount.note_mounted(self.pod_dir, self.name)
         return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -23,6 +24,7 @@ from actors.volume_manager.messages import (
     VolumesMounted,
     VolumesUnmounted,
 )
+from actors.volume_manager.persistent_volumes import first_mount
 from supervision.harness import Harness
 from tests.support.volumes import user_of
 
@@ -354,6 +356,30 @@ async def test_owners_of_a_local_volume_are_changed_at_its_first_mount_on_the_no
         await node.harness.deliver(UnmountVolumes(UID))
         await node.mount(securityContext={"fsGroup": os.getgid()})
         assert file.stat().st_mode & 0o777 == 0o660
+
+
+async def test_owners_of_a_local_volume_stay_when_a_pod_without_a_group_had_it_first(
+    node: Node, tmp_path: Path
+) -> None:
+    file = tmp_path / "disk/file"
+    file.touch(0o600)
+    async with node.harness:
+        await node.mount()
+        await node.mount(uid="other", securityContext={"fsGroup": os.getgid()})
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_marker_that_cannot_be_written_is_an_error_of_the_volume(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(pod_dir: str, name: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(first_mount, "note_mounted", full)
+    async with node.harness:
+        answer = await node.mount()
+    assert isinstance(answer, VolumesFailed)
+    assert "No space left on device" in answer.message
 
 
 async def test_a_local_volume_that_another_pod_has_with_another_group_is_an_event_once(node: Node) -> None:
