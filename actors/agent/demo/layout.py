@@ -55,11 +55,15 @@ class DemoLayout(msgspec.Struct, frozen=True):
         return f"/troupelet-{hashlib.sha256(self.root.encode()).hexdigest()[:8]}"
 
 
-def configuration(layout: DemoLayout, is_free: Callable[[int], bool], any_port: Callable[[], int]) -> dict[str, Any]:
-    """The KubeletConfiguration of the demo. `is_free`: whether a TCP port of this host is free."""
+def configuration(
+    layout: DemoLayout, endpoint: str, is_free: Callable[[int], bool], any_port: Callable[[], int]
+) -> dict[str, Any]:
+    """The KubeletConfiguration of the demo. `endpoint`: of the runtime; `is_free`: whether a TCP port of this host is
+    free."""
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
+        "containerRuntimeEndpoint": endpoint,
         "staticPodPath": layout.manifests,
         "podLogsDir": layout.pod_logs,
         "cgroupRoot": layout.cgroup,
@@ -76,12 +80,11 @@ def rendered(config: dict[str, Any]) -> str:
     return json.dumps(config, indent=2) + "\n"
 
 
-def flags(layout: DemoLayout, endpoint: str) -> list[str]:
+def flags(layout: DemoLayout) -> list[str]:
     """The flags of `supervise start`."""
     return [
         f"--root-dir={layout.root}",
         f"--config={layout.config}",
-        f"--container-runtime-endpoint={endpoint}",
         f"--hostname-override={NODE}",
         "--set-kernel-tunables=false",  # and so are these
     ]

@@ -62,7 +62,7 @@ class DemoNode:
         """Make the directory and start the agent. Raises DemoRefused, ConfigErrors, OSError."""
         layout = self.layout
         self._make()
-        self.agent = load(flags(layout, self._endpoint))
+        self.agent = load(flags(layout))
         if self._answers():
             root = f"--root-dir={layout.root}"
             raise DemoRefused(f"an agent runs in {layout.root} already; stop it with: supervise stop {root}")
@@ -71,7 +71,7 @@ class DemoNode:
         shutil.copy(self._sample, layout.manifest)
         with open(layout.agent_log, "ab") as log:
             self.process = subprocess.Popen(
-                supervise("start", *flags(layout, self._endpoint)),
+                supervise("start", *flags(layout)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -83,7 +83,7 @@ class DemoNode:
         for directory in (layout.root, layout.manifests, layout.pod_logs):
             os.makedirs(directory, mode=0o750, exist_ok=True)
         Path(layout.mark).touch()
-        Path(layout.config).write_text(rendered(configuration(layout, _is_free, _any_port)))
+        Path(layout.config).write_text(rendered(configuration(layout, self._endpoint, _is_free, _any_port)))
 
     def _begin_again(self) -> None:
         """Clean up after a demo that was killed."""

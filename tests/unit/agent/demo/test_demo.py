@@ -22,8 +22,8 @@ STAMP = "2026-11-20T10:00:00.000000000Z"
 
 def test_the_configuration_is_one_that_the_agent_accepts(tmp_path):
     layout = DemoLayout(str(tmp_path))
-    Path(layout.config).write_text(rendered(configuration(layout, lambda _: True, lambda: 1)))
-    agent = load(flags(layout, "managed"))
+    Path(layout.config).write_text(rendered(configuration(layout, "managed", lambda _: True, lambda: 1)))
+    agent = load(flags(layout))
     assert (agent.config.port, agent.config.healthzPort) == (NODE_PORT, HEALTHZ_PORT)
     assert agent.managed_runtime
     assert agent.config.staticPodPath == layout.manifests
@@ -31,7 +31,7 @@ def test_the_configuration_is_one_that_the_agent_accepts(tmp_path):
 
 
 def test_ports_of_another_agent_are_left_to_it():
-    found = configuration(DemoLayout("/d"), lambda port: port == HEALTHZ_PORT, lambda: 4711)
+    found = configuration(DemoLayout("/d"), "managed", lambda port: port == HEALTHZ_PORT, lambda: 4711)
     assert (found["healthzPort"], found["port"]) == (HEALTHZ_PORT, 4711)
 
 
