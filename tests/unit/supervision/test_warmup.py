@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from supervision.fork_server import code_layout, heap_fill, memory_switches, name_layout, warmup
+from supervision.fork_server import code_layout, memory_switches, name_layout, warmup
 from supervision.inbox import Inbox
 from supervision.message import known_types
 from supervision.names import Names
@@ -128,12 +128,17 @@ def test_a_warm_up_that_fails_keeps_nobody_from_starting(names: Names, caplog: p
 
 @pytest.mark.parametrize("size", [48, 160, 512])
 def test_what_is_made_after_the_heap_is_filled_lies_on_new_pages(size: int) -> None:
-    pages = heap_fill._Pages()
-    kept = heap_fill.fill()
-    made = [bytes(size - 33) for _ in range(1000)]
+    # in a new interpreter: that of all tests may have more free slots than are ever filled
+    program = f"""
+        from supervision.fork_server import heap_fill
+        pages = heap_fill._Pages()
+        kept = heap_fill.fill()
+        made = [bytes({size} - 33) for _ in range(1000)]
+        print(len(kept), sum(pages.have(id(one)) for one in made))
+        """
+    kept, amid = map(int, _output_of(dedent(program)).split())
     assert kept
-    # what filling itself used for a moment is free again
-    assert sum(pages.have(id(one)) for one in made) < len(made) / 10
+    assert amid < 100  # what filling itself used for a moment is free again
 
 
 def test_a_measure_that_is_switched_off_is_not_taken(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
