@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, pod_event
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.quantity import whole
+from actors.shared.kube.quantity import QuantityError, whole
 from actors.shared.kube.times import rfc3339
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from actors.shared.pod_locks import PodLocks
@@ -77,27 +78,33 @@ class VolumeExpansion:
             return
         try:
             await self._expand(pod, step, driver, connection, path)
+        except QuantityError as error:
+            raise StageError(CsiError(str(error))) from None
         except CsiError as error:
             raise StageError(error) from None
 
     async def _expand_used(self) -> None:
-        """One pod of each volume is enough, as it is one file system."""
-        for pod, step in {_name(step): (pod, step) for pod, step in self._used.values()}.values():
-            try:
-                driver, connection = self._drivers.get(step.source.driver)
-                at_stage = driver.stages and step.device is None
-                path = self._stage_path(step) if at_stage else step.path
-                async with self._locks.hold(_name(step)):
-                    if step.path in self._used:
-                        await self._expand(pod, step, driver, connection, path)
-            except CsiError as error:
-                text = f'NodeExpandVolume.NodeExpandVolume failed for volume "{step.source.name}" : {error}'
-                self._actor.log.warning("%s", text)
-                if code_of(error):
-                    event = pod_event(pod.metadata, "Warning", "VolumeResizeFailed", text)
-                    self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
+        """For one pod of each volume, as it is one file system; all at the same time, as a driver may hang."""
+        once = {_name(step): (pod, step) for pod, step in self._used.values()}
+        await asyncio.gather(*(self._expand_one(pod, step) for pod, step in once.values()))
+
+    async def _expand_one(self, pod: Pod, step: CsiMount) -> None:
+        try:
+            driver, connection = self._drivers.get(step.source.driver)
+            at_stage = driver.stages and step.device is None
+            path = self._stage_path(step) if at_stage else step.path
+            async with self._locks.hold(_name(step)):
+                if step.path in self._used:
+                    await self._expand(pod, step, driver, connection, path)
+        except (CsiError, QuantityError) as error:
+            text = f'NodeExpandVolume.NodeExpandVolume failed for volume "{step.source.name}" : {error}'
+            self._actor.log.warning("%s", text)
+            if isinstance(error, CsiError) and code_of(error):
+                event = pod_event(pod.metadata, "Warning", "VolumeResizeFailed", text)
+                self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
 
     async def _expand(self, pod: Pod, step: CsiMount, driver: Driver, connection: CsiConnection, path: str) -> None:
+        """Raises CsiError, QuantityError."""
         name = _name(step)
         claim = await self._api.claim(pod.metadata.namespace, step.claim)
         size_here = self._sizes.setdefault(name, size_of_claim(claim))

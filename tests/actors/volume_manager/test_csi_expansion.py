@@ -212,3 +212,17 @@ async def test_a_later_incarnation_goes_on_where_the_claim_says(node: ClaimNode,
         await later.harness.advance(70)
         assert len(storage.expanded) == 1
         assert storage.status["capacity"] == {"storage": "2Gi"}
+
+
+async def test_a_size_that_is_none_costs_the_volume_only(node: ClaimNode, storage: GrowingStorage) -> None:
+    async with node.harness:
+        node.mounting.start()
+        assert await node.mount() == ""
+        storage.grow()
+        storage.size = "huge"
+        await node.harness.advance(70)
+        assert storage.expanded == []
+        assert await node.mount("w") == "kubernetes.io/csi: not a quantity: 'huge'"
+        storage.size = "2Gi"
+        await node.harness.advance(70)
+        assert len(storage.expanded) == 1
