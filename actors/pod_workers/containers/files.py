@@ -16,6 +16,7 @@ from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
+from actors.shared.linux.links import replace_link
 from actors.shared.linux.removal import remove_tree
 
 from .names import log_directory, log_link, pod_log_directory
@@ -71,10 +72,7 @@ def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, conta
     """Create the link for log collectors, replacing an existing one."""
     make_path(links_dir, 0o755)
     link, target = log_link(links_dir, pod, container, container_id), f"{pod_log_directory(logs_dir, pod)}/{log}"
-    temporary = f"{links_dir}/.{container_id}.new"  # the link's own name may have the maximum length already
-    Path(temporary).unlink(missing_ok=True)
-    os.symlink(target, temporary)
-    os.replace(temporary, link)
+    replace_link(link, target, f".{container_id}.new")  # the link's own name may have the maximum length already
 
 
 def remove_log(links_dir: str, logs_dir: str, pod: Pod, ran: CriContainer) -> None:

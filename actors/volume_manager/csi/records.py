@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from actors.shared.linux import mountinfo
-from actors.volume_manager.host.links import replace_link
+from actors.volume_manager.host.links import link_device
 from actors.volume_manager.layout import device_link
 from supervision.errors import UNREADABLE
 from supervision.state_file import write_private
@@ -136,7 +136,7 @@ def note(step: CsiMount, record: VolumeRecord) -> None:
     folder = folder_of(step)
     if step.device is not None:
         write(folder, record)
-        replace_link(step.device.link, step.device.target)
+        link_device(step.device.link, step.device.target)
         return
     known = read(folder)
     write(folder, msgspec.structs.replace(record, ready=known is not None and known.ready))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from actors.shared.linux.directories import make_path
+from actors.shared.linux.links import replace_link
 
 from .directories import DIRECTORY_MODE
 
+_NEW: Final = ".new"
+"""No volume has a name that begins with a dot. The volume's own name may have the maximum length."""
 
-def replace_link(path: str, target: str) -> None:
-    """Make the link at `path`, or have it point to `target`, by rename. Raises OSError."""
-    if os.path.islink(path) and os.readlink(path) == target:
+
+def link_device(path: str, device: str) -> None:
+    """Make the link at `path`, or have it point to `device`. Raises OSError."""
+    if os.path.islink(path) and os.readlink(path) == device:
         return
-    above, name = os.path.split(path)
-    make_path(above, DIRECTORY_MODE)
-    aside = f"{above}/.{name}.new"  # no volume has a name that begins with a dot
-    if os.path.lexists(aside):
-        os.unlink(aside)
-    os.symlink(target, aside)
-    os.replace(aside, path)
+    make_path(os.path.dirname(path), DIRECTORY_MODE)
+    replace_link(path, device, _NEW)

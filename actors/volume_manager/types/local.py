@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import LocalVolumeSource
-from actors.volume_manager.host.links import replace_link
+from actors.volume_manager.host.links import link_device
 from actors.volume_manager.layout import device_link
 from actors.volume_manager.persistent_volumes import first_mount
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, checked_name, checked_path
@@ -63,7 +63,7 @@ class LocalDevice(Mounter, frozen=True, kw_only=True):
         if error := await tools.calls.run(self.target, CHECK, {"path": self.target, "type": "BlockDevice"}, str):
             return error
         try:
-            replace_link(self.path, self.target)
+            link_device(self.path, self.target)
         except OSError as error:
             return str(error)
         return ""
