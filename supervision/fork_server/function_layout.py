@@ -25,7 +25,7 @@ _OPTIONAL: Final = ("__doc__", "__module__", "__qualname__", "__kwdefaults__", "
 """What a new function has from its code and its globals, and may have been set since."""
 
 
-class _Place:
+class _Reference:
     """A reference to a function: that of a module or a class by its name there, or of a property there."""
 
     def __init__(self, owner: ModuleType | type, attribute: str) -> None:
@@ -61,24 +61,24 @@ _SOLE_AND_VARIABLE: Final = _count_with_variable({"sample": object()})
 
 def bring_functions_together(names: Iterable[str]) -> None:
     """Replace each of these functions, `module qualified_name`, by a copy, if that is switched on. Those that are not
-    there, or that have references of unknown places, are skipped."""
+    there, or that have references of unknown owners, are skipped."""
     if not is_on("function_layout"):
         return
-    places = _places(names)
-    copies: list[tuple[list[_Place], FunctionType]] = []
-    for known in places.values():
+    references = _references(names)
+    copies: list[tuple[list[_Reference], FunctionType]] = []
+    for known in references.values():
         function = known[0].get()
         if function is not None and sys.getrefcount(function) == _SOLE_AND_VARIABLE + len(known) - 1:
             copies.append((known, _copied(function)))
         del function
     for known, copy in copies:  # only now, else a copy would take the memory of the function before
-        for place in known:
-            place.set(copy)
+        for reference in known:
+            reference.set(copy)
 
 
-def _places(names: Iterable[str]) -> dict[int, list[_Place]]:
+def _references(names: Iterable[str]) -> dict[int, list[_Reference]]:
     """The known references to each function, by its id."""
-    found: dict[int, list[_Place]] = {}
+    found: dict[int, list[_Reference]] = {}
     for name in dict.fromkeys(names):
         home, _, qualified = name.partition(" ")
         owner: Any = sys.modules.get(home)
@@ -86,14 +86,14 @@ def _places(names: Iterable[str]) -> dict[int, list[_Place]]:
         for one in classes:
             owner = vars(owner).get(one) if isinstance(owner, ModuleType | type) else None
         if isinstance(owner, ModuleType | type):
-            place = _Place(owner, attribute)
-            if (function := place.get()) is not None and not weakref.getweakrefcount(function):
-                found[id(function)] = [place] if isinstance(owner, type) else []
+            reference = _Reference(owner, attribute)
+            if (function := reference.get()) is not None and not weakref.getweakrefcount(function):
+                found[id(function)] = [reference] if isinstance(owner, type) else []
     for module in list(sys.modules.values()):
         if isinstance(module, ModuleType):
             for attribute, value in vars(module).items():
                 if id(value) in found:
-                    found[id(value)].append(_Place(module, attribute))
+                    found[id(value)].append(_Reference(module, attribute))
     return {function: known for function, known in found.items() if known}
 
 
