@@ -11,8 +11,8 @@ import asyncio
 from typing import Final
 
 from actors.pod_workers.messages import ResizeMayFit, worker_of
+from actors.shared.admission.checks.resources import resize_refusal
 from actors.shared.admission.request import NodeState, Refusal
-from actors.shared.admission.resources import resize_refusal
 from actors.shared.config.agent import Agent
 from actors.shared.kube.pod import Pod
 from supervision.actor import Actor

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from actors.eviction_manager.messages import EVICTION_MANAGER, PreemptPods
 from actors.shared.admission.checks import refusal
+from actors.shared.admission.checks.resources import shortages
 from actors.shared.admission.preemption import victims, without
 from actors.shared.admission.request import Demand, NodeState, PodAdmitAttributes, Refusal, usage_of
-from actors.shared.admission.resources import shortages
 from supervision.actor import Actor
 
 from .eviction_admission import EvictionAdmission

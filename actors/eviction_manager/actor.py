@@ -14,7 +14,7 @@ from typing import Final, cast
 
 from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, NodePressure, node_event
 from actors.container_manager.messages import CONTAINER_MANAGER, NodeEvictions
-from actors.shared.admission.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
+from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Threshold
 from actors.shared.cri.client import CriClient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.shared.admission.sysctls import of_host
+from actors.shared.admission.checks.sysctls import of_host
 from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount, container_limits, pod_requests

@@ -15,9 +15,9 @@ from actors.pod_workers.phases.effects import Admit, AskForKillOrder
 from actors.pod_workers.pod.resizes import FirstAllocated
 from actors.pod_workers.pod.results import Admitted, Counted, Postponed, Refused, VolumesPending
 from actors.pod_workers.pod.runtime import alive, created
-from actors.shared.admission.node_affinity import NODE_AFFINITY, node_matters
+from actors.shared.admission.checks.groups_policy import wants_strict_groups
+from actors.shared.admission.checks.node_affinity import NODE_AFFINITY, node_matters
 from actors.shared.admission.node_object import NodeObject, read_node
-from actors.shared.admission.platform import wants_strict_groups
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL

@@ -1,5 +1,4 @@
 """Admission: whether a pod may run on this node. Pure.
 
-`request.py` has a check's input and its answer; `checks.py` has the list of checks, in the kubelet's order. A check of
-more than a few lines has its own module.
+`request.py` has a check's input, its answer and its declaration; `checks/` has the checks, one module each.
 """

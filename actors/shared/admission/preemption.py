@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from .checks.resources import shortages
 from .request import Demand, NodeState, Refusal
-from .resources import shortages
 
 PREFIX: Final = "Unexpected error while attempting to recover from admission failure: preemption: "
 Lacking = Mapping[str, int]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -90,6 +91,20 @@ class PodAdmitAttributes(msgspec.Struct, frozen=True):
 
 CheckFunction = Callable[[PodAdmitAttributes, NodeState], Refusal | None]
 """Returns None if the check accepts the pod."""
+
+
+class AdmissionCheck(NamedTuple):
+    """The declaration of an admission check."""
+
+    order: int
+    """Its place among the checks, which is the kubelet's: the first refusal counts."""
+    refuse: CheckFunction
+    of_admitted: bool = False
+    """Also applies to a pod that was admitted before or runs already: the refusal does not depend on free resources."""
+    before_hardware: bool = False
+    """Comes before CPUs, memory and devices are allocated to the pod."""
+    of_resources: bool = False
+    """Refuses for resources that the node lacks: other pods can make room."""
 
 
 def demand_of(uid: str, pod: Pod) -> Demand:

@@ -13,7 +13,7 @@ from actors.eviction_manager.thresholds import (
     still_met,
     watched,
 )
-from actors.shared.admission.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
+from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from actors.shared.config.fields.eviction import Amount, Threshold
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 

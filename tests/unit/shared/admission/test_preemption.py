@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.shared.admission.checks.resources import shortages
 from actors.shared.admission.preemption import victims, without
 from actors.shared.admission.request import AdmittedUsage, Demand, NodeState, Refusal
-from actors.shared.admission.resources import shortages
 
 CRITICAL = 2_000_000_000
 B, U, G = "BestEffort", "Burstable", "Guaranteed"

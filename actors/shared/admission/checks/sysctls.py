@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
 from actors.shared.kube.pod import Pod
-
-from .request import NodeState, PodAdmitAttributes, Refusal
 
 SAFE: Final = frozenset(
     {
@@ -55,3 +54,6 @@ def of_host(name: str, pod: Pod) -> str:
     if pod.spec.hostNetwork and name.startswith("net."):
         return "net"
     return "ipc" if pod.spec.hostIPC and name.startswith(_IPC) else ""
+
+
+CHECK: Final = AdmissionCheck(20, forbidden_sysctl, of_admitted=True, before_hardware=True)

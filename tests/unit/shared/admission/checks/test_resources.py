@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from actors.shared.admission.checks.resources import insufficient_resource, resize_refusal
 from actors.shared.admission.node_object import NodeObject
 from actors.shared.admission.request import AdmittedUsage, Demand, NodeState, PodAdmitAttributes, Refusal
-from actors.shared.admission.resources import insufficient_resource, resize_refusal
 from actors.shared.kube.pod import Pod
 
 NODE = {"cpu": 1000, "memory": 1000, "ephemeral-storage": 1000, "pods": 3, "hugepages-2Mi": 4}

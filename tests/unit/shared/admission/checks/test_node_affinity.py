@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.shared.admission.node_affinity import node_matters, unmatched_affinity
+from actors.shared.admission.checks.node_affinity import node_matters, unmatched_affinity
+from actors.shared.admission.checks.operating_system import other_os
+from actors.shared.admission.checks.taints import untolerated_taint
 from actors.shared.admission.node_object import NodeObject, read_node
-from actors.shared.admission.platform import other_os
 from actors.shared.admission.request import NodeState, PodAdmitAttributes, demand_of
-from actors.shared.admission.taints import untolerated_taint
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.pod import Pod
 

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.shared.admission.checks import refusal
-from actors.shared.admission.host_ports import conflict
-from actors.shared.admission.node_conditions import DISK_PRESSURE
+from actors.shared.admission.checks import CHECKS, refusal
+from actors.shared.admission.checks.host_ports import conflict
+from actors.shared.admission.checks.node_conditions import DISK_PRESSURE
 from actors.shared.admission.node_object import NodeMetadata, NodeObject, NodeSpec, NodeTaint
 from actors.shared.admission.request import AdmittedUsage, Demand, NodeState, PodAdmitAttributes
 from actors.shared.kube.codec import decode_pod, encode
@@ -55,6 +55,10 @@ IN_ORDER: list[tuple[str, dict[str, Any]]] = [
     ("PodFeatureUnsupported", {"features": frozenset()}),
     ("NodeShutdown", {"shutting_down": True}),
 ]
+
+
+def test_each_check_has_a_place_of_its_own_in_the_order():
+    assert len({check.order for check in CHECKS}) == len(CHECKS) == len({check.refuse for check in CHECKS})
 
 
 def reason(state: dict[str, Any], *, admitted: bool = False) -> str:

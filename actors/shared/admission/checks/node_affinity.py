@@ -9,13 +9,12 @@ from typing import Final
 
 import msgspec
 
+from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
 from actors.shared.kube.extended_resources import is_extended
 from actors.shared.kube.node_selector import NodeSelector, selects
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
 from supervision.errors import UNREADABLE
-
-from .request import NodeState, PodAdmitAttributes, Refusal
 
 NODE_AFFINITY: Final = "NodeAffinity"
 
@@ -49,14 +48,6 @@ def unmatched_affinity(candidate: PodAdmitAttributes, node: NodeState) -> Refusa
     return Refusal(NODE_AFFINITY, "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector")
 
 
-def other_node(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
-    """NodeName, for a pod that is bound to another node."""
-    wanted = candidate.pod.spec.nodeName
-    if node.object is None or wanted in ("", node.object.metadata.name):
-        return None
-    return Refusal("NodeName", "Predicate NodeName failed: node(s) didn't match the requested node name")
-
-
 def _selected(pod: Pod, name: str, labels: dict[str, str]) -> bool:
     if any(labels.get(key) != value for key, value in pod.spec.nodeSelector.items()):
         return False
@@ -68,3 +59,6 @@ def _selected(pod: Pod, name: str, labels: dict[str, str]) -> bool:
     wanted = affinity.nodeAffinity if affinity is not None else None
     required = wanted.requiredDuringSchedulingIgnoredDuringExecution if wanted is not None else None
     return required is None or selects(required, name, labels)
+
+
+CHECK: Final = AdmissionCheck(60, unmatched_affinity)

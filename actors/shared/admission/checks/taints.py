@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from actors.shared.admission.node_object import NodeTaint
+from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
 from actors.shared.kube.pod import Toleration
 from actors.shared.kube.pods import is_static
-
-from .node_object import NodeTaint
-from .request import NodeState, PodAdmitAttributes, Refusal
 
 
 def untolerated_taint(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
@@ -27,3 +28,6 @@ def _tolerates(toleration: Toleration, taint: NodeTaint) -> bool:
     if toleration.operator == "Exists":
         return True
     return toleration.operator in ("", "Equal") and toleration.key == taint.key and toleration.value == taint.value
+
+
+CHECK: Final = AdmissionCheck(90, untolerated_taint)

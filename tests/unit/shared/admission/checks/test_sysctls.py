@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.shared.admission.sysctls import forbidden
+from actors.shared.admission.checks.sysctls import forbidden
 from actors.shared.kube.codec import decode_pod, encode
 
 

@@ -7,12 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.shared.admission.platform import (
-    pod_level_resources,
-    unavailable_apparmor,
-    undeclared_features,
-    unsupported_groups_policy,
-)
+from actors.shared.admission.checks.apparmor import unavailable_apparmor
+from actors.shared.admission.checks.declared_features import undeclared_features
+from actors.shared.admission.checks.groups_policy import unsupported_groups_policy
+from actors.shared.admission.checks.pod_level_resources import pod_level_resources
 from actors.shared.admission.request import CheckFunction, NodeState, PodAdmitAttributes, demand_of
 from actors.shared.kube.declared_features import declared_features
 from actors.shared.kube.pod import PodStatus

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
 from actors.shared.kube.pod import Toleration
 from actors.shared.kube.pods import is_critical
-
-from .request import NodeState, PodAdmitAttributes, Refusal
 
 MEMORY_PRESSURE: Final = "MemoryPressure"
 DISK_PRESSURE: Final = "DiskPressure"
@@ -36,3 +35,6 @@ def _tolerates(toleration: Toleration) -> bool:
         (toleration.key == _TAINT and (toleration.operator == "Exists" or not toleration.value))
         or (not toleration.key and toleration.operator == "Exists")
     )
+
+
+CHECK: Final = AdmissionCheck(10, node_condition, before_hardware=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.shared.admission.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE, node_condition
+from actors.shared.admission.checks.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE, node_condition
 from actors.shared.admission.request import NodeState, PodAdmitAttributes, Refusal, demand_of
 from actors.shared.kube.codec import decode_pod, encode
 

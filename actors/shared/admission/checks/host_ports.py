@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
 from actors.shared.kube.pod import HostPort
-
-from .request import NodeState, PodAdmitAttributes, Refusal
 
 _ANY_ADDRESS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - what a host port without an address means
 
@@ -23,3 +22,6 @@ def conflict(one: HostPort, other: HostPort) -> bool:
     """Whether two host ports exclude each other."""
     same_address = one[0] == other[0] or one[0] in _ANY_ADDRESS or other[0] in _ANY_ADDRESS
     return one[1:] == other[1:] and same_address
+
+
+CHECK: Final = AdmissionCheck(80, occupied_host_port)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from .request import Demand, NodeState, PodAdmitAttributes, Refusal
+from actors.shared.admission.request import AdmissionCheck, Demand, NodeState, PodAdmitAttributes, Refusal
 
 _ALWAYS_CHECKED: Final = ("cpu", "memory", "ephemeral-storage")
 
@@ -60,3 +60,6 @@ def _amounts(demand: Demand, node: NodeState) -> Iterator[tuple[str, int, int, i
 
 def _insufficient(name: str, requested: int, used: int, capacity: int) -> str:
     return f"Node didn't have enough resource: {name}, requested: {requested}, used: {used}, capacity: {capacity}"
+
+
+CHECK: Final = AdmissionCheck(50, insufficient_resource, of_resources=True)

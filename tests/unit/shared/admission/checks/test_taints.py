@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from actors.shared.admission.checks.taints import untolerated_taint
 from actors.shared.admission.node_object import read_node
 from actors.shared.admission.request import NodeState, PodAdmitAttributes, demand_of
-from actors.shared.admission.taints import untolerated_taint
 from actors.shared.kube.codec import decode_pod, encode
 
 
