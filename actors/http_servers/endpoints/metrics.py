@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from actors.http_servers.exposition.actor_metrics import text
 from actors.http_servers.exposition.scrape import scrape
-from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
+from actors.http_servers.serving.metrics_page import MetricsPage
 from actors.http_servers.usage import log_metrics
 from actors.http_servers.usage.sample import CACHED_SECONDS, take_sample
 from actors.shared.stats.disk import has_claims
@@ -20,8 +20,7 @@ async def get(handler: ServerHandler) -> None:
     samples = await scrape(state.actor, state.actor_metrics, state.processes)
     samples += log_metrics.samples(state.agent.pod_logs_dir)
     samples += await _volumes(handler)
-    handler.set_header("Content-Type", CONTENT_TYPE)
-    await handler.finish(text(samples))
+    await MetricsPage(handler).finish(text(samples))
 
 
 async def _volumes(handler: ServerHandler) -> Iterable[MetricSample]:

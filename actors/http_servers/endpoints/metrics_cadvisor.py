@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
+from actors.http_servers.serving.metrics_page import MetricsPage
 from actors.http_servers.usage.sample import CACHED_SECONDS, take_sample
 
 
@@ -13,13 +13,12 @@ async def get(handler: ServerHandler) -> None:
     from actors.shared.stats import host
 
     sample = await take_sample(handler, CACHED_SECONDS, disks=True)
-    handler.set_header("Content-Type", CONTENT_TYPE)
+    page = MetricsPage(handler)
     if sample is not None:
         processes = await handler.state.collector.processes(sample)
         for chunk in cadvisor_metrics.chunks(sample, host.machine(), processes):
-            handler.write(chunk)
-            await handler.flush()
-    await handler.finish(cadvisor_metrics.errors(failed=sample is None))
+            await page.write(chunk)
+    await page.finish(cadvisor_metrics.errors(failed=sample is None))
 
 
 ENDPOINT = Endpoint(

@@ -7,9 +7,9 @@ from typing import Final
 from actors.http_servers.exposition.actor_metrics import text
 from actors.http_servers.exposition.program_metrics import start_sample
 from actors.http_servers.exposition.scrape import find_tree, scrape_actor
-from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
+from actors.http_servers.serving.metrics_page import MetricsPage
 from actors.prober.messages import PROBER
 
 PROBES: Final = "prober_probe_"
@@ -21,8 +21,7 @@ async def get(handler: ServerHandler) -> None:
     probes = [sample for sample in state.actor_metrics.samples() if sample.name.startswith(PROBES)]
     tree = await find_tree(state.actor)
     started = [start_sample(tree)] if tree is not None else []
-    handler.set_header("Content-Type", CONTENT_TYPE)
-    await handler.finish(text([*probes, *started]))
+    await MetricsPage(handler).finish(text([*probes, *started]))
 
 
 ENDPOINT = Endpoint(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
+from actors.http_servers.serving.metrics_page import MetricsPage
 from actors.http_servers.usage.sample import FRESH_SECONDS, take_sample
 
 
@@ -14,8 +14,7 @@ async def get(handler: ServerHandler) -> None:
     sample = await take_sample(handler, FRESH_SECONDS, disks=False)
     text = resource_metrics.text(sample) if sample is not None else ""
     text += resource_metrics.error(failed=sample is None)
-    handler.set_header("Content-Type", CONTENT_TYPE)
-    await handler.finish(text)
+    await MetricsPage(handler).finish(text)
 
 
 ENDPOINT = Endpoint(

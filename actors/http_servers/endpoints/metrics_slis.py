@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from actors.http_servers.exposition.actor_metrics import text
 from actors.http_servers.exposition.scrape import find_tree
-from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving import health_checks
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
+from actors.http_servers.serving.metrics_page import MetricsPage
 from supervision.protocol import MetricSample
 
 
@@ -25,8 +25,7 @@ async def get(handler: ServerHandler) -> None:
         )
         for (name, status), count in sorted(counts.items())
     ]
-    handler.set_header("Content-Type", CONTENT_TYPE)
-    await handler.finish(text([*now, *total]))
+    await MetricsPage(handler).finish(text([*now, *total]))
 
 
 async def delete(handler: ServerHandler) -> None:

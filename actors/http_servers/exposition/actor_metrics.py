@@ -76,13 +76,13 @@ def merged(samples: Iterable[MetricSample]) -> list[MetricSample]:
     return list(found.values())
 
 
-def text(samples: Iterable[MetricSample], catalogue: Catalogue | None = None) -> bytes:
+def text(samples: Iterable[MetricSample], catalogue: Catalogue | None = None) -> str:
     """A page in the Prometheus text format 0.0.4, with the HELP of the catalogue (default: the installed one)."""
     known = catalogue if catalogue is not None else installed()
     families: dict[str, list[MetricSample]] = {}
     for sample in merged(samples):
         families.setdefault(sample.name, []).append(sample)
-    return "".join(family(known[name].help, found) for name, found in families.items() if name in known).encode()
+    return "".join(family(known[name].help, found) for name, found in families.items() if name in known)
 
 
 def zeros(metrics: Iterable[Metric]) -> Iterable[MetricSample]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from actors.cert_manager import self_signed
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
@@ -289,6 +290,17 @@ def test_metrics_show_every_actor_and_the_tree(tmp_path):
         assert "kubelet_pleg_relist_duration_seconds_count 2\n" in text
 
     serve(Node(tmp_path), story)
+
+
+@pytest.mark.parametrize("page", ["", "/cadvisor", "/resource", "/probes", "/slis"])
+def test_each_page_of_metrics_is_openmetrics_for_who_asks_for_that(tmp_path, page):
+    async def story(node: Node) -> None:
+        node.answer(GetMetrics, lambda _: MetricsSnapshot("prober", 1, []))
+        code, text = await node.fetch(f"/metrics{page}", accept="application/openmetrics-text; version=1.0.0")
+        assert (code, text[-6:]) == (200, "# EOF\n")
+        assert list(text_string_to_metric_families(text)), text
+
+    serve(Node(tmp_path, runtimeRequestTimeout=1), story)
 
 
 def test_the_log_of_a_running_container_is_streamed(tmp_path):

@@ -28,7 +28,7 @@ def test_what_is_written_is_read_as_it_was(wanted):
     known = Catalogue(Metric(one.name, one.kind, "about it", frozenset(one.labels)) for one in samples)
     read = {
         sample.name: (family.type, sample.labels, sample.value)
-        for family in text_string_to_metric_families(text(samples, known).decode())
+        for family in text_string_to_metric_families(text(samples, known))
         for sample in family.samples
     }
     assert read == {s.name: (s.kind, s.labels, s.value) for s in samples}
@@ -36,7 +36,7 @@ def test_what_is_written_is_read_as_it_was(wanted):
 
 def test_a_histogram_runs_up():
     known = Catalogue([histogram("took_seconds", "time that it took", "a")])
-    page = text([MetricSample("histogram", "took_seconds", {"a": "b"}, 2.5, [0.1, 1.0], [1, 2, 3])], known).decode()
+    page = text([MetricSample("histogram", "took_seconds", {"a": "b"}, 2.5, [0.1, 1.0], [1, 2, 3])], known)
     assert page.splitlines() == [
         "# HELP took_seconds time that it took",
         "# TYPE took_seconds histogram",
