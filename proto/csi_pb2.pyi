@@ -482,6 +482,122 @@ class NodeUnpublishVolumeResponse(_message.Message):
 Global___NodeUnpublishVolumeResponse: _TypeAlias = NodeUnpublishVolumeResponse  # noqa: Y015
 
 @_typing.final
+class NodeGetVolumeStatsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VOLUME_ID_FIELD_NUMBER: _builtins.int
+    VOLUME_PATH_FIELD_NUMBER: _builtins.int
+    STAGING_TARGET_PATH_FIELD_NUMBER: _builtins.int
+    volume_id: _builtins.str
+    volume_path: _builtins.str
+    """Where the volume is staged or published."""
+    staging_target_path: _builtins.str
+    def __init__(
+        self,
+        *,
+        volume_id: _builtins.str = ...,
+        volume_path: _builtins.str = ...,
+        staging_target_path: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["staging_target_path", b"staging_target_path", "volume_id", b"volume_id", "volume_path", b"volume_path"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeGetVolumeStatsRequest: _TypeAlias = NodeGetVolumeStatsRequest  # noqa: Y015
+
+@_typing.final
+class NodeGetVolumeStatsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USAGE_FIELD_NUMBER: _builtins.int
+    VOLUME_CONDITION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def usage(self) -> _containers.RepeatedCompositeFieldContainer[Global___VolumeUsage]: ...
+    @_builtins.property
+    def volume_condition(self) -> Global___VolumeCondition: ...
+    def __init__(
+        self,
+        *,
+        usage: _abc.Iterable[Global___VolumeUsage] | None = ...,
+        volume_condition: Global___VolumeCondition | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["volume_condition", b"volume_condition"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["usage", b"usage", "volume_condition", b"volume_condition"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeGetVolumeStatsResponse: _TypeAlias = NodeGetVolumeStatsResponse  # noqa: Y015
+
+@_typing.final
+class VolumeUsage(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    class _Unit:
+        ValueType = _typing.NewType("ValueType", _builtins.int)
+        V: _TypeAlias = ValueType  # noqa: Y015
+
+    class _UnitEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[VolumeUsage._Unit.ValueType], _builtins.type):
+        DESCRIPTOR: _descriptor.EnumDescriptor
+        UNKNOWN: VolumeUsage._Unit.ValueType  # 0
+        BYTES: VolumeUsage._Unit.ValueType  # 1
+        INODES: VolumeUsage._Unit.ValueType  # 2
+
+    class Unit(_Unit, metaclass=_UnitEnumTypeWrapper): ...
+    UNKNOWN: VolumeUsage.Unit.ValueType  # 0
+    BYTES: VolumeUsage.Unit.ValueType  # 1
+    INODES: VolumeUsage.Unit.ValueType  # 2
+
+    AVAILABLE_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    USED_FIELD_NUMBER: _builtins.int
+    UNIT_FIELD_NUMBER: _builtins.int
+    available: _builtins.int
+    total: _builtins.int
+    used: _builtins.int
+    unit: Global___VolumeUsage.Unit.ValueType
+    def __init__(
+        self,
+        *,
+        available: _builtins.int = ...,
+        total: _builtins.int = ...,
+        used: _builtins.int = ...,
+        unit: Global___VolumeUsage.Unit.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["available", b"available", "total", b"total", "unit", b"unit", "used", b"used"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VolumeUsage: _TypeAlias = VolumeUsage  # noqa: Y015
+
+@_typing.final
+class VolumeCondition(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ABNORMAL_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    abnormal: _builtins.bool
+    message: _builtins.str
+    """For people."""
+    def __init__(
+        self,
+        *,
+        abnormal: _builtins.bool = ...,
+        message: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abnormal", b"abnormal", "message", b"message"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VolumeCondition: _TypeAlias = VolumeCondition  # noqa: Y015
+
+@_typing.final
 class CapacityRange(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

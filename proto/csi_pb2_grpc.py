@@ -54,6 +54,11 @@ class NodeStub:
                 request_serializer=proto_dot_csi__pb2.NodeUnpublishVolumeRequest.SerializeToString,
                 response_deserializer=proto_dot_csi__pb2.NodeUnpublishVolumeResponse.FromString,
                 _registered_method=True)
+        self.NodeGetVolumeStats = channel.unary_unary(
+                '/csi.v1.Node/NodeGetVolumeStats',
+                request_serializer=proto_dot_csi__pb2.NodeGetVolumeStatsRequest.SerializeToString,
+                response_deserializer=proto_dot_csi__pb2.NodeGetVolumeStatsResponse.FromString,
+                _registered_method=True)
         self.NodeExpandVolume = channel.unary_unary(
                 '/csi.v1.Node/NodeExpandVolume',
                 request_serializer=proto_dot_csi__pb2.NodeExpandVolumeRequest.SerializeToString,
@@ -100,6 +105,12 @@ class NodeServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def NodeGetVolumeStats(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def NodeExpandVolume(self, request, context):
         """After the controller's side has expanded a volume: its file system follows.
         """
@@ -141,6 +152,11 @@ def add_NodeServicer_to_server(servicer, server):
                     servicer.NodeUnpublishVolume,
                     request_deserializer=proto_dot_csi__pb2.NodeUnpublishVolumeRequest.FromString,
                     response_serializer=proto_dot_csi__pb2.NodeUnpublishVolumeResponse.SerializeToString,
+            ),
+            'NodeGetVolumeStats': grpc.unary_unary_rpc_method_handler(
+                    servicer.NodeGetVolumeStats,
+                    request_deserializer=proto_dot_csi__pb2.NodeGetVolumeStatsRequest.FromString,
+                    response_serializer=proto_dot_csi__pb2.NodeGetVolumeStatsResponse.SerializeToString,
             ),
             'NodeExpandVolume': grpc.unary_unary_rpc_method_handler(
                     servicer.NodeExpandVolume,
@@ -266,6 +282,33 @@ class Node:
             '/csi.v1.Node/NodeUnpublishVolume',
             proto_dot_csi__pb2.NodeUnpublishVolumeRequest.SerializeToString,
             proto_dot_csi__pb2.NodeUnpublishVolumeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def NodeGetVolumeStats(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/csi.v1.Node/NodeGetVolumeStats',
+            proto_dot_csi__pb2.NodeGetVolumeStatsRequest.SerializeToString,
+            proto_dot_csi__pb2.NodeGetVolumeStatsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -41,6 +41,7 @@ class NodeStub:
     NodePublishVolume: _grpc.UnaryUnaryMultiCallable[_csi_pb2.NodePublishVolumeRequest, _csi_pb2.NodePublishVolumeResponse]
     """Once for each pod."""
     NodeUnpublishVolume: _grpc.UnaryUnaryMultiCallable[_csi_pb2.NodeUnpublishVolumeRequest, _csi_pb2.NodeUnpublishVolumeResponse]
+    NodeGetVolumeStats: _grpc.UnaryUnaryMultiCallable[_csi_pb2.NodeGetVolumeStatsRequest, _csi_pb2.NodeGetVolumeStatsResponse]
     NodeExpandVolume: _grpc.UnaryUnaryMultiCallable[_csi_pb2.NodeExpandVolumeRequest, _csi_pb2.NodeExpandVolumeResponse]
     """After the controller's side has expanded a volume: its file system follows."""
     NodeGetCapabilities: _grpc.UnaryUnaryMultiCallable[_csi_pb2.NodeGetCapabilitiesRequest, _csi_pb2.NodeGetCapabilitiesResponse]
@@ -55,6 +56,7 @@ class NodeAsyncStub(NodeStub):
     NodePublishVolume: _aio.UnaryUnaryMultiCallable[_csi_pb2.NodePublishVolumeRequest, _csi_pb2.NodePublishVolumeResponse]  # type: ignore[assignment]
     """Once for each pod."""
     NodeUnpublishVolume: _aio.UnaryUnaryMultiCallable[_csi_pb2.NodeUnpublishVolumeRequest, _csi_pb2.NodeUnpublishVolumeResponse]  # type: ignore[assignment]
+    NodeGetVolumeStats: _aio.UnaryUnaryMultiCallable[_csi_pb2.NodeGetVolumeStatsRequest, _csi_pb2.NodeGetVolumeStatsResponse]  # type: ignore[assignment]
     NodeExpandVolume: _aio.UnaryUnaryMultiCallable[_csi_pb2.NodeExpandVolumeRequest, _csi_pb2.NodeExpandVolumeResponse]  # type: ignore[assignment]
     """After the controller's side has expanded a volume: its file system follows."""
     NodeGetCapabilities: _aio.UnaryUnaryMultiCallable[_csi_pb2.NodeGetCapabilitiesRequest, _csi_pb2.NodeGetCapabilitiesResponse]  # type: ignore[assignment]
@@ -90,6 +92,13 @@ class NodeServicer(metaclass=_abc_1.ABCMeta):
         request: _csi_pb2.NodeUnpublishVolumeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_csi_pb2.NodeUnpublishVolumeResponse, _abc.Awaitable[_csi_pb2.NodeUnpublishVolumeResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def NodeGetVolumeStats(
+        self,
+        request: _csi_pb2.NodeGetVolumeStatsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_csi_pb2.NodeGetVolumeStatsResponse, _abc.Awaitable[_csi_pb2.NodeGetVolumeStatsResponse]]: ...
 
     @_abc_1.abstractmethod
     def NodeExpandVolume(

@@ -24,12 +24,15 @@ from supervision.addresses import ActorName
 
 from .csi.api_objects import ApiObjects
 from .csi.drivers import CsiDrivers
+from .csi.figures import DriverMeasurements
 from .csi.node_objects import NodeObjects
 from .csi.records import Records
 from .csi.volumes import CsiContext, CsiVolumes
 from .layout import is_name, is_uid, real_path
 from .messages import (
     BindSubPaths,
+    DriverFigures,
+    GetVolumeFigures,
     MountVolumes,
     SubPathsBound,
     UnmountVolumes,
@@ -101,6 +104,10 @@ class VolumeManager(Actor):
     def _make_csi(self, source: VolumeObjects, fs_group: FsGroup) -> CsiVolumes:
         agent, objects = self._agent, ApiObjects(self)
         drivers = CsiDrivers(self, NodeObjects(objects, agent.node_name))
+        self._measurements = DriverMeasurements(
+            self, drivers, self._clock,
+            period=float(agent.config.volumeStatsAggPeriod), health=agent.gate("CSIVolumeHealth"),
+        )  # fmt: skip
         self._plugins = PluginWatch(self, agent.plugins_registry_dir, {CSI: drivers}, elsewhere=None)
         return CsiVolumes(
             CsiContext(
@@ -112,6 +119,7 @@ class VolumeManager(Actor):
                 apply_group=fs_group.apply,
                 node_name=agent.node_name,
                 pods=self._locks,
+                measurements=self._measurements,
             )
         )
 
@@ -175,6 +183,10 @@ class VolumeManager(Actor):
             return VolumesFailed(message.uid, error)
         self._mounts.forget(message.uid)
         return VolumesUnmounted(message.uid)
+
+    @on(GetVolumeFigures)
+    async def on_figures(self, message: GetVolumeFigures, sender: Address) -> DriverFigures:
+        return DriverFigures(await self._measurements.measure() if self._csi is not None else [])
 
     # -- facts from other actors --------------------------------------------------------------------------------------
     @on(ObjectState)

@@ -45,6 +45,10 @@ class FakeDriver:
     said: list[tuple[bool, str]] = field(default_factory=list)
     """What the agent told of its registration."""
     expands: bool = False
+    measures: bool = False
+    conditions: bool = False
+    abnormal: str = ""
+    """What is wrong with its volumes."""
     device: str = ""
     """Of the host, published for volumes of the mode Block."""
     failing: dict[str, str] = field(default_factory=dict)
@@ -134,6 +138,8 @@ class _Node(csi_pb2_grpc.NodeServicer):
     def NodeGetCapabilities(self, request: Any, context: Any) -> csi.NodeGetCapabilitiesResponse:
         kinds = [CAPABILITIES.STAGE_UNSTAGE_VOLUME] if self._driver.stages else []
         kinds += [CAPABILITIES.EXPAND_VOLUME] if self._driver.expands else []
+        kinds += [CAPABILITIES.GET_VOLUME_STATS] if self._driver.measures else []
+        kinds += [CAPABILITIES.VOLUME_CONDITION] if self._driver.conditions else []
         return csi.NodeGetCapabilitiesResponse(
             capabilities=[csi.NodeServiceCapability(rpc=CAPABILITIES(type=kind)) for kind in kinds]
         )
@@ -150,6 +156,17 @@ class _Node(csi_pb2_grpc.NodeServicer):
         size = request.capacity_range.required_bytes
         mounting.mount("fake", request.volume_path, "tmpfs", _MS_REMOUNT, f"mode=0755,size={size}")
         return csi.NodeExpandVolumeResponse(capacity_bytes=size)
+
+    def NodeGetVolumeStats(self, request: Any, context: Any) -> csi.NodeGetVolumeStatsResponse:
+        """Figures that no file system here has."""
+        self._driver.note("NodeGetVolumeStats", request, context)
+        unit = csi.VolumeUsage
+        usage = [
+            unit(unit=unit.BYTES, total=5000, available=3000, used=2000),
+            unit(unit=unit.INODES, total=50, available=30, used=20),
+        ]
+        condition = csi.VolumeCondition(abnormal=bool(self._driver.abnormal), message=self._driver.abnormal)
+        return csi.NodeGetVolumeStatsResponse(usage=usage, volume_condition=condition)
 
     def NodeUnstageVolume(self, request: Any, context: Any) -> csi.NodeUnstageVolumeResponse:
         self._driver.note("NodeUnstageVolume", request, context)

@@ -11,7 +11,9 @@ from actors.http_servers.exposition.actor_metrics import ActorMetrics
 from actors.http_servers.exposition.program_metrics import AgentProcesses
 from actors.shared.config.agent import Agent
 from actors.shared.tracing.tracer import OFF, Tracer
-from supervision.actor import Actor
+from actors.volume_manager.messages import FIGURES_SECONDS, VOLUME_MANAGER, GetVolumeFigures, VolumeFigures
+from supervision.actor import Actor, AskError
+from supervision.time_scale import scaled
 
 from .connections import BoundedServer
 from .request_metrics import RequestMetrics
@@ -63,4 +65,15 @@ class ServerState:
             lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline),
             self.actor.metrics,
             self.actor.log,
+            ask_drivers=self._ask_drivers,
         )
+
+    async def _ask_drivers(self) -> list[VolumeFigures]:
+        """Without an answer no volume is one that a driver measures."""
+        if self.agent.standalone:
+            return []
+        try:
+            timeout = scaled(FIGURES_SECONDS) + 2.0
+            return (await self.actor.ask(VOLUME_MANAGER, GetVolumeFigures(), timeout=timeout)).volumes
+        except AskError:
+            return []

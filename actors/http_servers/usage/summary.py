@@ -180,8 +180,12 @@ def _rootfs(sample: UsageSample, one: ContainerSample) -> Json | None:
 
 def _volume(sample: UsageSample, namespace: str, name: str, volume: Disk) -> Json:
     claim = volume.get("claim")
-    found = {"name": name, **(_fs(sample.disks_at, volume) or {})}
-    return {**found, "pvcRef": {"name": claim, "namespace": namespace}} if claim else found
+    found: Json = {"name": name, **(_fs(sample.disks_at, volume) or {})}
+    if claim:
+        found["pvcRef"] = {"name": claim, "namespace": namespace}
+    if "abnormal" in volume:
+        found["volumeHealthStats"] = {"abnormal": volume["abnormal"]}
+    return found
 
 
 def _ephemeral(sample: UsageSample, pod: PodSample, disk: Disk) -> Json | None:

@@ -19,6 +19,8 @@ def samples(sample: UsageSample) -> Iterator[MetricSample]:
         for figure in FIGURES:
             if figure in disk:
                 yield MetricSample("gauge", f"kubelet_volume_stats_{figure}", labels, disk[figure])
+        if "abnormal" in disk:
+            yield MetricSample("gauge", "kubelet_volume_stats_health_status_abnormal", labels, int(disk["abnormal"]))
 
 
 def _claims(sample: UsageSample) -> dict[tuple[str, str], Disk]:

@@ -322,6 +322,7 @@ class PersistentVolumeClaim(Api, frozen=True):
 
 
 class ClaimReference(Api, frozen=True):
+    name: str = ""
     uid: str = ""
 
 

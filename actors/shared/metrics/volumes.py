@@ -35,4 +35,5 @@ METRICS: Final[tuple[Metric, ...]] = (
     gauge("kubelet_volume_stats_inodes", "inodes that the volume can have", *_CLAIM),
     gauge("kubelet_volume_stats_inodes_free", "free inodes of the volume", *_CLAIM),
     gauge("kubelet_volume_stats_inodes_used", "used inodes of the volume", *_CLAIM),
+    gauge("kubelet_volume_stats_health_status_abnormal", "1 if its driver reports it unhealthy, else 0", *_CLAIM),
 )  # fmt: skip

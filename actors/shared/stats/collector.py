@@ -26,6 +26,7 @@ from . import host, pod_cgroups
 from .cgroup_usage import CgroupUsage, read
 from .disk_usage import DiskUsageCollector
 from .hanging_paths import Disposable
+from .pod_disks import AskDrivers, no_drivers
 from .processes import ProcessStats, count_of, processes_of
 from .sample import ContainerSample, Measured, Network, PodSample, UsageSample, usage_of
 
@@ -59,6 +60,7 @@ class Collector:
         metrics: Metrics,
         log: logging.Logger,
         clock: Callable[[], float] = time.monotonic,
+        ask_drivers: AskDrivers = no_drivers,
     ) -> None:
         self._agent, self._runtime, self._clock = agent, runtime, clock
         self._tree: CgroupTree | None = None
@@ -66,7 +68,7 @@ class Collector:
         self._looking: asyncio.Task[UsageSample] | None = None
         self._before: dict[str, tuple[float, int]] = {}
         self._rates: dict[str, int] = {}
-        self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, log, clock)
+        self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, log, clock, ask_drivers)
 
     async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> UsageSample:
         """A sample that is at most `most_seconds` old; without `disks` it does not wait for them. Raises CriError."""

@@ -14,13 +14,18 @@ from typing import Any
 
 from actors.shared.linux import mountinfo
 
+from .claimed_volumes import ClaimedName, claimed_names, claims_file
 from .directory_size import DirectorySize, in_turns
 
 _IN_MEMORY = ("tmpfs", "hugetlbfs")
 """File systems that never wait for anything."""
-_NFS, _CSI = "kubernetes.io~nfs", "kubernetes.io~csi"
-_WHOLE = (_NFS, _CSI)
-"""A file system of a server or driver may be huge, and is the volume's own: what is used there is all that is."""
+_CSI = "kubernetes.io~csi"
+_PERSISTENT = ("kubernetes.io~nfs", "kubernetes.io~local-volume")
+"""Directories of plugins, in which a PersistentVolume has its own name."""
+_WHOLE = (_CSI, *_PERSISTENT)
+"""A file system that is no part of the node's own may be huge, and is the volume's own: what is used there is all that
+is."""
+_DEVICES = "volumeDevices"
 WALK_SECONDS = 20.0
 """For the files of all pods."""
 
@@ -46,6 +51,11 @@ class _PodDirectories:
 
     def __init__(self, uid: str, directory: str, logs: str, points: list[str]) -> None:
         self.uid, self._top = uid, f"{directory}/volumes"
+        self._devices = [
+            f"{directory}/{_DEVICES}/{plugin}/{name}"
+            for plugin in _PERSISTENT
+            for name in _names(f"{directory}/{_DEVICES}/{plugin}")
+        ]
         top = self._top
         self._mounted = {
             "/".join(point[len(top) + 1 :].split("/")[:2]) for point in points if point.startswith(f"{top}/")
@@ -72,7 +82,7 @@ class _PodDirectories:
             "volumes": {one.pop("name"): one for one in volumes},
             "logs": {name: _figures(one) for name, one in self._logs.items()},
             "own": _figures(self._own),
-            "mounted": sorted(f"{self._top}/{one}" for one in self._mounted),
+            "mounted": sorted([*(f"{self._top}/{one}" for one in self._mounted), *self._devices]),
         }
 
 
@@ -90,7 +100,7 @@ def _figures(size: DirectorySize | None) -> dict[str, int]:
 def measure_volumes(paths: list[str]) -> dict[str, dict[str, Any]]:
     """By path, without those that went away: `name` as the pod calls it, `used_bytes` and `inodes_used`, the figures of
     `file_system`, the name of the `claim`, if there is one, and how it was measured (`metric_source`) and for how many
-    `seconds`."""
+    `seconds`. Of a device: its `capacity_bytes` only."""
     found: dict[str, dict[str, Any]] = {}
     for path in paths:
         size = _size(path) if path.split("/")[-2] not in _WHOLE else None
@@ -104,19 +114,38 @@ def measure_volumes(paths: list[str]) -> dict[str, dict[str, Any]]:
 
 def _volume(path: str, size: DirectorySize | None) -> dict[str, Any] | None:
     """The figures of a volume; None: it is unmounted. `size`: None for one of _WHOLE."""
-    plugin, name = path.split("/")[-2:]
+    pod_dir, kind, plugin, name = path.rsplit("/", 3)
     began = time.monotonic()
     try:
-        if size is not None:
-            measured: dict[str, Any] = {**_figures(size), **file_system(path)}
+        if kind == _DEVICES:
+            measured: dict[str, Any] = {"capacity_bytes": _device_bytes(path)}
+        elif size is not None:
+            measured = {**_figures(size), **file_system(path)}
         else:
             measured = dict(file_system(f"{path}/mount" if plugin == _CSI else path, whole=True))
+            del measured["device"]  # nothing of it counts as the pod's use of the node's own disk
     except OSError:
         return None
     measured["seconds"] = time.monotonic() - began + (size.seconds if size is not None else 0.0)
-    called, claim, driver = _called(path, name) if plugin == _CSI else (name, "", "")
-    measured["metric_source"] = driver or ("statfs" if plugin == _NFS else "du")
+    if plugin == _CSI:
+        called, claim, measured["metric_source"] = _called(path, name)
+    else:
+        called, claim = _claimed(pod_dir, name) if plugin in _PERSISTENT else ClaimedName(name, "")
+        measured["metric_source"] = "block" if kind == _DEVICES else "statfs" if plugin in _PERSISTENT else "du"
     return {"name": called, **measured, **({"claim": claim} if claim else {})}
+
+
+def _device_bytes(path: str) -> int:
+    """Raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        return os.lseek(fd, 0, os.SEEK_END)
+    finally:
+        os.close(fd)
+
+
+def _claimed(pod_dir: str, name: str) -> ClaimedName:
+    return claimed_names(pod_dir).get(name, ClaimedName(name, ""))
 
 
 def _called(path: str, name: str) -> tuple[str, str, str]:
@@ -138,7 +167,7 @@ def _names(path: str) -> list[str]:
 
 def has_claims(pods_dir: str) -> bool:
     """Whether any pod may have the volume of a claim that is measured. Touches the pods' own directories only."""
-    return any(os.path.exists(f"{pods_dir}/{uid}/volumes/{_CSI}") for uid in _names(pods_dir))
+    return any(os.path.exists(claims_file(f"{pods_dir}/{uid}")) for uid in _names(pods_dir))
 
 
 def file_systems(paths: list[str]) -> dict[str, dict[str, Any]]:

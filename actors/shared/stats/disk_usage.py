@@ -19,7 +19,7 @@ from supervision.metrics import Metrics
 from supervision.time_scale import scaled
 
 from .hanging_paths import Disposable, HangingPaths
-from .pod_disks import PodDisks
+from .pod_disks import AskDrivers, PodDisks, no_drivers
 from .sample import Disk, UsageSample
 
 DISK_SECONDS: Final = 10.0
@@ -41,10 +41,12 @@ class DiskUsageCollector:
         metrics: Metrics,
         log: logging.Logger,
         clock: Callable[[], float] = time.monotonic,
+        ask_drivers: AskDrivers = no_drivers,
     ) -> None:
         self._agent, self._runtime = agent, runtime
         self._metrics, self._clock = metrics, clock
-        self._places, self._pod_disks = HangingPaths(disposable, log, clock), PodDisks(disposable, log, clock)
+        self._places = HangingPaths(disposable, log, clock)
+        self._pod_disks = PodDisks(disposable, log, clock, ask_drivers)
         self._pods: dict[str, Disk] = {}
         self._systems: dict[str, Disk] = {}
         self._at = 0.0

@@ -59,6 +59,8 @@ class CsiConnection:
             expands=_RPC.EXPAND_VOLUME in can,
             groups=_RPC.VOLUME_MOUNT_GROUP in can,
             many_writers=_RPC.SINGLE_NODE_MULTI_WRITER in can,
+            measures=_RPC.GET_VOLUME_STATS in can,
+            conditions=_RPC.VOLUME_CONDITION in can,
         )
 
     async def stage(
@@ -103,6 +105,13 @@ class CsiConnection:
             secrets=secrets,
         )
         await self._call("NodeExpandVolume", self._node.NodeExpandVolume(request, timeout=scaled(CALL_SECONDS)))
+
+    async def stats(self, handle: str, path: str) -> csi.NodeGetVolumeStatsResponse:
+        """`path`: where the volume is published."""
+        request = csi.NodeGetVolumeStatsRequest(volume_id=handle, volume_path=path)
+        return await self._call(
+            "NodeGetVolumeStats", self._node.NodeGetVolumeStats(request, timeout=scaled(CALL_SECONDS))
+        )
 
     async def unpublish(self, handle: str, path: str) -> None:
         request = csi.NodeUnpublishVolumeRequest(volume_id=handle, target_path=path)

@@ -21,8 +21,9 @@ STAGING, PUBLISH = "staging", "publish"
 
 
 class Driver(msgspec.Struct, frozen=True, kw_only=True):
-    """A registered driver. `stages`, `expands`, `groups`, `many_writers` are its capabilities STAGE_UNSTAGE_VOLUME,
-    EXPAND_VOLUME, VOLUME_MOUNT_GROUP and SINGLE_NODE_MULTI_WRITER."""
+    """A registered driver. `stages`, `expands`, `groups`, `many_writers`, `measures`, `conditions` are its capabilities
+    STAGE_UNSTAGE_VOLUME, EXPAND_VOLUME, VOLUME_MOUNT_GROUP, SINGLE_NODE_MULTI_WRITER, GET_VOLUME_STATS and
+    VOLUME_CONDITION."""
 
     name: str
     endpoint: str
@@ -33,6 +34,8 @@ class Driver(msgspec.Struct, frozen=True, kw_only=True):
     expands: bool = False
     groups: bool = False
     many_writers: bool = False
+    measures: bool = False
+    conditions: bool = False
 
 
 class SecretName(msgspec.Struct, frozen=True):

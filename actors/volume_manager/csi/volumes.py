@@ -30,6 +30,7 @@ from .api_objects import ApiObjects, DriverSpec
 from .drivers import CsiDrivers
 from .errors import CsiError, PlainError, StageError, mount_error
 from .expansion import VolumeExpansion
+from .figures import DriverMeasurements
 from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name, unique_name
 from .pod_info import TOKENS, fs_group_to_apply, pod_attributes, token_requests, tokens_json
 from .records import PublishedVolume, Records, StagedVolume
@@ -55,6 +56,7 @@ class CsiContext:
     node_name: str
     pods: PodLocks
     """Locks of the volume manager: held while a pod's volumes are mounted or unmounted."""
+    measurements: DriverMeasurements
 
 
 class _UnmountedError(Exception):
@@ -68,7 +70,7 @@ class CsiVolumes:
         self._actor, self._drivers, self._api = context.actor, context.drivers, context.api
         self._records = context.records
         self._tokens, self._apply_group, self._node_name = context.tokens, context.apply_group, context.node_name
-        self._pods = context.pods
+        self._pods, self._measurements = context.pods, context.measurements
         self._locks = PodLocks()
         self._expansion = VolumeExpansion(
             actor=context.actor,
@@ -99,6 +101,7 @@ class CsiVolumes:
             if not is_published:
                 await self._mount(pod, step, driver, connection)
             self._expansion.in_use(pod, step, driver)
+            self._measurements.in_use(pod, step)
             if is_published and (await self._api.driver(driver.name)).requiresRepublish:
                 self._to_republish[step.path] = (pod, step)
         except (CsiError, OSError) as error:
@@ -254,6 +257,7 @@ class CsiVolumes:
 
     async def _unmount_one(self, volume: PublishedVolume) -> str:
         self._to_republish.pop(volume.target, None)
+        self._measurements.unused(volume.target)
         record = volume.record
         if record is None:
             return ""  # no driver was called

@@ -6,7 +6,7 @@ They are saved beside the pod's volumes: a running pod does not depend on the AP
 from __future__ import annotations
 
 import os
-from typing import Final, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -18,7 +18,7 @@ from actors.shared.kube.meta import Api, ObjectMeta
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
-from actors.volume_manager.layout import PLUGINS
+from actors.shared.stats.claimed_volumes import claims_file
 from actors.volume_manager.tools.volume_objects import VolumeObjects
 from supervision.errors import UNREADABLE
 from supervision.state_file import write_private
@@ -34,8 +34,6 @@ from .claims import (
     claim_name,
     claimed_volume,
 )
-
-_FILE: Final = "persistent_volumes.json"
 
 T = TypeVar("T", bound=Api)
 
@@ -123,13 +121,13 @@ class ClaimLookup:
 
 def _read(pod_dir: str) -> dict[str, PersistentVolume]:
     try:
-        with open(f"{pod_dir}/{PLUGINS}/{_FILE}", "rb") as file:
+        with open(claims_file(pod_dir), "rb") as file:
             return msgspec.json.decode(file.read(), type=dict[str, PersistentVolume])
     except (OSError, *UNREADABLE):
         return {}
 
 
 def _write(pod_dir: str, found: dict[str, PersistentVolume]) -> None:
-    folder = f"{pod_dir}/{PLUGINS}"
-    os.makedirs(folder, 0o750, exist_ok=True)
-    write_private(f"{folder}/{_FILE}", msgspec.json.encode(found), sync=False)
+    path = claims_file(pod_dir)
+    os.makedirs(os.path.dirname(path), 0o750, exist_ok=True)
+    write_private(path, msgspec.json.encode(found), sync=False)

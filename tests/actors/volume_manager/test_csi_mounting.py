@@ -17,12 +17,14 @@ from actors.shared.pod_locks import PodLocks
 from actors.volume_manager.csi import records
 from actors.volume_manager.csi.api_objects import DriverSpec
 from actors.volume_manager.csi.errors import CallError, CsiError, NotAttachedError, UnknownDriverError
+from actors.volume_manager.csi.figures import DriverMeasurements
 from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver, device_paths
 from actors.volume_manager.csi.records import Records
 from actors.volume_manager.csi.volumes import CsiContext, CsiVolumes
 from actors.volume_manager.failure_texts import MountError
 from supervision.actor import Actor
 from supervision.harness import Harness
+from supervision.virtual_clock import VirtualClock
 from tests.support.present import present
 
 POD = decode_pod(encode({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}}))
@@ -96,7 +98,11 @@ class Node:
         self.harness = Harness(Nobody, name="volume_manager", context=Agent(root_dir=str(root)))
         self.pods = PodLocks()
         kept = Records(f"{root}/pods", f"{root}/plugins")
-        around: Any = (self.harness.actor, storage, storage, kept, None, storage.give, "node", self.pods)
+        used: Any = storage
+        measurements = DriverMeasurements(self.harness.actor, used, VirtualClock(), period=60.0, health=False)
+        around: Any = (
+            self.harness.actor, storage, storage, kept, None, storage.give, "node", self.pods, measurements
+        )  # fmt: skip
         self.mounting = CsiVolumes(CsiContext(*around))
 
     def step(self, uid: str = "u", group: int | None = None) -> CsiMount:

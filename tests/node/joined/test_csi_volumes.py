@@ -202,6 +202,27 @@ def test_a_volume_outlives_the_volume_manager_and_waits_for_its_driver_to_be_und
     site.wait_no_pod("lasts")
 
 
+def test_the_figures_of_a_volume_are_those_of_a_driver_that_measures_it(site: Joined) -> None:
+    with FakeDriver(f"{site.node.home}/root", name="scales.csi.test", measures=True).running() as scales:
+        scales.wait_registered(seconds=SECONDS)
+        path = f"{STORAGE}/csidrivers"
+        spec = {"metadata": {"name": "scales.csi.test"}, "spec": {"attachRequired": False}}
+        site.api.call("POST", path, spec)
+        volume(site, "weighed", driver="scales.csi.test")
+        site.create(user("light", "weighed"))
+        site.wait_pods_ready("light", seconds=SECONDS)
+        within(100.0, lambda: measured(site, "light").get("capacityBytes") == 5000, "figures of the driver")
+        found = measured(site, "light")
+        assert (found["availableBytes"], found["usedBytes"], found["inodesUsed"]) == (3000, 2000, 20)
+        assert found["pvcRef"] == {"name": "weighed", "namespace": "default"}
+        (asked, *_) = scales.requests("NodeGetVolumeStats")
+        assert (asked.volume_id, Path(asked.volume_path).name) == ("handle-weighed", "mount")
+        page = site.kubectl("get", "--raw", f"{NODES}/{NODE}/proxy/metrics")
+        assert 'kubelet_volume_stats_used_bytes{namespace="default",persistentvolumeclaim="weighed"} 2000' in page
+        gone(site, "light")
+        within(SECONDS, lambda: bool(scales.requests("NodeUnstageVolume")) and not left(site), "unstaging")
+
+
 @pytest.fixture
 def loop_device(tmp_path: Path) -> Iterator[str]:
     """A block device of 8 MiB."""

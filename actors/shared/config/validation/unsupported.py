@@ -20,7 +20,6 @@ MISSING: Final[dict[str, str]] = {
 MISSING_GATES: Final[dict[str, str]] = {
     "AllowOverwriteTerminationGracePeriodSeconds": "old treatment of negative grace periods",
     "CRIListStreaming": "streaming of CRI lists",
-    "CSIVolumeHealth": "health of CSI volumes",
     "ChangeContainerStatusOnKubeletRestart": "reset of container statuses at a restart",
     "ClusterTrustBundleProjection": "volume source clusterTrustBundle",
     "DRANodeAllocatableResources": "resource claims",

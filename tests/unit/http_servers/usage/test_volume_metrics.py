@@ -31,9 +31,18 @@ def test_nothing_is_said_while_the_disks_are_not_measured():
     assert list(samples(sample(pod("a")))) == []
 
 
-def test_claims_are_there_once_a_pod_has_a_directory_for_a_drivers_volume(tmp_path):
+def test_the_health_of_a_volume_is_a_series_where_its_driver_reports_it():
+    disks = {"a": {"v": {"claim": "bad", "abnormal": True}, "w": {"claim": "good", "abnormal": False}}}
+    found = samples(sample(pod("a"), **disks))
+    assert [(one.name, one.labels["persistentvolumeclaim"], one.value) for one in found] == [
+        ("kubelet_volume_stats_health_status_abnormal", "bad", 1),
+        ("kubelet_volume_stats_health_status_abnormal", "good", 0),
+    ]
+
+
+def test_claims_are_there_once_a_pod_has_the_volume_of_one(tmp_path):
     assert not has_claims(str(tmp_path / "pods"))
-    (tmp_path / "pods/u/volumes/kubernetes.io~empty-dir").mkdir(parents=True)
+    (tmp_path / "pods/u/plugins").mkdir(parents=True)
     assert not has_claims(str(tmp_path / "pods"))
-    (tmp_path / "pods/u/volumes/kubernetes.io~csi").mkdir()
+    (tmp_path / "pods/u/plugins/persistent_volumes.json").write_text("{}")
     assert has_claims(str(tmp_path / "pods"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import socket
@@ -176,6 +177,45 @@ def test_a_volume_of_a_driver_goes_by_the_name_that_its_pod_has_for_it_and_by_it
 
     assert list(found) == ["data"]
     assert found["data"]["claim"] == "disk"
+
+
+@pytest.mark.parametrize("plugin", ["kubernetes.io~nfs", "kubernetes.io~local-volume"])
+def test_a_claim_on_the_network_or_the_node_has_figures_by_its_name_in_the_pod(tmp_path, plugin):
+    (tmp_path / "pods/u/volumes" / plugin / "pv-1").mkdir(parents=True)
+    (tmp_path / "pods/u/volumes" / plugin / "inline").mkdir()
+    (tmp_path / "pods/u/plugins").mkdir()
+    saved = {"data": {"metadata": {"name": "pv-1"}, "spec": {"claimRef": {"name": "disk", "uid": "x"}}}}
+    (tmp_path / "pods/u/plugins/persistent_volumes.json").write_text(json.dumps(saved))
+
+    found = disk.measure_pods([["u", str(tmp_path / "pods/u"), str(tmp_path / "logs")]])["u"]["volumes"]
+
+    assert set(found) == {"data", "inline"}
+    assert (found["data"]["claim"], found["data"]["metric_source"]) == ("disk", "statfs")
+    assert "claim" not in found["inline"]
+    assert "device" not in found["data"], "counted as the pod's use of the node's disk"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"data": []}', '{"data": {"metadata": {"name": "pv-1"}}}', "\xff"])
+def test_a_file_of_claims_that_cannot_be_read_costs_no_figures(tmp_path, text):
+    (tmp_path / "pods/u/volumes/kubernetes.io~nfs/pv-1").mkdir(parents=True)
+    (tmp_path / "pods/u/plugins").mkdir()
+    (tmp_path / "pods/u/plugins/persistent_volumes.json").write_text(text, encoding="latin-1")
+
+    found = disk.measure_pods([["u", str(tmp_path / "pods/u"), str(tmp_path / "logs")]])["u"]["volumes"]
+
+    assert set(found) == {"pv-1"}
+
+
+def test_of_a_device_its_size_is_told(tmp_path):
+    (tmp_path / "pods/u/volumeDevices/kubernetes.io~local-volume").mkdir(parents=True)
+    (tmp_path / "disk").write_bytes(bytes(4096))
+    link = tmp_path / "pods/u/volumeDevices/kubernetes.io~local-volume/pv-1"
+    link.symlink_to(tmp_path / "disk")
+    found = disk.measure_pods([["u", str(tmp_path / "pods/u"), str(tmp_path / "logs")]])["u"]
+    assert (found["volumes"], found["mounted"]) == ({}, [str(link)]), "a disk may hang"
+    measured = disk.measure_volumes([str(link)])[str(link)]
+    assert (measured["capacity_bytes"], measured["metric_source"]) == (4096, "block")
+    assert "used_bytes" not in measured
 
 
 @pytest.mark.parametrize("place", ["kubernetes.io~nfs/n", "kubernetes.io~csi/n/mount"])

@@ -1,0 +1,31 @@
+"""Which claims the volumes of a pod come from, by the file that the volume manager keeps in the pod's directory."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+
+class ClaimedName(NamedTuple):
+    volume: str
+    """Its name in the pod."""
+    claim: str
+    """'' in the file of an older agent."""
+
+
+def claims_file(pod_dir: str) -> str:
+    """JSON: the PersistentVolume of each volume that has a claim, by the volume's name in the pod."""
+    return f"{pod_dir}/plugins/persistent_volumes.json"
+
+
+def claimed_names(pod_dir: str) -> dict[str, ClaimedName]:
+    """By the name of the PersistentVolume. Without a file that can be read: {}."""
+    try:
+        with open(claims_file(pod_dir), "rb") as file:
+            saved = json.load(file)
+        return {
+            one["metadata"]["name"]: ClaimedName(volume, one["spec"].get("claimRef", {}).get("name", ""))
+            for volume, one in saved.items()
+        }
+    except (OSError, ValueError, LookupError, AttributeError, TypeError):
+        return {}
