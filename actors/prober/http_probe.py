@@ -28,7 +28,7 @@ class HttpProbe(ProbeType[HTTPGetAction]):
     async def run(self, action: HTTPGetAction, subject: Subject) -> ProbeOutcome:
         url = url_of(action, subject.container, subject.pod_ip)
         headers = [(header.name, header.value) for header in action.httpHeaders]
-        return await probe_http(url, headers, subject.timeout_seconds)
+        return await probe_http(url, headers, subject.timeout_seconds, subject.key[0])
 
 
 def url_of(action: HTTPGetAction, container: Container, pod_ip: str) -> str:
@@ -38,10 +38,10 @@ def url_of(action: HTTPGetAction, container: Container, pod_ip: str) -> str:
     return f"{(action.scheme or 'HTTP').lower()}://{address}{path}"
 
 
-async def probe_http(url: str, headers: Headers, timeout: float) -> ProbeOutcome:
-    """Get it, and what it redirects to on the same host, all within the timeout."""
+async def probe_http(url: str, headers: Headers, timeout: float, whose: str = "") -> ProbeOutcome:
+    """Get it, and what it redirects to on the same host, all within the timeout. `whose`: the pod's UID."""
     try:
-        return outcome_of(await get_following(url, headers, USER_AGENT, timeout))
+        return outcome_of(await get_following(url, headers, USER_AGENT, timeout, whose))
     except ExchangeError as problem:
         return failure(str(problem))
 

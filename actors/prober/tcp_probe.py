@@ -26,13 +26,14 @@ class TcpProbe(ProbeType[TCPSocketAction]):
 
     async def run(self, action: TCPSocketAction, subject: Subject) -> ProbeOutcome:
         host, port = action.host or subject.pod_ip, port_number(action.port, subject.container)
-        return await probe_tcp(host, port, subject.timeout_seconds)
+        return await probe_tcp(host, port, subject.timeout_seconds, subject.key[0])
 
 
-async def probe_tcp(host: str, port: int, timeout: float) -> ProbeOutcome:
+async def probe_tcp(host: str, port: int, timeout: float, whose: str = "") -> ProbeOutcome:
+    """`whose`: the pod's UID."""
     try:
         async with asyncio.timeout(timeout):
-            _, writer = await dial(host, port)
+            _, writer = await dial(host, port, whose=whose)
     except TimeoutError:
         return failure(f"dial tcp {joined(host, port)}: i/o timeout")
     except DialError as problem:

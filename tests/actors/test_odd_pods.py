@@ -231,7 +231,7 @@ async def test_no_odd_pod_ends_the_container_manager(tmp_path):
 async def test_no_odd_pod_ends_the_prober(tmp_path, monkeypatch):
     tried: list[object] = []
 
-    async def refused(host, port, tls=None):
+    async def refused(host, port, tls=None, whose=""):
         tried.append(host)
         raise DialError("refused")
 

@@ -72,7 +72,7 @@ async def run_hook(
             raise HookFailed(f"command '{command}' exited with {result.exit_code}: {stderr}", output)
     elif handler.httpGet is not None:
         host, port = handler.httpGet.host or await pod_ip(), _port(handler.httpGet, ports)
-        if await _http_get(handler.httpGet, host, port):
+        if await _http_get(handler.httpGet, host, port, container_id):
             fell_back(joined(host, port))
     elif handler.sleep is not None:
         await asyncio.sleep(handler.sleep.seconds)
@@ -93,7 +93,7 @@ def _port(action: HTTPGetAction, ports: list[ContainerPort]) -> int:
     raise HookFailed(f"httpGet: the container has no port named {action.port!r}")
 
 
-async def _http_get(action: HTTPGetAction, host: str, port: int) -> bool:
+async def _http_get(action: HTTPGetAction, host: str, port: int, container_id: str) -> bool:
     """Any response is a success. If the server answers HTTPS with HTTP, the request is repeated over HTTP without its
     credentials: whether that was so. Raises HookFailed."""
     path = action.path if action.path.startswith("/") else f"/{action.path}"
@@ -101,13 +101,13 @@ async def _http_get(action: HTTPGetAction, host: str, port: int) -> bool:
     headers = [(header.name, header.value) for header in action.httpHeaders]
     scheme = (action.scheme or "HTTP").lower()
     try:
-        await get_following(scheme + rest, headers, USER_AGENT)
+        await get_following(scheme + rest, headers, USER_AGENT, whose=container_id)
     except ExchangeError as error:
         if not str(error).endswith(HTTP_FOR_HTTPS):
             raise HookFailed(f"httpGet: {error}") from None
         try:
             without = [(name, value) for name, value in headers if name.lower() != "authorization"]
-            await get_following("http" + rest, without, USER_AGENT)
+            await get_following("http" + rest, without, USER_AGENT, whose=container_id)
         except ExchangeError:
             raise HookFailed(f"httpGet: {error}") from None
         return True

@@ -6,9 +6,12 @@ import asyncio
 import os
 import socket
 import ssl
+from contextlib import suppress
 from typing import Final
 
 from actors.shared.kube.host_port import joined
+
+from .lookups import LOOKUPS
 
 READ_LIMIT_BYTES: Final = 64 << 10
 """The size of the reader's buffer."""
@@ -22,17 +25,29 @@ class DialError(Exception):
 
 
 async def dial(
-    host: str, port: int, tls: ssl.SSLContext | None = None
+    host: str, port: int, tls: ssl.SSLContext | None = None, whose: str = ""
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect. Raises DialError; the deadline is the caller's."""
+    """Connect, to the first address of the host that takes it. `whose`: the pod for which a name is looked up. Raises
+    DialError; the deadline is the caller's."""
     try:
-        return await asyncio.open_connection(host, port, ssl=tls, limit=READ_LIMIT_BYTES)
+        *others, last = await LOOKUPS.addresses(whose, host)
+        for address in others:
+            with suppress(OSError):
+                return await _connect(address, port, tls, host)
+        return await _connect(last, port, tls, host)
     except ssl.SSLError as problem:
         raise DialError(_tls_text(problem)) from problem
     except socket.gaierror as problem:
         raise DialError(f"dial tcp: lookup {host}: no such host") from problem
     except (OSError, ValueError, OverflowError) as problem:  # the host is not a valid host name
         raise DialError(f"dial tcp {joined(host, port)}: {_text(problem)}") from problem
+
+
+async def _connect(
+    address: str, port: int, tls: ssl.SSLContext | None, host: str
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    name = host if tls is not None else None
+    return await asyncio.open_connection(address, port, ssl=tls, server_hostname=name, limit=READ_LIMIT_BYTES)
 
 
 def _text(problem: Exception) -> str:

@@ -37,8 +37,8 @@ class ExchangeError(Exception):
     """There is no response; the text is that of Go's HTTP client."""
 
 
-async def get(url: str, headers: Headers, user_agent: str) -> HttpGetResponse:
-    """Raises ExchangeError; the deadline is the caller's."""
+async def get(url: str, headers: Headers, user_agent: str, whose: str = "") -> HttpGetResponse:
+    """`whose`: the pod for which a name is looked up. Raises ExchangeError; the deadline is the caller's."""
     try:
         parts = urlsplit(url)
         secure, host, port = parts.scheme == "https", parts.hostname or "", parts.port
@@ -48,7 +48,7 @@ async def get(url: str, headers: Headers, user_agent: str) -> HttpGetResponse:
     if parts.scheme not in ("http", "https") or not host:
         raise ExchangeError(f'unsupported protocol scheme "{parts.scheme}"')
     try:
-        reader, writer = await dial(host, port or (443 if secure else 80), _unverified() if secure else None)
+        reader, writer = await dial(host, port or (443 if secure else 80), _unverified() if secure else None, whose)
     except DialError as problem:
         raise ExchangeError(str(problem)) from problem
     try:

@@ -13,13 +13,15 @@ MAX_REDIRECTS: Final = 10
 _FOLLOWED: Final = (301, 302, 303, 307, 308)
 
 
-async def get_following(url: str, headers: Headers, user_agent: str, seconds: float | None = None) -> HttpGetResponse:
+async def get_following(
+    url: str, headers: Headers, user_agent: str, seconds: float | None = None, whose: str = ""
+) -> HttpGetResponse:
     """The last response; a redirect to another host is not followed. `seconds`: limit for all requests together, None
-    for none. Raises ExchangeError with the URL."""
+    for none. `whose`: the pod for which a name is looked up. Raises ExchangeError with the URL."""
     try:
         async with asyncio.timeout(seconds):
             for _ in range(MAX_REDIRECTS):
-                answer = await get(url, headers, user_agent)
+                answer = await get(url, headers, user_agent, whose)
                 following = redirect(url, answer)
                 if following is None:
                     return answer
