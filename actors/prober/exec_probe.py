@@ -2,7 +2,8 @@
 
 Each probe has at most one command under way: a command that outlives its probe is left to the runtime, which was told
 the timeout, and until it has ended the probe fails without another one being started. There is no other cap, as each
-command waits for its own container only.
+command waits for its own container only; but commands that write more than a brief answer of the runtime holds run one
+after the other, for each answer of 16 MiB takes three times that.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 from typing import ClassVar, Final
 
 from actors.shared.config.fields.duration import Duration
-from actors.shared.cri.errors import CriError, DeadlineExceeded
+from actors.shared.cri.errors import AnswerTooLarge, CriError, DeadlineExceeded
 from actors.shared.kube.container import Container, ExecAction
 from actors.shared.kube.expansion import ExpansionError, expand_all
 from actors.shared.kube.go_text import rpc_error
@@ -22,6 +23,9 @@ from .probe_type import Key, ProbeTools, ProbeType, Subject
 
 SLACK_SECONDS: Final = 1.0
 """How much longer than its timeout the runtime may take to say that a command was stopped."""
+MOST_VERBOSE: Final = 1024
+"""Probes that are remembered for their large output."""
+TOO_LARGE: Final = "rpc error: code = ResourceExhausted desc = grpc: received message larger than max"
 VERSION_SECONDS: Final = 2.0
 """A runtime that does not answer Version in this time is silent."""
 
@@ -33,8 +37,12 @@ class ExecProbe(ProbeType[ExecAction]):
 
     def __init__(self, tools: ProbeTools) -> None:
         super().__init__(tools)
-        self._under_way: dict[tuple[Key, str], asyncio.Task[ProbeOutcome]] = {}
+        self._under_way: dict[tuple[Key, str], asyncio.Task[ProbeOutcome | None]] = {}
         """By probe and container id."""
+        self._verbose: dict[Key, None] = {}
+        """Probes whose output was too large to be read beside others, the latest last."""
+        self._turn = asyncio.Semaphore(1)
+        """Of those whose output may be large."""
 
     @property
     def under_way(self) -> int:
@@ -44,19 +52,39 @@ class ExecProbe(ProbeType[ExecAction]):
         key = (subject.key, subject.container_id)
         if key in self._under_way:
             late = failure("the command of an earlier probe is still running")
-            return await self._unless_silent(self._under_way[key], late)
-        timeout = subject.timeout_seconds
+            return await self._unless_silent(self._under_way[key], late) or late
         try:
             command = command_of(action.command, subject.container)
         except ExpansionError as problem:
             return error(str(problem))
-        task = self._tools.start_task(self._exec(subject.container_id, command, timeout), f"exec {subject.key}")
+        outcome = None
+        if subject.key not in self._verbose:
+            outcome = await self._within(subject, command, brief=True)
+        if outcome is None:
+            self._remember(subject.key)
+            async with self._turn:
+                outcome = await self._within(subject, command, brief=False)
+        return outcome or error(TOO_LARGE)
+
+    def _remember(self, key: Key) -> None:
+        """So that its next command does not run twice."""
+        self._verbose.pop(key, None)
+        self._verbose[key] = None
+        if len(self._verbose) > MOST_VERBOSE:
+            del self._verbose[next(iter(self._verbose))]
+
+    async def _within(self, subject: Subject, command: list[str], *, brief: bool) -> ProbeOutcome | None:
+        """Run the command, and wait for it as long as its timeout says. None: it has ended, and how is not known, as
+        its output is too large."""
+        key, timeout = (subject.key, subject.container_id), subject.timeout_seconds
+        running = self._exec(subject.container_id, command, timeout, brief=brief)
+        task = self._tools.start_task(running, f"exec {subject.key}")
         self._under_way[key] = task
         task.add_done_callback(lambda _: self._under_way.pop(key, None))
         done, _ = await asyncio.wait([task], timeout=timeout + SLACK_SECONDS)
         return task.result() if done else await self._unless_silent(task, timed_out(command, timeout))
 
-    async def _unless_silent(self, task: asyncio.Task[ProbeOutcome], late: ProbeOutcome) -> ProbeOutcome:
+    async def _unless_silent(self, task: asyncio.Task[ProbeOutcome | None], late: ProbeOutcome) -> ProbeOutcome | None:
         """`late`, the outcome of a command that has not ended in time. A runtime that answers nothing (stopped,
         overloaded) says nothing about the container: a failure would restart it as soon as the runtime is back."""
         try:
@@ -68,9 +96,11 @@ class ExecProbe(ProbeType[ExecAction]):
         await asyncio.wait([task], timeout=scaled(SLACK_SECONDS))
         return task.result() if task.done() else late
 
-    async def _exec(self, container_id: str, command: list[str], timeout: int) -> ProbeOutcome:
+    async def _exec(self, container_id: str, command: list[str], timeout: int, *, brief: bool) -> ProbeOutcome | None:
         try:
-            result = await self._tools.runtime().exec_sync(container_id, command, timeout)
+            result = await self._tools.runtime().exec_sync(container_id, command, timeout, brief=brief)
+        except AnswerTooLarge:
+            return None
         except DeadlineExceeded:
             return timed_out(command, timeout)
         except CriError as problem:

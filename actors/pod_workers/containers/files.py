@@ -11,6 +11,7 @@ import re
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
@@ -23,6 +24,8 @@ from .names import log_directory, log_link, pod_log_directory
 
 MESSAGE_BYTES = 4096
 FALLBACK_BYTES, FALLBACK_LINES = 2048, 80
+HookMark = Literal["post-start-due", "pre-stop-ended"]
+"""`post-start-due`: from before the start of the instance until its postStart hook has ended."""
 _COUNT = re.compile("[0-9]{1,9}")
 """Longer numbers are not restart counts: others may write to the log directory, too."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -66,6 +69,27 @@ def make_termination_log(pod_dir: str, container: Container, restart_count: int)
     os.close(os.open(path, _NEW | os.O_EXCL, 0o666))
     os.chmod(path, 0o666)  # whatever user the container runs as  # noqa: S103
     return path
+
+
+def hook_mark(pod_dir: str, container: str, restart_count: int, mark: HookMark) -> str:
+    """The name of a file that says something of a hook of an instance, for the worker's next incarnation."""
+    return f"{termination_log(pod_dir, container, restart_count)}.{mark}"
+
+
+def set_hook_mark(pod_dir: str, container: str, restart_count: int, mark: HookMark) -> None:
+    """Raises OSError."""
+    path = hook_mark(pod_dir, container, restart_count, mark)
+    make_path(os.path.dirname(path), 0o750)
+    os.close(os.open(path, _NEW, 0o640))
+
+
+def clear_hook_mark(pod_dir: str, container: str, restart_count: int, mark: HookMark) -> None:
+    """Raises OSError, but not when there is none."""
+    Path(hook_mark(pod_dir, container, restart_count, mark)).unlink(missing_ok=True)
+
+
+def has_hook_mark(pod_dir: str, container: str, restart_count: int, mark: HookMark) -> bool:
+    return os.path.lexists(hook_mark(pod_dir, container, restart_count, mark))
 
 
 def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, container_id: str, log: str) -> None:

@@ -40,9 +40,9 @@ from actors.shared.linux.subordinate_ids import IdRange
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError
 
-from . import hardware, images
+from . import hardware, hook_marks, images
 from .container_parts import ContainerParts
-from .hooks import HookFailed, PodIp, failure_text, run_hook
+from .hooks import HookFailed, OutputTooLarge, PodIp, failure_text, run_hook
 from .permit import Permit
 from .shard_metrics import ShardMetrics
 from .user_ids import ids_of, require_support
@@ -58,6 +58,8 @@ class ContainerStarter:
         self._actor, self._client, self._agent = actor, client, agent
         self.metrics = ShardMetrics(actor.metrics)
         self._slots = asyncio.Semaphore(slots)
+        self._verbose = asyncio.Semaphore(1)
+        """The turn of postStart hooks whose output is large."""
         self.parts = ContainerParts(actor, client, agent)
 
     def permit(self) -> Permit:
@@ -181,6 +183,7 @@ class ContainerStarter:
 
     async def start(self, pod: Pod, container: Container, container_id: str, count: int) -> None:
         """Start a container that was created. Raises StartFailed."""
+        hook_marks.post_start_due(self._actor, container, self._agent.pod_dir(pod.metadata.uid), count)
         try:
             await self._client.start_container(container_id)
         except CriError as error:
@@ -213,12 +216,16 @@ class ContainerStarter:
         self, pod: Pod, container: Container, container_id: str, pod_ip: PodIp, fell_back: Callable[[str], None]
     ) -> str:
         """Run its hook to the end. Returns the error, '' on success. Raises Unavailable if the runtime went away
-        meanwhile."""
+        meanwhile. One with a large output is run again in its turn, as its exit code matters."""
         hook = container.lifecycle.postStart if container.lifecycle else None
         if hook is None:
             return ""
         try:
-            await run_hook(self._client, hook, container_id, pod_ip, container.ports, fell_back)
+            try:
+                await run_hook(self._client, hook, container_id, pod_ip, container.ports, fell_back)
+            except OutputTooLarge:
+                async with self._verbose:
+                    await run_hook(self._client, hook, container_id, pod_ip, container.ports, fell_back, brief=False)
         except HookFailed as error:
             return failure_text(hook, container, pod, error)
         return ""

@@ -34,7 +34,7 @@ from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
 
-from . import claims
+from . import claims, hook_marks
 from .execution import Execution
 from .permit import Permit
 from .resizing import keep_actuated
@@ -161,7 +161,7 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
     run.report(ContainerStarted(name, container_id, runtime.sandboxes[0].id))
     keep_actuated(run, {name: ActuatedContainer(container_id, start.container.resources)})
     run.announce("Normal", "Started", "Container started", name)
-    await _post_start(run, start.container, container_id, permit)
+    await _post_start(run, start.container, container_id, start.restart_count, permit)
     return True
 
 
@@ -177,7 +177,7 @@ async def _resume(run: Execution, ran: CriContainer, permit: Permit) -> None:
         _fail(run, container.name, failure)
         return
     run.report(ContainerResumed(container.name))
-    await _post_start(run, container, ran.id, permit)
+    await _post_start(run, container, ran.id, ran.restart_count, permit)
 
 
 def _goes_on(run: Execution, name: str) -> bool:
@@ -206,16 +206,18 @@ def _fail(run: Execution, name: str, failure: StartFailed) -> None:
     run.report(ContainerFailed(name, failure.reason, failure.message, failure.retry, failure.container_id, now))
 
 
-async def _post_start(run: Execution, container: Container, container_id: str, permit: Permit) -> None:
+async def _post_start(run: Execution, container: Container, container_id: str, count: int, permit: Permit) -> None:
     """Run the container's hook, if any. If it fails, the container is stopped as if it had failed itself."""
-    if container.lifecycle is None or container.lifecycle.postStart is None:
+    if not hook_marks.has_post_start(container):
         return
     permit.release()
     run.report(PostStartBegun(container_id))
     hook = run.services.starter.post_start(run.pod, container, container_id, run.pod_ip, announce_fallback(run))
     error = await run.unless_terminating(hook)
+    services, pod_dir = run.services, run.services.agent.pod_dir(run.state.uid)
     if not error:
         run.report(PostStartEnded(container_id))
+        hook_marks.post_start_ended(services.actor, container, pod_dir, count)
         return
     announce_hook(run, "PostStart", container.name, error)
     run.report(PostStartFailed(container_id))
@@ -225,6 +227,7 @@ async def _post_start(run: Execution, container: Container, container_id: str, p
         if ran is not None:
             announce_termination(run, ran, "FailedPostStartHook")
             await terminate(run, [plan(ran, run.pod)])
+        hook_marks.post_start_ended(services.actor, container, pod_dir, count)
     finally:
         run.report(PostStartReported(container.name, error))
 
@@ -235,5 +238,5 @@ async def run_post_start(run: Execution, effect: RunPostStart) -> None:
         run.report(PostStartEnded(ran.id))
         container = find_container(run.pod, ran.name)
         if container is not None:
-            await _post_start(run, container, ran.id, run.services.starter.permit())
+            await _post_start(run, container, ran.id, ran.restart_count, run.services.starter.permit())
     run.report(RuntimeTouched())

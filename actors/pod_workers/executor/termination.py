@@ -25,8 +25,9 @@ from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.pod import Pod
 from actors.shared.paced import pieces
 
+from . import hook_marks
 from .execution import Execution
-from .hooks import HookFailed, PodIp, run_hook, unobserved
+from .hooks import HookFailed, OutputTooLarge, PodIp, run_hook, unobserved
 from .unlisted import refuse_to_forget
 
 MIN_GRACE_SECONDS = 2
@@ -43,6 +44,8 @@ class PreStopObserver(msgspec.Struct, frozen=True):
     """Called with the container's id before the hook runs."""
     unreached: Callable[[str], None]
     """Called with the container's id: the runtime was unavailable, so the hook runs again."""
+    ended: Callable[[CriContainer], None]
+    """Called when it has ended, whether it failed or not."""
     failed: Callable[[str, str], None]
     """Called with the container's name and the error."""
     fell_back: Callable[[str], None] = unobserved
@@ -91,8 +94,12 @@ async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer
         await run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports, observer.fell_back)
     except Unavailable:
         observer.unreached(one.ran.id)  # then the stop fails too, and both are retried
+        return
+    except OutputTooLarge:
+        pass  # it has ended, and nothing follows from how
     except HookFailed as error:
         observer.failed(one.ran.name, str(error))
+    observer.ended(one.ran)
 
 
 async def _stop(
@@ -130,7 +137,7 @@ async def _seconds(work: asyncio.Future[Any], most: int) -> int:
 async def terminate(run: Execution, terminations: list[Termination]) -> None:
     """Stop containers of the pod. Raises Unstopped; EffectInterrupted when the pod is to end sooner than it was to:
     then it is planned anew."""
-    grace, known = run.state.wanted.grace_seconds, run.state.instances
+    grace, known, services = run.state.wanted.grace_seconds, run.state.instances, run.services
     todo = [
         msgspec.structs.replace(one, pre_stop=None)
         if known.get(one.ran.id, ContainerInstance()).pre_stop_begun
@@ -140,10 +147,11 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
     observer = PreStopObserver(
         begun=lambda container_id: run.report(PreStopBegun(container_id)),
         unreached=lambda container_id: run.report(PreStopUnreached(container_id)),
+        ended=lambda ran: hook_marks.pre_stop_ended(services.actor, ran, services.agent.pod_dir(run.state.uid)),
         failed=lambda name, why: announce_hook(run, "PreStop", name, why),
         fell_back=announce_fallback(run),
     )
-    stopping = terminate_all(run.services.client, run.state.wanted.pod, todo, run.pod_ip, observer)
+    stopping = terminate_all(services.client, run.state.wanted.pod, todo, run.pod_ip, observer)
     failures = await run.unless(lambda state: state.wanted.grace_seconds < grace, stopping)
     if failures:
         raise Unstopped(failures)

@@ -65,6 +65,10 @@ class StillStarting(CriError):
         return match[1] if match else ""
 
 
+class AnswerTooLarge(CriError):
+    """The call went through, but its answer is larger than the caller wanted to take, and was not read."""
+
+
 class IncompatibleVersion(CriError):
     """The runtime speaks another version of CRI."""
 
@@ -84,6 +88,8 @@ class EndpointError(ValueError):
 
 _RESERVED = re.compile(r'name .*\bis reserved(?: for "?([0-9A-Za-z]+))?', re.DOTALL)
 _STARTING = re.compile(r'container "([0-9A-Za-z]+)": container is (?:already )?in starting state')
+_TOO_LARGE = "CLIENT: Received message larger than max"
+"""As gRPC says it at this end."""
 _REGISTRY = ("failed to pull", "failed to resolve", "RegistryUnavailable")
 _BY_CODE: dict[str, type[CriError]] = {
     "NOT_FOUND": NotFound,
@@ -103,6 +109,8 @@ def from_rpc(method: str, code: str, details: str) -> CriError:
         return RuntimeFailure(
             method, code, details
         )  # containerd 2 returns this for a registry's 503: the runtime itself works
+    if code == "RESOURCE_EXHAUSTED" and _TOO_LARGE in details:
+        return AnswerTooLarge(method, code, details)
     if code == "UNKNOWN" and details.endswith("server is not initialized yet"):
         return Unavailable(method, code, details)  # the answer of containerd 1.6 until its CRI plug-in is up
     return _BY_CODE.get(code, RuntimeFailure)(method, code, details)

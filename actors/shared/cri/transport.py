@@ -18,8 +18,10 @@ from .methods import Method, Request, Response
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
 """Limit of one message in either direction, as in the kubelet."""
 
+BRIEF_MESSAGE_BYTES: Final = 256 * 1024
+"""Limit of an answer of which the caller needs the beginning only."""
+
 CHANNEL_OPTIONS: Final = (
-    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 3000),
@@ -55,8 +57,10 @@ class Transport(Protocol):
 class GrpcTransport:
     """One channel, opened at the first call: never before a fork. It reconnects by itself."""
 
-    def __init__(self, path: str, tracer: Tracer = OFF) -> None:
+    def __init__(self, path: str, tracer: Tracer = OFF, most_bytes: int = MAX_MESSAGE_BYTES) -> None:
+        """`most_bytes`: limit of an answer; a larger one is not read, and raises AnswerTooLarge."""
         self.path, self._tracer = path, tracer
+        self._options = (*CHANNEL_OPTIONS, ("grpc.max_receive_message_length", most_bytes))
         self._channel: grpc.aio.Channel | None = None
         self._calls: dict[str, Any] = {}
 
@@ -64,7 +68,7 @@ class GrpcTransport:
         rpc = self._calls.get(method.path)
         if rpc is None:
             if self._channel is None:
-                self._channel = grpc.aio.insecure_channel(f"unix://{self.path}", options=CHANNEL_OPTIONS)
+                self._channel = grpc.aio.insecure_channel(f"unix://{self.path}", options=self._options)
             kind = self._channel.unary_stream if method.streams else self._channel.unary_unary
             rpc = self._calls[method.path] = kind(
                 method.path,

@@ -1,5 +1,5 @@
-"""A worker that is killed at any step of a pod's start or end: the next one takes over without a word of failure, and
-counts nothing twice."""
+"""A worker that is killed at any step of a pod's start or end: the next one takes over without a word of failure,
+counts nothing twice, and loses no hook: only one that was cut off with its worker runs again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from supervision.message import Message
 from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
 
-HOOKS: Final = {"postStart": {"exec": {"command": ["true"]}}, "preStop": {"exec": {"command": ["true"]}}}
+HOOKS: Final = {
+    "postStart": {"exec": {"command": ["true", "post"]}},
+    "preStop": {"exec": {"command": ["true", "pre"]}},
+}
 SPEC: Final[dict[str, Any]] = {
     "initContainers": [container("i", ["true"])],
     "containers": [container("a", lifecycle=HOOKS)],
@@ -118,6 +121,11 @@ async def killed(home: Path, step: Step) -> tuple[Driven, list[RecordEvent]]:
         return node, node.harness.sent(RecordEvent)
 
 
+def hook_runs(node: Driven, argument: str) -> int:
+    """How often the hook was asked for, or was begun."""
+    return sum(list(request.cmd) == ["true", argument] for request in node.fake.asked("ExecSync"))
+
+
 @pytest.mark.parametrize(("method", "nth", "how"), STEPS)
 async def test_the_next_worker_takes_over_without_a_failure(tmp_path, method, nth, how):
     step = Step(method, nth, how)
@@ -142,6 +150,10 @@ async def test_the_next_worker_takes_over_without_a_failure(tmp_path, method, nt
             assert (second.attempts("i"), second.attempts("a"), second.running("a")) == ([0], [0], True)
             assert (second.waiting("i"), second.waiting("a")) == ("", "")
             assert len(second.fake.world.sandboxes) == 1
+        amid_hook = method == "ExecSync"
+        hooks = {"postStart": hook_runs(second, "post"), "preStop": hook_runs(second, "pre")}
+        assert hooks["postStart"] in ((1, 2) if amid_hook and not ends else (1,))
+        assert hooks["preStop"] in ((1, 2) if amid_hook else (1,)) if ends else hooks["preStop"] == 0
         seen = InstanceEvents()
         told = Counter((one.reason, one.field) for one in events if seen.is_new(one))
         assert [one for one, times in told.items() if times > 1] == []

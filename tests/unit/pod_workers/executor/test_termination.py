@@ -7,10 +7,10 @@ from typing import Any
 
 from actors.pod_workers.executor.termination import PreStopObserver, terminate_all
 from actors.pod_workers.phases.termination_plan import Termination
-from actors.shared.cri.errors import Unavailable
+from actors.shared.cri.errors import AnswerTooLarge, Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.codec import decode_pod
-from actors.shared.kube.container import LifecycleHandler, SleepAction
+from actors.shared.kube.container import ExecAction, LifecycleHandler, SleepAction
 
 
 def ran() -> CriContainer:
@@ -35,7 +35,10 @@ def stopped(*terminations: Termination) -> tuple[dict[str, int], list[str]]:
     runtime: Any = Runtime()
     said: list[str] = []
     observer = PreStopObserver(
-        begun=lambda _: None, unreached=lambda _: None, failed=lambda name, why: said.append(f"{name}: {why}")
+        begun=lambda _: None,
+        unreached=lambda _: None,
+        ended=lambda _: None,
+        failed=lambda name, why: said.append(f"{name}: {why}"),
     )
     asyncio.run(terminate_all(runtime, None, terminations, nowhere, observer))
     return runtime.given, said
@@ -63,7 +66,9 @@ def test_nothing_waits_any_more_for_a_container_that_could_not_be_stopped():
         )
         runtime: Any = Refuses()
         sidecar = CriContainer(id="s", name="s", pod_uid="u", state=CriContainerState.RUNNING)
-        observer = PreStopObserver(begun=lambda _: None, unreached=lambda _: None, failed=lambda name, why: None)
+        observer = PreStopObserver(
+            begun=lambda _: None, unreached=lambda _: None, ended=lambda _: None, failed=lambda name, why: None
+        )
         both = [Termination(ran=ran(), grace=0), Termination(ran=sidecar, grace=0)]
         assert len(await terminate_all(runtime, pod, both, nowhere, observer)) == 2
         assert runtime.given == {"a": 2, "s": 2}
@@ -71,3 +76,23 @@ def test_nothing_waits_any_more_for_a_container_that_could_not_be_stopped():
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(story())
+
+
+def test_a_hook_that_writes_much_has_ended_and_is_not_run_again():
+    class Verbose(Runtime):
+        async def exec_sync(self, container_id, command, timeout_seconds=0, *, brief=False):
+            ran_hooks.append(container_id)
+            raise AnswerTooLarge("ExecSync", "RESOURCE_EXHAUSTED", "CLIENT: Received message larger than max")
+
+    ran_hooks: list[str] = []
+    told: list[str] = []
+    observer = PreStopObserver(
+        begun=lambda _: None,
+        unreached=told.append,
+        ended=lambda container: told.append(f"{container.name} ended"),
+        failed=lambda name, why: told.append(f"{name} failed"),
+    )
+    runtime: Any = Verbose()
+    hook = LifecycleHandler(exec=ExecAction(command=["yes"]))
+    asyncio.run(terminate_all(runtime, None, [Termination(ran=ran(), grace=5, pre_stop=hook)], nowhere, observer))
+    assert (len(ran_hooks), told) == (1, ["a ended"])

@@ -1,0 +1,65 @@
+"""How far the hooks of a pod's containers are, as marks in the pod's directory: a worker that dies loses none, and none
+that has ended runs again.
+
+A hook that is cut off with its worker does run again: hooks are delivered at least once (Kubernetes documentation,
+Container Lifecycle Hooks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from actors.pod_workers.containers import files
+from actors.pod_workers.pod.event import PodEvent
+from actors.pod_workers.pod.results import PreStopBegun
+from actors.pod_workers.pod.starts import PostStartBegun
+from actors.shared.cri.model import CriContainer, PodRuntime, is_running
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import find_container
+from supervision.actor import Actor
+
+POST_START: Final = "post-start-due"
+PRE_STOP: Final = "pre-stop-ended"
+
+
+def found(pod: Pod, runtime: PodRuntime, pod_dir: str) -> Iterator[PodEvent]:
+    """What an earlier incarnation left of the hooks of containers that run."""
+    for ran in runtime.containers:
+        container = find_container(pod, ran.name) if is_running(ran) else None
+        if container is None or container.lifecycle is None:
+            continue
+        hooks, instance = container.lifecycle, (pod_dir, ran.name, ran.restart_count)
+        if hooks.postStart is not None and files.has_hook_mark(*instance, POST_START):
+            yield PostStartBegun(ran.id)
+        if hooks.preStop is not None and files.has_hook_mark(*instance, PRE_STOP):
+            yield PreStopBegun(ran.id)
+
+
+def post_start_due(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:
+    """To be called before a start. Where no mark can be written the container starts without."""
+    if not has_post_start(container):
+        return
+    try:
+        files.set_hook_mark(pod_dir, container.name, restart_count, POST_START)
+    except OSError as error:
+        actor.log.warning("the postStart hook of %s is lost if its worker dies now: %s", container.name, error)
+
+
+def post_start_ended(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:
+    try:
+        files.clear_hook_mark(pod_dir, container.name, restart_count, POST_START)
+    except OSError as error:
+        actor.log.warning("the postStart hook of %s may run again: %s", container.name, error)
+
+
+def pre_stop_ended(actor: Actor, ran: CriContainer, pod_dir: str) -> None:
+    try:
+        files.set_hook_mark(pod_dir, ran.name, ran.restart_count, PRE_STOP)
+    except OSError as error:
+        actor.log.warning("the preStop hook of %s may run again: %s", ran.name, error)
+
+
+def has_post_start(container: Container) -> bool:
+    return container.lifecycle is not None and container.lifecycle.postStart is not None
