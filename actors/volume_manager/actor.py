@@ -84,6 +84,7 @@ class VolumeManager(Actor):
         if tools.csi is not None:
             self._refresh.start()
             self._plugins.start()
+            self.start_task(self._drivers.make_csi_node(), "CSINode")
             tools.csi.start()
             self.every(SWEEP_SECONDS, tools.csi.sweep, jitter=0.1)
 
@@ -103,7 +104,7 @@ class VolumeManager(Actor):
 
     def _make_csi(self, source: VolumeObjects, fs_group: FsGroup) -> CsiVolumes:
         agent, objects = self._agent, ApiObjects(self)
-        drivers = CsiDrivers(self, NodeObjects(objects, agent.node_name))
+        self._drivers = drivers = CsiDrivers(self, NodeObjects(objects, agent.node_name))
         self._measurements = DriverMeasurements(
             self, drivers, self._clock,
             period=float(agent.config.volumeStatsAggPeriod), health=agent.gate("CSIVolumeHealth"),

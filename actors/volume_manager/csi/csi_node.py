@@ -22,14 +22,21 @@ _MIGRATED: Final = (
     "vsphere-volume",
 )
 """In-tree plugins that Kubernetes migrated to CSI drivers (KEP-625)."""
+_MIGRATED_TEXT: Final = ",".join(f"kubernetes.io/{plugin}" for plugin in _MIGRATED)
 
 
 def new_csi_node(name: str, uid: str) -> Obj:
     """A new CSINode, owned by the Node."""
-    owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid}
-    migrated = ",".join(f"kubernetes.io/{plugin}" for plugin in _MIGRATED)
-    meta = {"name": name, "ownerReferences": [owner], "annotations": {MIGRATED: migrated}}
-    return {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": meta, "spec": {"drivers": []}}
+    empty: Obj = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}}
+    return initialized({**empty, "spec": {"drivers": []}}, uid)
+
+
+def initialized(found: Obj, uid: str) -> Obj:
+    """The CSINode with its annotation, owned by the Node of this UID: that of an earlier Node would be collected."""
+    meta = found["metadata"]
+    owner = {"apiVersion": "v1", "kind": "Node", "name": meta["name"], "uid": uid}
+    annotations = {**(meta.get("annotations") or {}), MIGRATED: _MIGRATED_TEXT}
+    return {**found, "metadata": {**meta, "ownerReferences": [owner], "annotations": annotations}}
 
 
 def with_driver(node: Obj, driver: Driver) -> Obj:
@@ -46,11 +53,21 @@ def without_driver(node: Obj, name: str) -> Obj:
     return {**node, "spec": {"drivers": [one for one in drivers if one["name"] != name]}}
 
 
+def collision(node: Obj, driver: Driver) -> str:
+    """What is wrong with the topology of the driver: labels of the Node that say something else are not replaced. ''
+    for nothing."""
+    labels = _labels(node)
+    for key, value in sorted(driver.topology.items()):
+        if key in labels and labels[key] != value:
+            reported, existing = f'"{key}":"{value}"', f'"{key}":"{labels[key]}"'
+            return f"detected topology value collision: driver reported {reported} but existing label is {existing}"
+    return ""
+
+
 def node_patch(node: Obj, driver: Driver) -> Obj:
     """Merge patch of the Node: its ID for the driver, and the driver's topology labels; {} for no change."""
-    meta = node.get("metadata") or {}
-    ids, labels = node_ids(node), meta.get("labels") or {}
-    changed = {key: value for key, value in driver.topology.items() if labels.get(key) != value}
+    ids, labels = node_ids(node), _labels(node)
+    changed = {key: value for key, value in driver.topology.items() if key not in labels}
     patch: Obj = {"labels": changed} if changed else {}
     if ids.get(driver.name) != driver.node_id:
         patch["annotations"] = {NODE_IDS: json.dumps({**ids, driver.name: driver.node_id}, sort_keys=True)}
@@ -74,3 +91,7 @@ def node_ids(node: Obj) -> dict[str, str]:
     except UNREADABLE:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _labels(node: Obj) -> dict[str, str]:
+    return (node.get("metadata") or {}).get("labels") or {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from actors.shared.plugins.model import Plugin, PluginError
 from supervision.actor import Actor
+from supervision.backoff import RetrySchedule
 from supervision.metrics import Metrics
 
 from .errors import CsiError, UnknownDriverError
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from .connection import CsiConnection
 
 
+RETRIES: Final = RetrySchedule(first=0.1, limit=5.0)
+"""Of making the CSINode: the Node may not be registered yet."""
+FAILURES_TO_WARN: Final = 8
 Version = tuple[int, ...]
 _VERSION: Final = re.compile(r"\s*v?([0-9]+(?:\.[0-9]+)+)", re.ASCII)
 
@@ -49,6 +53,19 @@ class CsiDrivers:
     @property
     def names(self) -> list[str]:
         return sorted(self._known)
+
+    async def make_csi_node(self) -> None:
+        """Until it is there. Whoever registers a driver meanwhile makes it, too."""
+        failures = 0
+        while True:
+            try:
+                async with self._changed:
+                    return await self._objects.ensure()
+            except CsiError as error:
+                failures += 1
+                if failures == FAILURES_TO_WARN:
+                    self._actor.log.warning("the CSINode object is not made yet: %s", error)
+            await self._actor.pause(RETRIES.pause(failures))
 
     # -- registration -------------------------------------------------------------------------------------------------
     def refusal(self, plugin: Plugin) -> str:

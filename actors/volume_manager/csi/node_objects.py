@@ -28,9 +28,18 @@ class NodeObjects:
     def __init__(self, api: ApiObjects, node_name: str) -> None:
         self._api, self._name = api, node_name
 
+    async def ensure(self) -> None:
+        """Make the CSINode, which is there on each node, with drivers or without."""
+        node = await self._node()
+        await self._write(node["metadata"]["uid"], lambda found: found)
+
     async def add(self, driver: Driver) -> None:
         """Add the driver, or replace its entry."""
+        if not driver.node_id:
+            raise CsiError("error adding CSI driver node info: driverNodeID must not be empty")
         node = await self._node()
+        if problem := csi_node.collision(node, driver):
+            raise CsiError(f"error updating Node object with CSI driver node info: {problem}")
         patch = csi_node.node_patch(node, driver)
         if patch:
             _ok(await self._api.call("PATCH", self._node_path, patch, MERGE_PATCH), "node")
@@ -60,7 +69,7 @@ class NodeObjects:
                 answer = await self._api.call("POST", path, created)
             else:
                 current = _ok(answer, "CSINode")
-                changed = change(current)
+                changed = change(csi_node.initialized(current, uid))
                 if changed == current:
                     return
                 answer = await self._api.call("PUT", f"{path}/{self._name}", changed)

@@ -48,6 +48,8 @@ class Node:
         self.harness.answer(ApiCall, self._token)
 
     def _token(self, call: ApiCall) -> ApiAnswer:
+        if not call.path.endswith("/token"):
+            return ApiAnswer(status=404, reason="NotFound")
         self.token += 1
         body = {"status": {"token": f"token {self.token}", "expirationTimestamp": "2001-01-01T00:00:00Z"}}
         return ApiAnswer(status=201, body=json.dumps(body).encode())

@@ -219,13 +219,21 @@ def test_a_driver_has_one_entry_in_the_csi_node():
 
 
 def test_the_node_says_under_which_name_and_where_the_driver_knows_it():
-    patch = csi_node.node_patch({"metadata": {"labels": {"zone": "old"}}}, DRIVER)
+    patch = csi_node.node_patch({"metadata": {"labels": {"other": "o"}}}, DRIVER)
     assert patch == {"metadata": {"labels": {"zone": "z"}, "annotations": {csi_node.NODE_IDS: '{"d.test": "n1"}'}}}
     after = {"metadata": {"labels": {"zone": "z"}, "annotations": {csi_node.NODE_IDS: '{"d.test": "n1"}'}}}
     assert csi_node.node_patch(after, DRIVER) == {}
     assert csi_node.node_patch_without(after, "d.test") == {"metadata": {"annotations": {csi_node.NODE_IDS: None}}}
     assert csi_node.node_patch_without(after, "other") == {}
     assert csi_node.node_ids({"metadata": {"annotations": {csi_node.NODE_IDS: "nonsense"}}}) == {}
+
+
+def test_a_label_of_the_node_that_names_another_place_is_a_collision():
+    assert csi_node.collision({"metadata": {"labels": {"zone": "old", "o": "p"}}}, DRIVER) == (
+        'detected topology value collision: driver reported "zone":"z" but existing label is "zone":"old"'
+    )
+    assert csi_node.collision({"metadata": {"labels": {"zone": "z"}}}, DRIVER) == ""
+    assert csi_node.collision({"metadata": {}}, DRIVER) == ""
 
 
 # -- what is on disk --------------------------------------------------------------------------------------------------

@@ -1,0 +1,159 @@
+"""The CSINode object of a joined node: it is there without drivers, belongs to the Node, and lists who registers."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.shared.config.agent import Agent
+from actors.volume_manager.actor import VolumeManager
+from actors.volume_manager.csi.api_objects import ApiObjects
+from actors.volume_manager.csi.csi_node import MIGRATED, new_csi_node
+from actors.volume_manager.csi.errors import CsiError
+from actors.volume_manager.csi.model import Driver
+from actors.volume_manager.csi.node_objects import NodeObjects
+from actors.volume_manager.host import propagation
+from supervision.actor import Actor
+from supervision.harness import Harness
+
+NODE, LIST = "/api/v1/nodes/n1", "/apis/storage.k8s.io/v1/csinodes"
+MINE = f"{LIST}/n1"
+DRIVER = Driver(name="d.test", endpoint="/s", node_id="id", topology={"zone": "z"})
+
+
+class Nobody(Actor):
+    pass
+
+
+class Server:
+    """Objects by path, and each write as (method, path)."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, dict[str, Any]] = {}
+        self.writes: list[tuple[str, str]] = []
+        self.conflicts = 0
+        """So many writes of a CSINode are conflicts."""
+
+    def register(self, uid: str = "u1", **labels: str) -> None:
+        self.objects[NODE] = {"metadata": {"name": "n1", "uid": uid, "labels": labels}}
+
+    def answer(self, call: ApiCall) -> ApiAnswer:
+        if call.method == "GET":
+            found = self.objects.get(call.path)
+            return _found(found) if found is not None else ApiAnswer(status=404, reason="NotFound")
+        self.writes.append((call.method, call.path))
+        body = json.loads(call.body)
+        if call.method == "PATCH":
+            return _found(self.objects[call.path])
+        if self.conflicts:
+            self.conflicts -= 1
+            return ApiAnswer(status=409, reason="Conflict")
+        self.objects[MINE] = body
+        return _found(body)
+
+    def node_objects(self) -> tuple[Harness[Nobody], NodeObjects]:
+        harness = Harness(Nobody, name="volume_manager", context=None)
+        harness.answer(ApiCall, self.answer)
+        return harness, NodeObjects(ApiObjects(harness.actor), "n1")
+
+
+def _found(body: dict[str, Any]) -> ApiAnswer:
+    return ApiAnswer(status=200, body=json.dumps(body).encode())
+
+
+def manager(root: Path, server: Server) -> Harness[VolumeManager]:
+    context = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=1, standalone=False, node_name="n1")
+    harness = Harness(VolumeManager, name="volume_manager", context=context)
+    harness.answer(GetNodeResources, NodeResources({}, {}, {}, 0, "cgroupfs", 1))
+    harness.answer(ApiCall, server.answer)
+    return harness
+
+
+async def test_it_is_made_without_a_driver_as_soon_as_the_node_is_registered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(propagation, "make_shared", lambda path: False)
+    server = Server()
+    harness = manager(tmp_path, server)
+    with caplog.at_level(logging.WARNING):
+        async with harness:
+            await harness.advance(60.0)
+            assert server.writes == []
+            assert caplog.text.count("the CSINode object is not made yet: node: NotFound") == 1
+            server.register()
+            await harness.advance(6.0)
+    assert server.writes == [("POST", LIST)]
+    made = server.objects[MINE]
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u1"}
+    assert made["metadata"]["ownerReferences"] == [owner]
+    assert "kubernetes.io/gce-pd" in made["metadata"]["annotations"][MIGRATED].split(",")
+    assert made["spec"] == {"drivers": []}
+
+
+async def test_one_that_is_as_it_should_be_is_left_alone() -> None:
+    server = Server()
+    server.register()
+    server.objects[MINE] = new_csi_node("n1", "u1")
+    harness, objects = server.node_objects()
+    async with harness:
+        await objects.ensure()
+    assert server.writes == []
+
+
+async def test_that_of_an_earlier_node_of_this_name_is_given_to_the_node_of_now() -> None:
+    server = Server()
+    server.register("u2")
+    server.objects[MINE] = new_csi_node("n1", "u1")
+    server.objects[MINE]["metadata"]["annotations"]["mine"] = "kept"
+    server.conflicts = 1
+    harness, objects = server.node_objects()
+    async with harness:
+        await objects.ensure()
+    assert server.writes == [("PUT", MINE), ("PUT", MINE)]
+    meta = server.objects[MINE]["metadata"]
+    assert [one["uid"] for one in meta["ownerReferences"]] == ["u2"]
+    assert meta["annotations"]["mine"] == "kept"
+
+
+@pytest.mark.parametrize(
+    ("driver", "labels", "text"),
+    [
+        (
+            DRIVER,
+            {"zone": "elsewhere"},
+            "error updating Node object with CSI driver node info: detected topology value collision: driver "
+            'reported "zone":"z" but existing label is "zone":"elsewhere"',
+        ),
+        (
+            Driver(name="d.test", endpoint="/s", node_id=""),
+            {},
+            "error adding CSI driver node info: driverNodeID must not be empty",
+        ),
+    ],
+)
+async def test_a_driver_that_says_it_is_elsewhere_or_nowhere_is_not_listed(
+    driver: Driver, labels: dict[str, str], text: str
+) -> None:
+    server = Server()
+    server.register(**labels)
+    harness, objects = server.node_objects()
+    async with harness:
+        with pytest.raises(CsiError) as caught:
+            await objects.add(driver)
+    assert str(caught.value) == text
+    assert server.writes == []
+
+
+async def test_a_driver_is_listed_where_its_labels_agree() -> None:
+    server = Server()
+    server.register(zone="z")
+    harness, objects = server.node_objects()
+    async with harness:
+        await objects.add(DRIVER)
+    assert [one["name"] for one in server.objects[MINE]["spec"]["drivers"]] == ["d.test"]
