@@ -58,7 +58,7 @@ def wrong_gate(config: KubeletConfiguration, name: str, value: bool) -> str:
 
 def refused_gate(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
     for name, why in REFUSED_GATES.items():
-        if feature_gates.enabled(name, config.featureGates):
+        if config.featureGates.get(name):
             yield f"featureGates.{name}", True, f"is not supported: {why}"
 
 

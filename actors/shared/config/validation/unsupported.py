@@ -45,7 +45,8 @@ MISSING_GATES: Final[dict[str, str]] = {
 REFUSED_GATES: Final[dict[str, str]] = {
     "PodLevelResourceManagers": "the CPU, memory and topology managers pass over pods with resources of their own",
 }
-"""Alpha gate whose effect is missed only once pods run, to what is missing: a start with it is refused."""
+"""Alpha gate whose effect is missed only once pods run, to what is missing: a start with it is refused. Where AllAlpha
+alone turns it on, that is a warning, as nobody asked for this feature."""
 
 ONLY: Final[dict[str, str]] = {"contentType": "application/json"}
 """Field to the only supported value; the kubelet's default may differ."""
@@ -67,6 +68,11 @@ def without_effect(config: KubeletConfiguration, given: Container[str] = ()) -> 
         f"feature gate {gate} (there is no {feature} yet)"
         for gate, feature in MISSING_GATES.items()
         if enabled(gate, config.featureGates)
+    ]
+    named += [
+        f"feature gate {gate} ({why})"
+        for gate, why in REFUSED_GATES.items()
+        if enabled(gate, config.featureGates) and gate not in config.featureGates
     ]
     named += [
         f"{field} ({value} is what the agent uses)"

@@ -104,3 +104,13 @@ def test_a_gate_whose_feature_is_missed_is_refused_with_the_reason(gate: str) ->
     assert problem.rule == f"is not supported: {REFUSED_GATES[gate]}"
     data["featureGates"] = {gate: False}
     effective([Document("f", data, {})], {}, ValidationContext(online_cpus=frozenset({0}), cgroup_v2=True))
+
+
+@pytest.mark.parametrize("gate", sorted(REFUSED_GATES))
+def test_all_alpha_gates_together_start_and_what_is_missing_is_named(gate: str) -> None:
+    data = {"apiVersion": API_VERSION, "kind": KIND, "featureGates": {"AllAlpha": True, "AllBeta": True}}
+    effective([Document("f", data, {})], {}, ValidationContext(online_cpus=frozenset({0}), cgroup_v2=True))
+    (warning,) = without_effect(KubeletConfiguration(featureGates={"AllAlpha": True}))
+    assert f"feature gate {gate} ({REFUSED_GATES[gate]})" in warning
+    off = without_effect(KubeletConfiguration(featureGates={"AllAlpha": True, gate: False}))
+    assert gate not in off[0]
