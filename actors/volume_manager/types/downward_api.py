@@ -1,35 +1,45 @@
-"""downwardAPI: files from the pod's own fields."""
+"""downwardAPI: files from the pod's own fields, in memory."""
 
 from __future__ import annotations
 
+import os
 from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.volumes import DownwardAPIVolumeSource, Volume
 from actors.volume_manager.files import atomic, downward_fields
-from actors.volume_manager.host.directories import make_directory
 from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, VolumeType
+from .memory_size import smallest
 
 PLUGIN: Final = "kubernetes.io/downward-api"
-_MODE: Final = 0o777
 
 
 class DownwardApiFiles(Mounter, frozen=True, kw_only=True):
     plugin: ClassVar[str] = PLUGIN
     group: int | None = None
     source: DownwardAPIVolumeSource
+    size: int
+    """Bytes of memory; 0: no limit."""
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         try:
             files = downward_fields.files(pod, self.source, await tools.allocatable.resources())
-            make_directory(self.path, _MODE, self.group)
+        except (downward_fields.DownwardError, QuantityError) as error:
+            return str(error)
+        # what an older version wrote to the disk stays there: the pod's containers have that directory
+        if not self._has_files() and (problem := await tools.memory.mount(self.path, self.size, self.group)):
+            return problem
+        try:
             atomic.write(self.path, files, f"..{tools.stamp()}", self.group)
-        except (downward_fields.DownwardError, QuantityError, OSError) as error:
+        except OSError as error:
             return str(error)
         return ""
+
+    def _has_files(self) -> bool:
+        return os.path.isdir(f"{self.path}/{atomic.DATA}")
 
 
 def _plan(volume: Volume, context: PodContext) -> Plan:
@@ -38,7 +48,8 @@ def _plan(volume: Volume, context: PodContext) -> Plan:
         path=context.path(PLUGIN, volume.name),
         group=context.fs_group,
         source=volume.downwardAPI or DownwardAPIVolumeSource(),
+        size=smallest(context),
     )
 
 
-TYPE: Final = VolumeType(source="downwardAPI", plan=_plan)
+TYPE: Final = VolumeType(source="downwardAPI", plan=_plan, in_memory=lambda volume: True)

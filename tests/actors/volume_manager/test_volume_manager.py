@@ -12,7 +12,7 @@ from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import KnownPods, worker_of
 from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import propagation
+from actors.volume_manager.host import memory_mounts, propagation
 from actors.volume_manager.messages import (
     BindSubPaths,
     MountVolumes,
@@ -361,7 +361,12 @@ async def test_an_orphan_that_cannot_be_removed_is_complained_of_once_and_tried_
     assert len(manager.disposed) >= 5
 
 
-async def test_the_downward_api_is_written_from_the_pod_and_follows_it(manager):
+async def test_the_downward_api_is_written_from_the_pod_and_follows_it(manager, monkeypatch):
+    def no_tmpfs(path, **_):
+        os.makedirs(path)
+        return True
+
+    monkeypatch.setattr(memory_mounts, "mount_memory", no_tmpfs)
     item = {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}
     volume = {"name": "info", "downwardAPI": {"items": [item]}}
 
@@ -371,7 +376,7 @@ async def test_the_downward_api_is_written_from_the_pod_and_follows_it(manager):
             {"metadata": metadata, "spec": {"volumes": [volume], "containers": [user_of([volume])]}}
         ).encode()
 
-    manager.answer(GetNodeResources, NodeResources({}, {"cpu": 1000}, {}, 0, "cgroupfs", 1))
+    manager.answer(GetNodeResources, NodeResources({}, {"cpu": 1000, "memory": 1 << 20}, {}, 0, "cgroupfs", 1))
     async with manager:
         answer = await manager.deliver(MountVolumes(UID, labelled("1")))
         file = os.path.join(answer.paths["info"], "labels")
@@ -381,7 +386,9 @@ async def test_the_downward_api_is_written_from_the_pod_and_follows_it(manager):
         with open(file) as stream:
             assert stream.read() == 'a="2"'
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
-    assert manager.disposed == [("actors.volume_manager.host.teardown:remove_volumes", manager.disposed[0][1])]
+    functions = [function.rpartition(":")[2] for function, _ in manager.disposed]
+    assert functions == ["mount_memory", "remove_volumes"], "mounted twice"
+    assert manager.disposed[0][1] == {"path": answer.paths["info"], "size": 1 << 20, "group": None}
 
 
 async def test_a_downward_api_field_that_cannot_be_is_named_with_its_volume(manager):

@@ -133,6 +133,51 @@ async def restart_scenario(root):
         assert mounts(root) == ["/pods"]
 
 
+def labelled(value):
+    """A pod with a file of its label."""
+    items = [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]
+    volume = {"name": "info", "downwardAPI": {"items": items}}
+    spec = {"volumes": [volume], "containers": [user_of([volume])]}
+    return json.dumps({"metadata": {"name": "p", "uid": UID, "labels": {"a": value}}, "spec": spec}).encode()
+
+
+DOWNWARD = f"pods/{UID}/volumes/kubernetes.io~downward-api/info"
+
+
+async def downward_scenario(root):
+    """In memory, mounted once whatever died between the mount and the files, and gone with the pod."""
+    async with start(root) as manager:
+        answer = await manager.deliver(MountVolumes(UID, labelled("1")))
+        assert answer.paths == {"info": str(root / DOWNWARD)}
+    (found,) = [mount for mount in mountinfo.read() if mount.point == str(root / DOWNWARD)]
+    assert found.kind == "tmpfs"
+    os.unlink(root / DOWNWARD / "..data")
+    async with start(root) as manager:
+        assert await manager.deliver(MountVolumes(UID, labelled("2"))) == answer
+        assert (root / DOWNWARD / "labels").read_text() == 'a="2"'
+        assert mounts(root).count(f"/{DOWNWARD}") == 1
+        assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
+        assert mounts(root) == ["/pods"]
+        assert os.listdir(root / "pods") == []
+
+
+async def files_of_an_older_version_scenario(root):
+    """They are on the disk, where the pod's containers have them: they are kept up to date there."""
+    old = root / DOWNWARD
+    (old / "..2001").mkdir(parents=True)
+    (old / "..2001/labels").write_text('a="1"')
+    (old / "..data").symlink_to("..2001")
+    (old / "labels").symlink_to("..data/labels")
+    container = os.open(old, os.O_PATH)  # what a running container has
+    async with start(root) as manager:
+        await manager.deliver(MountVolumes(UID, labelled("2")))
+        assert Path(f"/proc/self/fd/{container}/labels").read_text() == 'a="2"'
+        assert mounts(root) == ["/pods"]
+        os.close(container)
+        assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
+        assert os.listdir(root / "pods") == []
+
+
 async def orphan_scenario(root):
     """Something of the host is still mounted in the directory of a pod that nobody knows."""
     precious = root / "precious"
@@ -248,6 +293,8 @@ while True:
         mounter_scenario,
         default_size_scenario,
         restart_scenario,
+        downward_scenario,
+        files_of_an_older_version_scenario,
         orphan_scenario,
         stuck_scenario,
         subpath_scenario,
