@@ -35,8 +35,9 @@ from .disposables import Disposables
 from .lifecycle import ForkServerLifecycle
 from .loop import Loop
 from .policies import Policies
+from .process_entry import ProcessEntry
 from .processes import ChildProcesses
-from .table import ProcessEntry, ProcessTable
+from .table import ProcessTable
 from .watch import pss
 
 log = logging.getLogger(FORK_SERVER)
@@ -164,10 +165,10 @@ def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
         pid=child.pid,
         incarnation=child.incarnation,
         restarts=child.restarts,
-        uptime=now - child.forked_at if child.alive else 0.0,
+        uptime=now - child.ordered_at if child.alive else 0.0,
         memory_bytes=_memory(child, now, look=question.memory),
-        last_incident=child.last_incident(),
-        incident_age=now - child.last_incident_at if child.last_cause is not None else 0.0,
+        last_incident=child.incident_text(),
+        incident_age=now - child.last_incident[1] if child.last_incident is not None else 0.0,
         actor=child.spec.actor or (child.spec.program[0] if child.spec.program else "supervisor"),
     )
     if child.status_entry is None:
@@ -176,7 +177,7 @@ def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
     return replace(
         shown,
         mailbox=seen.mailbox,
-        heartbeat_age=now - max(seen.heartbeat, child.forked_at),
+        heartbeat_age=now - max(seen.heartbeat, child.ordered_at),
         message=seen.message if seen.busy_since else "",
         busy_seconds=now - seen.busy_since if seen.busy_since else 0.0,
         handled=seen.handled,
@@ -189,9 +190,9 @@ def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
 
 def _memory(child: ProcessEntry, now: float, *, look: bool) -> int:
     """Memory figures, at most two seconds old: reading one takes a millisecond, and a scrape asks for all actors."""
-    if look and child.pid and now - child.memory_at > _MEMORY_SECONDS:
-        child.memory_bytes, child.memory_at = pss(child.pid), now
-    return child.memory_bytes if child.pid else 0
+    if look and child.pid and now - child.process.memory_at > _MEMORY_SECONDS:
+        child.measured(pss(child.pid), now)
+    return child.process.memory_bytes
 
 
 def _go_on(child: ProcessEntry, pid: int) -> None:

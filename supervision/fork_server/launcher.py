@@ -23,9 +23,9 @@ from ..status_page import StatusPage
 from .fork import ForkPlan, fork_each
 from .loop import Loop
 from .policies import Policies
+from .process_entry import ProcessEntry
 from .programs import execute
 from .socket_store import SocketStore
-from .table import ProcessEntry
 
 _SUPERVISOR = "supervision.supervisor:Supervisor"
 
@@ -103,16 +103,16 @@ class Launcher:
                     each.server_end.close()
                 self._failed(each.child, pid)
             else:
-                each.child.pid = pid
+                each.child.forked(pid)
                 self._forked(each.child, each.server_end)
 
     def _prepare(self, child: ProcessEntry) -> _Prepared | None:
         prepared = _Prepared(child)
         try:
-            child.blackbox = BlackBox(child.name)
+            child.use_blackbox(BlackBox(child.name))
             if not child.spec.program:
                 prepared.server_end, prepared.child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-                child.status_entry = self._context.status_page.take()
+                child.use_status_entry(self._context.status_page.take())
                 if child.spec.keeps_sockets:
                     prepared.fd_channel = self._context.sockets.open(child.name)
         except OSError as error:

@@ -11,9 +11,10 @@ from ..protocol import FORK_SERVER
 from ..time_scale import scaled
 from .disposables import Disposables
 from .loop import Loop
+from .process_entry import ProcessEntry
 from .processes import ChildProcesses
 from .shutdown import OrderedStop, is_whole
-from .table import ProcessEntry, ProcessTable
+from .table import ProcessTable
 from .watchdog import Watchdog
 
 log = logging.getLogger(FORK_SERVER)

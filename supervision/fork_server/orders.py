@@ -23,8 +23,9 @@ from .connection import ProcessConnection
 from .control import Control
 from .disposables import Disposables
 from .lifecycle import ForkServerLifecycle
+from .process_entry import ProcessEntry
 from .processes import ChildProcesses
-from .table import ProcessEntry, ProcessTable
+from .table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 
@@ -66,7 +67,7 @@ class Orders:
         elif isinstance(message, RunDisposable):
             self._disposables.run(child.name, message, lambda result: _answer_disposable(connection, ask, result))
         elif isinstance(message, Escalated):
-            child.detail = message.reason
+            child.explain(message.reason)
             return Done()
         else:
             return self._control.answer(message) or Done(f"{type(message).__name__} is not for the fork server")

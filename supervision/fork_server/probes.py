@@ -11,7 +11,8 @@ from ..protocol import DisposableResult, RunDisposable
 from ..spec import ProgramProbe
 from ..time_scale import scaled
 from .loop import Loop
-from .table import ProcessEntry, ProcessTable
+from .process_entry import ProcessEntry
+from .table import ProcessTable
 
 _GRACE_SECONDS = 5.0
 """The process of a probe has this much longer than the probe's own deadline."""

@@ -16,8 +16,9 @@ from ..wire import Frame
 from .connection import ProcessConnection
 from .launcher import LaunchContext, Launcher
 from .loop import Loop
+from .process_entry import ProcessEntry
 from .programs import accepts
-from .table import ProcessEntry, ProcessTable
+from .table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 _READY_POLL_SECONDS = 0.03
@@ -50,29 +51,28 @@ class ChildProcesses:
     def start(self, child: ProcessEntry) -> None:
         """Fork the child, after its old process has ended."""
         if child.alive:
-            child.wanted = True
+            child.start_when_ended(True)
             return
-        child.wanted = False
-        child.ordered_at = child.forked_at = time.monotonic()
-        child.incarnation += 1
-        child.state, child.cause, child.detail, child.in_service_at = "starting", None, "", 0.0
+        child.order(time.monotonic())
         self._launcher.order(child)
 
     def _forked(self, child: ProcessEntry, uplink: socket.socket | None) -> None:
         self._table.forked(child)
         deadline = self._loop.call_later(child.policy.start_seconds, lambda: self._start_is_late(child))
-        child.timers.append(deadline)
+        child.add_timer(deadline)
         if uplink is not None:
-            child.uplink = ProcessConnection(
-                self._loop,
-                uplink,
-                lambda connection, frame: self._observer.received(child, connection, frame),
-                lambda _: None,
+            child.connected(
+                ProcessConnection(
+                    self._loop,
+                    uplink,
+                    lambda connection, frame: self._observer.received(child, connection, frame),
+                    lambda _: None,
+                )
             )
         elif child.spec.ready_socket:
             self._poll_ready(child, child.incarnation)
         else:
-            child.timers.append(self._loop.call_later(0.0, lambda: self.in_service(child)))
+            child.add_timer(self._loop.call_later(0.0, lambda: self.in_service(child)))
 
     def _poll_ready(self, child: ProcessEntry, incarnation: int) -> None:
         if child.state != "starting" or child.incarnation != incarnation:
@@ -81,7 +81,7 @@ class ChildProcesses:
             self.in_service(child)
         else:
             again = self._loop.call_later(_READY_POLL_SECONDS, lambda: self._poll_ready(child, incarnation))
-            child.timers.append(again)
+            child.add_timer(again)
 
     def _not_forked(self, child: ProcessEntry, error: OSError) -> None:
         # reported as an immediate end: its supervisor backs off and retries
@@ -93,10 +93,7 @@ class ChildProcesses:
         """The child is in service."""
         if child.state != "starting":
             return
-        child.state = "running"
-        child.in_service_at = time.monotonic()
-        child.cancel_timers()
-        seconds = child.in_service_at - child.ordered_at
+        seconds = child.in_service(time.monotonic())
         self._observer.started(child, Started(child.name, child.incarnation, child.pid, seconds))
 
     def _start_is_late(self, child: ProcessEntry) -> None:
@@ -106,15 +103,15 @@ class ChildProcesses:
     # -- ending ---------------------------------------------------------------------------------------------------
     def stop(self, child: ProcessEntry, budget: float, cause: Cause = "stopped") -> None:
         """Ask the child to end and kill it after `budget` seconds; 0: kill it at once."""
-        child.wanted = False
+        child.start_when_ended(False)
         if budget <= 0 or not child.pid or (child.state == "starting" and not child.spec.program):
             self.kill(child, cause, "killed at once" if budget <= 0 else "killed while it started")
             return
         if child.cause is None:
-            child.cause, child.state = cause, "stopping"
+            child.asked_to_end(cause)
             self._ask_to_end(child, budget)
         late = f"killed: it did not end within {budget:g} s"
-        child.timers.append(self._loop.call_later(budget, lambda: self.kill(child, cause, late)))
+        child.add_timer(self._loop.call_later(budget, lambda: self.kill(child, cause, late)))
 
     def _ask_to_end(self, child: ProcessEntry, budget: float) -> None:
         if child.uplink is not None:
@@ -126,17 +123,15 @@ class ChildProcesses:
         """Send SIGKILL now. The first recorded cause is kept; a dying process has its own."""
         if not child.alive:
             return
-        if child.cause == cause and detail:
-            child.detail = detail
-        elif child.cause is None and not is_dying(child.pid):
-            child.cause, child.detail = cause, detail
+        if child.cause is not None or not is_dying(child.pid):
+            child.record_cause(cause, detail)
         if self._launcher.withdraw(child):
             self._ended(child, signal.SIGKILL)
         if not child.pid:
             return
-        child.state = "stopping"
+        child.killed()
         os.kill(child.pid, signal.SIGKILL)
-        child.timers.append(self._loop.call_later(scaled(_ABANDON_SECONDS), lambda: self._abandon(child)))
+        child.add_timer(self._loop.call_later(scaled(_ABANDON_SECONDS), lambda: self._abandon(child)))
 
     def _abandon(self, child: ProcessEntry) -> None:
         """SIGKILL does not end a process that waits in the kernel: the tree goes on without it."""
@@ -147,7 +142,7 @@ class ChildProcesses:
     def kill_below(self, child: ProcessEntry) -> None:
         """A supervisor has ended: end everything below it."""
         for other in self._table.below(child.name):
-            other.wanted = False
+            other.start_when_ended(False)
             if other.is_dynamic:  # Thespian's children are asked to exit
                 self.stop(other, other.policy.shutdown_seconds, "parent")
             else:
@@ -183,16 +178,15 @@ class ChildProcesses:
             child.cause or _cause_of(status),
             message,
             detail or child.detail or text,
-            now - child.forked_at,
+            now - child.ordered_at,
         )
         self._clean(child)
-        child.died_at = now
+        child.ended(now)
         self._observer.exited(child, exited)
-        if child.wanted:
+        if child.starts_again:
             self.start(child)
 
     def _clean(self, child: ProcessEntry) -> None:
-        child.cancel_timers()
         if not child.spec.program:
             try:
                 self._names.forget(child.name, child.incarnation)
@@ -204,8 +198,7 @@ class ChildProcesses:
             self._status_page.give_back(child.status_entry)
         if child.blackbox is not None:
             child.blackbox.close()
-        child.uplink = child.status_entry = child.blackbox = None
-        child.state, child.pid, child.memory_bytes, child.memory_at = "down", 0, 0, 0.0
+        child.down()
 
 
 def _cause_of(status: int) -> Cause:

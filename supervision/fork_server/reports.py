@@ -8,7 +8,8 @@ import time
 from ..application import IncidentSink
 from ..protocol import FORK_SERVER, Exited, Started
 from .loop import Loop
-from .table import ProcessEntry, ProcessTable
+from .process_entry import ProcessEntry
+from .table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 _FLUSH_SECONDS = 5.0
@@ -39,15 +40,14 @@ class Reports:
         """The child is in service."""
         if not child.is_dynamic:
             self._tell_supervisor(child, started)
-        if child.incident_open:
-            child.incident_open = False
-            self._incidents.closed(started, time.monotonic() - child.died_at)
+        if child.incident_closed():
+            self._incidents.closed(started, time.monotonic() - child.ended_at)
 
     def record(self, child: ProcessEntry, exited: Exited) -> None:
         """Record the end of a process if it is an incident."""
         if not is_incident(child, exited):
             return
-        child.last_cause, child.last_incident_at, child.incident_open = exited.cause, time.monotonic(), True
+        child.incident_opened(exited.cause, time.monotonic())
         log.error("%s ended: %s%s", child.name, exited.cause, f" on {exited.message}" if exited.message else "")
         self._incidents.opened(exited)
 

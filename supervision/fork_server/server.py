@@ -24,12 +24,13 @@ from .memory import SharedMemory
 from .orders import Orders
 from .policies import Policies
 from .probes import ProgramProbes
+from .process_entry import ProcessEntry
 from .processes import ChildProcesses
 from .reports import Reports, is_incident
 from .root import RootSupervision
 from .run_directory import RunDirectory
 from .socket_store import SocketStore
-from .table import ProcessEntry, ProcessTable
+from .table import ProcessTable
 from .watch import Watch, changed
 
 log = logging.getLogger(FORK_SERVER)
@@ -135,7 +136,7 @@ class ForkServer:
     def exited(self, child: ProcessEntry, exited: Exited) -> None:
         """The process of a child has ended, and was reaped."""
         self._disposables.forget(child.name)
-        child.policy = self._policies.of(child.name, child.policy)
+        child.apply_policy(self._policies.of(child.name, child.policy))
         self._processes.kill_below(child)
         self._reports.record(child, exited)
         self._sockets.ended(child.name, keep=exited.cause == "parent" or is_incident(child, exited))
@@ -162,7 +163,7 @@ class ForkServer:
         """Put these policies in force and tell the supervisors. Supervisors that start later get them too."""
         self._policies.update(order.policies)
         for child in self._table:
-            child.policy = changed(child, self._policies.of(child.name, child.policy))
+            child.apply_policy(changed(child, self._policies.of(child.name, child.policy)))
             if child.kind == "supervisor" and child.uplink is not None and child.uplink.is_open:
                 child.uplink.send(SetPolicies(self._policies.by_name))
         self._watch.retune()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .table import ProcessEntry, ProcessTable
+from .process_entry import ProcessEntry
+from .table import ProcessTable
 
 
 class OrderedStop:

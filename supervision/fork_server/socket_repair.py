@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from ..names import Names, NoSuchActor
 from ..protocol import FORK_SERVER, Cause
-from .table import ProcessEntry, ProcessTable
+from .process_entry import ProcessEntry
+from .table import ProcessTable
 
 log = logging.getLogger(FORK_SERVER)
 

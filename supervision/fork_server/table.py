@@ -2,84 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
 
-from ..blackbox import BlackBox
-from ..protocol import Cause, ServiceState, State
 from ..spec import ChildSpec, Policy, walk
-from ..status_page import StatusEntry
-from .connection import ProcessConnection
-from .loop import ScheduledCall
-
-
-@dataclass(slots=True, eq=False)
-class ProcessEntry:
-    """One name, and its process if it has one. Times are CLOCK_MONOTONIC seconds."""
-
-    name: str
-    parent: str
-    spec: ChildSpec
-    policy: Policy
-    is_dynamic: bool = False
-    state: State = "down"
-    pid: int = 0
-    incarnation: int = 0
-    ordered_at: float = 0.0
-    """When the process was ordered."""
-    forked_at: float = 0.0
-    in_service_at: float = 0.0
-    died_at: float = 0.0
-    """When the last incarnation ended; 0: it is replaced, or there was none."""
-    status_entry: StatusEntry | None = None
-    blackbox: BlackBox | None = None
-    uplink: ProcessConnection | None = None
-    cause: Cause | None = None
-    """Why the fork server ends the process; empty if it does not."""
-    detail: str = ""
-    wanted: bool = False
-    """It is ordered again while its old process still exists."""
-    timers: list[ScheduledCall] = field(default_factory=list)
-    memory_bytes: int = 0
-    memory_at: float = 0.0
-    last_cause: Cause | None = None
-    last_incident_at: float = 0.0
-    incident_open: bool = False
-    troubles: dict[str, ServiceState] = field(default_factory=dict)
-    """Outside services that it has reported as not answering, by service; its next incarnation withdraws them."""
-
-    def service_reported(self, report: ServiceState) -> None:
-        """Apply its report about an outside service."""
-        before = self.troubles.pop(report.service, None)
-        if report.text:
-            since = report.since if before is None else min(before.since, report.since)
-            self.troubles[report.service] = ServiceState(report.service, report.text, since)
-
-    @property
-    def kind(self) -> Literal["supervisor", "actor", "program"]:
-        if self.spec.program:
-            return "program"
-        return "supervisor" if self.spec.is_supervisor else "actor"
-
-    @property
-    def alive(self) -> bool:
-        return self.state != "down"
-
-    @property
-    def restarts(self) -> int:
-        return max(0, self.incarnation - 1)
-
-    def last_incident(self) -> str:
-        if self.last_cause is None:
-            return ""
-        return f"{self.last_cause} {int(time.monotonic() - self.last_incident_at)}s ago"
-
-    def cancel_timers(self) -> None:
-        for timer in self.timers:
-            timer.cancel()
-        self.timers.clear()
+from .process_entry import ProcessEntry
 
 
 class ProcessTable:

@@ -16,7 +16,8 @@ from ..protocol import Cause
 from ..spec import Policy
 from ..time_scale import scaled
 from .loop import Loop
-from .table import ProcessEntry, ProcessTable
+from .process_entry import ProcessEntry
+from .table import ProcessTable
 
 _MEMORY_SECONDS = 2.0
 _DUMP_SECONDS, _PROGRAM_DUMP_SECONDS = 0.2, 1.0
@@ -102,7 +103,7 @@ class Watch:
             return
         if child.state == "starting":
             allowed = max(allowed, child.policy.start_seconds)
-        silent = now - max(child.status_entry.heartbeat, child.forked_at)
+        silent = now - max(child.status_entry.heartbeat, child.ordered_at)
         if silent <= allowed + self._leniency(now):
             return
         if child.policy.busy_seconds and child.status_entry.busy_since and not is_stopped(child.pid):
@@ -130,10 +131,10 @@ class Watch:
         if is_stopped(child.pid):
             self._kill(child, "hang", f"{text}: the process is stopped by a signal")
             return
-        child.cause, child.detail = "hang", text
+        child.record_cause("hang", text)
         os.kill(child.pid, signal.SIGUSR1)
         seconds = scaled(_PROGRAM_DUMP_SECONDS if child.spec.program else _DUMP_SECONDS)
-        child.timers.append(self._loop.call_later(seconds, lambda: self._kill_hung(child, text)))
+        child.add_timer(self._loop.call_later(seconds, lambda: self._kill_hung(child, text)))
 
     def _kill_hung(self, child: ProcessEntry, text: str) -> None:
         if child.spec.program:
@@ -151,9 +152,10 @@ class Watch:
         # matters
         if rss(child.pid) <= ceiling:
             return
-        child.memory_bytes = pss(child.pid)
-        if child.memory_bytes > ceiling:
-            text = f"{child.memory_bytes / _MIB:.0f} MiB, more than the {child.policy.memory_mib} MiB allowed"
+        used = pss(child.pid)
+        child.measured(used, time.monotonic())
+        if used > ceiling:
+            text = f"{used / _MIB:.0f} MiB, more than the {child.policy.memory_mib} MiB allowed"
             self._kill(child, "memory", text)
 
 

@@ -35,5 +35,5 @@ class Watchdog:
         if root is None or root.status_entry is None:
             # the root is being replaced; if that fails, the fork server itself ends
             return True
-        silent = time.monotonic() - max(root.status_entry.heartbeat, root.forked_at)
+        silent = time.monotonic() - max(root.status_entry.heartbeat, root.ordered_at)
         return silent <= (root.policy.heartbeat_seconds or silent)

@@ -55,3 +55,23 @@ async def test_a_client_that_holds_all_connections_shuts_no_other_out(monkeypatc
         assert await held[2][0].read(1) == b"z"
         for writer in (other, *(writer for _, writer in held)):
             writer.close()
+
+
+async def test_a_relay_that_is_closed_ends_its_connections_and_takes_no_more() -> None:
+    async with asyncio.timeout(20):
+        with tempfile.TemporaryDirectory(prefix="relay-") as directory:
+            accepted = asyncio.Event()
+
+            async def never() -> str:
+                accepted.set()
+                return await asyncio.Future()
+
+            passing = Relay(never)
+            await passing.open(listen(f"{directory}/outer"))
+            reader, writer = await asyncio.open_unix_connection(f"{directory}/outer")
+            await accepted.wait()
+            passing.close()
+            assert await reader.read(1) == b""
+            with pytest.raises(ConnectionRefusedError):
+                await asyncio.open_unix_connection(f"{directory}/outer")
+            writer.close()

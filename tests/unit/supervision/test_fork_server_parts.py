@@ -17,10 +17,11 @@ from supervision.fork_server.control import Control
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.policies import Policies
+from supervision.fork_server.process_entry import ProcessEntry
 from supervision.fork_server.programs import accepts
 from supervision.fork_server.run_directory import RunDirectory
 from supervision.fork_server.shutdown import OrderedStop
-from supervision.fork_server.table import ProcessEntry, ProcessTable
+from supervision.fork_server.table import ProcessTable
 from supervision.fork_server.watch import Lateness, Watch, tick_seconds
 from supervision.protocol import Done, GetTree, ServiceState, Tree
 from supervision.spec import ChildSpec, Policy
@@ -104,9 +105,28 @@ def test_what_is_below_a_supervisor() -> None:
     assert table.below("a") == []
 
 
+def test_the_descriptors_of_actors_that_no_other_process_inherits(tmp_path: Path) -> None:
+    table = ProcessTable(TREE, {})
+    running, ended = present(table.get("a")), present(table.get("d"))
+    pairs = [socket.socketpair() for _ in range(2)]
+    uplinks = [ProcessConnection(Loop(), pair[0], print, print) for pair in pairs]
+    boxes = [BlackBox("a"), BlackBox("d")]
+    for child, uplink, box in zip((running, ended), uplinks, boxes, strict=True):
+        child.connected(uplink)
+        child.use_blackbox(box)
+    expected = {uplinks[0].fileno(), *(box.fd for box in boxes)}
+    uplinks[1].close()
+    assert set(table.fds()) == expected
+    uplinks[0].close()
+    for box in boxes:
+        box.close()
+    for _, other in pairs:
+        other.close()
+
+
 def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
     table = ProcessTable(TREE, {})
-    present(table.get("root")).pid = os.getpid()
+    present(table.get("root")).forked(os.getpid())
     counts: Any = SimpleNamespace(running=0, abandoned=0)
     lifecycle: Any = SimpleNamespace(state="ready")
     application: Any = SimpleNamespace(log_file="", incident_file="", policy_file="")
@@ -147,8 +167,10 @@ class _Watched:
         self.killed: list[tuple[str, str]] = []
         self.child = present(self.table.get("a"))
         self.process = subprocess.Popen(["sleep", "60"])
-        self.child.state, self.child.pid, self.child.policy = "running", self.process.pid, policy
-        self.entry = self.child.status_entry = StatusPage(1).take()
+        self.child.state, self.child.policy = "running", policy
+        self.child.forked(self.process.pid)
+        self.entry = StatusPage(1).take()
+        self.child.use_status_entry(self.entry)
         self.entry.beat(time.monotonic())
 
     def watch(self, seconds: float) -> list[tuple[str, str]]:

@@ -18,8 +18,8 @@ from supervision.fork_server.launcher import LaunchContext, Launcher
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.page_release import clean_ranges
 from supervision.fork_server.policies import Policies
+from supervision.fork_server.process_entry import ProcessEntry
 from supervision.fork_server.socket_store import SocketStore
-from supervision.fork_server.table import ProcessEntry
 from supervision.spec import ChildSpec, Policy
 from supervision.status_page import StatusPage
 

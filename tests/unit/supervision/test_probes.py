@@ -9,7 +9,8 @@ import pytest
 
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.probes import ProgramProbes, ProgramSilence, answer_of
-from supervision.fork_server.table import ProcessEntry, ProcessTable
+from supervision.fork_server.process_entry import ProcessEntry
+from supervision.fork_server.table import ProcessTable
 from supervision.protocol import DisposableResult
 from supervision.spec import ChildSpec, Policy, ProgramProbe
 
@@ -80,7 +81,7 @@ def test_a_program_that_is_not_in_service_any_more_when_its_probe_ends_is_left_a
         if change == "ended":
             child.state = "down"
         elif change == "is being stopped":
-            child.cause = "stopped"
+            child.asked_to_end("stopped")
         else:
             child.policy = Policy(heartbeat_seconds=0)
         answer(silent)

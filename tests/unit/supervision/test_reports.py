@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from supervision.fork_server.process_entry import ProcessEntry
 from supervision.fork_server.reports import is_incident
-from supervision.fork_server.table import ProcessEntry
 from supervision.protocol import Cause, Exited
 from supervision.spec import ChildSpec, Policy, Restart
 
