@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .metrics import Metric
 from .protocol import Exited, Started
@@ -36,6 +36,14 @@ class NoIncidents:
 
     def flush(self) -> None:
         pass
+
+
+class ShownFiles(NamedTuple):
+    """Paths that the command line is told; the engine does not open them. '' for none."""
+
+    log: str = ""
+    incidents: str = ""
+    policy: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +78,4 @@ class Application:
     dynamic: bool = False
     """Whether the tree grows by Thespian's createActor, without specs; dead letters then go to the actor that called
     Thespian's handleDeadLetters, not to their sender."""
-    log_file: str = ""
-    incident_file: str = ""
-    policy_file: str = ""
-    """This field and the next two are only shown."""
+    files: ShownFiles = field(default_factory=ShownFiles)

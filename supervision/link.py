@@ -34,7 +34,9 @@ _RETRIES = RetrySchedule(first=0.001, limit=0.1)
 class LinkOwner(Protocol):
     """The actor's process."""
 
-    loop: asyncio.AbstractEventLoop
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop: ...
+
     names: Names
 
     @property

@@ -50,8 +50,6 @@ class Losses:
 class ActorPort:
     """Implements `actor.Port` in an actor's process."""
 
-    actor: ThespianActor
-
     def __init__(
         self,
         name: ActorName,
@@ -64,14 +62,14 @@ class ActorPort:
     ) -> None:
         self.name, self.incarnation, self.context, self.names = name, incarnation, context, names
         self.address: ActorAddress = Address(name)
-        self.loop = asyncio.get_running_loop()
         self.runner, self._listeners = runner, listeners or Listeners()
         self.inbox: Inbox
         self.uplink: Uplink
+        self.actor: ThespianActor
         self.losses = Losses()
         self._dynamic = dynamic
         self._links: dict[str, Link] = {}
-        self._questions = Questions(self.loop, incarnation)
+        self._questions = Questions(asyncio.get_running_loop(), incarnation)
         self._child_numbers = itertools.count(1)
 
     @property
@@ -81,6 +79,19 @@ class ActorPort:
     @property
     def flusher(self) -> Flusher:
         return self.runner.flusher
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()
+
+    def connect(self, inbox: Inbox, uplink: Uplink) -> None:
+        """What the actor's messages come through; both need the port themselves."""
+        self.inbox, self.uplink = inbox, uplink
+
+    def serve(self, actor: ThespianActor) -> None:
+        """This is the port of that actor."""
+        self.actor = actor
+        actor._myRef = self
 
     def listen(self, label: str, make: Make) -> list[socket.socket]:
         return self._listeners.listen(label, make)

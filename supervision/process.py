@@ -126,8 +126,8 @@ class Process:
         self._port = ActorPort(
             name, launch.incarnation, context, launch.names, self._runner, launch.listeners, dynamic=launch.dynamic
         )
-        self._inbox = self._port.inbox = Inbox(self)
-        self._uplink = self._port.uplink = Uplink(self)
+        self._inbox, self._uplink = Inbox(self), Uplink(self)
+        self._port.connect(self._inbox, self._uplink)
         self._beat()
         try:
             await self._start()
@@ -138,8 +138,8 @@ class Process:
     async def _start(self) -> None:
         launch = self._launch
         await self._uplink.open(launch.uplink)
-        self.actor = self._port.actor = load(launch.actor)(**launch.arguments)
-        self.actor._myRef = self._port
+        self.actor = load(launch.actor)(**launch.arguments)
+        self._port.serve(self.actor)
         self._server = await serve(self._inbox, self.flusher, launch.names.listen(launch.name, launch.incarnation))
         if isinstance(self.actor, Actor):
             await self.actor.on_start()

@@ -16,8 +16,21 @@ import grimp
 PACKAGES: Final = ("supervision", "actors", "proto")
 ROOT: Final = Path(__file__).parents[1]
 MOST_ATTRIBUTES: Final = 15
-TOO_WIDE: Final[dict[str, int]] = {}
-"""Classes that are still to be divided, with their attributes today: a number here only ever falls."""
+FORMATS: Final[dict[str, str]] = {
+    "actors/shared/kube/container.py:Container": "an object of the API",
+    "actors/shared/kube/pod.py:PodSpec": "an object of the API",
+    "actors/shared/kube/pod.py:PodStatus": "an object of the API",
+    "actors/shared/kube/volumes.py:Volume": "an object of the API",
+    "actors/shared/config/fields/kubelet_configuration.py:KubeletConfiguration": "an object of the API",
+    "actors/shared/config/agent.py:Agent": "the flags of a start",
+    "actors/shared/api/access.py:ServerAccess": "what a kubeconfig says of a server and a user",
+    "actors/shared/cri/model.py:CriContainer": "a container as CRI has it",
+    "actors/shared/stats/cgroup_usage.py:CgroupUsage": "the figures of a cgroup",
+    "actors/status_manager/messages.py:PodObserved": "a message: all that a pod's status is made of",
+    "supervision/protocol.py:ActorState": "a message: a line of `supervise tree`",
+    "supervision/spec.py:Policy": "an entry of the policy file",
+}
+"""Frozen values whose fields somebody else has fixed, and who."""
 SAME_IDEA: Final[dict[str, str]] = {
     "NotFound": "the same answer of two services: 404 of the API server, NOT_FOUND of the runtime",
 }
@@ -53,7 +66,8 @@ def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def attributes(source: str) -> Iterator[tuple[str, int]]:
-    """(class, number of attributes that its methods set on themselves) of each class in a module's text."""
+    """(class, number of attributes) of each class in a module's text: those that its methods set on themselves, and
+    the fields that it declares."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ClassDef):
             names = {
@@ -64,6 +78,8 @@ def attributes(source: str) -> Iterator[tuple[str, int]]:
                 and isinstance(inner.value, ast.Name)
                 and inner.value.id == "self"
             }
+            declared = (inner for inner in node.body if isinstance(inner, ast.AnnAssign))
+            names |= {ast.unparse(one.target) for one in declared if "ClassVar" not in ast.unparse(one.annotation)}
             yield node.name, len(names)
 
 
@@ -96,8 +112,10 @@ def problems() -> Iterator[str]:
     for path, source in sources.items():
         for name, count in attributes(source):
             place = f"{path}:{name}"
-            if count > TOO_WIDE.get(place, MOST_ATTRIBUTES):
+            if count > MOST_ATTRIBUTES and place not in FORMATS:
                 yield f"{place} has {count} attributes: more than {MOST_ATTRIBUTES} are two things"
+            elif count <= MOST_ATTRIBUTES and place in FORMATS:
+                yield f"{place} has {count} attributes only: take it out of FORMATS"
     shared = shared_names(sources)
     for name, paths in shared.items():
         if name not in SAME_IDEA:

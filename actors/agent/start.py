@@ -23,7 +23,7 @@ from actors.shared.metrics import METRICS
 from actors.tree import REFRESH, preload, tree
 from actors.tree import prepare as prepared
 from supervision import logs, time_scale
-from supervision.application import Application
+from supervision.application import Application, ShownFiles
 from supervision.fork_server.lock import holder_of
 from supervision.fork_server.main import run
 from supervision.incidents import Incidents
@@ -189,7 +189,5 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: 
         run_dir=Path(agent.run_dir),
         lock_dir=Path(agent.state_dir),
         incidents=Incidents(incident_file),
-        log_file=agent.log_file,
-        incident_file=str(incident_file),
-        policy_file=agent.policy_file or default_policy_file(),
+        files=ShownFiles(agent.log_file, str(incident_file), agent.policy_file or default_policy_file()),
     )

@@ -115,9 +115,9 @@ class Control:
             disposables=self._disposables.running,
             abandoned=self._disposables.abandoned + self._processes.abandoned,
             troubles=[_trouble(child, report) for child in self._table for report in child.troubles.values()],
-            log_file=self._application.log_file,
-            incident_file=self._application.incident_file,
-            policy_file=self._application.policy_file,
+            log_file=self._application.files.log,
+            incident_file=self._application.files.incidents,
+            policy_file=self._application.files.policy,
         )
 
     def _rolling_restart(self, order: RollingRestart) -> str:

@@ -92,4 +92,4 @@ def effects(step: Step) -> list[str]:
 
 def rested(state: PodState) -> PodState:
     """In the next round."""
-    return replace(state, done=frozenset(), due=None)
+    return replace(state.undone(), due=None)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from supervision import logs
 from supervision.actor import Actor, Address, on
-from supervision.application import Application
+from supervision.application import Application, ShownFiles
 from supervision.incidents import Incidents
 from supervision.message import Message
 from supervision.policy import load
@@ -131,7 +131,5 @@ def application(run_dir: Path) -> Application:
         context=str(home),
         run_dir=run_dir,
         incidents=Incidents(home / "incidents.jsonl"),
-        log_file=log_file,
-        incident_file=str(home / "incidents.jsonl"),
-        policy_file=str(home / "policy.yaml"),
+        files=ShownFiles(log_file, str(home / "incidents.jsonl"), str(home / "policy.yaml")),
     )

@@ -13,7 +13,7 @@ import msgspec
 from actors.pod_workers.containers.names import label
 from actors.pod_workers.pod.resize_plan import outdated
 from actors.pod_workers.pod.results import waiting_for_all
-from actors.pod_workers.pod.state import SANDBOX, Part, PodState, replace
+from actors.pod_workers.pod.state import SANDBOX, Part, PodState
 from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.model import PodRuntime, is_running
@@ -49,7 +49,7 @@ MOST_BACKOFF_SECONDS = 300.0
 
 def next_step(state: PodState, facts: StepInput) -> Step:
     if state.view.changed:
-        return Step(replace(state, done=frozenset()), (LookAgain(), Publish()))
+        return Step(state.undone(), (LookAgain(), Publish()))
     ending = termination(state, facts.now)
     if ending is not None:
         return ending
@@ -140,20 +140,20 @@ def _crash_loops(state: PodState, pod: Pod, backoffs: list[ContainerBackoff]) ->
     state = state.due_by(earliest(backoffs) or None)
     announcements = []
     for backoff in backoffs:
-        if backoff.name not in state.announced:
+        if backoff.name not in state.round.announced:
             text = f"Back-off restarting failed container {backoff.name} in pod {label(pod)}"
             announcements.append(Announce("Warning", "BackOff", text, backoff.name))
         pause = max(0, round(backoff.until - backoff.last.finished_ns / 1e9))
         text = f"back-off {Duration(pause)} restarting failed container={backoff.name} pod={label(pod)}"
         state = state.with_attempts([backoff.name], waiting=Waiting(CRASH_LOOP, text))
     names = {backoff.name for backoff in backoffs}
-    state = replace(state, announced=state.announced | names)
+    state = state.announce(names)
     return state.with_attempts(known - names, waiting=None), tuple(announcements)
 
 
 def _without_network(state: PodState, facts: StepInput) -> tuple[PodState, tuple[Announce, ...]]:
     """A sandbox needs a network: check again soon."""
     text = f"network is not ready: container runtime network not ready: {facts.network_message}"
-    announcements = () if SANDBOX in state.announced else (Announce("Warning", "NetworkNotReady", text),)
-    state = replace(state, announced=state.announced | {SANDBOX})
+    announcements = () if SANDBOX in state.round.announced else (Announce("Warning", "NetworkNotReady", text),)
+    state = state.announce([SANDBOX])
     return waiting_for_all(state, text).due_by(facts.now + NETWORK_SECONDS), announcements

@@ -15,7 +15,7 @@ from supervision.backoff import RetrySchedule
 from .event import PodEvent
 from .orders import without_waiting
 from .runtime import with_addresses
-from .state import PodState, PodView, Retry, replace
+from .state import PodState, PodView, Retry, Round, replace
 from .table import PodWorkerEvent
 
 RETRIES: Final = RetrySchedule(first=1.0, limit=10.0)
@@ -26,7 +26,7 @@ class Woken(PodEvent, frozen=True):
     """A new round begins: there is news, or something is due."""
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, due=None, done=frozenset(), announced=frozenset())
+        return replace(state, due=None, round=Round())
 
 
 class TryFailed(PodEvent, frozen=True):

@@ -203,6 +203,15 @@ class Part(StrEnum):
     REMOVAL = "removal"
 
 
+class Round(msgspec.Struct, frozen=True):
+    """What was done since the pod worker woke."""
+
+    done: frozenset[Part] = frozenset()
+    """The parts already tried."""
+    announced: frozenset[str] = frozenset()
+    """Names of the containers (SANDBOX for the sandbox) of which users were told that they wait."""
+
+
 class PodState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of one pod."""
 
@@ -227,16 +236,17 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     """The latest time of the next round, seconds since 1970; None: nothing waits for a time."""
     mount_report_due: float | None = None
     """When the next event about missing volumes is due, seconds since 1970."""
-    done: frozenset[Part] = frozenset()
-    """The parts already tried in this round."""
-    announced: frozenset[str] = frozenset()
-    """Names of the containers (SANDBOX for the sandbox) of which users were told, since the pod worker woke, that they
-    wait."""
+    round: Round = Round()
 
     # -- queries -----------------------------------------------------------------------------------------------------
     @property
     def runtime(self) -> PodRuntime | None:
         return self.view.runtime
+
+    @property
+    def done(self) -> frozenset[Part]:
+        """The parts already tried in this round."""
+        return self.round.done
 
     @property
     def waiting(self) -> dict[str, Waiting]:
@@ -290,10 +300,18 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     # -- changes ---------------------------------------------------------------------------------------------------
     def after(self, event: PodWorkerEvent) -> PodState:
         """The pod in the next phase. Raises IllegalTransition."""
-        return replace(self, phase=step(self.phase, event), done=frozenset())
+        return replace(self.undone(), phase=step(self.phase, event))
 
     def did(self, part: Part) -> PodState:
-        return replace(self, done=self.done | {part})
+        return replace(self, round=replace(self.round, done=self.done | {part}))
+
+    def undone(self) -> PodState:
+        """All parts may be tried again in this round."""
+        return replace(self, round=replace(self.round, done=frozenset()))
+
+    def announce(self, names: Iterable[str]) -> PodState:
+        """Users are told in this round that these wait."""
+        return replace(self, round=replace(self.round, announced=self.round.announced | set(names)))
 
     def due_by(self, when: float | None) -> PodState:
         """Set `due` to that time, unless it is earlier."""

@@ -55,8 +55,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     kubeconfig: str = ""
     """--kubeconfig: how to reach the API server."""
     access: bytes = b""
-    """The kubeconfig as loaded at start: msgpack of api.access.ServerAccess; empty: there was none. It is loaded again only
-    when its files change."""
+    """The kubeconfig as loaded at start: msgpack of api.access.ServerAccess; empty: there was none. It is loaded again
+    only when its files change."""
     bootstrap_kubeconfig: str = ""
     """--bootstrap-kubeconfig: how to obtain a first client certificate."""
     log_file: str = ""

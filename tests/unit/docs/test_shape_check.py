@@ -27,6 +27,18 @@ class Wide:
     assert dict(attributes(source)) == {"Wide": 3}
 
 
+def test_a_declared_field_is_an_attribute_and_a_class_variable_is_none():
+    source = """
+class Wide:
+    one: int
+    two: str = ""
+    three: ClassVar[int] = 3
+    def later(self):
+        self.two = "b"
+"""
+    assert dict(attributes(source)) == {"Wide": 2}
+
+
 def test_a_public_class_name_in_two_modules_is_shared():
     sources = {"a.py": "class Event: ...\nclass Other: ...", "b.py": "class Event: ...", "c.py": "Other = int"}
     assert shared_names(sources) == {"Event": ["a.py", "b.py"]}

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from supervision.application import ShownFiles
 from supervision.blackbox import BlackBox
 from supervision.fork_server.connection import ProcessConnection
 from supervision.fork_server.control import Control
@@ -129,7 +130,7 @@ def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
     present(table.get("root")).forked(os.getpid())
     counts: Any = SimpleNamespace(running=0, abandoned=0)
     lifecycle: Any = SimpleNamespace(state="ready")
-    application: Any = SimpleNamespace(log_file="", incident_file="", policy_file="")
+    application: Any = SimpleNamespace(files=ShownFiles())
     policies = Policies(TREE, {})
     control = Control(application, Loop(), table, counts, counts, lifecycle, policies, lambda order: None)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from actors.pod_workers.phases.effects import Announce, CollectGarbage, StartContainers
 from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, NETWORK_SECONDS
 from actors.pod_workers.pod.orders import ProbeDecided
@@ -106,7 +104,7 @@ def test_a_sandbox_waits_for_the_network_and_users_are_told_with_each_wake():
     step = decide(running(pod(), boxes=()), **facts)
     assert (effects(step), step.state.due) == (["Announce"], NOW + NETWORK_SECONDS)
     assert step.state.waiting["a"].message == "network is not ready: container runtime network not ready: no CNI"
-    assert effects(decide(msgspec.structs.replace(rested(step.state), done=frozenset()), **facts)) == []
+    assert effects(decide(rested(step.state).undone(), **facts)) == []
     assert effects(decide(Woken().apply(step.state), **facts)) == ["Announce"]
 
 
