@@ -25,7 +25,6 @@ _COMMANDS = {
 }
 """Modules with a function `register`, and the commands that it adds. Only that of the given command is imported."""
 _HELP = ("-h", "--help")
-_PODS = ("pod", "pods", "po")
 _ALONE = (*_HELP, "--version")
 """Options that need no command."""
 _LIST = ": `supervise` lists the commands, each of which takes --help"
@@ -33,6 +32,12 @@ _LIST = ": `supervise` lists the commands, each of which takes --help"
 
 def run(words: list[str]) -> int:
     """Run one subcommand; the exit code."""
+    from .guessed_words import not_a_pod, understood
+
+    if words and (wrong := not_a_pod(words)):
+        sys.stderr.write(f"supervise: {wrong}\n")
+        return 2
+    words = understood(words) if words else words
     if words[:1] == ["run-once"]:
         from actors.agent.run_once import run as run_once
 
@@ -51,7 +56,6 @@ def run(words: list[str]) -> int:
     if not words:
         parser.print_help()
         return 0
-    words = _of_kubectl(words)
     if words[0] not in (*commands, *_ALONE):
         sys.stderr.write(f"supervise: {_misspelt(words, commands)}\n")
         return 2
@@ -59,25 +63,16 @@ def run(words: list[str]) -> int:
     return int(arguments.execute(arguments))
 
 
-def _of_kubectl(words: list[str]) -> list[str]:
-    """`describe pod/NAME`, `describe pods NAME` and `describe NAME` mean `describe pod NAME`."""
-    if words[0] != "describe" or len(words) < 2 or words[1].startswith("-"):
-        return words
-    kind, slash, name = words[1].partition("/")
-    if kind in _PODS:
-        return ["describe", "pod", *([name] if slash else []), *words[2:]]
-    return ["describe", "pod", *words[1:]]
-
-
 def _misspelt(words: Sequence[str], commands: Sequence[str]) -> str:
     """The error about the first word, and the closest command."""
-    from supervision.suggestions import close_to, did_you_mean
+    from supervision.suggestions import did_you_mean
+
+    from .guessed_words import meant
 
     first = words[0]
     if not first.startswith("-"):
-        kubectls = first in ("get", "show", "list") and words[1:2] and close_to(words[1], commands)
-        if kubectls:
-            return f"there is no command {first}: `{shlex.join(['supervise', *kubectls, *words[2:]])}`"
+        if way := meant(words):
+            return f"there is no command {first}: {way}"
         return f"there is no command {first}{did_you_mean(first, commands) or _LIST}"
     if command := next((word for word in words if word in commands), ""):
         rest = shlex.join(word for word in words if word != command)
@@ -175,6 +170,10 @@ def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collecti
         from actors.agent.run_once import ABOUT as ABOUT_RUN_ONCE
 
         parser.formatter_class, parser.description = argparse.RawDescriptionHelpFormatter, ABOUT_RUN_ONCE
+    if name == "start" and with_flags:
+        from actors.shared.config.flags.usage import ending
+
+        parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, ending()
     if name in with_flags:
         from actors.shared.config.flags.arguments import add_flags
 

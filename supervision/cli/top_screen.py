@@ -70,16 +70,19 @@ def opened() -> Iterator[Screen]:
         sys.stdout.flush()
 
 
+def _wants_no_colour() -> bool:
+    """What no-color.org and bixense.com/clicolors have agreed on."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("CLICOLOR") == "0"
+
+
 def _painter() -> Callable[[Line], str]:
-    """By rich, which knows what the terminal can do and what NO_COLOR says; else only the chosen row is told apart."""
+    """By rich, which knows what the terminal can do; without it, only the chosen row is told apart."""
     if find_spec("rich") is None:
         return _plain
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(
-        highlight=False, markup=False, soft_wrap=True, no_color=True if os.environ.get("NO_COLOR") else None
-    )
+    console = Console(highlight=False, markup=False, soft_wrap=True, no_color=_wants_no_colour() or None)
 
     def paint(line: Line) -> str:
         text = Text.assemble(*((piece, _RICH_STYLES.get(style, "")) for style, piece in line), end="")

@@ -28,7 +28,7 @@ from supervision.protocol import Tree
 from supervision.suggestions import did_you_mean
 
 from . import event_rows, pod_description, pod_rows
-from .node_pods import NodePods, NoSuchPod, find, of_runtime, refused_by
+from .node_pods import NodePods, NoSuchPod, find, of_name, of_runtime, refused_by
 
 WATCH_SECONDS: Final = 1.0
 R = TypeVar("R", bound=Message)
@@ -77,11 +77,13 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
     )
     parser.add_argument("pod", nargs="?", default="", help="only of this pod: NAME or NAMESPACE/NAME")
     _namespace(parser)
-    parser.add_argument("-w", "--watch", action="store_true", help="go on with what happens")
+    parser.add_argument("-w", "--watch", "-f", "--follow", action="store_true", help="go on with what happens")
 
 
 def _namespace(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-n", "--namespace", default="", help="only of this namespace")
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("-n", "--namespace", default="", help="only of this namespace")
+    one.add_argument("-A", "--all-namespaces", action="store_true", help="of all: as without -n")
 
 
 # -- supervise pods -----------------------------------------------------------------------------------------------
@@ -103,7 +105,7 @@ def _show_pods(context: Context, shown: dict[str, tuple[str, ...]], refused: lis
     found = node_pods(context, tree)
     chosen = [pod for pod in found.pods if arguments.namespace in ("", pod["metadata"].get("namespace"))]
     if arguments.name:
-        chosen = [_find(found.pods, context)]
+        chosen = [_find(found.pods, context, found.refused)]
     if arguments.output in ("json", "yaml"):
         _print_objects(context, {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": chosen})
         return OK
@@ -235,11 +237,14 @@ def pod_worker(pod: dict[str, Any], workers: int) -> str:
     return worker_of(pod["metadata"].get("uid", ""), workers) if workers else ""
 
 
-def _find(found: list[dict[str, Any]], context: Context, refused: Sequence[str] = ()) -> dict[str, Any]:
+def _find(found: list[dict[str, Any]], context: Context, refused: Sequence[str]) -> dict[str, Any]:
     try:
-        return find(found, context.arguments.name, context.arguments.namespace)
+        return find(found, context.arguments.name, context.arguments.namespace, refused)
     except NoSuchPod as error:
-        lines = [f"refused: {one}" for one in refused]
+        its = of_name(refused, context.arguments.name)
+        lines = [f"refused: {one}" for one in its]
+        if others := len(refused) - len(its):
+            lines.append(f"{others} more errors of other manifests: `supervise pods` shows them")
         raise CommandError(REFUSED, "\n".join([str(error), *lines])) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -67,9 +68,23 @@ def of_runtime(pod: PodRuntime) -> Object:
     }
 
 
-def find(pods: list[Object], wanted: str, namespace: str = "") -> Object:
+def of_name(refused: Sequence[str], wanted: str) -> list[str]:
+    """Those of the errors that are of a pod or a file of that name: a refused manifest has no pod."""
+    name = wanted.rpartition("/")[2]
+    return [error for error in refused if name in _names(error)]
+
+
+def _names(error: str) -> set[str]:
+    """By which a user may call what the error is of: names of the file, with and without its end, and of the pod."""
+    place, _, said = error.partition(": ")
+    pod = said.split()[1:2] if said.startswith("pod ") else []
+    names = {name.rpartition("/")[2] for name in (place, *pod)}
+    return names | {name.partition(".")[0] for name in names}
+
+
+def find(pods: list[Object], wanted: str, namespace: str = "", refused: Sequence[str] = ()) -> Object:
     """The pod of that name, `namespace/name` or UID; the name of a static pod may lack the node's, which its manifest
-    does not have. Raises NoSuchPod."""
+    does not have. `refused`: errors, whose names may be meant, too. Raises NoSuchPod."""
     space, _, name = wanted.rpartition("/")
     near = [pod for pod in pods if (space or namespace) in ("", pod["metadata"].get("namespace"))]
     found = (
@@ -83,6 +98,8 @@ def find(pods: list[Object], wanted: str, namespace: str = "") -> Object:
         places = " or ".join(full_name(pod) for pod in found)
         raise NoSuchPod(f"{wanted} may be {places}")
     names = [pod["metadata"]["name"] for pod in pods] + [full_name(pod) for pod in pods]
+    if not of_name(refused, wanted):
+        names += {name for error in refused for name in _names(error) if "." not in name}
     raise NoSuchPod(f"there is no pod {wanted} on this node{did_you_mean(wanted, names) or ': see `supervise pods`'}")
 
 

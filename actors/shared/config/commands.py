@@ -39,6 +39,15 @@ Exit codes:
 """
 
 
+_SAME: Final = {
+    "view": "show",
+    "get": "show",
+    "print": "show",
+    "validate": "check",
+    "undo": "rollback",
+    "log": "history",
+}
+"""Words of other programs, and the command that is like them."""
 Validate = Callable[[Sequence[str]], tuple[tuple[str, ...], tuple[ConfigProblem, ...]]]
 """Returns the warnings and problems of a command line."""
 Command = Callable[[Sequence[str], bool, TextIO], int]
@@ -59,7 +68,7 @@ def run(
     if command is None or {"-h", "--help"} & set(words):
         asked = bool({"-h", "--help", "help"} & set(words))
         if words and not asked:
-            hint = did_you_mean(words[0], {**COMMANDS, **more})
+            hint = did_you_mean(_SAME.get(words[0], words[0]), {**COMMANDS, **more})
             err.write(f"supervise config: there is no command {words[0]}{hint}\n  see `supervise config --help`\n")
         else:
             (out if asked else err).write(ABOUT)

@@ -17,6 +17,19 @@ Usage: {program} [flags]
 
 Runs the node agent. Precedence of values, lowest first: defaults, the file given to --config, the drop-ins of
 --config-dir, flags. `supervise config explain FIELD` documents any field or flag.
+
+"""
+_END: Final = """\
+Examples:
+
+    {program} --config=/etc/troupelet/config.yaml
+    {program} --config=etc/kubelet-config.yaml --container-runtime-endpoint=managed
+    {program} --config=/var/lib/kubelet/config.yaml --kubeconfig=/etc/kubernetes/kubelet.conf
+
+Exit codes:
+
+    0  it was told to end (`supervise stop`, SIGTERM, SIGINT), and did so in order; --help, --version
+    1  it does not start, for the errors that it prints; the root supervisor gave up; a second signal ended it
 """
 
 
@@ -37,10 +50,15 @@ def documented() -> Iterator[tuple[str, list[tuple[Flag, str]]]]:
 
 def help_text(program: str = "supervise start") -> str:
     """The help text of the start command `program`."""
-    sections = [_INTRODUCTION.format(program=program)]
+    sections = [_INTRODUCTION.format(program=program) + ending(program)]
     for group, flags in documented():
         sections.append("\n".join([f"{group}:", *(_line(flag, text) for flag, text in flags), ""]))
     return "\n".join(sections)
+
+
+def ending(program: str = "supervise start") -> str:
+    """Examples and exit codes, as other commands have them at the end; --help has them before its many flags."""
+    return _END.format(program=program)
 
 
 def _line(flag: Flag, text: str) -> str:

@@ -13,6 +13,7 @@ from actors.agent.run_once import ABOUT as RUN_ONCE
 from actors.agent.subcommands import whole_parser
 from actors.shared.config import commands as config
 from actors.shared.config.flags.parsing import parse
+from actors.shared.config.flags.usage import ending, help_text
 
 OF_ITS_OWN = {"start", "run-once", "config"}
 """Commands that read their words themselves."""
@@ -65,14 +66,21 @@ def test_each_example_is_a_command_that_is_understood(name: str) -> None:
             WHOLE.parse_args(words[1:until])
 
 
-@pytest.mark.parametrize("about", [config.ABOUT, RUN_ONCE])
+@pytest.mark.parametrize("about", [config.ABOUT, RUN_ONCE, ending(), ending("kubelet")])
 def test_those_that_take_the_flags_of_the_start_have_both_too(about: str) -> None:
     assert {0, 1} <= set(exit_codes(about))
     assert examples(about)
+    assert max(map(len, about.splitlines())) <= 120
     for line in examples(about):
         flags = [word for word in shlex.split(line) if word.startswith("--") and not word.startswith("--timeout")]
         if "explain" not in line:
             assert not parse(flags).problems, line
+
+
+def test_the_help_of_the_start_has_both_before_its_many_flags() -> None:
+    text = help_text("kubelet")
+    assert text.startswith("Usage: kubelet [flags]\n")
+    assert 0 < text.index(ending("kubelet")) < text.index("General:")
 
 
 @pytest.mark.parametrize(

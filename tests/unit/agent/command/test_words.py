@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent.subcommands import _of_kubectl
 from actors.shared.config.loading import load
 from supervision.cli import command as cli_command
 from supervision.cli.command import REFUSED, CommandError, Context, Where
@@ -39,12 +38,6 @@ def test_a_command_that_is_misspelt_gets_a_hint() -> None:
     assert (done.returncode, done.stderr) == (2, "supervise: there is no command sttus, did you mean status?\n")
     assert "did you mean describe?" in supervise("descrbe").stderr
     assert "`supervise` lists the commands" in supervise("qqqqqq").stderr
-
-
-def test_the_words_of_kubectl_get_the_command_that_is_meant() -> None:
-    assert supervise("get", "pods", "-o", "wide").stderr == (
-        "supervise: there is no command get: `supervise pods -o wide`\n"
-    )
 
 
 def test_a_command_of_config_that_is_misspelt_gets_a_hint() -> None:
@@ -104,22 +97,6 @@ def test_a_terminal_without_unicode_gets_no_traceback(tmp_path: Path) -> None:
     done = supervise("--help", PYTHONIOENCODING="ascii", LC_ALL="C")
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("describe web", "describe pod web"),
-        ("describe pod web", "describe pod web"),
-        ("describe pods web -o json", "describe pod web -o json"),
-        ("describe pod/web", "describe pod web"),
-        ("describe --help", "describe --help"),
-        ("describe", "describe"),
-        ("pods web", "pods web"),
-    ],
-)
-def test_describe_takes_a_pod_as_kubectl_users_type_it(typed: str, meant: str) -> None:
-    assert _of_kubectl(typed.split()) == meant.split()
 
 
 def test_agents_elsewhere_are_named_when_none_is_where_one_looks(

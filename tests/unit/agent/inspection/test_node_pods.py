@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.agent.inspection.node_pods import NoSuchPod, find, of_runtime, refused_by
+from actors.agent.inspection.node_pods import NoSuchPod, find, of_name, of_runtime, refused_by
 from actors.agent.inspection.pod_rows import state
 from actors.pod_config.messages import PodSources, SourceState
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
@@ -49,6 +49,28 @@ def test_what_is_not_one_pod_is_said(wanted: str, text: str) -> None:
     with pytest.raises(NoSuchPod) as caught:
         find(PODS, wanted)
     assert str(caught.value) == text
+
+
+REFUSED = [
+    "/etc/kubernetes/manifests/bad.yaml: spec.containerz: unknown field",
+    "/etc/kubernetes/manifests/bad.yaml: metadata.name: is missing",
+    "/etc/kubernetes/manifests/10-crash.json: pod shop/crash ended its worker 3 times and is in quarantine",
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "errors"),
+    [("bad", REFUSED[:2]), ("bad.yaml", REFUSED[:2]), ("crash", REFUSED[2:]), ("shop/crash", REFUSED[2:]), ("ba", [])],
+)
+def test_the_errors_of_a_name_are_those_of_its_file_or_its_pod(wanted: str, errors: list[str]) -> None:
+    assert of_name(REFUSED, wanted) == errors
+
+
+def test_a_refused_manifest_may_be_what_is_meant() -> None:
+    with pytest.raises(NoSuchPod, match="there is no pod carsh on this node, did you mean crash"):
+        find(PODS, "carsh", refused=REFUSED)
+    with pytest.raises(NoSuchPod, match="there is no pod bad on this node: see `supervise pods`"):
+        find(PODS, "bad", refused=REFUSED)
 
 
 def test_from_the_runtime_the_newest_container_of_each_name_is_shown() -> None:

@@ -1,0 +1,97 @@
+"""What somebody types who knows kubectl and not yet `supervise`, and the command that is meant. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+_PODS: Final = ("pod", "pods", "po")
+_KINDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(_PODS, "pods"),
+    "events": "events",
+    "event": "events",
+    "ev": "events",
+}
+"""Kinds of `get`, and the command that shows each."""
+_SAME: Final[Mapping[str, str]] = {"pod": "pods", "po": "pods", "event": "events", "ev": "events", "log": "logs"}
+_EXPLAIN: Final = ("config", "explain")
+_WELL: Final = "`supervise status`, `supervise doctor`"
+_JUDGE: Final = "`supervise config check`, `supervise manifest check FILE`, `supervise policy check`"
+_RUNS: Final = "`supervise pods`, `supervise tree`"
+_SHELL: Final = "`kubectl {0}`, or on this node `crictl {0}`"
+_OF_PODS: Final = (
+    "a static pod is a file below staticPodPath (`supervise config show`): write or remove that; any other pod is the "
+    "cluster's: `kubectl {0}`"
+)
+_MEANT: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("exec", "attach", "port-forward"), _SHELL),
+    **dict.fromkeys(("cp", "debug", "cordon", "uncordon", "drain", "taint", "label", "annotate"), "`kubectl {0}`"),
+    **dict.fromkeys(("images", "containers", "inspect", "pull", "rmi"), "`crictl`"),
+    **dict.fromkeys(("apply", "create", "delete", "edit", "replace", "scale"), _OF_PODS),
+    **dict.fromkeys(("restart", "kill"), "`supervise inject ACTOR crash` has an actor replaced"),
+    **dict.fromkeys(("health", "healthz", "info", "node", "nodes", "no", "ready", "show"), _WELL),
+    **dict.fromkeys(
+        ("run", "up", "serve"), "`supervise start`, or with a runtime and a pod of its own `supervise demo`"
+    ),
+    **dict.fromkeys(("down", "shutdown", "quit", "exit"), "`supervise stop`"),
+    **dict.fromkeys(("uninstall", "remove", "clean", "cleanup", "purge"), "`supervise reset --dry-run`"),
+    **dict.fromkeys(("check", "validate", "lint"), _JUDGE),
+    **dict.fromkeys(("ls", "list", "ps", "get", "all"), _RUNS),
+    **dict.fromkeys(("actor", "actors", "processes"), "`supervise tree`"),
+    **dict.fromkeys(("errors", "faults", "crashes"), "`supervise incidents`"),
+    **dict.fromkeys(
+        ("reload", "set"), "a changed configuration file takes effect by itself: `supervise config history`"
+    ),
+}
+"""Words that are no command; {0}: the word."""
+
+
+def understood(words: Sequence[str]) -> list[str]:
+    """The same in the words of `supervise`, where that changes nothing on the node: `get pods -A` means `pods -A`."""
+    first, *rest = words
+    if first == "help":
+        return [*rest[:2], "--help"]
+    if words == ["version"]:
+        return ["--version"]
+    if first == "explain" and rest:
+        return [*_EXPLAIN, *rest]
+    if first == "get" and rest:
+        kind, _, name = rest[0].partition("/")
+        return [_KINDS[kind], *([name] if name else []), *rest[1:]] if kind in _KINDS else [*words]
+    if first == "describe":
+        return _describe(rest)
+    return [_SAME.get(first, first), *rest]
+
+
+def _describe(words: Sequence[str]) -> list[str]:
+    """`describe pod/NAME`, `describe pods NAME` and `describe NAME` mean `describe pod NAME`."""
+    if not words or words[0].startswith("-"):
+        return ["describe", *words]
+    kind, slash, name = words[0].partition("/")
+    if kind in _PODS:
+        return ["describe", "pod", *([name] if slash else []), *words[1:]]
+    return ["describe", "pod", *words]
+
+
+def meant(words: Sequence[str]) -> str:
+    """The way to what a word asks for that is no command; '' if it is not known."""
+    first, second = words[0], next((word for word in words[1:] if not word.startswith("-")), "")
+    if first == "get":
+        first = second.partition("/")[0] or first
+    return _MEANT.get(first, "").format(shlex.quote(first))
+
+
+def not_a_pod(words: Sequence[str]) -> str:
+    """Why `describe KIND ...` is not understood; '' if it may be."""
+    kind, *names = [word for word in words[1:] if not word.startswith("-")] or [""]
+    if words[0] != "describe" or kind in ("", *_PODS) or "/" in kind:
+        return ""
+    if kind in ("node", "nodes", "no"):
+        return f"describe is of pods; of the node: {_WELL}"
+    if kind in ("actor", "actors") and names:
+        name = shlex.quote(names[0])
+        return (
+            f"describe is of pods; of an actor: `supervise tree`, `supervise incidents {name}`, `supervise logs {name}`"
+        )
+    return f"describe is of pods, not of {kind}" if names else ""

@@ -1,0 +1,124 @@
+"""What newcomers type who know kubectl or systemctl: it does what they mean, or says in one line what does."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from actors.agent.guessed_words import _MEANT, meant, not_a_pod, understood
+from actors.agent.subcommands import parser_of, whole_parser
+
+ROOT = Path(__file__).parents[4]
+COMMANDS = parser_of([])[1]
+WHOLE = whole_parser(())
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_meant"),
+    [
+        ("get pods", "pods"),
+        ("get po -n kube-system -o wide", "pods -n kube-system -o wide"),
+        ("get pods -A", "pods -A"),
+        ("get pod web", "pods web"),
+        ("get pod/web", "pods web"),
+        ("get events -w", "events -w"),
+        ("pod web", "pods web"),
+        ("po", "pods"),
+        ("log pleg", "logs pleg"),
+        ("events web -f", "events web -f"),
+        ("describe web", "describe pod web"),
+        ("describe pods web", "describe pod web"),
+        ("describe po/web", "describe pod web"),
+        ("describe pod web -n shop", "describe pod web -n shop"),
+        ("describe shop/web", "describe pod shop/web"),
+        ("help", "--help"),
+        ("help pods", "pods --help"),
+        ("help describe pod", "describe pod --help"),
+        ("version", "--version"),
+        ("explain maxPods", "config explain maxPods"),
+        ("inject pod crash", "inject pod crash"),
+        ("status", "status"),
+    ],
+)
+def test_what_reads_only_is_done(typed: str, is_meant: str) -> None:
+    words = understood(typed.split())
+    assert words == is_meant.split()
+    if words[0] != "config" and not {"--help", "--version"} & set(words):
+        WHOLE.parse_args(words)
+
+
+@pytest.mark.parametrize(
+    ("typed", "way"),
+    [
+        ("exec web -- ls", "`kubectl exec`, or on this node `crictl exec`"),
+        ("delete pod web", "`kubectl delete`"),
+        ("apply -f web.yaml", "staticPodPath"),
+        ("restart pleg", "`supervise inject ACTOR crash`"),
+        ("get nodes", "`supervise status`"),
+        ("node", "`supervise status`"),
+        ("health", "`supervise doctor`"),
+        ("get", "`supervise pods`"),
+        ("ps", "`supervise tree`"),
+        ("down", "`supervise stop`"),
+        ("uninstall", "`supervise reset --dry-run`"),
+        ("validate x.yaml", "`supervise manifest check FILE`"),
+        ("sttus", ""),
+    ],
+)
+def test_what_is_no_command_gets_the_way(typed: str, way: str) -> None:
+    said = meant(typed.split())
+    assert bool(said) == bool(way)
+    assert way in said
+
+
+@pytest.mark.parametrize("word", _MEANT)
+def test_a_way_names_only_commands_that_there_are(word: str) -> None:
+    assert word not in COMMANDS
+    assert understood([word]) == [word]
+    for command in re.findall("`supervise ([^`]+)`", meant([word])):
+        assert shlex.split(command)[0] in COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("describe node", "`supervise status`"),
+        ("describe node n1", "`supervise status`"),
+        ("describe actor pleg", "`supervise incidents pleg`"),
+        ("describe service web", "not of service"),
+        ("describe pod node", ""),
+        ("describe web", ""),
+        ("describe shop/web", ""),
+        ("describe", ""),
+        ("pods node", ""),
+    ],
+)
+def test_describe_says_of_what_it_knows_nothing(typed: str, said: str) -> None:
+    found = not_a_pod(typed.split())
+    assert bool(found) == bool(said)
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "out", "err"),
+    [
+        ("version", 0, "troupelet ", ""),
+        ("help pods", 0, "usage: supervise pods ", ""),
+        ("help", 0, "usage: supervise ", ""),
+        ("explain maxPods", 0, "maxPods", ""),
+        ("config view", 2, "", "there is no command view, did you mean show?"),
+        ("describe node", 2, "", "supervise: describe is of pods; of the node: `supervise status`"),
+        ("restart", 2, "", "supervise: there is no command restart: `supervise inject"),
+    ],
+)
+def test_as_typed(typed: str, code: int, out: str, err: str) -> None:
+    command = [sys.executable, "-m", "actors.agent.command", *typed.split()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=ROOT, check=False)
+    assert done.returncode == code
+    assert done.stdout.startswith(out)
+    assert err in done.stderr
