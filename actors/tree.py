@@ -64,7 +64,13 @@ TREE: Final = SupervisorNode(
         shutdown_manager.DECLARATION,
         SupervisorNode(
             "http_servers",
-            (http_servers.NODE, http_servers.READ_ONLY, http_servers.HEALTHZ, http_servers.POD_RESOURCES),
+            (
+                http_servers.NODE,
+                http_servers.READ_ONLY,
+                http_servers.HEALTHZ,
+                http_servers.POD_RESOURCES,
+                http_servers.PODS,
+            ),
         ),
     ),
     policy=Policy(max_restarts=3, period_seconds=600.0),  # its supervisor is the fork server

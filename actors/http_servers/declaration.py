@@ -6,9 +6,10 @@ from typing import Final
 
 from actors.cert_manager.messages import CERT_MANAGER
 from actors.shared.declaration import Declaration
+from actors.status_manager.messages import STATUS_MANAGER
 from supervision.spec import Policy
 
-from .messages import HEALTHZ_SERVER, NODE_SERVER, POD_RESOURCES_SERVER, READ_ONLY_SERVER
+from .messages import HEALTHZ_SERVER, NODE_SERVER, POD_RESOURCES_SERVER, PODS_SERVER, READ_ONLY_SERVER
 
 TORNADO: Final = ("tornado.platform.asyncio",)
 SERVER_POLICY: Final = Policy(heartbeat_seconds=1.0, busy_seconds=1.0)
@@ -65,6 +66,14 @@ POD_RESOURCES: Final = Declaration(
     name=POD_RESOURCES_SERVER,
     actor="actors.http_servers.pod_resources_server:PodResourcesServer",
     exists=lambda agent: agent.config.enableServer,
+    keeps_sockets=True,
+    policy=SERVER_POLICY,
+)
+PODS: Final = Declaration(
+    name=PODS_SERVER,
+    actor="actors.http_servers.pods_server:PodsServer",
+    exists=lambda agent: agent.gate("PodsAPI"),
+    fed_by=(STATUS_MANAGER,),
     keeps_sockets=True,
     policy=SERVER_POLICY,
 )

@@ -7,11 +7,12 @@ continues the one that the API server has, and `ApiSync` writes it there.
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import msgspec
 
 from actors.api_clients.messages import EVENT_CLIENT, KUBE_CLIENT, GetObject, ObjectRef, ObjectState
+from actors.http_servers.messages import PODS_SERVER
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods, worker_of
 from actors.prober.messages import PROBER, PodAddress
@@ -24,7 +25,6 @@ from supervision.addresses import ActorName
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
 from .address_family import family_event
-from .api_pods import ApiPod
 from .api_sync import UPKEEP_SECONDS, ApiSync
 from .live_pods import active_pods, live_pods
 from .messages import (
@@ -48,6 +48,7 @@ from .pod_table import PodTable
 from .probe_addresses import probe_address
 from .readiness import ReadinessTable
 from .readiness_file import ReadinessFile
+from .served_pods import ServedPodsFeed, with_status
 from .start_latency import StartLatency
 from .times import PodStatusClocks
 from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
@@ -96,6 +97,7 @@ class StatusManager(Actor):
         if file.problem:
             self.log.warning("the readiness of before is lost: %s", file.problem)
         self._readiness = ReadinessTable(file, self._began_ns)
+        self._served = ServedPodsFeed(self, self.table, agent)
         self.after(UNKNOWN_PODS_SECONDS, self._forget_unknown_pods)
         if not agent.standalone:
             self._api_sync = ApiSync(self, self.table, self._latency, agent, self._clocks)
@@ -121,6 +123,8 @@ class StatusManager(Actor):
             for pod in self.table.all():
                 if probe_address(pod):
                     self.tell(PROBER, PodAddress(pod.uid, probe_address(pod)))
+        elif name == PODS_SERVER:
+            self._served.hello(self._listed() if self._complete else None)
 
     # -- reports of the workers and the prober --------------------------------------------------------------------
     @on(PodObserved)
@@ -162,6 +166,8 @@ class StatusManager(Actor):
         self._worker_pods[message.worker] = message.uids
         if self._api_sync is not None:
             self._api_sync.worker_listed(message.worker)
+        if self._complete:
+            self._served.listed(self._listed())
         listed = set(message.uids)
         for uid in self.table.uids():
             if uid not in listed and worker_of(uid, message.workers) == message.worker:
@@ -173,6 +179,7 @@ class StatusManager(Actor):
 
     def _forget(self, uid: str) -> None:
         gone = self.table.forget(uid)
+        self._served.gone(uid)
         self._readiness.forget(uid)
         self._claims.pop(uid, None)
         self._devices.pop(uid, None)
@@ -206,6 +213,7 @@ class StatusManager(Actor):
         if before is not None:
             after = self._computed(before)
             self.table.put(after)
+            self._served.changed(after)
             if probe_address(after) != probe_address(before):
                 self.tell(PROBER, PodAddress(uid, probe_address(after)))
         if self._api_sync is not None:
@@ -259,17 +267,26 @@ class StatusManager(Actor):
         if file.problem and file.problem != before:
             self.log.warning("the readiness of containers cannot be kept: %s", file.problem)
 
+    # -- what the workers have --------------------------------------------------------------------------------------
+    @property
+    def _complete(self) -> bool:
+        """Every worker has listed its pods."""
+        return len(self._worker_pods) >= self.agent.workers
+
+    def _listed(self) -> list[str]:
+        """The UIDs that workers have listed."""
+        return [uid for uids in self._worker_pods.values() for uid in uids]
+
     # -- questions ------------------------------------------------------------------------------------------------
     @on(GetPods)
     def on_get_pods(self, message: GetPods, sender: Address) -> Pods:
-        items = [_with_status(each, self.table.api.get(each.uid)) for each in self.table.all()]
+        items = [with_status(each, self.table.api.get(each.uid)) for each in self.table.all()]
         return Pods(codec.encode({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}))
 
     @on(GetLivePods)
     def on_get_live_pods(self, message: GetLivePods, sender: Address) -> LivePods:
-        listed = [uid for uids in self._worker_pods.values() for uid in uids]
-        found = live_pods(self.table, listed, standalone=self.agent.standalone)
-        return LivePods(found, complete=len(self._worker_pods) >= self.agent.workers)
+        found = live_pods(self.table, self._listed(), standalone=self.agent.standalone)
+        return LivePods(found, complete=self._complete)
 
     @on(GetActivePods)
     def on_get_active_pods(self, message: GetActivePods, sender: Address) -> ActivePods:
@@ -294,12 +311,3 @@ class StatusManager(Actor):
             seen.termination_step,
             seen.last_error,
         )
-
-
-def _with_status(pod: TrackedPod, api_pod: ApiPod | None) -> dict[str, Any]:
-    """The pod as its source gave it, with the status of now."""
-    raw: dict[str, Any] = msgspec.json.decode(pod.observed.pod)
-    if api_pod is not None:
-        raw["metadata"]["resourceVersion"] = api_pod.metadata.resourceVersion
-    raw["status"] = pod.status
-    return raw

@@ -121,6 +121,23 @@ class Pods(Message, frozen=True):
     data: bytes
 
 
+class ServedPod(Message, frozen=True):
+    """To pods_server, on change and on Hello: one pod."""
+
+    uid: str
+    pod: bytes
+    """JSON, as its source gave it, with the status of now; empty: it is gone."""
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
+class ServedPods(Message, frozen=True):
+    """To pods_server, when every worker has listed its pods, on change and on Hello: which pods there are."""
+
+    uids: list[str]
+    """Of one that was not told yet its ServedPod follows."""
+    coalesce: ClassVar[tuple[str, ...]] = ()
+
+
 class GetPodStatus(Question["PodStatusFound"], frozen=True):
     """By UID, or by namespace and name. Answered with PodStatusFound (with empty bytes when there is no such pod)."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.shared.config.agent import Agent
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import PodObserved
@@ -20,12 +21,15 @@ BORN = 1_700_000_000 * S
 BOUND = "2023-11-14T22:13:00Z"
 
 
-def joined(tmp_path: Path, store: ApiNeighbour, incarnation: int = 1, *, later: int = 0) -> Harness:
-    """`later`: seconds after BORN at which this one begins."""
+def joined(tmp_path: Path, store: ApiNeighbour, incarnation: int = 1, *, later: int = 0, **gates: bool) -> Harness:
+    """`later`: seconds after BORN at which this one begins; `gates` are set on its configuration."""
     clock = VirtualClock()
     wall_ns = lambda: BORN + round((later + clock() - 1000) * S)  # noqa: E731
     clocks = PodStatusClocks(wall_ns, clock, lambda: 0.0)
-    context = Agent(root_dir=str(tmp_path), node_ip="10.0.0.1", workers=1, standalone=False, node_name="node-1")
+    config = KubeletConfiguration(featureGates=gates)
+    context = Agent(
+        config=config, root_dir=str(tmp_path), node_ip="10.0.0.1", workers=1, standalone=False, node_name="node-1"
+    )
     arguments = {"clocks": clocks}
     harness = Harness(
         StatusManager, name="status_manager", context=context, arguments=arguments, incarnation=incarnation, clock=clock

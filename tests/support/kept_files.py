@@ -52,6 +52,7 @@ KEPT: Final = (
     Kept("root/pki/kubelet-*", "actors/cert_manager/certificate_store.py", when="a signed certificate"),
     Kept("root/pki/*.key.tmp", "actors/cert_manager/signing_keys.py", when="a certificate request"),
     Kept("root/pod-resources/kubelet.sock", "actors/http_servers/pod_resources_server.py"),
+    Kept("root/pods-api/pods-api.sock", "actors/http_servers/pods_server.py", when="the gate PodsAPI"),
     Kept("root/allocated_pods_state", "actors/container_manager/pod_resource_records.py"),
     Kept(
         "root/allocated_pods_state", "actors/container_manager/earlier_records.py", when="files of an earlier version"

@@ -108,6 +108,10 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.root_dir}/pod-resources"
 
     @property
+    def pods_api_dir(self) -> str:
+        return f"{self.root_dir}/pods-api"
+
+    @property
     def checkpoints_dir(self) -> str:
         return f"{self.root_dir}/checkpoints"
 

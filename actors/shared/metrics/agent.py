@@ -14,6 +14,7 @@ _CERTIFICATE_AGES: Final = (
 )  # fmt: skip
 _HTTP: Final = ("long_running", "method", "path", "server_type")
 _VERSION: Final = "server_api_version"
+_POD_CALLS: Final = ("server_api_version", "status_code")
 
 _PROGRAM: Final = (
     gauge(
@@ -79,6 +80,11 @@ _SERVERS: Final = (
     counter(
         "kubelet_pod_resources_endpoint_errors_get_allocatable", "failed calls of GetAllocatableResources", _VERSION
     ),
+    counter("kubelet_pod_requests_total", "calls of the pods API", *_POD_CALLS),
+    counter("kubelet_pod_requests_list_total", "calls of ListPods", *_POD_CALLS),
+    counter("kubelet_pod_requests_get_total", "calls of GetPod", *_POD_CALLS),
+    counter("kubelet_pod_requests_watch_total", "calls of WatchPods that have ended", *_POD_CALLS),
+    counter("kubelet_pod_watch_events_dropped_total", "watches that were ended because their client was too slow"),
     gauge("kubernetes_healthcheck", "1 when the last run of the health check passed, else 0", "name", "type"),
     counter("kubernetes_healthchecks_total", "results of the health check", "name", "status", "type"),
 )

@@ -68,7 +68,9 @@ def drawn() -> list[tuple[int, str]]:
 
 
 def test_the_tree_in_the_readme_is_the_tree_in_the_code():
-    configuration = KubeletConfiguration(readOnlyPort=10255, shutdownGracePeriod=Duration(1))
+    configuration = KubeletConfiguration(
+        readOnlyPort=10255, shutdownGracePeriod=Duration(1), featureGates={"PodsAPI": True}
+    )
     agent = Agent(workers=2, config=configuration, standalone=False)
     root = tree(agent, ChildSpec(name="container_runtime", program=("containerd",)))
     depths = {"root": 0}

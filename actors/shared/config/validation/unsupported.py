@@ -32,7 +32,6 @@ MISSING_GATES: Final[dict[str, str]] = {
     "NativeHistograms": "native histogram",
     "PodAndContainerStatsFromCRI": "statistics by the runtime",
     "PodCertificateRequest": "volume source podCertificate",
-    "PodsAPI": "socket of the pods API",
     "ReduceDefaultCrashLoopBackOffDecay": "shorter default back-off",
     "RuntimeClassInImageCriApi": "runtime handler of images",
     "SELinuxMount": "mounting with an SELinux context",

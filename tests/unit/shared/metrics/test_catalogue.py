@@ -39,6 +39,10 @@ FACTS = {
         kubelet_container_requested_resizes_total operation requirement resource
         kubelet_pod_deferred_accepted_resizes_total retry_trigger
         kubelet_pod_infeasible_resizes_total reason_detail
+        kubelet_pod_requests_get_total server_api_version status_code
+        kubelet_pod_requests_list_total server_api_version status_code
+        kubelet_pod_requests_total server_api_version status_code
+        kubelet_pod_requests_watch_total server_api_version status_code
         kubelet_pod_resources_endpoint_errors_get server_api_version
         kubelet_pod_resources_endpoint_errors_get_allocatable server_api_version
         kubelet_pod_resources_endpoint_errors_list server_api_version
@@ -46,6 +50,7 @@ FACTS = {
         kubelet_pod_resources_endpoint_requests_get_allocatable server_api_version
         kubelet_pod_resources_endpoint_requests_list server_api_version
         kubelet_pod_resources_endpoint_requests_total server_api_version
+        kubelet_pod_watch_events_dropped_total
         kubelet_preemptions preemption_signal
         kubelet_run_podsandbox_errors_total runtime_handler
         kubelet_runtime_operations_errors_total operation_type

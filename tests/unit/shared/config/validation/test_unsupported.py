@@ -49,9 +49,9 @@ def test_a_gate_that_is_said_to_be_missing_is_off_and_read_by_nobody(gate: str) 
 
 
 def test_a_gate_whose_feature_is_missing_is_named_when_it_is_on() -> None:
-    (warning,) = without_effect(KubeletConfiguration(featureGates={"PodsAPI": True, "SELinuxMount": False}))
-    assert warning == "accepted without effect: feature gate PodsAPI (there is no socket of the pods API yet)"
-    assert without_effect(KubeletConfiguration(featureGates={"PodsAPI": False})) == []
+    (warning,) = without_effect(KubeletConfiguration(featureGates={"NativeHistograms": True, "SELinuxMount": False}))
+    assert warning == "accepted without effect: feature gate NativeHistograms (there is no native histogram yet)"
+    assert without_effect(KubeletConfiguration(featureGates={"NativeHistograms": False})) == []
 
 
 WITHOUT_READERS = {

@@ -1,0 +1,71 @@
+"""The watches of the pods API: each has a bounded queue of its own, so that a slow client costs itself alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Generic, TypeVar
+
+E = TypeVar("E")
+MOST_WATCHES: Final = 64
+MOST_EVENTS: Final = 100
+"""What a client may be behind before it is dropped: the kubelet's figure."""
+
+
+class TooManyWatches(Exception):
+    pass
+
+
+class ClientWatch(Generic[E]):
+    """One client."""
+
+    def __init__(self) -> None:
+        self._events: deque[E] = deque()
+        self._changed = asyncio.Event()
+        self._dropped = False
+
+    def put(self, event: E) -> bool:
+        """False: the client is too far behind; it gets what is in its queue, and then its end."""
+        if self._dropped or len(self._events) >= MOST_EVENTS:
+            self._dropped = True
+        else:
+            self._events.append(event)
+        self._changed.set()
+        return not self._dropped
+
+    async def next(self) -> E | None:
+        """None: the client was dropped."""
+        while not self._events and not self._dropped:
+            self._changed.clear()
+            await self._changed.wait()
+        return self._events.popleft() if self._events else None
+
+
+class Watches(Generic[E]):
+    """Of all clients."""
+
+    def __init__(self) -> None:
+        self._watches: set[ClientWatch[E]] = set()
+
+    def __len__(self) -> int:
+        return len(self._watches)
+
+    @contextmanager
+    def open(self) -> Iterator[ClientWatch[E]]:
+        """Raises TooManyWatches."""
+        if len(self._watches) >= MOST_WATCHES:
+            raise TooManyWatches
+        watch = ClientWatch[E]()
+        self._watches.add(watch)
+        try:
+            yield watch
+        finally:
+            self._watches.discard(watch)
+
+    def tell(self, event: E) -> int:
+        """Put it into every queue. Returns the number of clients that are dropped by it."""
+        behind = [watch for watch in self._watches if not watch.put(event)]
+        self._watches.difference_update(behind)
+        return len(behind)

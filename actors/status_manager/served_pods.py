@@ -1,0 +1,62 @@
+"""Tells pods_server, where there is one (gate PodsAPI), every pod with its status, on change and on Hello."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from actors.http_servers.messages import PODS_SERVER
+from actors.shared.config.agent import Agent
+from actors.shared.kube import codec
+from supervision.actor import Actor
+
+from .api_pods import ApiPod
+from .messages import ServedPod, ServedPods
+from .pod_table import PodTable
+from .tracked_pod import TrackedPod
+
+
+def with_status(pod: TrackedPod, api_pod: ApiPod | None) -> dict[str, Any]:
+    """The pod as its source gave it, with the status of now."""
+    raw: dict[str, Any] = msgspec.json.decode(pod.observed.pod)
+    if api_pod is not None:
+        raw["metadata"]["resourceVersion"] = api_pod.metadata.resourceVersion
+    raw["status"] = pod.status
+    return raw
+
+
+class ServedPodsFeed:
+    """Does nothing where nobody is served."""
+
+    def __init__(self, actor: Actor, table: PodTable, agent: Agent) -> None:
+        self._actor, self._table = actor, table
+        self._on = agent.gate("PodsAPI")
+        self._told: dict[str, bytes] = {}
+
+    def hello(self, listed: Collection[str] | None) -> None:
+        """pods_server has started. `listed`: see `listed`; None: some worker has not listed its pods."""
+        self._told.clear()
+        for pod in self._table.all():
+            self.changed(pod)
+        if listed is not None:
+            self.listed(listed)
+
+    def changed(self, pod: TrackedPod) -> None:
+        """The pod, its status or its API copy may be another."""
+        if not self._on or pod.status is None:
+            return
+        data = codec.encode(with_status(pod, self._table.api.get(pod.uid)))
+        if self._told.get(pod.uid) != data:
+            self._told[pod.uid] = data
+            self._actor.tell(PODS_SERVER, ServedPod(pod.uid, data))
+
+    def gone(self, uid: str) -> None:
+        if self._told.pop(uid, None) is not None:
+            self._actor.tell(PODS_SERVER, ServedPod(uid, b""))
+
+    def listed(self, uids: Collection[str]) -> None:
+        """Every worker has listed its pods: `uids` are all that there are."""
+        if self._on:
+            self._actor.tell(PODS_SERVER, ServedPods(sorted(uids)))
