@@ -110,6 +110,7 @@ FACTS = {
         kubelet_pleg_last_seen_seconds
         kubelet_running_containers container_state
         kubelet_running_pods
+        kubelet_volume_stats_health_status_abnormal namespace persistentvolumeclaim
         kubelet_volume_stats_available_bytes namespace persistentvolumeclaim
         kubelet_volume_stats_capacity_bytes namespace persistentvolumeclaim
         kubelet_volume_stats_inodes namespace persistentvolumeclaim
