@@ -196,6 +196,7 @@ class EventKind(StrEnum):
     STARTED = "started"
     STOPPED = "stopped"
     DELETED = "deleted"
+    UNKNOWN = "unknown"
 
 
 class ContainerEvent(msgspec.Struct, frozen=True, kw_only=True):

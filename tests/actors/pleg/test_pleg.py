@@ -282,9 +282,10 @@ def test_a_worker_that_starts_gets_all_its_pods(fake):
 def test_an_event_of_the_runtime_brings_the_look_at_its_pod_forward(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
-        uid, _, container = await pod(fake)
+        uid, box, container = await pod(fake)
         await harness.wait(lambda: any(message.runtime.containers for _, message in changed(harness)))
         assert {message.uid for _, message in changed(harness)} == {uid}
+        fake.world.announce(container, box, 17)  # type: ignore[arg-type]  # of a later version of CRI
         fake.finish(container, 3)
         await harness.wait(lambda: changed(harness)[-1][1].runtime.containers[0].exit_code == 3)
 

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.shared.cri import translate, translate_stats
-from actors.shared.cri.model import CriContainer, CriContainerState, CriResources, CriUser, PodRuntime, Sandbox
+from actors.shared.cri.model import (
+    CriContainer,
+    CriContainerState,
+    CriResources,
+    CriUser,
+    EventKind,
+    PodRuntime,
+    Sandbox,
+)
 from actors.shared.linux.psi import Pressure, Psi
 from proto import cri_pb2 as cri
 
@@ -83,6 +91,13 @@ def test_a_container_without_pod_labels_has_no_pod() -> None:
 
 def test_a_state_that_a_later_runtime_may_have_is_unknown() -> None:
     assert translate.container_state(17) is CriContainerState.UNKNOWN
+
+
+def test_an_event_of_a_later_runtime_is_told_with_its_pod() -> None:
+    event = cri.ContainerEventResponse(container_id="i", container_event_type=17)  # type: ignore[arg-type]
+    event.pod_sandbox_status.metadata.uid = "u"
+    told = translate.event_of(event)
+    assert (told.kind, told.pod_uid) == (EventKind.UNKNOWN, "u")
 
 
 def test_a_sandbox_has_all_its_addresses_and_its_network_mode() -> None:
