@@ -18,7 +18,7 @@ import msgspec
 from supervision.backoff import Backoff, BackoffPolicy
 from supervision.errors import UNREADABLE
 
-from .client import ApiClient, ApiResponse, WatchEvent
+from .client import QUIET_SECONDS, ApiClient, ApiResponse, WatchEvent
 from .errors import ApiError, Gone, Unreachable
 
 BACKOFF: Final = BackoffPolicy(first=0.8, maximum=30.0, factor=2.0, jitter=0.5, free=0)
@@ -29,6 +29,8 @@ SHORT_SECONDS: Final = 1.0
 LIST_SECONDS: Final = 60.0
 RELIST_AFTER: Final = 2
 """The number of consecutive 5xx answers after which the collection is listed again."""
+NOT_OF_THE_VERSION: Final = frozenset({401, 403, 429})
+"""Refusals that a list would get as well. Others may be of the version that the watch goes on from."""
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -118,7 +120,10 @@ class Reflector:
             try:
                 if listed:
                     await self._list()
-                await self._watch()
+                heard = await self._watch()
+                if not heard and clock() - began >= QUIET_SECONDS:
+                    # not even a bookmark: the server may wait for a version that its history will not reach for long
+                    self._version = ""
                 if clock() - began >= SHORT_SECONDS:
                     self._backoff = Backoff()
                     continue
@@ -130,10 +135,16 @@ class Reflector:
             except ApiError as other:
                 self._store.failed(other)
                 error = other
-                if other.status >= 500 and self._backoff.failures >= RELIST_AFTER:
+                if self._is_of_the_version(other):
                     # the server may have been restored or replaced, so that its history lacks this version
                     self._version = ""
             await self._pause(clock() - began, error)
+
+    def _is_of_the_version(self, error: ApiError) -> bool:
+        """Whether the server may answer otherwise once the collection is listed again."""
+        if error.status >= 500:
+            return self._backoff.failures >= RELIST_AFTER
+        return error.status >= 400 and error.status not in NOT_OF_THE_VERSION
 
     async def _pause(self, well_for: float, error: ApiError | None) -> None:
         answers = error is None or error.status > 0
@@ -157,7 +168,9 @@ class Reflector:
         self._store.answered()
         self._store.replaced(items)
 
-    async def _watch(self) -> None:
+    async def _watch(self) -> bool:
+        """Whether there was an event."""
+        heard = False
         query = {
             **self._query,
             "resourceVersion": self._version,
@@ -167,14 +180,25 @@ class Reflector:
         async with aclosing(self._client.watch(self._path, query, opened=self._store.answered)) as events:
             async for event in events:
                 self._take(event)
+                heard = True
+        return heard
 
     def _take(self, event: WatchEvent) -> None:
         item = read_item(event.object)
+        if _is_older(item.version, self._version):
+            text = f"version {item.version} after version {self._version}: the history is another one"
+            raise Gone(410, "Expired", text)
         self._version = item.version or self._version
         if event.type == "DELETED":
             self._store.deleted(item)
         elif event.type in ("ADDED", "MODIFIED"):
             self._store.changed(item)
+
+
+def _is_older(version: str, than: str) -> bool:
+    """Versions of one resource are numbers that grow (KEP-5504). False for what is no number."""
+    are_numbers = version.isascii() and version.isdigit() and than.isascii() and than.isdigit()
+    return are_numbers and (len(version), version) < (len(than), than)
 
 
 def read_list(answer: ApiResponse) -> tuple[str, list[Item]]:

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from actors.shared.api.client import ApiResponse, WatchEvent
-from actors.shared.api.errors import ApiError, Gone, ServerError, TooManyRequests, Unreachable
+from actors.shared.api.client import QUIET_SECONDS, ApiResponse, WatchEvent
+from actors.shared.api.errors import ApiError, Gone, Invalid, ServerError, TooManyRequests, Unreachable
 from actors.shared.api.reflector import Item, Reflector, read_list
 from supervision.backoff import BackoffPolicy
+from tests.support import virtual_loop
+from tests.support.virtual_loop import VirtualLoop
 
 QUICK = BackoffPolicy(first=0.001, maximum=0.002, factor=2.0, jitter=0.5, free=0)
 Step = Callable[[], Any]
@@ -29,7 +31,8 @@ def listing(version: int, *things: bytes) -> ApiResponse:
 
 
 class Script:
-    """A client that gives one answer after the other: a list, a list of events, or an error; then it hangs."""
+    """A client that gives one answer after the other: a list, a list of events, seconds of silence, or an error;
+    then it hangs."""
 
     def __init__(self, *steps: Any) -> None:
         self._steps, self.asked = list(steps), list[str]()
@@ -59,6 +62,9 @@ class Script:
         if events is None:
             await asyncio.Event().wait()
         opened()
+        if isinstance(events, float):
+            await asyncio.sleep(events)
+            return
         for event in events:
             if isinstance(event, ApiError):
                 raise event
@@ -85,15 +91,16 @@ class RecordingConsumer:
         pass
 
 
-async def story(*steps: Any, policy: BackoffPolicy = QUICK) -> tuple[list[str], list[Any]]:
+async def story(*steps: Any, policy: BackoffPolicy = QUICK, seconds: float = 5.0) -> tuple[list[str], list[Any]]:
     """What the server was asked and what was told of it, until the script is at its end."""
     client, told = Script(*steps), RecordingConsumer()
     reflector = Reflector(client, "/x", {}, told, policy=policy, rng=random.Random(1))  # type: ignore[arg-type]
     task = asyncio.create_task(reflector.run())
     try:
-        await asyncio.wait_for(client.done.wait(), 5)
+        await asyncio.wait_for(client.done.wait(), seconds)
     finally:
         task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
     return client.asked, told.said
 
 
@@ -144,6 +151,32 @@ async def test_a_server_that_fails_the_watch_again_and_again_is_listed_anew() ->
     """Its history may have been taken back by a restore: it waits for a version that will not come."""
     asked, _ = await story(listing(500), BROKEN, BROKEN, BROKEN, listing(3))
     assert asked == ["list", "watch 500", "watch 500", "watch 500", "list", "watch 3"]
+
+
+async def test_a_server_that_does_not_understand_the_version_is_listed_anew() -> None:
+    events = [WatchEvent("BOOKMARK", json.dumps({"metadata": {"resourceVersion": "-7x"}}).encode())]
+    refused = Invalid(400, "BadRequest", 'resourceVersion: Invalid value: "-7x"')
+    asked, told = await story(listing(5), events, refused, listing(8, thing("c", 7)))
+    assert asked == ["list", "watch 5", "watch -7x", "list", "watch 8"]
+    assert told[-1] == ["c"]
+
+
+@pytest.mark.parametrize("older", ["4", "9"])
+async def test_a_server_whose_versions_go_back_is_listed_anew(older: str) -> None:
+    mark = json.dumps({"metadata": {"resourceVersion": older}}).encode()
+    events = [WatchEvent("MODIFIED", thing("a", 10)), WatchEvent("BOOKMARK", mark)]
+    asked, told = await story(listing(9), events, listing(3, thing("c", 2)))
+    assert asked == ["list", "watch 9", "list", "watch 3"]
+    assert told == [[], "+a", ["c"]]
+
+
+def test_a_server_that_is_silent_for_as_long_as_bookmarks_never_are_is_listed_anew() -> None:
+    async def silent(loop: VirtualLoop) -> None:
+        asked, told = await story(listing(9), QUIET_SECONDS, listing(3, thing("c", 2)), seconds=2 * QUIET_SECONDS)
+        assert asked == ["list", "watch 9", "list", "watch 3"]
+        assert told == [[], ["c"]]
+
+    virtual_loop.run(silent)
 
 
 @pytest.mark.parametrize(
