@@ -4,6 +4,7 @@
 - `registration`: the Node as it is registered, and what is reconciled of one that exists
 - `lease`, `lease_renewal`: the Lease, and its renewal every quarter of its duration
 - `node_status/`: the status: from what it is computed, and how
+- `own_objects`: Node and Lease as the API server answers with them
 - `status_sync`: when the status is written; `node_writer`: the requests that create the Node and patch its status
 - `node_events`: events of the Node
 - `startup_times`: metrics of the way from boot to the first Ready

@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
-
 from actors.api_clients.api_actor import ApiActor
 from actors.api_clients.messages import (
     KUBE_CLIENT,
@@ -28,7 +26,7 @@ from actors.api_clients.messages import (
 )
 from actors.cert_manager.messages import CERT_MANAGER, NodeAddresses
 from actors.pleg.messages import PLEG, PodNetwork
-from actors.shared.api.errors import ApiError, NotFound
+from actors.shared.api.errors import ApiError, NotFound, Unreachable
 from actors.shared.config.agent import Agent
 from actors.shared.config.version import git_version
 from actors.shared.kube.declared_features import declared_features
@@ -36,7 +34,6 @@ from actors.shared.kube.node_addresses import HostAddresses, specified_ips
 from actors.shared.linux.host_addresses import THIS_HOST
 from supervision.actor import Address, AskError, on
 from supervision.addresses import ActorName
-from supervision.errors import UNREADABLE
 from supervision.protocol import FORK_SERVER, ServiceState
 from supervision.repeated_warnings import RepeatedWarnings
 
@@ -52,6 +49,7 @@ from .node_status.machine import read_machine
 from .node_status.runtime_state import RuntimeState
 from .node_status.status import Computed
 from .node_writer import NodeWriter
+from .own_objects import read_node
 from .registration import RETRIES, RegistrationPlan, new_node, reconciled
 from .resolver_limits import ResolverLimits
 from .server_trouble import ServerTrouble
@@ -231,10 +229,9 @@ class HeartbeatClient(ApiActor):
         question = GetObject(ObjectRef("Node", self.agent.node_name), wait=0.0)
         try:
             state = await self.ask(KUBE_CLIENT, question, timeout=WATCHED_SECONDS)
-            node: Json | None = msgspec.json.decode(state.body) if state.body else None
-        except (AskError, *UNREADABLE):
+            return read_node(state.body, self.agent.node_name) if state.body else None
+        except (AskError, Unreachable):
             return None
-        return node
 
     def _seen(self, node: Json) -> None:
         """The API's Node, each time that the status is computed."""

@@ -13,6 +13,7 @@ from actors.api_clients.requests import Caller, Json, Pause
 from actors.shared.api.errors import ApiError, Conflict, NotFound
 
 from .lease import COLLECTION, QUICK_ATTEMPTS, RETRIES, renewed
+from .own_objects import read_lease, read_node
 
 
 class LeaseRenewal:
@@ -80,15 +81,15 @@ class LeaseRenewal:
             self._node_uid = await self._read_node_uid()
             await self._write("POST", COLLECTION, None)
             return False
-        self._latest = msgspec.json.decode(answer.body)
+        self._latest = read_lease(answer.body, self._name)
         return True
 
     async def _read_node_uid(self) -> str:
         answer = await self._api.call("GET", f"/api/v1/nodes/{self._name}")
-        return str(msgspec.json.decode(answer.body)["metadata"]["uid"])
+        return str(read_node(answer.body, self._name)["metadata"].get("uid", ""))
 
     async def _write(self, method: str, path: str, base: Json | None) -> None:
         lease = renewed(base, self._name, self._duration, self._wall(), self._node_uid)
         answer = await self._api.call(method, path, body=msgspec.json.encode(lease))
-        self._latest = msgspec.json.decode(answer.body)
+        self._latest = read_lease(answer.body, self._name)
         self._on_success()

@@ -12,6 +12,7 @@ from actors.shared.api.errors import AlreadyExists, ApiError, NotFound
 
 from .node_status.patch import CONTENT_TYPE, node_patch
 from .node_status.status import Computed, changed, difference
+from .own_objects import read_node
 
 TRIES: Final = 5
 NODES: Final = "/api/v1/nodes"
@@ -55,7 +56,7 @@ class NodeWriter:
             answer = await self._api.call("POST", NODES, body=msgspec.json.encode(node))
         except AlreadyExists:
             return False
-        self.node = msgspec.json.decode(answer.body)
+        self.node = read_node(answer.body, self._name)
         return True
 
     # -- status -------------------------------------------------------------------------------------------------------
@@ -91,8 +92,8 @@ class NodeWriter:
             return
         path = f"{NODES}/{self._name}/status"
         answer = await self._api.call("PATCH", path, body=msgspec.json.encode(patch), content_type=CONTENT_TYPE)
-        self.node = msgspec.json.decode(answer.body)
-        self._left_out = difference(self.node or {}, after)
+        self.node = read_node(answer.body, self._name)
+        self._left_out = difference(self.node, after)
 
     async def _read(self, *, recent: bool) -> Json:
         """`recent`: from the store; else the watched Node or the server's cache, if it is not behind what we have."""
@@ -100,7 +101,7 @@ class NodeWriter:
         if read is None:
             query = {} if recent else {"resourceVersion": "0"}
             answer = await self._api.call("GET", f"{NODES}/{self._name}", query=query)
-            read = msgspec.json.decode(answer.body)
+            read = read_node(answer.body, self._name)
         if recent or self.node is None or not _older(read, self.node):
             self.node = read
         return self.node

@@ -43,6 +43,17 @@ def decode(data: bytes, kind: type[T]) -> T:
         raise ObjectError(str(error)) from None
 
 
+def plain(data: bytes, shape: type[Any]) -> dict[str, Any]:
+    """The object in `data` as plain data without nulls, which has the fields of `shape` (a Struct) with these types, if
+    it has them, and whatever others. For an object that is written back. Raises ObjectError."""
+    try:
+        found = without_nulls(msgspec.json.decode(data))
+        msgspec.convert(found, shape)
+    except UNREADABLE as error:
+        raise ObjectError(str(error)) from None
+    return cast(dict[str, Any], found)
+
+
 def decode_pod(data: bytes) -> Pod:
     """The pod in `data`. Raises ObjectError."""
     return decode(data, Pod)
