@@ -122,6 +122,7 @@ class ApiSource:
         meta, fields = pod_fields.metadata, relevant_fields(pod_fields)
         known = self._known.get(meta.uid)
         if known is not None and known.fields == fields:
+            self.invalid.pop(meta.uid, None)
             return False
         try:
             pod = codec.decode_pod(data)

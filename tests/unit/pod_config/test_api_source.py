@@ -91,6 +91,14 @@ def test_an_invalid_pod_is_reported_once_and_its_last_valid_version_stays() -> N
     assert api.errors() == []
 
 
+def test_an_invalid_pod_that_is_again_as_it_was_is_no_longer_reported() -> None:
+    api = source()
+    api.update("u", data(pod()))
+    assert isinstance(api.update("u", data(pod(meta={"labels": {"a": "b"}}, spec=7))), InvalidPod)
+    assert api.update("u", data(pod(status={"phase": "Running"}))) is False
+    assert api.errors() == []
+
+
 def test_a_pod_that_is_too_large_is_rejected_by_name() -> None:
     api = source()
     many = [{"name": f"c{index}", "image": "i"} for index in range(20_000)]
