@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from actors.api_clients.messages import ApiAnswer
+from actors.shared.kube.codec import ObjectError, plain
 
 from . import csi_node
 from .api_objects import MERGE_PATCH, STORAGE, ApiObjects
@@ -16,6 +17,42 @@ from .model import Driver
 
 TRIES: Final = 5
 """Attempts at a write that conflicts with writes of other clients."""
+
+
+NODE: Final = "node"
+CSI_NODE: Final = "CSINode"
+
+
+class _NodeMeta(msgspec.Struct):
+    uid: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class _Node(msgspec.Struct):
+    """What is used of a Node."""
+
+    metadata: _NodeMeta
+
+
+class _Meta(msgspec.Struct):
+    name: str
+    annotations: dict[str, str] = {}
+
+
+class _Driver(msgspec.Struct):
+    name: str
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    drivers: list[_Driver] = []
+
+
+class _CSINode(msgspec.Struct):
+    """What is used of a CSINode."""
+
+    metadata: _Meta
+    spec: _Spec = _Spec()
 
 
 class ObjectChange(Protocol):
@@ -42,7 +79,7 @@ class NodeObjects:
             raise CsiError(f"error updating Node object with CSI driver node info: {problem}")
         patch = csi_node.node_patch(node, driver)
         if patch:
-            _ok(await self._api.call("PATCH", self._node_path, patch, MERGE_PATCH), "node")
+            _ok(await self._api.call("PATCH", self._node_path, patch, MERGE_PATCH), NODE)
         uid = node["metadata"]["uid"]
         await self._write(uid, lambda node: csi_node.with_driver(node, driver))
 
@@ -50,7 +87,7 @@ class NodeObjects:
         node = await self._node()
         patch = csi_node.node_patch_without(node, name)
         if patch:
-            _ok(await self._api.call("PATCH", self._node_path, patch, MERGE_PATCH), "node")
+            _ok(await self._api.call("PATCH", self._node_path, patch, MERGE_PATCH), NODE)
         await self._write(node["metadata"]["uid"], lambda node: csi_node.without_driver(node, name))
 
     @property
@@ -58,7 +95,7 @@ class NodeObjects:
         return f"/api/v1/nodes/{self._name}"
 
     async def _node(self) -> Obj:
-        return _ok(await self._api.call("GET", self._node_path), "node")
+        return _ok(await self._api.call("GET", self._node_path), NODE)
 
     async def _write(self, uid: str, change: ObjectChange) -> None:
         path = f"{STORAGE}/csinodes"
@@ -68,20 +105,20 @@ class NodeObjects:
                 created = change(csi_node.new_csi_node(self._name, uid))
                 answer = await self._api.call("POST", path, created)
             else:
-                current = _ok(answer, "CSINode")
+                current = _ok(answer, CSI_NODE)
                 changed = change(csi_node.initialized(current, uid))
                 if changed == current:
                     return
                 answer = await self._api.call("PUT", f"{path}/{self._name}", changed)
             if answer.status != 409:
                 break
-        _ok(answer, "CSINode")
+        _ok(answer, CSI_NODE)
 
 
 def _ok(answer: ApiAnswer, what: str) -> Obj:
     if not answer.ok:
         raise CsiError(f"{what}: {answer.reason or answer.status}: {answer.message}")
-    found: Any = msgspec.json.decode(answer.body)
-    if not isinstance(found, dict):
-        raise CsiError(f"{what}: the answer is no object")
-    return found
+    try:
+        return plain(answer.body, _CSINode if what == CSI_NODE else _Node)
+    except ObjectError as error:
+        raise CsiError(f"{what}: the answer is none: {error}") from None

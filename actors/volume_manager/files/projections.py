@@ -131,6 +131,8 @@ def only_user(pod: Pod) -> int | None:
 
 def _object(ref: ObjectRef, wanted: SecretProjection, mode: int, given: Content) -> list[File]:
     kind, optional = ref.kind.lower(), bool(wanted.optional)
+    if not ref.name:
+        raise ContentError(f"a source of the kind {kind} has no name")
     state = given.objects[ref]
     if not state.body:
         if state.reason == "NotFound" and optional:

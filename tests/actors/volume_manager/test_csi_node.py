@@ -106,6 +106,21 @@ async def test_one_that_is_as_it_should_be_is_left_alone() -> None:
     assert server.writes == []
 
 
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"7", b"[" * 100_000, b"{}", b'{"metadata":{"uid":7,"name":7}}'], ids=range(6)
+)
+@pytest.mark.parametrize("path", ["/api/v1/nodes/n1", MINE])
+async def test_an_answer_that_is_no_such_object_is_an_error_of_the_call(path: str, body: bytes) -> None:
+    server = Server()
+    server.register()
+    server.objects[MINE] = new_csi_node("n1", "u1")
+    harness, objects = server.node_objects()
+    harness.answer(ApiCall, lambda call: ApiAnswer(status=200, body=body) if call.path == path else server.answer(call))
+    async with harness:
+        with pytest.raises(CsiError, match="the answer is none"):
+            await objects.ensure()
+
+
 async def test_that_of_an_earlier_node_of_this_name_is_given_to_the_node_of_now() -> None:
     server = Server()
     server.register("u2")

@@ -114,6 +114,12 @@ def test_an_optional_object_that_is_not_there_gives_an_empty_volume() -> None:
     assert made({"secret": {"secretName": "s", "optional": True}}, given) == []
 
 
+@pytest.mark.parametrize("kind", ["secret", "configMap"])
+def test_a_source_without_a_name_is_an_error_of_the_volume(kind: str) -> None:
+    with pytest.raises(ContentError, match=f"a source of the kind {kind.lower()} has no name"):
+        made({"projected": {"sources": [{kind: {"name": "", "optional": True}}]}})
+
+
 @pytest.mark.parametrize("body", [b"{", b'{"data":{"k":1}}', b'{"data":{"k":"not base64!"}}'])
 def test_an_object_that_makes_no_sense_is_an_error_of_the_volume(body: bytes) -> None:
     with pytest.raises(ContentError, match="cannot be read"):
