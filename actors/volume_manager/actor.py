@@ -47,6 +47,7 @@ from .refresh import Refresh
 from .teardown import Teardown
 from .tools.disposable_calls import DisposableCalls
 from .tools.fs_group import FsGroup
+from .tools.local_devices import LocalDevices
 from .tools.memory_mounts import MemoryMounts
 from .tools.node_allocatable import AllocatableLookup
 from .tools.tools import VolumeTools
@@ -95,6 +96,7 @@ class VolumeManager(Actor):
             calls=calls,
             memory=MemoryMounts(self, calls),
             fs_group=fs_group,
+            local_devices=LocalDevices(self, calls, self._agent.pods_dir, self._agent.plugins_dir),
             allocatable=AllocatableLookup(self),
             api=api,
             csi=None if self._agent.standalone else self._make_csi(api, fs_group),

@@ -10,6 +10,7 @@ import msgspec
 from .messages import VolumeEvent
 
 SET_UP: Final = "MountVolume.SetUp"
+NEW_MOUNTER: Final = "MountVolume.NewMounter initialization"
 MOUNT_DEVICE: Final = "MountVolume.MountDevice"
 """For all pods of the node that use the volume."""
 SET_UP_DEVICE: Final = "MapVolume.SetUpDevice"

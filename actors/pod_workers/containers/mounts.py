@@ -14,10 +14,10 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import Volume, VolumeSource
 from proto import cri_pb2 as cri
 
-_CSI = "csi"
+_UNLESS_READ_ONLY = ("csi", "local-volume")
 _READ, _READ_WRITE = "r", "mrw"
 """Permissions of devices."""
-_PLUGIN = re.compile(r"/volumes/kubernetes\.io~(empty-dir|secret|configmap|downward-api|projected|csi)/")
+_PLUGIN = re.compile(r"/volumes/kubernetes\.io~(empty-dir|secret|configmap|downward-api|projected|csi|local-volume)/")
 _PROPAGATION = {
     None: cri.PROPAGATION_PRIVATE,
     "": cri.PROPAGATION_PRIVATE,
@@ -71,12 +71,13 @@ def read_only_volumes(pod: Pod) -> frozenset[str]:
 
 
 def relabelled_volumes(pod: Pod, paths: Mapping[str, str]) -> frozenset[str]:
-    """Volumes that the kubelet relabels on a host with SELinux: volumes created for the pod, and writable CSI volumes.
-    Host files are never relabelled. `paths`: host path by volume."""
+    """Volumes that the kubelet relabels on a host with SELinux: volumes created for the pod, and writable CSI and local
+    volumes. Host files are never relabelled. `paths`: host path by volume."""
     return frozenset(
         volume.name
         for volume in pod.spec.volumes
-        if (plugin := _PLUGIN.search(paths.get(volume.name, ""))) and (plugin[1] != _CSI or not _only_read(volume))
+        if (plugin := _PLUGIN.search(paths.get(volume.name, "")))
+        and (plugin[1] not in _UNLESS_READ_ONLY or not _only_read(volume))
     )
 
 

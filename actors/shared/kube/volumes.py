@@ -328,6 +328,8 @@ class ClaimReference(Api, frozen=True):
 
 class LocalVolumeSource(Api, frozen=True):
     path: str
+    fsType: str = ""
+    """Of a device; '': the one that it has, or ext4."""
 
 
 class SecretReference(Api, frozen=True):

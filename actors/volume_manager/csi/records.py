@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from actors.shared.linux import mountinfo
 from actors.volume_manager.host.links import link_device
+from actors.volume_manager.host.teardown import is_mounted
 from actors.volume_manager.layout import device_link
 from supervision.errors import UNREADABLE
 from supervision.state_file import write_private
@@ -33,6 +33,7 @@ from .model import (
 
 _MOUNT = "mount"
 _STAGED = "globalmount"
+mounted = is_mounted
 
 
 class PublishedVolume(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,12 +198,6 @@ def _remove(folder: str, target: str) -> None:
 def _unlink(path: str) -> None:
     if os.path.lexists(path):
         os.unlink(path)
-
-
-def mounted(path: str) -> bool:
-    """Whether the mount table has the path. The path itself, which may hang, is not touched."""
-    real = f"{os.path.realpath(os.path.dirname(path))}/{os.path.basename(path)}"
-    return any(mount.point == real for mount in mountinfo.read())
 
 
 def _names(directory: str) -> list[str]:

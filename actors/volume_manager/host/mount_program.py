@@ -14,6 +14,7 @@ from actors.shared.linux import mountinfo
 from supervision.time_scale import scaled
 
 PROGRAM: Final = "mount"
+NOT_RUN: Final = -1000
 _DIRECTORY_MODE: Final = 0o750
 _OUTPUT: Final = 2000
 """Characters of the program's output in the error."""
@@ -32,29 +33,48 @@ def mount_by_program(source: str, target: str, kind: str, options: list[str], mo
         return ""
     os.makedirs(target, _DIRECTORY_MODE, exist_ok=True)
     arguments = command(source, target, kind, options, mounter)
-    error = _run(arguments, seconds)
+    error = mount_error(arguments, seconds)
     if error:
         os.rmdir(target)
-        return f"mount failed: {error}\nMounting command: {arguments[0]}\nMounting arguments: {' '.join(arguments[1:])}"
-    return ""
+    return error
 
 
-def _run(arguments: list[str], seconds: float) -> str:
-    """Killed with its children after `seconds`: the helper of a file system may retry for minutes."""
+def mount_error(arguments: list[str], seconds: float) -> str:
+    """Run a mount command. '' or the kubelet's text of why it failed."""
+    error = error_of(*run(arguments, seconds))
+    if not error:
+        return ""
+    return f"mount failed: {error}\nMounting command: {arguments[0]}\nMounting arguments: {' '.join(arguments[1:])}"
+
+
+def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = ()) -> tuple[int, str]:
+    """Exit status and output. Killed with its children after `seconds`: the helper of a file system may retry for
+    minutes. NOT_RUN: the output says why there is no status. `keep`: descriptors that the program has, too."""
     pipe = subprocess.PIPE
     try:
         program = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.STDOUT, start_new_session=True
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=keep,
         )
     except OSError as error:
-        return str(error)
+        return NOT_RUN, str(error)
     try:
         output, _ = program.communicate(timeout=scaled(seconds))
     except subprocess.TimeoutExpired:
         os.killpg(program.pid, signal.SIGKILL)
         program.communicate()
-        return f"still running after {seconds:g} s"
-    if program.returncode == 0:
+        return NOT_RUN, f"still running after {seconds:g} s"
+    return program.returncode, output.decode(errors="replace").strip()[:_OUTPUT]
+
+
+def error_of(status: int, output: str) -> str:
+    """'' or what `run` says of a program that failed."""
+    if status == 0:
         return ""
-    text = output.decode(errors="replace").strip()[:_OUTPUT]
-    return f"exit status {program.returncode}: {text}" if text else f"exit status {program.returncode}"
+    if status == NOT_RUN:
+        return output
+    return f"exit status {status}: {output}" if output else f"exit status {status}"

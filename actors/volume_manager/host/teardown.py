@@ -23,6 +23,12 @@ def mounts_below(directory: str) -> list[str]:
     return [mount.point for mount in mountinfo.below(mountinfo.read(), real)]
 
 
+def is_mounted(path: str) -> bool:
+    """Whether something is mounted at the path, which is not touched itself."""
+    real = f"{os.path.realpath(os.path.dirname(path))}/{os.path.basename(path)}"
+    return any(mount.point == real for mount in mountinfo.read())
+
+
 def unmount_all(points: list[str], lazy: bool) -> None:
     """Unmount each. `lazy`: detach now; the kernel unmounts it after its last use. Raises OSError at the first that
     fails."""

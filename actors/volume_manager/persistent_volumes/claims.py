@@ -17,6 +17,8 @@ from actors.shared.kube.pods import all_containers
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
 
 GID_ANNOTATION: Final = "pv.beta.kubernetes.io/gid"
+OPTIONS_ANNOTATION: Final = "volume.beta.kubernetes.io/mount-options"
+"""The older way to give mountOptions."""
 ONE_POD: Final = "ReadWriteOncePod"
 BOUND: Final = "Bound"
 BLOCK: Final = "Block"
@@ -121,6 +123,12 @@ def supplemental_groups(volumes: Iterable[PersistentVolume]) -> list[int]:
     """The groups in the volumes' annotations; what is no number is ignored, as by the kubelet."""
     found = (volume.metadata.annotations.get(GID_ANNOTATION, "") for volume in volumes)
     return sorted({int(text) for text in found if text.isascii() and text.isdigit() and len(text) <= 10})
+
+
+def mount_options(volume: PersistentVolume) -> list[str]:
+    """Of the volume, the older annotation's first."""
+    annotated = volume.metadata.annotations.get(OPTIONS_ANNOTATION, "").split(",")
+    return [option for option in (*annotated, *volume.spec.mountOptions) if option]
 
 
 def checked_name(volume: ClaimedVolume) -> str:

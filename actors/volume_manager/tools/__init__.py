@@ -2,6 +2,7 @@
 
 - `disposable_calls`: system calls that may hang
 - `memory_mounts`: tmpfs for emptyDir, secret and projected volumes
+- `local_devices`: file systems on devices of this node
 - `fs_group`: ownership by the pod's fsGroup
 - `volume_objects`: objects and tokens of the API server
 - `node_allocatable`: the resources that pods of this node may use

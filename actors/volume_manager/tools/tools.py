@@ -10,6 +10,7 @@ from actors.volume_manager.csi.volumes import CsiVolumes
 
 from .disposable_calls import DisposableCalls
 from .fs_group import FsGroup
+from .local_devices import LocalDevices
 from .memory_mounts import MemoryMounts
 from .node_allocatable import AllocatableLookup
 from .volume_objects import VolumeObjects
@@ -19,6 +20,7 @@ class VolumeTools(msgspec.Struct, frozen=True, kw_only=True):
     calls: DisposableCalls
     memory: MemoryMounts
     fs_group: FsGroup
+    local_devices: LocalDevices
     allocatable: AllocatableLookup
     api: VolumeObjects
     csi: CsiVolumes | None

@@ -3,44 +3,86 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import LocalVolumeSource
+from actors.shared.linux.directories import make_path
+from actors.volume_manager.failure_texts import MOUNT_DEVICE, NEW_MOUNTER, MountError
+from actors.volume_manager.host.directories import DIRECTORY_MODE
 from actors.volume_manager.host.links import link_device
+from actors.volume_manager.host.local_volumes import DEVICE
+from actors.volume_manager.host.teardown import is_mounted, mounts_below
 from actors.volume_manager.layout import device_link
 from actors.volume_manager.persistent_volumes import first_mount
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, checked_name, checked_path
-from actors.volume_manager.tools.disposable_calls import CallFailed
+from actors.volume_manager.persistent_volumes.claims import (
+    ClaimedVolume,
+    VolumeClaimError,
+    checked_name,
+    checked_path,
+    mount_options,
+)
+from actors.volume_manager.tools.disposable_calls import MOUNT_SECONDS, CallFailed
+from actors.volume_manager.tools.local_devices import PLUGIN_DIR
 from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, VolumeType
 from .host_path import CHECK
 
-_PLUGIN_DIR: Final = "kubernetes.io~local-volume"
+PLUGIN: Final = "kubernetes.io/local-volume"
+_FS_TYPE: Final = re.compile(r"[A-Za-z0-9_-]*\Z")
+_KIND: Final = "actors.volume_manager.host.local_volumes:kind_of"
+_BIND: Final = "actors.volume_manager.host.local_volumes:bind_volume"
+_UNMOUNT: Final = "actors.volume_manager.host.teardown:unmount_all"
 
 
 class Local(Mounter, frozen=True, kw_only=True):
-    plugin: ClassVar[str] = "kubernetes.io/local-volume"
-    follows_link: ClassVar[bool] = True
+    """A directory, or the file system on a device, bound to `path`."""
+
+    plugin: ClassVar[str] = PLUGIN
     group: int | None = None
     """fsGroup, applied at the first mount on this node; None: owners stay as they are."""
     on_root_mismatch: bool = False
     name: str
     """Of the PersistentVolume."""
     pod_dir: str
+    source: str
+    fs_type: str = ""
+    """Of a device; '': the one that it has, or ext4."""
+    options: list[str] = []
 
-    async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
-        error = await tools.calls.run(self.path, CHECK, {"path": self.path, "type": "Directory"}, str)
-        if error or first_mount.is_noted(self.pod_dir, self.name):
-            return error
+    async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:
+        if first_mount.is_noted(self.pod_dir, self.name) and is_mounted(self.path):
+            return ""
         try:
-            if self.group is not None and (error := await self._own(pod, self.group, tools)):
-                return error
+            kind = await tools.calls.call(self.source, _KIND, {"path": self.source})
+            if not kind:
+                return MountError("only directory and block device are supported", NEW_MOUNTER)
+        except CallFailed as error:
+            return MountError(str(error), NEW_MOUNTER)
+        try:
+            make_path(self.path, DIRECTORY_MODE)  # from now on this pod uses the volume
+            if problem := await self._mount(pod, kind, tools):
+                return problem
             first_mount.note_mounted(self.pod_dir, self.name)
-        except OSError as problem:
-            return str(problem)
+        except OSError as error:
+            return str(error)
         return ""
+
+    async def _mount(self, pod: Pod, kind: str, tools: VolumeTools) -> str | MountError:
+        """Raises OSError."""
+        source = self.source
+        if kind == DEVICE:
+            if error := await tools.local_devices.mount(self.name, source, self.fs_type, self.options):
+                return MountError(error, MOUNT_DEVICE)
+            source = tools.local_devices.path(self.name)
+        arguments = {"source": source, "target": self.path, "options": self.options, "seconds": MOUNT_SECONDS - 2.0}
+        if error := await tools.calls.run(self.path, _BIND, arguments, str):
+            return error
+        if self.group is None or first_mount.is_noted(self.pod_dir, self.name):
+            return ""
+        return await self._own(pod, self.group, tools)
 
     async def _own(self, pod: Pod, group: int, tools: VolumeTools) -> str:
         """Raises OSError."""
@@ -56,7 +98,7 @@ class Local(Mounter, frozen=True, kw_only=True):
 class LocalDevice(Mounter, frozen=True, kw_only=True):
     """volumeMode Block. Containers have the device by a link in the pod's directory, as with the kubelet."""
 
-    plugin: ClassVar[str] = Local.plugin
+    plugin: ClassVar[str] = PLUGIN
     target: str
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
@@ -73,11 +115,16 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
     source = claimed.persistent.spec.local or LocalVolumeSource(path="")
     path = checked_path(claimed, source.path)
     if claimed.is_block:
-        link = device_link(context.pod_dir, _PLUGIN_DIR, checked_name(claimed))
+        link = device_link(context.pod_dir, PLUGIN_DIR, checked_name(claimed))
         return LocalDevice(volume=claimed.volume, path=link, target=path)
+    if not _FS_TYPE.match(source.fsType):
+        raise VolumeClaimError(f"PV {claimed.name}: fsType {source.fsType!r} is not the name of a file system")
     return Local(
         volume=claimed.volume,
-        path=path,
+        path=context.path(PLUGIN, checked_name(claimed)),
+        source=path,
+        fs_type=source.fsType,
+        options=sorted({*mount_options(claimed.persistent), *(["ro"] if claimed.read_only else [])}),
         group=None if claimed.read_only else context.fs_group,
         on_root_mismatch=context.on_root_mismatch,
         name=checked_name(claimed),
@@ -85,4 +132,14 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
     )
 
 
-TYPE: Final = VolumeType(source="local", plan_claim=_plan_claim, has_devices=True)
+async def _tear_down(pod_dir: str, tools: VolumeTools) -> str:
+    points = mounts_below(f"{pod_dir}/volumes/{PLUGIN_DIR}")
+    error = await tools.calls.run(pod_dir, _UNMOUNT, {"points": points, "lazy": False}) if points else ""
+    if not error:
+        await tools.local_devices.release(pod_dir)
+    return error
+
+
+TYPE: Final = VolumeType(
+    source="local", plan_claim=_plan_claim, has_devices=True, plugin_dir=PLUGIN_DIR, tear_down=_tear_down
+)

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import NFSVolumeSource, Volume
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError, checked_name
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError, checked_name, mount_options
 from actors.volume_manager.tools.disposable_calls import MOUNT_SECONDS
 from actors.volume_manager.tools.tools import VolumeTools
 
@@ -15,8 +15,6 @@ from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 PLUGIN: Final = "kubernetes.io/nfs"
 PROGRAM_SECONDS: Final = MOUNT_SECONDS - 2.0
 """The mount program's time: it is killed before the disposable process that waits for it."""
-_OPTIONS_ANNOTATION: Final = "volume.beta.kubernetes.io/mount-options"
-"""The older way to give mountOptions."""
 _MOUNT: Final = "actors.volume_manager.host.mount_program:mount_by_program"
 
 
@@ -50,7 +48,6 @@ def _plan(volume: Volume, context: PodContext) -> Plan:
 def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
     volume, name = claimed.persistent, checked_name(claimed)
     source = volume.spec.nfs or NFSVolumeSource(server="", path="")
-    annotated = volume.metadata.annotations.get(_OPTIONS_ANNOTATION, "").split(",")
     try:
         export = export_of(source)
     except ValueError as error:
@@ -59,7 +56,7 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
         volume=claimed.volume,
         path=context.path(PLUGIN, name),
         export=export,
-        options=_options([*annotated, *volume.spec.mountOptions], source.readOnly or claimed.read_only),
+        options=_options(mount_options(volume), source.readOnly or claimed.read_only),
     )
 
 

@@ -16,7 +16,7 @@ from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectSta
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager
-from actors.volume_manager.host import host_path, propagation
+from actors.volume_manager.host import host_path, local_volumes, propagation
 from actors.volume_manager.messages import (
     MountVolumes,
     UnmountVolumes,
@@ -80,6 +80,7 @@ class Node:
 
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    monkeypatch.setattr(local_volumes, "bind_volume", _link)
     found = Node(tmp_path / "root", monkeypatch)
     (tmp_path / "disk").mkdir()
     assert found.objects is not None
@@ -87,9 +88,22 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     return found
 
 
+def _link(source: str, target: str, options: list[str], seconds: float) -> str:
+    """A link in place of a mount, which needs root."""
+    if not os.path.islink(target):
+        os.rmdir(target)
+        os.symlink(source, target)
+    return ""
+
+
+def bound(node: Node, uid: str = UID) -> dict[str, str]:
+    """The path of the local volume, by volume."""
+    return {"v": f"{node.root}/pods/{uid}/volumes/kubernetes.io~local-volume/pv"}
+
+
 async def test_a_claim_stands_for_the_directory_of_its_local_volume(node: Node, tmp_path: Path) -> None:
     async with node.harness:
-        assert await node.mount() == VolumesMounted(UID, {"v": str(tmp_path / "disk")})
+        assert await node.mount() == VolumesMounted(UID, bound(node))
 
 
 async def test_a_claim_that_the_server_does_not_connect_with_the_node_yet_is_no_failure(
@@ -97,7 +111,7 @@ async def test_a_claim_that_the_server_does_not_connect_with_the_node_yet_is_no_
 ) -> None:
     node.refusals = 2
     async with node.harness:
-        assert await node.mount() == VolumesMounted(UID, {"v": str(tmp_path / "disk")})
+        assert await node.mount() == VolumesMounted(UID, bound(node))
         node.refusals = 3
         answer = await node.mount(uid="0a1c")
         assert isinstance(answer, VolumesFailed)
@@ -177,7 +191,13 @@ async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_m
         ({}, {"csi": {"driver": "d", "volumeHandle": "h"}}, "driver name d not found in the list of registered"),
         ({}, {"hostPath": {"path": "/a/../b"}}, "must be absolute and without '..'"),
         ({}, {"nfs": {"server": "", "path": "/"}}, "PV pv: nfs: '' is not the name or address of a server"),
-        ({}, {"local": {"path": "/not/there"}}, "/not/there does not exist"),
+        (
+            {},
+            {"local": {"path": "/not/there"}},
+            'MountVolume.NewMounter initialization failed for volume "pv" : path "/not/there" does not exist',
+        ),
+        ({}, {"local": {"path": "/dev/null"}}, "only directory and block device are supported"),
+        ({}, {"local": {"path": "/", "fsType": "../sh"}}, "fsType '../sh' is not the name of a file system"),
     ],
 )
 async def test_what_cannot_be_used_now_is_said_and_may_be_asked_for_again(node: Node, claim, volume, text) -> None:
@@ -239,7 +259,7 @@ async def test_a_claim_that_is_being_deleted_is_mounted_while_its_finalizer_prot
     deleted = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["kubernetes.io/pvc-protection"]}
     node.objects[CLAIM] = {**BOUND, "metadata": {**BOUND["metadata"], **deleted}}
     async with node.harness:
-        assert await node.mount() == VolumesMounted(UID, {"v": str(tmp_path / "disk")})
+        assert await node.mount() == VolumesMounted(UID, bound(node))
 
 
 async def test_a_claim_that_no_container_uses_is_not_looked_for(node: Node) -> None:
@@ -259,7 +279,7 @@ async def test_a_claim_made_for_a_pod_is_for_that_pod_alone(node: Node, tmp_path
         assert isinstance(answer, VolumesFailed)
         assert "PVC ns/p-v was not created for pod ns/p" in answer.message
         made["metadata"]["ownerReferences"] = [{"kind": "Pod", "uid": UID, "controller": True}]
-        assert await node.mount(template) == VolumesMounted(UID, {"v": str(tmp_path / "disk")})
+        assert await node.mount(template) == VolumesMounted(UID, bound(node))
 
 
 async def test_what_was_found_is_good_while_the_server_is_away_and_goes_with_the_pod(
@@ -340,7 +360,7 @@ async def test_the_group_that_a_volumes_annotation_names_is_one_of_the_pods_grou
     assert node.objects is not None
     node.objects[VOLUME]["metadata"]["annotations"] = {"pv.beta.kubernetes.io/gid": gid}
     async with node.harness:
-        assert await node.mount() == VolumesMounted(UID, {"v": str(tmp_path / "disk")}, groups)
+        assert await node.mount() == VolumesMounted(UID, bound(node), groups)
 
 
 async def test_owners_of_a_local_volume_are_changed_at_its_first_mount_on_the_node_only(

@@ -1,0 +1,84 @@
+"""A file system on a block device: formatted when the device is empty, checked, mounted. Runs in a disposable process.
+
+While a program works on the device it holds the device's lock (flock(2)), which outlives the process that started it:
+so the next attempt waits for a mkfs that its agent did not survive, and then sees what it made.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from typing import Final
+
+from actors.shared.linux import mountinfo
+from actors.shared.linux.directories import make_path
+
+from .mount_program import NOT_RUN, PROGRAM, error_of, mount_error, run
+
+DEFAULT_TYPE: Final = "ext4"
+_DIRECTORY_MODE: Final = 0o750
+_OPTIONS: Final = {"ext3": ["-F", "-m0"], "ext4": ["-F", "-m0"], "xfs": ["-f"]}
+"""Of mkfs, by type; of others none."""
+_PARTITIONED: Final = "unknown data, probably partitions"
+_NOTHING_FOUND: Final = 2
+"""Exit status of blkid(8)."""
+_NOT_CORRECTED: Final = 4
+"""Exit status of fsck(8)."""
+
+
+def mount_device(device: str, target: str, kind: str, options: list[str], seconds: float) -> str:
+    """Mount the device, unless something is mounted at `target`. '' or why not; then no directory is left.
+
+    `kind`: of the file system; '': the one that the device has, or ext4. `seconds`: for each program. Raises OSError.
+    """
+    real = os.path.realpath(target)
+    if any(mount.point == real for mount in mountinfo.read()):
+        return ""
+    fd = os.open(device, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        kind, error = _prepare(device, kind, "ro" in options, fd, seconds)
+    finally:
+        os.close(fd)
+    if error:
+        return error
+    make_path(target, _DIRECTORY_MODE)
+    error = mount_error([PROGRAM, "-t", kind, "-o", ",".join([*options, "defaults"]), device, target], seconds)
+    if error:
+        os.rmdir(target)
+    return error
+
+
+def _prepare(device: str, wanted: str, read_only: bool, fd: int, seconds: float) -> tuple[str, str]:
+    """The type to mount, and '' or the error. Raises OSError when it cannot be seen what is on the device."""
+    found = format_of(device, seconds)
+    if not found:
+        if read_only:
+            return "", f"cannot mount unformatted disk {device} as we are manipulating it in read-only mode"
+        kind = wanted or DEFAULT_TYPE
+        return kind, _format(device, kind, fd, seconds)
+    if not read_only and found != _PARTITIONED:
+        status, output = run(["fsck", "-a", device], seconds, (fd,))
+        if status == _NOT_CORRECTED:
+            return "", f"'fsck' found errors on device {device} but could not correct them: {output}"
+    return wanted or found, ""
+
+
+def _format(device: str, kind: str, fd: int, seconds: float) -> str:
+    program = f"mkfs.{kind}"
+    error = error_of(*run([program, *_OPTIONS.get(kind, []), device], seconds, (fd,)))
+    return f"format of disk {device} failed: type:({kind!r}) target:({program}) errcode:({error})" if error else ""
+
+
+def format_of(device: str, seconds: float) -> str:
+    """What blkid finds on the device: the type of a file system, _PARTITIONED, or '' for nothing. Raises OSError."""
+    status, output = run(["blkid", "-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", device], seconds)
+    if status == _NOTHING_FOUND:
+        return ""
+    if status != 0:
+        raise OSError(
+            errno.EIO, f"blkid: {output}" if status == NOT_RUN else f"blkid: {error_of(status, output)}", device
+        )
+    found = dict(line.split("=", 1) for line in output.splitlines() if "=" in line)
+    return found.get("TYPE", "") or (_PARTITIONED if "PTTYPE" in found else "")

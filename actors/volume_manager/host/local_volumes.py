@@ -1,0 +1,43 @@
+"""Local volumes: what is at a path, and its bind mount in a pod's directory. Runs in disposable processes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Final
+
+from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux.directories import make_path
+
+from .mount_program import PROGRAM, mount_error
+
+DIRECTORY, DEVICE = "directory", "device"
+_DIRECTORY_MODE: Final = 0o750
+
+
+def kind_of(path: str) -> str:
+    """DIRECTORY, DEVICE, or '' for anything else. Raises OSError, ValueError for a path that does not exist."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        raise ValueError(f'path "{path}" does not exist') from None
+    return DIRECTORY if stat.S_ISDIR(mode) else DEVICE if stat.S_ISBLK(mode) else ""
+
+
+def bind_volume(source: str, target: str, options: list[str], seconds: float) -> str:
+    """Bind the directory, without what is mounted below it, unless that is done; then apply the options.
+
+    '' or why not; then nothing is mounted. Raises OSError.
+    """
+    real = os.path.realpath(target)
+    make_path(target, _DIRECTORY_MODE)
+    if not any(mount.point == real for mount in mountinfo.read()):
+        mounting.bind(source, target, recursive=False)
+    error = ""
+    if options:
+        remount = ",".join(["bind", "remount", *options])
+        error = mount_error([PROGRAM, "-o", remount, source, target], seconds)
+    if error:
+        mounting.umount(target)
+        os.rmdir(target)
+    return error

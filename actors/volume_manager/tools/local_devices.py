@@ -1,0 +1,76 @@
+"""File systems on devices of this node: mounted once for all pods, unmounted after the last one."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+from actors.shared.pod_locks import PodLocks
+from actors.volume_manager.host.teardown import is_mounted
+from supervision.actor import Actor
+
+from .disposable_calls import DisposableCalls
+
+PLUGIN_DIR: Final = "kubernetes.io~local-volume"
+FORMAT_SECONDS: Final = 300.0
+"""For each of blkid, mkfs, fsck and mount; a large disk takes long."""
+_DEADLINE: Final = 4 * FORMAT_SECONDS
+RETRY_SECONDS: Final = 60.0
+_MOUNT: Final = "actors.volume_manager.host.disk_format:mount_device"
+_UNMOUNT: Final = "actors.volume_manager.host.teardown:unmount_all"
+
+
+class LocalDevices:
+    """A pod uses a volume while it has the volume's directory, which is made before the device is mounted. So nothing
+    needs to be remembered: a later incarnation finds the same on the disk and in the mount table."""
+
+    def __init__(self, actor: Actor, calls: DisposableCalls, pods_dir: str, plugins_dir: str) -> None:
+        self._actor, self._calls, self._pods_dir = actor, calls, pods_dir
+        self._mounts_dir = f"{plugins_dir}/kubernetes.io/local-volume/mounts"
+        self._locks = PodLocks()
+
+    def path(self, name: str) -> str:
+        """Where the device of this PersistentVolume is mounted."""
+        return f"{self._mounts_dir}/{name}"
+
+    async def mount(self, name: str, device: str, kind: str, options: list[str]) -> str:
+        """`kind`: of the file system, '' for any. '' or the error's text.
+
+        The pod has the volume's directory already."""
+        arguments: dict[str, Any] = {"device": device, "target": self.path(name), "kind": kind, "options": options}
+        async with self._locks.hold(name):
+            return await self._calls.run(
+                device, _MOUNT, {**arguments, "seconds": FORMAT_SECONDS}, str, deadline=_DEADLINE
+            )
+
+    async def release(self, pod_dir: str = "") -> None:
+        """Unmount the devices that no pod uses; `pod_dir`: of one that uses none any more. One that cannot be unmounted
+        is tried again later, and the pod does not wait."""
+        for name in _names(self._mounts_dir):
+            async with self._locks.hold(name):
+                if not self._is_used(name, pod_dir):
+                    await self._unmount(name)
+
+    def _is_used(self, name: str, pod_dir: str) -> bool:
+        others = (uid for uid in _names(self._pods_dir) if uid != os.path.basename(pod_dir))
+        return any(os.path.lexists(f"{self._pods_dir}/{uid}/volumes/{PLUGIN_DIR}/{name}") for uid in others)
+
+    async def _unmount(self, name: str) -> None:
+        path, error = self.path(name), ""
+        if is_mounted(path):
+            error = await self._calls.run(path, _UNMOUNT, {"points": [path], "lazy": False})
+        try:
+            if not error:
+                os.rmdir(path)
+        except OSError as problem:
+            error = str(problem)
+        if error:
+            self._actor.log.warning("local volume %s stays mounted at %s: %s", name, path, error)
+            self._actor.after(RETRY_SECONDS, self.release)
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))
+    except OSError:
+        return []
