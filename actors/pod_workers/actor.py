@@ -266,7 +266,7 @@ class Shard(Actor):
     @on(ProbeVerdict)
     def on_verdict(self, message: ProbeVerdict, sender: Address) -> None:
         if message.uid in self.pods:
-            self.pods[message.uid].tell(ProbeDecided(message.container_id, message.kind, message.success))
+            self.pods[message.uid].judge(ProbeDecided(message.container_id, message.kind, message.success))
 
     @on(RemoveDeadContainers)
     async def on_remove_dead(self, message: RemoveDeadContainers, sender: Address) -> DeadContainersRemoved:

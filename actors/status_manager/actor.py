@@ -89,9 +89,8 @@ class StatusManager(Actor):
     async def on_start(self) -> None:
         agent = self.agent
         runtime = "cri-o" if "crio" in agent.runtime_endpoint else "containerd"
-        self._node = PodStatusNode(
-            host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"], runtime, agent.node_ip
-        )
+        ips = host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"]
+        self._node = PodStatusNode(ips, runtime, agent.node_ip, agent.gate("ContainerStopSignals"))
         file = ReadinessFile(f"{agent.state_dir}/status_manager/probes.json")
         file.load()
         if file.problem:

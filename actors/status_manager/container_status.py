@@ -25,7 +25,7 @@ from actors.shared.kube.pod import (
     VolumeMountStatus,
 )
 from actors.shared.kube.pods import is_sidecar
-from actors.shared.kube.restart_policy import RESTARTING_ALL, may_restart
+from actors.shared.kube.restart_policy import RESTARTING_ALL, init_exit_code, may_restart
 
 from .claim_health import Claims, Devices, device_statuses, is_claim, resource_statuses
 from .container_resources import container_resources
@@ -69,6 +69,8 @@ class ContainerStatusInput(msgspec.Struct, frozen=True):
     """The devices of the pod's resource claims; None: not known."""
     devices: Mapping[str, Devices] | None = None
     """The devices of plugins by container; None: not known."""
+    stop_signals: bool = False
+    """The gate ContainerStopSignals."""
 
     @property
     def deleting(self) -> bool:
@@ -104,7 +106,8 @@ def _status(
     if newest is not None and state.running is not None:
         probed = view.readiness(container, newest)
     done = init and not is_sidecar(container)
-    completed = state.terminated is not None and state.terminated.exitCode == 0
+    ended = state.terminated
+    completed = ended is not None and init_exit_code(ended.exitCode, ended.reason) == 0
     resources = container_resources(container, newest, view.actual_resources)
     return ContainerStatus(
         name=container.name,
@@ -120,6 +123,7 @@ def _status(
         resources=resources,
         volumeMounts=_mounts(container, newest.recursive_read_only if newest is not None else []),
         user=_user(newest),
+        stopSignal=newest.stop_signal or None if newest is not None and view.stop_signals else None,
         allocatedResourcesStatus=[] if init else _devices(view, container, before),
     )
 

@@ -7,23 +7,27 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from actors.shared.kube.container import Container
-from actors.shared.kube.pod import ContainerStatus, Pod
+from actors.shared.kube.pod import ContainerStateTerminated, ContainerStatus, Pod
 from actors.shared.kube.pods import is_sidecar, is_static
-from actors.shared.kube.restart_policy import may_restart
+from actors.shared.kube.restart_policy import init_exit_code, may_restart
 
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
 TERMINAL: Final = ("Succeeded", "Failed")
 
 
-def exit_code(status: ContainerStatus | None) -> int | None:
-    """Of a container that has ended, also while it waits for its restart; None: it has not ended."""
+def _ended(status: ContainerStatus | None) -> ContainerStateTerminated | None:
+    """How a container has ended, also while it waits for its restart; None: it has not."""
     if status is None:
         return None
     if status.state.terminated is not None:
-        return status.state.terminated.exitCode
-    if status.state.waiting is not None and status.lastState.terminated is not None:
-        return status.lastState.terminated.exitCode
-    return None
+        return status.state.terminated
+    return status.lastState.terminated if status.state.waiting is not None else None
+
+
+def exit_code(status: ContainerStatus | None) -> int | None:
+    """Of a container that has ended, also while it waits for its restart; None: it has not ended."""
+    ended = _ended(status)
+    return None if ended is None else ended.exitCode
 
 
 def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool, initialized: bool) -> Phase:
@@ -51,12 +55,13 @@ def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool,
 
 def _init_case(container: Container, status: ContainerStatus | None, pod: Pod) -> str:
     """pending, failed (for good), done; a sidecar: sidecar pending, done."""
-    code = exit_code(status)
+    ended = _ended(status)
     if is_sidecar(container):
         up = status is not None and status.state.running is not None and bool(status.started)
-        return "done" if up or code is not None else "sidecar pending"
-    if code is None:
+        return "done" if up or ended is not None else "sidecar pending"
+    if ended is None:
         return "pending"
+    code = init_exit_code(ended.exitCode, ended.reason)
     if code == 0:
         return "done"
     return "pending" if may_restart(pod, container, code, init=True) else "failed"

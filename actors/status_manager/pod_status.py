@@ -35,6 +35,8 @@ class PodStatusNode(msgspec.Struct, frozen=True):
     runtime_name: str = "containerd"
     given: str = ""
     """--node-ip."""
+    stop_signals: bool = False
+    """The gate ContainerStopSignals."""
 
 
 class PodStatusInput(msgspec.Struct, frozen=True):
@@ -108,6 +110,7 @@ def _containers(
     view = ContainerStatusInput(
         pod, seen.runtime, seen.waiting, seen.worker_phase in ENDED, initialized, node.runtime_name,
         observation.readiness, seen.actual_resources, observation.claims, observation.devices,
+        node.stop_signals,
     )  # fmt: skip
     init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
     regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)

@@ -80,6 +80,8 @@ class _Port:
         self._node, self.name, self.context = node, name, node.agent
         self.address = Address(name)
         self._timers = Timers(node.loop.call_later, self.run)
+        self.dead = False
+        """Its process was killed: timers and messages reach nobody."""
 
     def actor_send(self, target: Address, message: Any, deadline: float = 10.0) -> None:
         self._node.send(self.name, target, message)
@@ -109,6 +111,8 @@ class _Port:
         raise NotImplementedError
 
     def run(self, call: Callable[[], Any], name: str) -> asyncio.Task[Any] | None:
+        if self.dead:
+            return None
         try:
             result = call()
         except Exception as error:  # noqa: BLE001 - handed to the test
@@ -197,11 +201,22 @@ class Assembly:
             return {"clock": self.loop.wall}
         return {}
 
+    async def restart(self) -> None:
+        """The agent is killed and begins anew; runtime, files and API server stay."""
+        await self._kill()
+        self.actors.clear()
+        await self.start()
+
     async def stop(self) -> None:
+        await self._kill()
+        await self.fake.close()
+
+    async def _kill(self) -> None:
+        for actor in self.actors.values():
+            actor._myRef.dead = True
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.fake.close()
 
     # -- messages ---------------------------------------------------------------------------------------------------
     def send(self, sender: str, target: Address, message: Any) -> None:

@@ -24,7 +24,7 @@ from .names import log_directory, log_link, pod_log_directory
 
 MESSAGE_BYTES = 4096
 FALLBACK_BYTES, FALLBACK_LINES = 2048, 80
-HookMark = Literal["post-start-due", "pre-stop-ended"]
+Mark = Literal["post-start-due", "pre-stop-ended", "startup-passed"]
 """`post-start-due`: from before the start of the instance until its postStart hook has ended."""
 _COUNT = re.compile("[0-9]{1,9}")
 """Longer numbers are not restart counts: others may write to the log directory, too."""
@@ -71,25 +71,25 @@ def make_termination_log(pod_dir: str, container: Container, restart_count: int)
     return path
 
 
-def hook_mark(pod_dir: str, container: str, restart_count: int, mark: HookMark) -> str:
-    """The name of a file that says something of a hook of an instance, for the worker's next incarnation."""
+def mark_path(pod_dir: str, container: str, restart_count: int, mark: Mark) -> str:
+    """The name of a file that says something of an instance, for the worker's next incarnation."""
     return f"{termination_log(pod_dir, container, restart_count)}.{mark}"
 
 
-def set_hook_mark(pod_dir: str, container: str, restart_count: int, mark: HookMark) -> None:
+def set_mark(pod_dir: str, container: str, restart_count: int, mark: Mark) -> None:
     """Raises OSError."""
-    path = hook_mark(pod_dir, container, restart_count, mark)
+    path = mark_path(pod_dir, container, restart_count, mark)
     make_path(os.path.dirname(path), 0o750)
     os.close(os.open(path, _NEW, 0o640))
 
 
-def clear_hook_mark(pod_dir: str, container: str, restart_count: int, mark: HookMark) -> None:
+def clear_mark(pod_dir: str, container: str, restart_count: int, mark: Mark) -> None:
     """Raises OSError, but not when there is none."""
-    Path(hook_mark(pod_dir, container, restart_count, mark)).unlink(missing_ok=True)
+    Path(mark_path(pod_dir, container, restart_count, mark)).unlink(missing_ok=True)
 
 
-def has_hook_mark(pod_dir: str, container: str, restart_count: int, mark: HookMark) -> bool:
-    return os.path.lexists(hook_mark(pod_dir, container, restart_count, mark))
+def has_mark(pod_dir: str, container: str, restart_count: int, mark: Mark) -> bool:
+    return os.path.lexists(mark_path(pod_dir, container, restart_count, mark))
 
 
 def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, container_id: str, log: str) -> None:

@@ -40,7 +40,7 @@ from actors.shared.linux.subordinate_ids import IdRange
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError
 
-from . import hardware, hook_marks, images
+from . import hardware, images, instance_marks
 from .container_parts import ContainerParts
 from .hooks import HookFailed, OutputTooLarge, PodIp, failure_text, run_hook
 from .permit import Permit
@@ -183,7 +183,7 @@ class ContainerStarter:
 
     async def start(self, pod: Pod, container: Container, container_id: str, count: int) -> None:
         """Start a container that was created. Raises StartFailed."""
-        hook_marks.post_start_due(self._actor, container, self._agent.pod_dir(pod.metadata.uid), count)
+        instance_marks.post_start_due(self._actor, container, self._agent.pod_dir(pod.metadata.uid), count)
         try:
             await self._client.start_container(container_id)
         except CriError as error:

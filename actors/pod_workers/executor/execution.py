@@ -23,7 +23,7 @@ from actors.status_manager.messages import STATUS_MANAGER, PodObserved
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
-from . import hook_marks
+from . import instance_marks
 from .hooks import HookFailed
 from .services import ExecutorContext
 
@@ -43,8 +43,8 @@ class Execution:
         self.news = asyncio.Event()
         """Events have arrived that the pod worker has not handled yet."""
         self._watches: list[tuple[Callable[[PodState], bool], asyncio.Event]] = []
-        self._hooks_sought = False
-        """Whether this incarnation has looked for what an earlier one left of the pod's hooks."""
+        self._marks_read = False
+        """Whether this incarnation knows what an earlier one has marked."""
         self._observed: PodObserved | None = None
         self._probed: ProbedPod | None = None
 
@@ -97,9 +97,9 @@ class Execution:
     def _looked(self, runtime: PodRuntime) -> PodRuntime:
         self.report(Looked(self.complete(runtime)))
         seen, pod = self.state.runtime or runtime, self.state.wanted.pod
-        if pod is not None and not self._hooks_sought:
-            self._hooks_sought = True
-            for event in hook_marks.found(pod, seen, self.services.agent.pod_dir(self.state.uid)):
+        if pod is not None and not self._marks_read:
+            self._marks_read = True
+            for event in instance_marks.found(pod, seen, self.services.agent.pod_dir(self.state.uid)):
                 self.report(event)
         return seen
 

@@ -19,18 +19,18 @@ from actors.pod_workers.phases import effects
 from actors.pod_workers.phases.life import SPANS, next_step
 from actors.pod_workers.phases.step import Step
 from actors.pod_workers.pod.event import PodEvent
-from actors.pod_workers.pod.orders import PodWanted, RuntimeChanged
+from actors.pod_workers.pod.orders import PodWanted, ProbeDecided, RuntimeChanged
 from actors.pod_workers.pod.resize_plan import changes
 from actors.pod_workers.pod.resizes import ResizeRetried
 from actors.pod_workers.pod.results import Interrupted, RoundSucceeded, TryFailed, Woken
-from actors.pod_workers.pod.state import PodState, PodView, Wanted
+from actors.pod_workers.pod.state import ContainerInstance, PodState, PodView, Wanted
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.pod import Pod
 from supervision.actor import AskError, DisposableError
 
-from . import admission, claims, cleanup, resizing, spans, starts, termination
+from . import admission, claims, cleanup, instance_marks, resizing, spans, starts, termination
 from .execution import EffectInterrupted, Execution
 from .services import ExecutorContext
 from .volumes import renew_volumes
@@ -155,6 +155,17 @@ class PodWorker:
         self._run.report(event)
         if self.state is not before:
             self.wake()
+
+    def judge(self, decided: ProbeDecided) -> None:
+        """Take the verdict of a liveness or startup probe. A startup probe that has passed is not run again, whoever of
+        the agent is restarted."""
+        known = self.state.instances.get(decided.container_id, ContainerInstance())
+        if decided.kind == "startup" and decided.success and not known.startup_passed:
+            pod_dir = self._services.agent.pod_dir(self.state.uid)
+            for ran in self.state.runtime.containers if self.state.runtime is not None else ():
+                if ran.id == decided.container_id:
+                    instance_marks.startup_passed(self._services.actor, ran, pod_dir)
+        self.tell(decided)
 
     def wake(self) -> None:
         """Decide again now."""

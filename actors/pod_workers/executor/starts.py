@@ -34,7 +34,7 @@ from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
 
-from . import claims, hook_marks
+from . import claims, instance_marks
 from .execution import Execution
 from .permit import Permit
 from .resizing import keep_actuated
@@ -208,7 +208,7 @@ def _fail(run: Execution, name: str, failure: StartFailed) -> None:
 
 async def _post_start(run: Execution, container: Container, container_id: str, count: int, permit: Permit) -> None:
     """Run the container's hook, if any. If it fails, the container is stopped as if it had failed itself."""
-    if not hook_marks.has_post_start(container):
+    if not instance_marks.has_post_start(container):
         return
     permit.release()
     run.report(PostStartBegun(container_id))
@@ -217,7 +217,7 @@ async def _post_start(run: Execution, container: Container, container_id: str, c
     services, pod_dir = run.services, run.services.agent.pod_dir(run.state.uid)
     if not error:
         run.report(PostStartEnded(container_id))
-        hook_marks.post_start_ended(services.actor, container, pod_dir, count)
+        instance_marks.post_start_ended(services.actor, container, pod_dir, count)
         return
     announce_hook(run, "PostStart", container.name, error)
     run.report(PostStartFailed(container_id))
@@ -227,7 +227,7 @@ async def _post_start(run: Execution, container: Container, container_id: str, c
         if ran is not None:
             announce_termination(run, ran, "FailedPostStartHook")
             await terminate(run, [plan(ran, run.pod)])
-        hook_marks.post_start_ended(services.actor, container, pod_dir, count)
+        instance_marks.post_start_ended(services.actor, container, pod_dir, count)
     finally:
         run.report(PostStartReported(container.name, error))
 

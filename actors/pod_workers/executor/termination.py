@@ -25,7 +25,7 @@ from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.pod import Pod
 from actors.shared.paced import pieces
 
-from . import hook_marks
+from . import instance_marks
 from .execution import Execution
 from .hooks import HookFailed, OutputTooLarge, PodIp, run_hook, unobserved
 from .unlisted import refuse_to_forget
@@ -147,7 +147,7 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
     observer = PreStopObserver(
         begun=lambda container_id: run.report(PreStopBegun(container_id)),
         unreached=lambda container_id: run.report(PreStopUnreached(container_id)),
-        ended=lambda ran: hook_marks.pre_stop_ended(services.actor, ran, services.agent.pod_dir(run.state.uid)),
+        ended=lambda ran: instance_marks.pre_stop_ended(services.actor, ran, services.agent.pod_dir(run.state.uid)),
         failed=lambda name, why: announce_hook(run, "PreStop", name, why),
         fell_back=announce_fallback(run),
     )

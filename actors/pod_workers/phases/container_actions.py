@@ -19,13 +19,11 @@ from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, is_sidecar
-from actors.shared.kube.restart_policy import RESTART_ALL, may_restart, rule_for
+from actors.shared.kube.restart_policy import KILLED, RESTART_ALL, init_exit_code, may_restart, rule_for
 
 from .actions import ContainerBackoff, Kill, PodActions, Start
 
 HASH = "io.kubernetes.container.hash"
-KILLED = 137
-"""Exit code of a container that was killed."""
 
 
 def next_start(container: Container, runtime: PodRuntime, *, first_kill: bool = False) -> Start:
@@ -51,6 +49,13 @@ def _is_mended(container: Container, last: CriContainer) -> bool:
 def _has_other_image(container: Container, last: CriContainer) -> bool:
     theirs = last.annotations.get(HASH, "")
     return bool(theirs) and theirs != container_hash(container)
+
+
+def _why(container: Container, what: str, *, again: bool) -> str:
+    """The text of the event. The reference does not say of sidecars that they are restarted, as they always are."""
+    if is_sidecar(container):
+        return f"Init container {container.name} {what}"
+    return f"Container {container.name} {what}" + (", will be restarted" if again else "")
 
 
 class ContainerActions:
@@ -148,7 +153,7 @@ class ContainerActions:
                 if not self._later_init_ran(container):
                     self._start(container)
                     return False, False
-            elif last.state is CriContainerState.EXITED and last.exit_code == 0:
+            elif last.state is CriContainerState.EXITED and init_exit_code(last.exit_code, last.reason) == 0:
                 continue
             elif last.state is CriContainerState.EXITED:
                 if not self._again(container, last, init=True):
@@ -222,7 +227,7 @@ class ContainerActions:
     def _changed(self, container: Container, last: CriContainer) -> bool:
         if not _has_other_image(container, last):
             return False
-        self.kill.append(Kill(last, f"Container {container.name} definition changed, will be restarted", restart=True))
+        self.kill.append(Kill(last, _why(container, "definition changed", again=True), restart=True))
         return True
 
     def _unhealthy(self, last: CriContainer) -> bool:
@@ -231,10 +236,10 @@ class ContainerActions:
             return False
         container = find_container(self.pod, last.name)
         again = container is not None and may_restart(self.pod, container, KILLED, init=False)
-        text = f"Container {last.name} failed {kind} probe" + (", will be restarted" if again else "")
         if kind == POST_START:
             self.kill.append(Kill(last, "FailedPostStartHook", kind))
         else:
+            text = _why(container or Container(name=last.name), f"failed {kind} probe", again=again)
             self.kill.append(Kill(last, text, kind, restart=again))
         return True
 

@@ -14,6 +14,7 @@ from actors.shared.cri.model import CriContainerState, PodRuntime, Sandbox
 from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.restart_policy import init_exit_code
 
 from .actions import PodActions, Start
 from .container_actions import ContainerActions, next_start
@@ -74,7 +75,7 @@ def _worth_a_sandbox(pod: Pod, runtime: PodRuntime) -> bool:
 def _failed_for_good(pod: Pod, container: Container, runtime: PodRuntime) -> bool:
     """Whether this init container has ended the pod."""
     last = runtime.newest(container.name)
-    if last is None or last.state is not CriContainerState.EXITED or last.exit_code == 0:
+    if last is None or last.state is not CriContainerState.EXITED or init_exit_code(last.exit_code, last.reason) == 0:
         return False
     return not starts_again(pod, container, last, init=True)
 

@@ -93,6 +93,8 @@ class CriContainer(msgspec.Struct, frozen=True, kw_only=True):
     """From the status, if the runtime reports it."""
     user: CriUser | None = None
     """From the status, if the runtime reports it."""
+    stop_signal: str = ""
+    """SIGTERM; from the status, if the runtime reports it."""
     recursive_read_only: list[str] = []
     """Paths in the container of recursively read-only mounts; from the status."""
 

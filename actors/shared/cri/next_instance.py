@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.restart_policy import may_restart
+from actors.shared.kube.restart_policy import init_exit_code, may_restart
 
 from .model import CriContainer
 
 
 def starts_again(pod: Pod, container: Container, ended: CriContainer, *, init: bool) -> bool:
     """By the policy, or because its start was given up: no policy counts that as an end."""
-    return ended.start_given_up or may_restart(pod, container, ended.exit_code, init=init)
+    code = init_exit_code(ended.exit_code, ended.reason) if init else ended.exit_code
+    return ended.start_given_up or may_restart(pod, container, code, init=init)

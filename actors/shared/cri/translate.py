@@ -132,7 +132,17 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> CriContai
         annotations=dict(status.annotations),
         resources=_resources(status),
         user=_user(status),
+        stop_signal=_stop_signal(status.stop_signal),
         recursive_read_only=[mount.container_path for mount in status.mounts if mount.recursive_read_only],
+    )
+
+
+def _stop_signal(signal: int) -> str:
+    """The name that the API has for it; '' for one that is not reported or not known."""
+    if signal == cri.SIGNAL_RUNTIME_DEFAULT or signal not in cri.Signal.values():
+        return ""
+    return (
+        cri.Signal.Name(cri.Signal.ValueType(signal)).removeprefix("SIGNAL_").replace("PLUS", "+").replace("MINUS", "-")
     )
 
 

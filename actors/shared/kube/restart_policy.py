@@ -14,6 +14,17 @@ RESTARTING_ALL: Final = "RestartingAllContainers"
 """The waiting reason while all containers of the pod are stopped for RESTART_ALL."""
 
 
+KILLED: Final = 137
+"""Exit code of a container that was killed."""
+OUT_OF_MEMORY: Final = "OOMKilled"
+
+
+def init_exit_code(exit_code: int, reason: str) -> int:
+    """The exit code that counts of an init container (no sidecar): one of which the kernel killed a process for memory
+    has failed, whatever its first process made of that."""
+    return KILLED if exit_code == 0 and reason == OUT_OF_MEMORY else exit_code
+
+
 def rule_for(container: Container, exit_code: int) -> str:
     """The action of the first rule that matches the exit: Restart, RestartAllContainers, or '' (KEP-5307)."""
     for rule in container.restartPolicyRules:

@@ -327,7 +327,7 @@ ROWS = [
             ]
         ),
         (
-            said("Normal Killing s: Container s failed liveness probe, will be restarted"),
+            said("Normal Killing s: Init container s failed liveness probe"),
             asked_times("CreateContainer a", 1),
         ),
     ),

@@ -77,6 +77,7 @@ def container_status(container: Container) -> cri.ContainerStatus:
         mounts=container.config.mounts,
         log_path=container.log_path,
         resources=cri.ContainerResources(linux=container.resources),
+        stop_signal=container.config.stop_signal or cri.SIGNAL_SIGTERM,
     )
 
 

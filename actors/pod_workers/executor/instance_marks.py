@@ -1,6 +1,6 @@
-"""How far the hooks of a pod's containers are, as marks in the pod's directory: a worker that dies loses none, and none
-that has ended runs again.
+"""How far hooks and startup probes of a pod's containers are, as marks in the pod's directory.
 
+A worker that dies loses no hook; none that has ended runs again, and neither does a startup probe that has passed.
 A hook that is cut off with its worker does run again: hooks are delivered at least once (Kubernetes documentation,
 Container Lifecycle Hooks).
 """
@@ -12,28 +12,32 @@ from typing import Final
 
 from actors.pod_workers.containers import files
 from actors.pod_workers.pod.event import PodEvent
+from actors.pod_workers.pod.orders import ProbeDecided
 from actors.pod_workers.pod.results import PreStopBegun
 from actors.pod_workers.pod.starts import PostStartBegun
 from actors.shared.cri.model import CriContainer, PodRuntime, is_running
-from actors.shared.kube.container import Container
+from actors.shared.kube.container import Container, Lifecycle
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
 from supervision.actor import Actor
 
 POST_START: Final = "post-start-due"
 PRE_STOP: Final = "pre-stop-ended"
+STARTED: Final = "startup-passed"
 
 
 def found(pod: Pod, runtime: PodRuntime, pod_dir: str) -> Iterator[PodEvent]:
-    """What an earlier incarnation left of the hooks of containers that run."""
+    """What an earlier incarnation left of the containers that run."""
     for ran in runtime.containers:
         container = find_container(pod, ran.name) if is_running(ran) else None
-        if container is None or container.lifecycle is None:
+        if container is None:
             continue
-        hooks, instance = container.lifecycle, (pod_dir, ran.name, ran.restart_count)
-        if hooks.postStart is not None and files.has_hook_mark(*instance, POST_START):
+        hooks, instance = container.lifecycle or Lifecycle(), (pod_dir, ran.name, ran.restart_count)
+        if container.startupProbe is not None and files.has_mark(*instance, STARTED):
+            yield ProbeDecided(ran.id, "startup", True)
+        if hooks.postStart is not None and files.has_mark(*instance, POST_START):
             yield PostStartBegun(ran.id)
-        if hooks.preStop is not None and files.has_hook_mark(*instance, PRE_STOP):
+        if hooks.preStop is not None and files.has_mark(*instance, PRE_STOP):
             yield PreStopBegun(ran.id)
 
 
@@ -42,23 +46,30 @@ def post_start_due(actor: Actor, container: Container, pod_dir: str, restart_cou
     if not has_post_start(container):
         return
     try:
-        files.set_hook_mark(pod_dir, container.name, restart_count, POST_START)
+        files.set_mark(pod_dir, container.name, restart_count, POST_START)
     except OSError as error:
         actor.log.warning("the postStart hook of %s is lost if its worker dies now: %s", container.name, error)
 
 
 def post_start_ended(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:
     try:
-        files.clear_hook_mark(pod_dir, container.name, restart_count, POST_START)
+        files.clear_mark(pod_dir, container.name, restart_count, POST_START)
     except OSError as error:
         actor.log.warning("the postStart hook of %s may run again: %s", container.name, error)
 
 
 def pre_stop_ended(actor: Actor, ran: CriContainer, pod_dir: str) -> None:
     try:
-        files.set_hook_mark(pod_dir, ran.name, ran.restart_count, PRE_STOP)
+        files.set_mark(pod_dir, ran.name, ran.restart_count, PRE_STOP)
     except OSError as error:
         actor.log.warning("the preStop hook of %s may run again: %s", ran.name, error)
+
+
+def startup_passed(actor: Actor, ran: CriContainer, pod_dir: str) -> None:
+    try:
+        files.set_mark(pod_dir, ran.name, ran.restart_count, STARTED)
+    except OSError as error:
+        actor.log.warning("the startup probe of %s may run again: %s", ran.name, error)
 
 
 def has_post_start(container: Container) -> bool:
