@@ -8,6 +8,7 @@ from actors.shared.kube import codec
 from actors.shared.kube.meta import Api
 from actors.shared.kube.names import CONFIG_MIRROR
 from actors.shared.kube.pod import PodStatus
+from actors.shared.kube.resource_versions import order
 
 
 class ApiMeta(Api, frozen=True):
@@ -116,9 +117,7 @@ class ApiPods:
 
 
 def _newer(one: ApiPod, other: ApiPod) -> bool:
-    """Of two versions of one object. Versions are decimal numbers that grow (KEP-5504); of others the last one that
-    came is the newest."""
+    """Of two versions of one object. Where they are no numbers the last one that came is the newest."""
     first, second = one.metadata.resourceVersion, other.metadata.resourceVersion
-    if first.isdecimal() and second.isdecimal():
-        return int(first) > int(second)
-    return one != other
+    found = order(first, second)
+    return one != other if found is None else found > 0

@@ -9,6 +9,7 @@ import msgspec
 
 from actors.api_clients.requests import Caller, Json
 from actors.shared.api.errors import AlreadyExists, ApiError, NotFound
+from actors.shared.kube.resource_versions import is_older
 
 from .node_status.patch import CONTENT_TYPE, node_patch
 from .node_status.status import Computed, changed, difference
@@ -110,4 +111,4 @@ class NodeWriter:
 def _older(one: Json, other: Json) -> bool:
     first, second = (str(node.get("metadata", {}).get("resourceVersion", "")) for node in (one, other))
     same = one.get("metadata", {}).get("uid") == other.get("metadata", {}).get("uid")
-    return same and first.isdecimal() and second.isdecimal() and int(first) < int(second)
+    return same and is_older(first, second)

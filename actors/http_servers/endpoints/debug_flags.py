@@ -16,7 +16,7 @@ _MOST = 100
 async def put(handler: ServerHandler) -> None:
     """The body is a whole number."""
     text = handler.request.body.decode("utf-8", "replace").strip()
-    if not text.isascii() or not text.isdigit() or int(text) > _MOST:
+    if not text.isascii() or not text.isdigit() or int(text[:9]) > _MOST:
         reason = f'strconv.ParseInt: parsing "{text[:20]}": invalid syntax'
         raise HttpError(400, f"failed set klog.logging.verbosity {text[:20]}: {reason}")
     order = msgspec.structs.replace(set_logging(handler.state.agent.config.logging), verbosity=int(text))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 Query = Mapping[str, Sequence[str]]
+_PORT: Final = re.compile("[0-9]{1,5}")
 _TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
 
 
@@ -55,7 +57,7 @@ def ports(query: Query, *, websocket: bool) -> list[int]:
         raise OptionsError('query parameter "port" is required')
     found = []
     for text in texts:
-        if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
+        if _PORT.fullmatch(text) is None or not 0 < int(text) < 65536:
             raise OptionsError(f'query parameter "port": {text[:20]!r} is no port')
         found.append(int(text))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -19,6 +20,7 @@ from actors.shared.kube.pod import Pod
 PodIp = Callable[[], Awaitable[str]]
 """Returns the address for a hook without a host."""
 USER_AGENT: Final = "kube-lifecycle/1.36"
+_NUMBER: Final = re.compile("[0-9]{1,5}")
 MAX_OUTPUT: Final = 256
 """Bytes of the output of a hook that are shown."""
 
@@ -93,7 +95,7 @@ def _text(output: bytes) -> str:
 
 def _port(action: HTTPGetAction, ports: list[ContainerPort]) -> int:
     """A port by number, or by the container's name for it."""
-    if isinstance(action.port, int) or str(action.port).isdigit():
+    if isinstance(action.port, int) or _NUMBER.fullmatch(action.port):
         return int(action.port)
     for port in ports:
         if port.name == action.port:

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from actors.shared.kube.resource_versions import is_older
 from supervision.backoff import Backoff, BackoffPolicy
 from supervision.errors import UNREADABLE
 
@@ -185,7 +186,7 @@ class Reflector:
 
     def _take(self, event: WatchEvent) -> None:
         item = read_item(event.object)
-        if _is_older(item.version, self._version):
+        if is_older(item.version, self._version):
             text = f"version {item.version} after version {self._version}: the history is another one"
             raise Gone(410, "Expired", text)
         self._version = item.version or self._version
@@ -193,12 +194,6 @@ class Reflector:
             self._store.deleted(item)
         elif event.type in ("ADDED", "MODIFIED"):
             self._store.changed(item)
-
-
-def _is_older(version: str, than: str) -> bool:
-    """Versions of one resource are numbers that grow (KEP-5504). False for what is no number."""
-    are_numbers = version.isascii() and version.isdigit() and than.isascii() and than.isdigit()
-    return are_numbers and (len(version), version) < (len(than), than)
 
 
 def read_list(answer: ApiResponse) -> tuple[str, list[Item]]:

@@ -23,7 +23,7 @@ _FIRST: Final = (1, 7)
 
 def ignores_cdi(version: RuntimeVersion, info: Mapping[str, str]) -> bool:
     """Whether it is known to start containers without the devices that only CDI names. `info`: of a verbose Status."""
-    found = re.match(r"v?(\d+)\.(\d+)", version.version)
+    found = re.match(r"v?([0-9]{1,9})\.([0-9]{1,9})", version.version)
     if version.name != _CONTAINERD or found is None:
         return False
     numbers = (int(found[1]), int(found[2]))

@@ -24,7 +24,7 @@ RETRIES: Final = RetrySchedule(first=0.1, limit=5.0)
 """Of making the CSINode: the Node may not be registered yet."""
 FAILURES_TO_WARN: Final = 8
 Version = tuple[int, ...]
-_VERSION: Final = re.compile(r"\s*v?([0-9]+(?:\.[0-9]+)+)", re.ASCII)
+_VERSION: Final = re.compile(r"\s*v?([0-9]{1,9}(?:\.[0-9]{1,9})+)(?![0-9])", re.ASCII)
 
 
 class CsiDrivers:

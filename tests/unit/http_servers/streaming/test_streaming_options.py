@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from actors.http_servers.streaming.options import OptionsError, Streams, command, ports, streams
@@ -40,6 +40,7 @@ def test_a_websocket_names_its_ports_before() -> None:
 
 
 @given(st.text())
+@example("9" * 5_000)
 def test_what_is_no_port_is_said(text: str) -> None:
     try:
         found = ports({"port": [text]}, websocket=True)

@@ -42,9 +42,15 @@ async def here() -> str:
     return "127.0.0.1"
 
 
-async def hook(port: int, host: str = "") -> None:
+async def hook(port: int | str, host: str = "") -> None:
     handler = LifecycleHandler(httpGet=HTTPGetAction(port=port, host=host))
     await run_hook(None, handler, "id", here, [])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("port", ["web", "\u00b2", "9" * 5_000, ""])
+async def test_what_is_neither_a_number_nor_a_name_of_a_port_is_said(port):
+    with pytest.raises(HookFailed, match="has no port named"):
+        await hook(port)
 
 
 @pytest.mark.parametrize("ip", ["127.0.0.1", "::1"])

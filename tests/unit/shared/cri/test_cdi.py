@@ -25,6 +25,7 @@ OFF, ON, SILENT = '{"enableCDI":false}', '{"enableCDI":true,"cdiSpecDirs":["/etc
         ("containerd", "v2.1.9", OFF, True),
         ("containerd", "v2.9.0", SILENT, False),
         ("containerd", "unknown", OFF, False),
+        ("containerd", f"{'9' * 5000}.1", OFF, False),
         ("cri-o", "1.36.0", None, False),
         ("fake", "1.6.0", OFF, False),
     ],

@@ -105,7 +105,14 @@ async def test_of_two_sockets_that_come_together_one_serves() -> None:
 
 @pytest.mark.parametrize(
     ("versions", "highest"),
-    [((), None), (("0.3.0",), None), (("2.0.0", "1.4.1", "1.10.0"), (1, 10, 0)), (("v1.0-rc1", "one"), (1, 0, 0))],
+    [
+        ((), None),
+        (("0.3.0",), None),
+        (("2.0.0", "1.4.1", "1.10.0"), (1, 10, 0)),
+        (("v1.0-rc1", "one"), (1, 0, 0)),
+        ((f"1.{'9' * 5000}",), None),
+        (("9" * 5000, "1.2.3"), (1, 2, 3)),
+    ],
 )
 def test_of_several_versions_the_highest_of_the_first_major_one_counts(
     versions: tuple[str, ...], highest: tuple[int, ...] | None
