@@ -58,9 +58,10 @@ class ApiAnswer(Message, frozen=True, kw_only=True):
 
 
 class ObjectRef(msgspec.Struct, frozen=True):
-    """An object that kube_client can cache: Secret, ConfigMap (namespace), RuntimeClass, Node (no namespace)."""
+    """An object that kube_client can cache: Secret, ConfigMap (namespace), RuntimeClass, CSIDriver, Node (no
+    namespace)."""
 
-    kind: Literal["Secret", "ConfigMap", "RuntimeClass", "Node"]
+    kind: Literal["Secret", "ConfigMap", "RuntimeClass", "CSIDriver", "Node"]
     name: str
     namespace: str = ""
 

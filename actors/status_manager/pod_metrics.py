@@ -20,12 +20,13 @@ TYPES: Final = {
 LIFECYCLES: Final = {"terminating": "terminating", "terminated": "terminated", "rejected": "terminated"}
 
 
+VOLUME_LIMIT: Final = "VolumeAttachmentLimitExceeded"
 REJECTIONS: Final = frozenset({
     "AppArmor", "Evicted", "InitContainerRestartPolicyForbidden", "InvalidNodeInfo", "NodeAffinity", "NodeName",
     "NodePorts", "NodeShutdown", "OutOfcpu", "OutOfephemeral-storage", "OutOfmemory", "OutOfpods", "PodOSNotSupported",
     "PodOSSelectorNodeLabelDoesNotMatch", "SupplementalGroupsPolicyNotSupported", "SysctlForbidden", "TaintToleration",
     "TopologyAffinityError", "UnexpectedAdmissionError", "UnexpectedPredicateFailureType", "UnknownReason",
-    "VolumeAttachmentLimitExceeded",
+    VOLUME_LIMIT,
 })  # fmt: skip
 """Reasons that are labels; there is no other, so that pods do not make series."""
 
@@ -48,7 +49,7 @@ class PodMetrics:
     def changed(self, before: TrackedPod, after: TrackedPod) -> None:
         """A status has become another one."""
         self._metrics.count("status_manager_status_changes_total")
-        if after.observed.worker_phase == "rejected" and not before.terminal:
+        if _was_refused(before, after):
             self._metrics.count("kubelet_admission_rejections_total", reason=rejection_label(after.observed.reason))
         if before.status is None or after.status is None:
             return
@@ -90,6 +91,13 @@ def _working(tracked: TrackedPod) -> tuple[str, str, str]:
     config = "orphan" if tracked.observed.removed else "desired"
     lifecycle = LIFECYCLES.get(tracked.observed.worker_phase, "sync")
     return config, lifecycle, "true" if tracked.static else "false"
+
+
+def _was_refused(before: TrackedPod, after: TrackedPod) -> bool:
+    """As it was admitted, or later for want of room for its volumes."""
+    if before.terminal:
+        return False
+    return after.observed.worker_phase == "rejected" or (after.observed.reason == VOLUME_LIMIT and after.terminal)
 
 
 def _ended(status: PodStatus) -> Iterator[tuple[str, str, str, str]]:

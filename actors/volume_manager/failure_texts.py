@@ -20,11 +20,13 @@ _MAPS: Final = (SET_UP_DEVICE, MAP_DEVICE)
 
 
 class MountError(msgspec.Struct, frozen=True):
-    """A volume is not mounted. `operation`: what failed; `waits`: nothing has, the volume is not attached yet."""
+    """A volume is not mounted. `operation`: what failed; `waits`: nothing has, the volume is not attached yet;
+    `exhausted`: because no more volumes can be attached to the node."""
 
     text: str
     operation: str = SET_UP
     waits: bool = False
+    exhausted: bool = False
 
 
 def failure(name: str, error: MountError) -> str:

@@ -46,6 +46,8 @@ class VolumesFailed(Message, frozen=True):
     """Those of them that the attach controller has not attached to the node yet."""
     events: list[VolumeEvent] | None = None
     """Of the pod; None: one FailedMount with `message`."""
+    exhausted: bool = False
+    """A volume waits because its driver says that no more can be attached to the node."""
 
     @property
     def pod_events(self) -> list[VolumeEvent]:

@@ -115,7 +115,8 @@ class PodMounts:
             names = {volume: mounter.shown_name for volume, mounter in mounters.items()}
             events, waiting = events_of(failed, names, pending.keys()), unattached(failed)
             texts = [event.text for event in events] + [failure(names[each], failed[each]) for each in waiting]
-            return VolumesFailed(uid, "; ".join(texts), list(failed), waiting, events), unrefreshed
+            exhausted = any(error.exhausted for error in failed.values())
+            return VolumesFailed(uid, "; ".join(texts), list(failed), waiting, events, exhausted), unrefreshed
         paths = {name: mounter.path for name, mounter in mounters.items() if mounter.path}
         return VolumesMounted(uid, paths, groups), unrefreshed
 

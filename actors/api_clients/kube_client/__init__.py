@@ -4,6 +4,6 @@
 - `pod_feed`: the pods that are bound to this node, passed on to pod_config and status_manager
 - `pod_references`: which Secrets and ConfigMaps a pod refers to
 - `object_cache`, `cached_object`: these objects, watched or read again, by configMapAndSecretChangeDetectionStrategy
-- `cached_collection`: Services, RuntimeClasses and the Node
+- `cached_collection`: Services, RuntimeClasses, CSIDrivers and the Node
 - `assigned_config`: the ConfigMap that an annotation of the Node assigns as configuration
 """

@@ -41,6 +41,7 @@ MAX_CALLS: Final = 1000
 PODS_BACKOFF: Final = BackoffPolicy(first=0.4, maximum=5.0, factor=2.0, jitter=0.5, free=0)
 """Shorter than that of the other reflectors, whose backoff ends when this one succeeds."""
 RUNTIME_CLASSES: Final = "/apis/node.k8s.io/v1/runtimeclasses"
+CSI_DRIVERS: Final = "/apis/storage.k8s.io/v1/csidrivers"
 STANDALONE: Final = "the agent was started without --kubeconfig"
 
 
@@ -60,6 +61,7 @@ class KubeClient(ApiActor):
         self.pods = PodFeed(self, self.tell, self._on_pod, self._on_removal)
         self.services = CachedCollection(self, trimmed_service)
         self.runtime_classes = CachedCollection(self)
+        self.csi_drivers = CachedCollection(self)
         self.node = CachedCollection(self, on_change=self._node_changed)
         self.objects: ObjectCache | None = None
         self._reflectors: dict[str, Reflector] = {}
@@ -200,6 +202,9 @@ class KubeClient(ApiActor):
         if ref.kind == "RuntimeClass":
             self._follow_collection("runtimeclasses", RUNTIME_CLASSES, "", self.runtime_classes)
             return await self._from_collection(self.runtime_classes, ref, message.wait)
+        if ref.kind == "CSIDriver":
+            self._follow_collection("csidrivers", CSI_DRIVERS, "", self.csi_drivers)
+            return await self._from_collection(self.csi_drivers, ref, message.wait)
         return await self.objects.get(ref, message.wait)
 
     async def _from_collection(self, collection: CachedCollection, ref: ObjectRef, wait: float) -> ObjectState:

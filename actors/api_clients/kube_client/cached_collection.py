@@ -1,4 +1,4 @@
-"""Small collections, cached whole: Services, RuntimeClasses, the Node itself."""
+"""Small collections, cached whole: Services, RuntimeClasses, CSIDrivers, the Node itself."""
 
 from __future__ import annotations
 

@@ -11,7 +11,9 @@ from actors.api_clients.messages import KUBE_CLIENT, ApiCall, ObjectRef
 from actors.container_manager.messages import CONTAINER_MANAGER, AdmissionFailed, AdmitPod, PodAdmitted, PodRejected
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.api_objects import state_of
+from actors.pod_workers.messages import KillPod
 from actors.pod_workers.phases.effects import Admit, AskForKillOrder
+from actors.pod_workers.pod.orders import KillOrdered
 from actors.pod_workers.pod.resizes import FirstAllocated
 from actors.pod_workers.pod.results import Admitted, Counted, Postponed, Refused, VolumesPending
 from actors.pod_workers.pod.runtime import alive, created
@@ -34,6 +36,8 @@ VOLUME_SECONDS = 130.0
 MOUNT_REPORT_SECONDS = 123.0
 """The interval of events about volumes that a pod still waits for."""
 SAME_NAME_SECONDS = 0.3
+LIMIT_EXCEEDED = "VolumeAttachmentLimitExceeded"
+LIMIT_REACHED = "Node has reached its volume attachment limit, rejecting pod."
 
 
 async def admit(run: Execution, effect: Admit) -> None:
@@ -146,6 +150,9 @@ async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
         run.announce("Warning", event.reason, event.text)
     now, due = run.services.clock(), run.state.mount_report_due
     if due is not None and now >= due:
+        if answer.exhausted:
+            _end_without_room(run, answer)
+            return None
         run.announce("Warning", "FailedMount", overdue(answer.volumes, answer.unattached))
     if due is None or not now < due <= now + MOUNT_REPORT_SECONDS:
         due = now + MOUNT_REPORT_SECONDS  # also of one that dates from before the clock was set back
@@ -154,8 +161,18 @@ async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
     return None
 
 
+def _end_without_room(run: Execution, answer: VolumesFailed) -> None:
+    """The pod does not start here: no more volumes can be attached to the node. What it has already is cleaned up."""
+    message = f"{LIMIT_REACHED} {_not_mounted(answer.volumes, answer.unattached)}"
+    run.announce("Warning", LIMIT_EXCEEDED, message)
+    run.report(KillOrdered(KillPod(run.state.uid, LIMIT_EXCEEDED, f"Pod was rejected: {message}", 0)))
+
+
 def overdue(volumes: list[str], unattached: list[str]) -> str:
     """The kubelet's text."""
+    return f"Unable to attach or mount volumes: {_not_mounted(volumes, unattached)}"
+
+
+def _not_mounted(volumes: list[str], unattached: list[str]) -> str:
     lists = f"unmounted volumes=[{' '.join(sorted(volumes))}], unattached volumes=[{' '.join(sorted(unattached))}]"
-    lists += ", failed to process volumes=[]"
-    return f"Unable to attach or mount volumes: {lists}: context deadline exceeded"
+    return f"{lists}, failed to process volumes=[]: context deadline exceeded"

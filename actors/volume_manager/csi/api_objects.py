@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
+from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef
 from actors.shared.api.permission import when_permitted
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.contents import secret_data
@@ -15,12 +15,14 @@ from actors.shared.kube.meta import Api, ObjectMeta
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from supervision.actor import Actor, AskError
 
-from .errors import CsiError, NotAttachedError, PlainError
+from .errors import CsiError, ExhaustedError, NotAttachedError, PlainError
 from .model import PERSISTENT, SecretName
 
 CALL_SECONDS: Final = 12.0
 STORAGE: Final = "/apis/storage.k8s.io/v1"
 MERGE_PATCH: Final = "application/merge-patch+json"
+RESOURCE_EXHAUSTED: Final = 8
+"""gRPC's number: the answer of a driver to an attach beyond the node's limit."""
 T = TypeVar("T", bound=Api)
 
 
@@ -39,6 +41,7 @@ class DriverSpec(Api, frozen=True):
     tokenRequests: tuple[TokenRequest, ...] = ()
     requiresRepublish: bool = False
     serviceAccountTokenInSecrets: bool = False
+    nodeAllocatableUpdatePeriodSeconds: int | None = None
 
 
 class _CSIDriver(Api, frozen=True):
@@ -48,6 +51,7 @@ class _CSIDriver(Api, frozen=True):
 
 class _AttachError(Api, frozen=True):
     message: str = ""
+    errorCode: int | None = None
 
 
 class _AttachStatus(Api, frozen=True):
@@ -73,8 +77,21 @@ class ApiObjects:
             return DriverSpec()
         return _decoded(_checked(answer, f"CSIDriver {name}"), _CSIDriver).spec
 
+    async def watched_driver(self, name: str) -> DriverSpec:
+        """As kube_client has it by its watch of all CSIDrivers, which this begins."""
+        ref = ObjectRef("CSIDriver", name)
+        try:
+            state = await self._actor.ask(KUBE_CLIENT, GetObject(ref), timeout=CALL_SECONDS)
+        except AskError as error:
+            raise CsiError(f"{KUBE_CLIENT}: {error}") from None
+        if state.body:
+            return _decoded(state.body, _CSIDriver).spec
+        if state.reason == "NotFound":
+            return DriverSpec()
+        raise CsiError(f"CSIDriver {name}: {state.reason}: {state.message}")
+
     async def attached(self, name: str, what: str) -> dict[str, str]:
-        """The publish context of the VolumeAttachment."""
+        """The publish context of the VolumeAttachment. Raises NotAttachedError, ExhaustedError where it stays so."""
         answer = await self.call("GET", f"{STORAGE}/volumeattachments/{quote(name, safe='')}")
         if answer.reason in ("NotFound", "Forbidden"):  # the node authorizer forbids what does not exist
             raise NotAttachedError(f"{what} is not attached yet: {answer.reason}: {answer.message}")
@@ -83,8 +100,10 @@ class ApiObjects:
         if found.metadata.deletionTimestamp is not None:
             raise NotAttachedError(f"{what} is being detached from this node")
         if not status.attached:
-            why = f": {status.attachError.message}" if status.attachError is not None else ""
-            raise NotAttachedError(f"{what} is not attached yet{why}")
+            found_error = status.attachError or _AttachError()
+            why = f": {found_error.message}" if found_error.message else ""
+            kind = ExhaustedError if found_error.errorCode == RESOURCE_EXHAUSTED else NotAttachedError
+            raise kind(f"{what} is not attached yet{why}")
         return status.attachmentMetadata
 
     async def claim(self, namespace: str, name: str) -> PersistentVolumeClaim:

@@ -110,6 +110,17 @@ class CsiDrivers:
             self._actor.start_task(before[1].close(), f"close {before[0].endpoint}")
         self._actor.log.info("CSI driver %s is registered, with node ID %s", name, driver.node_id)
 
+    async def refresh(self, name: str) -> None:
+        """Ask the driver anew how many volumes the node can have, and where it is. Raises CsiError."""
+        driver, connection = self.get(name)
+        fresh = await connection.describe(name, driver.endpoint)
+        async with self._changed:
+            if fresh == driver or self._known.get(name) != (driver, connection):
+                return
+            await self._objects.add(fresh)
+            self._known[name] = (fresh, connection)
+        self._actor.log.info("CSI driver %s: at most %d volumes now", name, fresh.max_volumes)
+
     async def deregister(self, plugin: Plugin) -> None:
         name = self._names.pop(plugin.socket, "")
         if not name or name in self._names.values():

@@ -21,6 +21,10 @@ class NotAttachedError(CsiError):
     """The attach controller has not attached the volume yet."""
 
 
+class ExhaustedError(NotAttachedError):
+    """The driver says that no more volumes can be attached to this node."""
+
+
 class PlainError(CsiError):
     """Its text stands in an event without the plugin's name before it."""
 
@@ -58,7 +62,12 @@ def mount_error(error: CsiError | OSError, step: CsiMount) -> MountError:
         return MountError(f"{_PREFIX}{text}: {error}", operation)
     if isinstance(error, StageError):
         return MountError(_text(error.cause), SET_UP_DEVICE if is_device else MOUNT_DEVICE)
-    return MountError(_text(error), MAP_DEVICE if is_device else SET_UP, waits=isinstance(error, NotAttachedError))
+    return MountError(
+        _text(error),
+        MAP_DEVICE if is_device else SET_UP,
+        waits=isinstance(error, NotAttachedError),
+        exhausted=isinstance(error, ExhaustedError),
+    )
 
 
 def _without_client(step: CsiMount) -> tuple[str, str]:

@@ -26,9 +26,10 @@ from ..files.projections import ContentError
 from ..files.service_tokens import ServiceTokens
 from ..host.directories import DIRECTORY_MODE
 from . import records
+from .allocatable import AllocatableCounts
 from .api_objects import ApiObjects, DriverSpec
 from .drivers import CsiDrivers
-from .errors import CsiError, PlainError, StageError, mount_error
+from .errors import CsiError, ExhaustedError, NotAttachedError, PlainError, StageError, mount_error
 from .expansion import VolumeExpansion
 from .figures import DriverMeasurements
 from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name, unique_name
@@ -72,6 +73,7 @@ class CsiVolumes:
         self._tokens, self._apply_group, self._node_name = context.tokens, context.apply_group, context.node_name
         self._pods, self._measurements = context.pods, context.measurements
         self._locks = PodLocks()
+        self._counts = AllocatableCounts(context.actor, context.drivers, context.api)
         self._expansion = VolumeExpansion(
             actor=context.actor,
             drivers=context.drivers,
@@ -135,7 +137,7 @@ class CsiVolumes:
             check()
             records.note(step, record)
             self.tell_in_use()
-            context = await self._attached(step, record)
+            context = await self._attached(step, record, spec)
             check()
             staged = await self._stage(step, driver, connection, record, context, check)
             check()
@@ -173,11 +175,17 @@ class CsiVolumes:
         """Of the volume: it is staged once for all pods."""
         return self._locks.hold(unique_name(record.driverName, record.volumeHandle))
 
-    async def _attached(self, step: CsiMount, record: VolumeRecord) -> dict[str, str]:
+    async def _attached(self, step: CsiMount, record: VolumeRecord, spec: DriverSpec) -> dict[str, str]:
         """The publish context of its VolumeAttachment; {} when the driver needs no attach. Raises CsiError."""
         if not record.attachmentID:
             return {}
-        return await self._api.attached(record.attachmentID, f"volume {step.source.handle}")
+        try:
+            return await self._api.attached(record.attachmentID, f"volume {step.source.handle}")
+        except ExhaustedError as error:
+            if not spec.nodeAllocatableUpdatePeriodSeconds:  # its driver has not opted in: it waits as ever
+                raise NotAttachedError(str(error)) from None
+            self._counts.ask(record.driverName)
+            raise
 
     async def _stage(
         self, step: CsiMount, driver: Driver, connection: CsiConnection, record: VolumeRecord, context: dict[str, str],
@@ -297,6 +305,7 @@ class CsiVolumes:
 
     async def sweep(self) -> None:
         """Unstage volumes that no pod uses: an earlier incarnation ended before it could, or the driver failed."""
+        await self._counts.look()
         for volume in self._records.staged():
             record = volume.record
             if self._records.used(record) or record.driverName not in self._drivers.names:

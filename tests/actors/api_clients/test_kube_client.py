@@ -285,6 +285,18 @@ async def test_services_are_of_the_namespace_and_trimmed(tmp_path: Path) -> None
             assert json.loads(told.master)["metadata"]["name"] == "kubernetes"
 
 
+async def test_drivers_of_volumes_are_watched_once_somebody_asks(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as server:
+        add_node(server)
+        server.create("csidrivers", {"metadata": {"name": "d.test"}, "spec": {"attachRequired": False}})
+        async with harness_of(joined(server)) as harness:
+            await harness.deliver(GetObject(ObjectRef("Node", "n1")))
+            assert server.asked("", "csidrivers") == []
+            found = await harness.deliver(GetObject(ObjectRef("CSIDriver", "d.test")))
+            assert json.loads(found.body)["spec"]["attachRequired"] is False
+            assert (await harness.deliver(GetObject(ObjectRef("CSIDriver", "other")))).reason == "NotFound"
+
+
 async def test_node_and_runtime_class_are_given(tmp_path: Path) -> None:
     async with cluster(tmp_path) as server:
         add_node(server, **{"node.alpha.kubernetes.io/ttl": "15"})

@@ -128,6 +128,25 @@ async def test_a_pod_whose_volume_is_not_attached_yet_has_no_event_for_two_minut
         assert told(node, "FailedMount") == [(text, "")]
 
 
+async def test_a_pod_for_whose_volume_the_node_has_no_room_fails_after_two_minutes(tmp_path):
+    async with Driven(tmp_path) as node:
+        full = partial(VolumesFailed, message="no room", volumes=["a"], unattached=["a"], events=[], exhausted=True)
+        node.answer(MountVolumes, lambda asked: full(asked.uid))
+        await node.want(pod(volumes=[{"name": "a", "persistentVolumeClaim": {"claimName": "c"}}]))
+        await node.until(lambda: node.waiting() == "ContainerCreating")
+        for _ in range(12):
+            await node.pass_time(10)
+        assert told(node, "VolumeAttachmentLimitExceeded") == []
+        await node.pass_time(10)
+        await node.until(lambda: node.stage() == "terminated")
+        lists = "unmounted volumes=[a], unattached volumes=[a], failed to process volumes=[]: context deadline exceeded"
+        text = f"Node has reached its volume attachment limit, rejecting pod. {lists}"
+        assert told(node, "VolumeAttachmentLimitExceeded") == [(text, "")]
+        assert told(node, "FailedMount") == []
+        seen = node.observed()
+        assert (seen.reason, seen.message) == ("VolumeAttachmentLimitExceeded", f"Pod was rejected: {text}")
+
+
 async def test_a_device_that_cannot_be_made_has_a_reason_of_its_own(tmp_path):
     async with Driven(tmp_path) as node:
         events = [VolumeEvent("FailedMapVolume", 'MapVolume.SetUpDevice failed for volume "pv" : no')]

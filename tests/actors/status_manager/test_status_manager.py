@@ -208,6 +208,17 @@ async def test_pods_and_ends_of_containers_are_counted(tmp_path):
         assert await numbers(harness, "kubelet_working_pods") == {("desired", "terminated", "false"): 1}
 
 
+async def test_a_pod_without_room_for_its_volumes_is_counted_once_as_refused(tmp_path):
+    async with started(tmp_path) as harness:
+        nothing = PodRuntime(uid="u1", at=1.0)
+        await harness.deliver(seen(uid="u1", runtime=nothing))
+        for phase in ("terminating", "terminated"):
+            refused = seen(uid="u1", runtime=nothing, worker_phase=phase, reason="VolumeAttachmentLimitExceeded")
+            await harness.deliver(refused)
+        counted = await numbers(harness, "kubelet_admission_rejections_total")
+        assert counted == {("VolumeAttachmentLimitExceeded",): 1}
+
+
 async def test_resizes_are_counted_while_they_wait_and_while_they_are_carried_out(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen(uid="u1", resize=Resize("Deferred", "later")))

@@ -16,7 +16,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.pod_locks import PodLocks
 from actors.volume_manager.csi import records
 from actors.volume_manager.csi.api_objects import DriverSpec
-from actors.volume_manager.csi.errors import CallError, CsiError, NotAttachedError, UnknownDriverError
+from actors.volume_manager.csi.errors import CallError, CsiError, ExhaustedError, NotAttachedError, UnknownDriverError
 from actors.volume_manager.csi.figures import DriverMeasurements
 from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver, device_paths
 from actors.volume_manager.csi.records import Records
@@ -59,6 +59,12 @@ class Storage:
 
     async def driver(self, name: str) -> DriverSpec:
         return self.spec
+
+    async def watched_driver(self, name: str) -> DriverSpec:
+        return self.spec
+
+    async def refresh(self, name: str) -> None:
+        self._note("refresh")
 
     async def attached(self, name: str, what: str) -> dict[str, str]:
         self._note("attached")
@@ -399,3 +405,16 @@ async def test_a_mode_that_the_driver_does_not_have_is_told_with_those_that_it_h
         error = present(await node.mounting.mount(POD, inline))
     modes = 'volume mode "Ephemeral" not supported by driver d.test (only supports ["Persistent"])'
     assert error.text == f"kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode: {modes}"
+
+
+@pytest.mark.parametrize(("period", "exhausted"), [(None, False), (60, True)])
+async def test_a_full_node_is_known_as_that_when_the_driver_wants_to_be_asked(
+    node: Node, storage: Storage, period: int | None, exhausted: bool
+) -> None:
+    storage.spec = DriverSpec(nodeAllocatableUpdatePeriodSeconds=period)
+    async with node.harness:
+        storage.fails["attached"] = ExhaustedError("volume h is not attached yet: no room")
+        error = present(await node.mounting.mount(POD, node.step()))
+        assert (error.waits, error.exhausted) == (True, exhausted)
+        await node.harness.settle()
+        assert storage.asked == ["attached", "refresh"][: 1 + exhausted]

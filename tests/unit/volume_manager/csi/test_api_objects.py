@@ -10,7 +10,7 @@ import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.volume_manager.csi.api_objects import ApiObjects
-from actors.volume_manager.csi.errors import NotAttachedError, PlainError
+from actors.volume_manager.csi.errors import ExhaustedError, NotAttachedError, PlainError
 from actors.volume_manager.csi.model import SecretName
 from supervision.actor import Actor
 from supervision.harness import Harness
@@ -64,3 +64,12 @@ async def test_a_volume_is_used_while_it_is_attached_and_nobody_detaches_it() ->
     ending = ApiAnswer(status=200, body=json.dumps(attached).encode())
     with pytest.raises(NotAttachedError, match="volume h is being detached from this node"):
         await asked(ending, lambda api: api.attached("csi-1", "volume h"))
+
+
+@pytest.mark.parametrize(("code", "kind"), [(8, ExhaustedError), (13, NotAttachedError), (None, NotAttachedError)])
+async def test_a_full_node_is_told_from_other_errors_by_the_code(code: int | None, kind: type[Exception]) -> None:
+    error: dict[str, Any] = {"message": "no", **({"errorCode": code} if code is not None else {})}
+    body = json.dumps({"status": {"attached": False, "attachError": error}}).encode()
+    with pytest.raises(NotAttachedError, match="volume h is not attached yet: no") as caught:
+        await asked(ApiAnswer(status=200, body=body), lambda api: api.attached("csi-1", "volume h"))
+    assert type(caught.value) is kind

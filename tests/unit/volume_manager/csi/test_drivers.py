@@ -28,6 +28,7 @@ class Neighbours:
         self.log = logging.getLogger("drivers")
         self.objects: list[str] = []
         self.closed: list[str] = []
+        self.volumes = 0
         self.slow = asyncio.Event()
         self.slow.set()
 
@@ -37,7 +38,9 @@ class Neighbours:
     def connect(self, path: str) -> CsiConnection:
         async def describe(name: str, endpoint: str) -> Driver:
             await self.slow.wait()
-            return Driver(name=name, endpoint=endpoint, node_id="n", max_volumes=0, topology={}, stages=False)
+            return Driver(
+                name=name, endpoint=endpoint, node_id="n", max_volumes=self.volumes, topology={}, stages=False
+            )
 
         async def close() -> None:
             self.closed.append(path)
@@ -45,7 +48,7 @@ class Neighbours:
         return cast(CsiConnection, SimpleNamespace(describe=describe, close=close))
 
     async def add(self, driver: Driver) -> None:
-        self.objects.append(driver.endpoint)
+        self.objects.append(driver.endpoint + (f" {driver.max_volumes}" if driver.max_volumes else ""))
 
     async def remove(self, name: str) -> None:
         self.objects.append(f"no {name}")
@@ -126,3 +129,31 @@ async def test_without_a_version_that_is_spoken_here_nothing_is_registered() -> 
     assert 'None of the versions specified ["0.3.0" "2.0.0"] are supported' in drivers.refusal(
         plugin("/one", "0.3.0", "2.0.0")
     )
+
+
+async def test_a_driver_that_counts_anew_is_listed_anew_and_one_that_does_not_is_not() -> None:
+    around = Neighbours()
+    drivers = around.drivers()
+    await drivers.register(plugin("/one", "1.0.0"))
+    await drivers.refresh(NAME)
+    assert around.objects == ["/csi/one"]
+    around.volumes = 5
+    await drivers.refresh(NAME)
+    assert around.objects == ["/csi/one", "/csi/one 5"]
+    assert drivers.get(NAME)[0].max_volumes == 5
+
+
+async def test_an_answer_of_a_driver_that_was_replaced_meanwhile_changes_nothing() -> None:
+    around = Neighbours()
+    drivers = around.drivers()
+    await drivers.register(plugin("/one", "1.0.0"))
+    around.slow.clear()
+    late = asyncio.ensure_future(drivers.refresh(NAME))
+    await asyncio.sleep(0)
+    newer = asyncio.ensure_future(drivers.register(plugin("/two", "1.1.0")))
+    around.volumes = 5
+    around.slow.set()
+    await newer
+    await late
+    assert around.objects[-1] == "/csi/two 5"
+    assert drivers.get(NAME)[0].endpoint == "/csi/two"
