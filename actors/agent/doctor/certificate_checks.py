@@ -59,6 +59,6 @@ def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
     current = f"{agent.cert_dir}/kubelet-client-current.pem"
     if not agent.standalone and Path(current).exists():
         yield certificate("client certificate", current, now, NEW_CERTIFICATE)
-    elif not agent.standalone and running and agent.bootstrap_kubeconfig:
+    elif not agent.standalone and running and agent.bootstrap_kubeconfig and not Path(agent.kubeconfig).exists():
         text = f"{current}: none yet, the agent has asked the cluster for one"
         yield iter([failure("client certificate", text, "kubectl get csr; kubectl certificate approve NAME")])

@@ -5,7 +5,6 @@ Over TLS its certificate is checked against the authorities that this machine tr
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
@@ -18,6 +17,7 @@ from tornado.iostream import IOStream, StreamClosedError, UnsatisfiableReadError
 from tornado.tcpclient import TCPClient
 from tornado.util import TimeoutError as TornadoTimeout
 
+from actors.shared.http_get.trust import system_trust
 from supervision.time_scale import scaled
 
 from .runtime_stream import connected
@@ -62,7 +62,7 @@ async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IO
     try:
         port = parts.port or _PORTS[parts.scheme]
         if parts.scheme == "https":
-            trusted = ssl.create_default_context()
+            trusted = system_trust()
             stream = await TCPClient().connect(parts.hostname, port, ssl_options=trusted, timeout=limit)
         else:
             stream = await with_timeout(limit, connected(parts.hostname, port))

@@ -8,13 +8,13 @@ from __future__ import annotations
 import base64
 import ipaddress
 import os
-import ssl
 from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import httpcore
 
+from actors.shared.http_get.trust import system_trust
 from actors.shared.kube.host_port import joined
 
 MAX_HEAD = 16384
@@ -90,7 +90,7 @@ class ProxyBackend(httpcore.AsyncNetworkBackend):
         )
         try:
             if proxy.scheme == "https":
-                stream = await stream.start_tls(ssl.create_default_context(), proxy.hostname, timeout)
+                stream = await stream.start_tls(system_trust(), proxy.hostname, timeout)
             if proxy.scheme in ("http", "https"):
                 await _http_connect(stream, proxy, host, port, timeout)
             else:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import urllib3
 
 from actors.agent.doctor.cluster_checks import clock, cluster, refused, unreachable, version
 from actors.agent.doctor.finding import Finding, Level
@@ -39,6 +42,20 @@ def test_a_node_that_may_all_it_must_and_is_not_ready(tmp_path: Path) -> None:
     shown = [one.text for one in findings(tmp_path / "2", lambda server: server.node_kubeconfig("n1"))]
     assert "n1 is not Ready: KubeletNotReady: no CNI" in shown
     assert "cordoned: no new pods are scheduled here" in shown
+
+
+def test_a_certificate_that_the_agent_accepts_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = urllib3.util.create_urllib3_context
+
+    def strict(**settings: Any) -> ssl.SSLContext:
+        context = usual(**settings)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT  # as with Python 3.13; that of the test has no key identifiers
+        return context
+
+    monkeypatch.setattr(urllib3.util, "create_urllib3_context", strict)
+    monkeypatch.setattr(urllib3.connection, "create_urllib3_context", strict)
+    found = {one.subject: one for one in findings(tmp_path, lambda server: server.node_kubeconfig("n1"))}
+    assert found["API server"].level is Level.OK, found["API server"].text
 
 
 def test_another_nodes_certificate_ends_the_checks(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from cryptography import x509
 
 from actors.agent.doctor import agent_checks, runtime_checks
-from actors.agent.doctor.certificate_checks import certificate
+from actors.agent.doctor.certificate_checks import certificate, checks
 from actors.agent.doctor.command import _each, _guarded, _where_it_started, findings, of_agent, summary, text
 from actors.agent.doctor.finding import Finding, Level, failure, ok
 from actors.agent.doctor.runtime_checks import of_status, runtime
@@ -63,6 +63,21 @@ def test_a_file_without_a_certificate_is_a_failure(tmp_path: Path) -> None:
         (found,) = certificate("serving certificate", str(path), datetime.now(UTC), "renew it")
         assert (found.level, found.remedy) == (Level.FAILURE, "renew it")
         assert said in found.text
+
+
+@pytest.mark.parametrize(("written", "subjects"), [(False, ["client certificate"]), (True, [])])
+def test_a_certificate_is_awaited_only_while_there_is_no_kubeconfig(
+    tmp_path: Path, written: bool, subjects: list[str]
+) -> None:
+    kubeconfig = tmp_path / "kubelet.conf"
+    if written:
+        kubeconfig.touch()
+    agent = Agent(
+        root_dir=str(tmp_path), cert_dir=str(tmp_path / "pki"), standalone=False,
+        kubeconfig=str(kubeconfig), bootstrap_kubeconfig=str(tmp_path / "bootstrap.conf"),
+    )  # fmt: skip
+    found = [one for each in checks(agent, running=True) for one in each]
+    assert [one.subject for one in found] == subjects
 
 
 def test_a_runtime_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
