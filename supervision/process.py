@@ -26,7 +26,7 @@ from .names import Names
 from .payload import unwrap
 from .port import ActorPort
 from .protocol import EXIT_EXCEPTION, EXIT_ORPHANED, FORK_SERVER, Exited, Hello, Inject, Leave, Payload, Ready
-from .running import ActorRunner, kind_of
+from .running import ActorRunner, is_logged, kind_of
 from .status_page import StatusEntry
 from .uplink import Uplink
 from .wire import WireError
@@ -193,7 +193,7 @@ class Process:
 
     def _slow(self, label: str, seconds: float) -> None:
         self._port.count("actor_slow_handlers_total", message=kind_of(label))
-        if seconds > 1.0:
+        if is_logged(seconds):
             self._log.warning("%s held the actor for %.1f s", label, seconds)
 
     def orphaned(self) -> None:

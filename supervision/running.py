@@ -12,13 +12,20 @@ from typing import Any, NoReturn, Protocol
 from .channel import Flusher
 from .status_page import StatusEntry, padded
 from .steps import Steps
+from .time_scale import scaled
 from .timers import Timers
 from .work import CURRENT, InputRecord, Work
 
 SLOW_SECONDS = 0.05
-"""The limit for a handler or a step of a coroutine; a longer one is logged."""
+"""The limit for a handler or a step of a coroutine; a longer one is counted."""
+LOGGED_SECONDS = 1.0
 _MOST_LABELS = 256
 """The size of the cache of padded labels: a label may name a pod, and pods come and go for months."""
+
+
+def is_logged(seconds: float) -> bool:
+    """Whether a step that took so long is a warning on this machine."""
+    return seconds > scaled(LOGGED_SECONDS)
 
 
 class ProcessEnd(Protocol):

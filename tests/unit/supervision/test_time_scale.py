@@ -11,6 +11,7 @@ import pytest
 from supervision import time_scale
 from supervision.fork_server.policies import Policies
 from supervision.policy_rules import wrong_policies
+from supervision.running import is_logged
 from supervision.spec import ChildSpec, Policy
 
 
@@ -63,3 +64,9 @@ def test_a_deadline_stays_one_that_a_policy_may_have() -> None:
     time_scale.use(20.0)
     policies = Policies(ChildSpec(name="root"), {"root": Policy(start_seconds=3600, shutdown_seconds=3600)})
     assert wrong_policies(policies.by_name) == ""
+
+
+def test_a_slow_machine_warns_of_no_step_that_is_ordinary_there() -> None:
+    assert [is_logged(0.9), is_logged(1.1)] == [False, True]
+    time_scale.use(10.0)
+    assert [is_logged(9.0), is_logged(11.0)] == [False, True]
