@@ -90,7 +90,7 @@ class OomWatcher:
             self._actor.log.warning("the kernel killed %s (%d) of pod %s", kill.process, kill.pid, kill.pod_uid)
             return
         meta = pod.pod.metadata
-        name = next((name for name, id_ in pod.containers.items() if id_ == kill.container_id), "")
+        name = await self._usage.container_name(pod, kill.container_id)
         text = "the kernel killed %s (%d) of container %r of pod %s/%s (%s): out of memory"
         self._actor.log.warning(text, kill.process, kill.pid, name, meta.namespace, meta.name, meta.uid)
         if not self._agent.standalone:

@@ -140,6 +140,18 @@ class UsageReader:
             if layer is not None
         }
 
+    async def container_name(self, pod: RunningPod, container_id: str) -> str:
+        """Empty if unknown. A container that has just started, or was replaced, only the runtime knows."""
+        known = next((name for name, id_ in pod.containers.items() if id_ == container_id), "")
+        if known or not container_id:
+            return known
+        try:
+            async with asyncio.timeout(scaled(ASK_SECONDS)):
+                return (await self._runtime().container_status(container_id)).name
+        except (CriError, TimeoutError) as error:
+            self._actor.log.warning("container %s is unknown: %s", container_id, str(error) or "no answer in time")
+            return ""
+
     def _runtime(self) -> CriClient:
         if self._client is None:
             agent = self._agent

@@ -18,7 +18,8 @@ from actors.image_manager.messages import (
 from actors.pod_workers.messages import DeadContainersRemoved, KillPod, RemoveDeadContainers
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.cri.errors import CriError
+from actors.shared.cri.errors import CriError, NotFound
+from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.cri.stats import ContainerStats
 from actors.status_manager.messages import ActivePod, ActivePods, GetActivePods, GetLivePods, LivePod, LivePods
 from supervision.harness import Harness
@@ -40,6 +41,8 @@ class MadeUpNode:
         self.disks: dict[str, list[int]] = {}
         self.measured: dict[str, Any] = {}
         self.listed = True
+        self.in_runtime: dict[str, str] = {}
+        """Name of each container that the runtime has, by ID."""
         self.runtime_error: CriError | None = None
         base = root / "sys/fs/cgroup/memory"
         base.mkdir(parents=True)
@@ -52,6 +55,12 @@ class MadeUpNode:
         if self.runtime_error is not None:
             raise self.runtime_error
         return []
+
+    async def container_status(self, container_id: str) -> CriContainer:
+        """The answer of the runtime: one that the status manager does not know yet, too."""
+        if (name := self.in_runtime.get(container_id)) is None:
+            raise NotFound("ContainerStatus", "NOT_FOUND", f"no container {container_id}")
+        return CriContainer(id=container_id, name=name, pod_uid="", state=CriContainerState.EXITED)
 
     def set_free(self, kib: int) -> None:
         """Set the available memory."""

@@ -52,6 +52,20 @@ async def test_an_oom_kill_in_a_container_is_an_event_of_its_pod_and_names_the_c
         assert told.message == "Memory cgroup out of memory: killed process stress, pid: 42"
 
 
+@pytest.mark.parametrize(("listed", "field"), [(True, "spec.containers{main}"), (False, "")])
+async def test_a_container_that_no_look_has_seen_yet_is_named_by_the_runtime(
+    node: MadeUpNode, listed: bool, field: str
+) -> None:
+    log, new = KernelLog(node.root), "facade" * 4
+    node.add(UID)
+    if listed:
+        node.in_runtime[new] = "main"
+    async with node.start() as manager:
+        log.say(POD.format(cgroup=f"/kubepods/besteffort/pod{UID}/{new}"))
+        told = await manager.wait_sent(RecordEvent, to=EVENT_CLIENT)
+        assert (told.uid, told.reason, told.field) == (UID, "OOMKilling", field)
+
+
 async def test_of_an_init_container_the_event_names_its_place_in_the_pod(node: MadeUpNode) -> None:
     log = KernelLog(node.root)
     node.add(UID, initContainers=[{"name": "main", "image": "i"}], containers=[{"name": "app", "image": "i"}])
