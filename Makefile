@@ -69,12 +69,17 @@ test: venv try-deps  ## every test, those with real containers too (as root)
 
 .PHONY: test-quick
 test-quick: venv  ## the tests that start no process of the agent; TEST_FLAGS= chooses some
-	@exec $(PYTHON) -m pytest -m "not tree and not node and not packages" -n $(CORES) --dist loadfile $(TEST_FLAGS)
+	@exec $(PYTHON) -m pytest -m "not tree and not node and not packages and not host" -n $(CORES) --dist loadfile $(TEST_FLAGS)
 
 .PHONY: test-packages
 test-packages: deps venv  ## build package and image, install and start them: as root, ten minutes, with a mirror of Debian
 	@$(APT_INSTALL) debootstrap lintian dpkg-dev skopeo >/dev/null || echo "going on without: what is missing is said" >&2
 	exec $(PYTHON) -m pytest -m packages tests/packages -rs $(TEST_FLAGS)
+
+.PHONY: test-host
+test-host: deps venv  ## the agent on Debian 13 with systemd and cgroup v2, emulated: as root, half an hour, with a mirror of Debian
+	@command -v qemu-system-x86_64 >/dev/null && command -v debootstrap >/dev/null || $(APT_INSTALL) qemu-system-x86 debootstrap e2fsprogs >/dev/null
+	exec $(PYTHON) -m pytest -m host tests/host -rs -s $(TEST_FLAGS)
 
 .PHONY: try-deps
 try-deps:

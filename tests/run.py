@@ -58,7 +58,10 @@ class Phase(NamedTuple):
 
 PHASES = (
     Phase(
-        "unit and one actor", "not tree and not node and not packages and not alone", parallel=True, folders=("tests",)
+        "unit and one actor",
+        "not tree and not node and not packages and not host and not alone",
+        parallel=True,
+        folders=("tests",),
     ),
     Phase("real processes", "tree and not node and not alone", parallel=True),
     Phase("real containers", "node and not alone", parallel=True),

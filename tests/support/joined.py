@@ -93,11 +93,13 @@ def container(name: str, *command: str, **more: Any) -> Obj:
     return {"name": name, **settings, **more}
 
 
-class Joined:
-    """Cluster, agent, and what is watched of both by an administrator."""
+class JoinedView:
+    """A cluster with one node, and what an administrator sees of it."""
 
-    def __init__(self, cluster: Cluster, node: JoinedNode, api: ApiConnection) -> None:
-        self.cluster, self.node, self.api = cluster, node, api
+    clear_seconds = 100.0
+
+    def __init__(self, cluster: Cluster, api: ApiConnection) -> None:
+        self.cluster, self.api = cluster, api
         self.pods: Watched = api.watch("/api/v1/pods", fieldSelector=f"spec.nodeName={NODE}")
         self.nodes: Watched = api.watch(NODES, fieldSelector=f"metadata.name={NODE}")
 
@@ -159,14 +161,6 @@ class Joined:
             for key, found in self.pods.now.items()
         }
 
-    def running_ids(self) -> dict[str, str]:
-        """Container ids of what runs, by `pod/container`, from the runtime."""
-        return {
-            f"{one.pod_name}/{one.name}": one.id
-            for one in self.node.containers()
-            if one.state is CriContainerState.RUNNING
-        }
-
     def kubectl(self, *arguments: str, data: str = "", seconds: float = 30.0) -> str:
         return self.cluster.kubectl(*arguments, data=data, seconds=seconds)
 
@@ -177,7 +171,23 @@ class Joined:
                 path = f"/api/v1/namespaces/{found['metadata']['namespace']}/pods/{found['metadata']['name']}"
                 with suppress(NotFound):  # a controller was faster
                     self.api.call("DELETE", path, {"gracePeriodSeconds": 1})
-        self.pods.until(lambda: not self.pods.now, "all pods gone", 100.0)
+        self.pods.until(lambda: not self.pods.now, "all pods gone", self.clear_seconds)
+
+
+class Joined(JoinedView):
+    """Cluster and agent, and what is watched of both by an administrator."""
+
+    def __init__(self, cluster: Cluster, node: JoinedNode, api: ApiConnection) -> None:
+        super().__init__(cluster, api)
+        self.node = node
+
+    def running_ids(self) -> dict[str, str]:
+        """Container ids of what runs, by `pod/container`, from the runtime."""
+        return {
+            f"{one.pod_name}/{one.name}": one.id
+            for one in self.node.containers()
+            if one.state is CriContainerState.RUNNING
+        }
 
 
 def status(obj: Obj | None) -> Obj:
