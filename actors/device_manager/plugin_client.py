@@ -13,7 +13,7 @@ import msgspec
 from actors.shared.hardware.allocation import AllocatedMount, ContainerAllocation, DeviceSpec
 from actors.shared.kube.go_text import UNREADABLE, rpc_error
 from actors.shared.plugins.model import PluginError
-from actors.shared.plugins.registrar import DIAL_SECONDS, channel_to
+from actors.shared.plugins.registrar import CLOSED, DIAL_SECONDS, channel_to, raise_if_ending
 from actors.shared.relay import is_socket
 from proto import device_plugin_pb2 as api
 from proto import device_plugin_pb2_grpc
@@ -25,7 +25,6 @@ OPTIONS_SECONDS: Final = 10.0
 PREFERENCE_SECONDS: Final = 30.0
 PRE_START_SECONDS: Final = 30.0
 HEALTHY: Final = "Healthy"
-CLOSED: Final = rpc_error("CANCELLED", "the connection was closed")
 MOST_DEVICES: Final = 32768
 """Of one resource; all that is kept of them stays a small part of what an actor may take."""
 MOST_NODES: Final = 1024
@@ -76,7 +75,7 @@ class PluginClient:
         except grpc.aio.AioRpcError as error:
             raise PluginError(_text(error)) from None
         except asyncio.CancelledError:
-            _raise_if_ending()
+            raise_if_ending()
             raise PluginError(CLOSED) from None
 
     async def allocate(self, ids: Iterable[str]) -> bytes:
@@ -139,18 +138,11 @@ async def _answer(call: Awaitable[_Answer | None]) -> _Answer:
     except grpc.aio.AioRpcError as error:
         raise PluginError(_text(error)) from None
     except asyncio.CancelledError:
-        _raise_if_ending()
+        raise_if_ending()
         raise PluginError(CLOSED) from None
     if answer is None:
         raise PluginError(rpc_error("INTERNAL", UNREADABLE))
     return answer
-
-
-def _raise_if_ending() -> None:
-    """gRPC cancels its calls when a channel is closed; this is not the end of the task that waits for one."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
 
 
 def _text(error: grpc.aio.AioRpcError) -> str:

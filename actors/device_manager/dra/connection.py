@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
@@ -11,7 +12,7 @@ import grpc.aio
 
 from actors.shared.kube.go_text import UNREADABLE, code_name, rpc_error
 from actors.shared.kube.resource_claims import ResourceClaimError
-from actors.shared.plugins.registrar import channel_to
+from actors.shared.plugins.registrar import CLOSED, channel_to, raise_if_ending
 from proto import dra_health_pb2 as health_pb
 from proto import dra_pb2 as dra
 from supervision.metrics import Metrics
@@ -80,6 +81,10 @@ class DraConnection:
         except grpc.aio.AioRpcError as error:
             code = error.code()
             raise ResourceClaimError(f"{method}: {_text(error)}") from None
+        except asyncio.CancelledError:
+            code = grpc.StatusCode.CANCELLED
+            raise_if_ending()
+            raise ResourceClaimError(f"{method}: {CLOSED}") from None
         finally:
             self._metrics.observe(
                 "dra_grpc_operations_duration_seconds", time.monotonic() - began,

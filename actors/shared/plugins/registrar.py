@@ -27,12 +27,22 @@ OPTIONS: Final = (
     ("grpc.use_local_subchannel_pool", 1),  # else a plugin in place of another gets the other one's connection
 )
 """Options of a channel to a plugin."""
+CLOSED: Final = rpc_error("CANCELLED", "the connection was closed")
+"""Of a call during which the channel was closed, as the plugin has gone."""
 _Answer = TypeVar("_Answer")
 
 
 def channel_to(path: str) -> grpc.aio.Channel:
     """A channel to the Unix socket at `path`."""
     return grpc.aio.insecure_channel(f"unix://{path}", options=OPTIONS)
+
+
+def raise_if_ending() -> None:
+    """For a call that was cancelled. gRPC cancels calls when their channel is closed; this is not the end of the task
+    that waits for one. Raises CancelledError if it is."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 class Registrar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable
 from typing import Any, Final, TypeVar
@@ -10,7 +11,7 @@ import grpc
 import grpc.aio
 
 from actors.shared.kube.go_text import UNREADABLE, code_name, rpc_error
-from actors.shared.plugins.registrar import channel_to
+from actors.shared.plugins.registrar import CLOSED, channel_to, raise_if_ending
 from proto import csi_pb2 as csi
 from proto import csi_pb2_grpc
 from supervision.metrics import Metrics
@@ -133,6 +134,10 @@ class CsiConnection:
         except grpc.aio.AioRpcError as error:
             code = error.code()
             raise CallError(method, rpc_error(code.name, error.details() or ""), code.name) from None
+        except asyncio.CancelledError:
+            code = grpc.StatusCode.CANCELLED
+            raise_if_ending()
+            raise CallError(method, CLOSED, code.name) from None
         finally:
             if self._driver and self._metrics is not None:
                 self._metrics.observe(

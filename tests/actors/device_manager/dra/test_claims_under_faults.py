@@ -109,6 +109,25 @@ async def test_a_claim_is_unprepared_whoever_ends_while_it_is(
     assert driver.methods().count(METHODS["prepare"]) == 1
 
 
+@pytest.mark.parametrize("operation", [prepare, unprepare])
+async def test_a_driver_that_goes_amid_a_call_fails_it_at_once(
+    node: Node, driver: SampleDriver, operation: Any
+) -> None:
+    node.claim("one", "pod-1")
+    async with node.manager() as harness:
+        await registered(harness, driver)
+        if operation is unprepare:
+            assert await prepare(harness, "pod-1", "one") == ""
+        before = len(driver.calls)
+        driver.behave(hang=40.0)
+        names = ("one",) if operation is prepare else ()
+        asked = asyncio.ensure_future(operation(harness, "pod-1", *names))
+        await harness.wait(lambda: len(driver.calls) > before, timeout=30)
+        driver.registration.unlink()
+        error = await asyncio.wait_for(asked, 20)
+    assert "the connection was closed" in error
+
+
 # -- what is measured -------------------------------------------------------------------------------------------------
 def measured(harness: Harness[DeviceManager], name: str) -> dict[tuple[str, ...], float]:
     """By the values of its labels, in the order of their names: the value, or how often it was observed."""
