@@ -59,6 +59,8 @@ from .status_sync import StatusSync, StatusSyncClocks
 FAST_SECONDS: Final = 0.1
 FAST_LIMIT: Final = 120.0
 """A new node is checked so often, for so long at most, until it is ready."""
+VOLUMES_SECONDS: Final = 0.2
+"""Volumes that come into use within this time are written together."""
 WATCHED_SECONDS: Final = 1.0
 """kube_client has so long to answer."""
 DEVICE_CHECKPOINT: Final = "kubelet_internal_checkpoint"
@@ -82,6 +84,8 @@ class HeartbeatClient(ApiActor):
         self._addresses = NodeAddresses([], [])
         self._network_problem: str | None = None  # this incarnation has told nothing yet
         """As last sent to cert_manager."""
+        self._volumes_due = False
+        """The status is written soon for new volumes in use."""
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def on_start(self) -> None:
@@ -156,7 +160,15 @@ class HeartbeatClient(ApiActor):
 
     @on(VolumesInUse)
     def on_volumes_in_use(self, message: VolumesInUse, sender: Address) -> None:
+        before = self._sources.facts.volumes_in_use or []
         self._sources.learn(volumes_in_use=sorted(message.names))
+        if set(message.names) - set(before) and self._writer.node is not None and not self._volumes_due:
+            self._volumes_due = True  # they are not mounted before the node says so
+            self.after(VOLUMES_SECONDS, self._sync_volumes)
+
+    async def _sync_volumes(self) -> None:
+        self._volumes_due = False
+        await self._sync()
 
     # -- registration -------------------------------------------------------------------------------------------------
     async def _join(self) -> None:

@@ -60,6 +60,14 @@ class _AttachStatus(Api, frozen=True):
     attachError: _AttachError | None = None
 
 
+class _NodeStatus(Api, frozen=True):
+    volumesInUse: list[str] = []
+
+
+class _Node(Api, frozen=True):
+    status: _NodeStatus = _NodeStatus()
+
+
 class _Attachment(Api, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     status: _AttachStatus = _AttachStatus()
@@ -105,6 +113,13 @@ class ApiObjects:
             kind = ExhaustedError if found_error.errorCode == RESOURCE_EXHAUSTED else NotAttachedError
             raise kind(f"{what} is not attached yet{why}")
         return status.attachmentMetadata
+
+    async def check_in_use(self, node: str, name: str) -> None:
+        """Raises NotAttachedError unless the node's status says that the volume is in use: then it is not detached."""
+        answer = await self.call("GET", f"/api/v1/nodes/{quote(node, safe='')}")
+        if name not in _decoded(_checked(answer, f"node {node}"), _Node).status.volumesInUse:
+            text = "Volume has not been added to the list of VolumesInUse in the node's volume status"
+            raise NotAttachedError(f"{text}: {name}")
 
     async def claim(self, namespace: str, name: str) -> PersistentVolumeClaim:
         answer = await self.call("GET", _claim_path(namespace, name))

@@ -180,12 +180,15 @@ class CsiVolumes:
         if not record.attachmentID:
             return {}
         try:
-            return await self._api.attached(record.attachmentID, f"volume {step.source.handle}")
+            context = await self._api.attached(record.attachmentID, f"volume {step.source.handle}")
         except ExhaustedError as error:
             if not spec.nodeAllocatableUpdatePeriodSeconds:  # its driver has not opted in: it waits as ever
                 raise NotAttachedError(str(error)) from None
             self._counts.ask(record.driverName)
             raise
+        if not records.is_published(step):
+            await self._api.check_in_use(self._node_name, unique_name(record.driverName, record.volumeHandle))
+        return context
 
     async def _stage(
         self, step: CsiMount, driver: Driver, connection: CsiConnection, record: VolumeRecord, context: dict[str, str],

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from actors.api_clients.heartbeat_client.actor import VOLUMES_SECONDS
 from actors.api_clients.messages import (
     GetObject,
     NodePressure,
@@ -322,10 +323,14 @@ def test_volumes_in_use_and_cordoning(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
             await node.ready()
+            await node.harness.deliver(VolumesInUse(["b"]))
             await node.harness.deliver(VolumesInUse(["b", "a"]))
+            await node.pass_time(VOLUMES_SECONDS)
+            assert node.node["status"]["volumesInUse"] == ["a", "b"], "volumes wait for it to be mounted"
+            await node.harness.deliver(VolumesInUse(["a"]))
             server.patch("nodes", "n1", {"spec": {"unschedulable": True}})
             await node.pass_time(10.5)
-            assert node.node["status"]["volumesInUse"] == ["a", "b"]
+            assert node.node["status"]["volumesInUse"] == ["a"]
             assert "NodeNotSchedulable" in node.events()
 
     play(story)

@@ -70,6 +70,9 @@ class Storage:
         self._note("attached")
         return {}
 
+    async def check_in_use(self, node: str, name: str) -> None:
+        self._note("check_in_use")
+
     async def secret(self, of: Any, field: str) -> dict[str, str]:
         return {}
 
@@ -144,6 +147,25 @@ def storage(monkeypatch: pytest.MonkeyPatch) -> Storage:
 @pytest.fixture
 def node(tmp_path: Path, storage: Storage) -> Node:
     return Node(tmp_path, storage)
+
+
+async def test_a_volume_is_not_mounted_before_the_nodes_status_has_it_in_use(node: Node, storage: Storage) -> None:
+    storage.spec = DriverSpec(fsGroupPolicy="File")
+    storage.fails["check_in_use"] = NotAttachedError("has not been added to the list of VolumesInUse")
+    async with node.harness:
+        error = await node.mounting.mount(POD, node.step())
+        assert error is not None
+        assert error.waits
+        assert node.in_use() == [NAME], "the node is not asked to say so"
+        assert storage.asked == ["attached", "check_in_use"]
+        storage.fails.clear()
+        assert await node.mount() == ""
+        storage.asked.clear()
+        storage.fails["check_in_use"] = "the API server is away"
+        assert await node.mount() == "", "one that is mounted needs no server"
+        assert storage.asked == []
+        assert await node.unmount() == ""
+    assert storage.asked == ["unpublish", "unstage"]
 
 
 async def test_a_volume_is_published_once_however_often_it_is_asked_for(node: Node, storage: Storage) -> None:
@@ -269,7 +291,7 @@ async def test_a_driver_that_hangs_in_unstaging_keeps_no_pod(
         assert node.in_use() == [NAME]
         gate.set()
         assert await again == ""
-        assert storage.asked[-3:] == ["attached", "stage", "publish"]
+        assert storage.asked[-4:] == ["attached", "check_in_use", "stage", "publish"]
 
 
 async def test_without_its_driver_a_volume_stays_as_it_is(node: Node, storage: Storage) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.volume_manager.csi.api_objects import ApiObjects
-from actors.volume_manager.csi.errors import ExhaustedError, NotAttachedError, PlainError
+from actors.volume_manager.csi.errors import CsiError, ExhaustedError, NotAttachedError, PlainError
 from actors.volume_manager.csi.model import SecretName
 from supervision.actor import Actor
 from supervision.harness import Harness
@@ -73,3 +73,17 @@ async def test_a_full_node_is_told_from_other_errors_by_the_code(code: int | Non
     with pytest.raises(NotAttachedError, match="volume h is not attached yet: no") as caught:
         await asked(ApiAnswer(status=200, body=body), lambda api: api.attached("csi-1", "volume h"))
     assert type(caught.value) is kind
+
+
+async def test_a_volume_is_in_use_once_the_nodes_status_says_so() -> None:
+    async def check(status: dict[str, Any]) -> None:
+        answer = ApiAnswer(status=200, body=json.dumps({"status": status}).encode())
+        await asked(answer, lambda api: api.check_in_use("n1", "kubernetes.io/csi/d^h"))
+
+    await check({"volumesInUse": ["kubernetes.io/csi/d^h"]})
+    for status in ({}, {"volumesInUse": None}, {"volumesInUse": ["kubernetes.io/csi/d^other"]}):
+        with pytest.raises(NotAttachedError, match="has not been added to the list of VolumesInUse"):
+            await check(status)
+    away = ApiAnswer(status=0, reason="Unreachable", message="connection refused")
+    with pytest.raises(CsiError, match="node n1: Unreachable"):
+        await asked(away, lambda api: api.check_in_use("n1", "x"))
