@@ -1,6 +1,64 @@
 """The engine: a supervised tree of Thespian actors, each in a process of its own, on Unix sockets.
 
 It knows nothing of Kubernetes and imports nothing of ours. `actor.py` is the base class of actors, `spec.py` has the
-child specs, `protocol.py` the messages between fork server, supervisors and command line."""
+child specs, `protocol.py` the messages between fork server, supervisors and command line.
+
+accepting.py          keeps asyncio servers cheap while the process has no free file descriptor
+actor.py              the base class of our actors: typed dispatch, coroutines, ask, timers, Hello
+addresses.py          an actor's address is its name in the tree
+application.py        what an application gives the engine: the tree, its policies
+backoff.py            pauses that grow while something keeps failing
+blackbox.py           the record that a dying actor leaves: a small file in memory
+channel.py            one connection on the actor's loop
+children.py           the state of a supervisor's children, and the events that change it
+class_names.py        names of actor classes: Thespian writes `module.Class`, the tree `module:Class`
+cli/                  the `supervise` subcommands for a running agent: all except `start`
+client.py             asks the fork server or any actor from outside the tree: for the command line and tests
+decide.py             what a supervisor does when something happens to a child
+documents/            reads one YAML or JSON document into plain data, within limits
+errors.py             the errors that an actor's calls and the command line raise
+faults.py             fault injection, for `supervise inject` and for the tests
+fork_server/          the process that forks every actor and runs no actor's code
+harness.py            runs one actor in the test's event loop, with fake neighbours and a virtual clock
+inbox.py              the actor's inbox: accepts connections, handles messages in order and in slices
+incidents.py          incident records: one JSON line per fault, in a bounded file that the fork server writes
+intensity.py          restart intensity as in Erlang/OTP: at most so many restarts in so many seconds
+link.py               the link from this actor to one receiver: its queue, its window
+listeners.py          listening sockets that survive their actor
+log_streams.py        the log's streams: stderr for all lines, or stdout for those that are not errors
+logs.py               logs in klog's text or JSON format, to stderr and to a file
+mailbox.py            the queue of messages for one receiver: first in, first out, bounded in number and bytes
+message.py            messages between actors: frozen msgspec Structs, registered by name when their class is defined
+message_flow.py       counts the messages that reach a process, by sender and type: who sends what to whom
+metrics.py            an actor's counters, gauges and histograms: plain numbers, which a scrape reads by message
+names.py              names are sockets in a private directory; a name always refers to the incarnation in service
+notify.py             the sd_notify(3) protocol of Type=notify units: a datagram to $NOTIFY_SOCKET
+payload.py            plain data and Thespian's own messages on the wire
+policy.py             the supervision policy of each actor: its default in the tree
+policy_file.py        reads the policy file as plain data with line numbers: bounded, without aliases and tags
+policy_rules.py       the valid values of each policy setting: one table, for policy files and for orders
+port.py               the actor's port to the tree: implements its calls, and those of Thespian's Actor
+process.py            the actor's process: its start, its message loop, its end
+protocol.py           the engine's own messages: between fork server, supervisors, actors and command line
+quarantine.py         records on which input an actor died, and which input is in quarantine
+questions.py          the open questions of one incarnation
+repeated_warnings.py  warnings about something that is retried: each is logged once, until it succeeds
+running.py            runs an actor's code: calls, tasks and timers
+spec.py               child specs, with the terms of Erlang/OTP's supervisor
+state_file.py         private files, written atomically and safe against loss of power, and checksummed values in them
+status_page.py        the shared status page: shared memory with one entry per actor, which the fork server reads
+steps.py              a coroutine of which each step is announced: before it runs, after it, and when it fails
+strategy.py           the restart strategies one_for_one, one_for_all and rest_for_one
+strict.py             checks plain data against msgspec types and reports every unknown field and every wrong type
+suggestions.py        suggests known names for an unknown one
+supervisor.py         the supervisor: an actor that creates, watches, restarts and stops its children
+system_base.py        a Thespian system base on this engine
+time_scale.py         one factor for all deadlines: a machine that is ten times slower gets ten times as long
+timers.py             `after` and `every`, shared by the real port and the harness, which differ only in their clocks
+uplink.py             the connection of an actor with the fork server: a socket pair made before the fork
+virtual_clock.py      a clock that only a test moves
+wire.py               frames on a socket between two processes of the tree
+work.py               what a task works for
+"""
 
 __project__ = "troupelet"

@@ -194,7 +194,7 @@ class Process:
     def _slow(self, label: str, seconds: float) -> None:
         self._port.count("actor_slow_handlers_total", message=kind_of(label))
         if is_logged(seconds):
-            self._log.warning("%s held the actor for %.1f s", label, seconds)
+            self._log.warning("%s blocked the actor for %.1f s", label, seconds)
 
     def orphaned(self) -> None:
         """The fork server has ended. The kernel kills its children; this covers the case that it does not."""

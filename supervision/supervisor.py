@@ -64,7 +64,7 @@ class Supervisor(Actor):
     def on_set_policies(self, message: SetPolicies, sender: Address) -> None:
         wrong = "only the fork server sets them" if sender.name != FORK_SERVER else wrong_policies(message.policies)
         if wrong:
-            self.log.error("the supervision policy that %s sets is refused: %s", sender.name, wrong)
+            self.log.error("%s sent an invalid supervision policy: %s", sender.name, wrong)
             return
         self._policies = {**self._policies, **message.policies}
         self._state = with_policies(self._state, self._spec, self.name, self._policies)

@@ -1,4 +1,4 @@
-"""`supervise manifest check FILE...`: judges pod manifests as the static pod path does, without an agent."""
+"""`supervise manifest check FILE...`: checks pod manifests by the rules of the static pod path, without an agent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ManifestProblem(msgspec.Struct, frozen=True):
         return f"{self.file}: {self.field}: {self.error}" if self.field else f"{self.file}: {self.error}"
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class CheckedManifests(msgspec.Struct, frozen=True):
     """The result of all files."""
 
     files: list[str]
@@ -63,7 +63,7 @@ def register(subcommands: Any) -> None:
         epilog=epilog(_EXAMPLES, _CODES),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     ).add_subparsers(required=True, metavar="COMMAND")
-    text = "judge pod manifests as the static pod path does, without an agent"
+    text = "check pod manifests by the rules of the static pod path, without an agent"
     parser: argparse.ArgumentParser = below.add_parser(
         "check",
         help=text,
@@ -83,7 +83,7 @@ def register(subcommands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """0: all are accepted, 1: at least one is refused."""
-    found = judge(arguments.files, sys.stdin.buffer, allow_references=arguments.allow_api_references)
+    found = check_manifests(arguments.files, sys.stdin.buffer, allow_references=arguments.allow_api_references)
     if arguments.output == "json":
         lines = [json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False)]
     else:
@@ -96,8 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if found.errors else 0
 
 
-def judge(names: Sequence[str], stdin: BinaryIO, *, allow_references: bool = False) -> Judgement:
-    """Read and judge every file; two pods of one name are an error, as they are on one node."""
+def check_manifests(names: Sequence[str], stdin: BinaryIO, *, allow_references: bool = False) -> CheckedManifests:
+    """Read and check every file; two pods of one name are an error, as they are on one node."""
     errors: list[ManifestProblem] = []
     paths = list(dict.fromkeys(_paths(names, errors)))
     pods: list[PodCandidate] = []
@@ -113,7 +113,7 @@ def judge(names: Sequence[str], stdin: BinaryIO, *, allow_references: bool = Fal
     for text in choose([pods], {}).errors:
         place, _, said = text.partition(": ")
         errors.append(ManifestProblem(place, "metadata.name", said))
-    return Judgement(paths, errors)
+    return CheckedManifests(paths, errors)
 
 
 def _paths(names: Iterable[str], errors: list[ManifestProblem]) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _content(path: str) -> bytes:
         return file.read(MAX_BYTES + 1)
 
 
-def _summary(found: Judgement) -> str:
+def _summary(found: CheckedManifests) -> str:
     bad = {one.file for one in found.errors}
     good = sum(path not in bad for path in found.files)
     if not found.files and not bad:

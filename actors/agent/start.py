@@ -134,7 +134,7 @@ def _take_over_records(agent: Agent) -> None:
     try:
         take_over(agent.root_dir)
     except (RecordError, OSError) as error:
-        log.warning("the resources of pods of an earlier version are not taken over: %s", error)
+        log.warning("cannot take over the resources of pods from an earlier version: %s", error)
 
 
 def _configure_logs(agent: Agent) -> None:

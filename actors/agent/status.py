@@ -95,7 +95,7 @@ def _of_sources(sources: PodSources) -> Iterator[Reason]:
 
 # -- finding it out -----------------------------------------------------------------------------------------------
 def others(context: Context, tree: Tree) -> Iterable[Reason]:
-    """The facts of a running agent, judged. Raises CommandError when it ends meanwhile."""
+    """What is wrong with a running agent. Raises CommandError when it ends meanwhile."""
     if tree.state in ("starting", "stopping"):
         return []
     unanswered: list[str] = []

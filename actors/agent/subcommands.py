@@ -113,8 +113,8 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
     parser = CommandParser(
         prog="supervise",
         description="Troupelet: a Kubernetes node agent as a supervised tree of actors.",
-        epilog="`supervise COMMAND --help` shows options, examples and exit codes. What is wrong with a node says\n"
-        "`supervise doctor`. Another agent than that of /var/lib/kubelet: --root-dir DIR, or TROUPELET_ROOT_DIR.",
+        epilog="`supervise COMMAND --help` shows options, examples and exit codes. `supervise doctor` says what is\n"
+        "wrong with a node. --root-dir DIR, or TROUPELET_ROOT_DIR, names another agent than that of /var/lib/kubelet.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")

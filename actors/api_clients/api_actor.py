@@ -1,7 +1,7 @@
 """What the three clients of the API server share: credentials that appear and change, requests, the connection's state.
 
 Each has connections, limits and timeouts of its own. The kubeconfig is loaded as soon as it is there, so that joining
-waits for nobody; when cert_manager tells of others, or a file that it names changes, the connections are made anew.
+waits for nobody; when cert_manager sends others, or a file that it names changes, the client reconnects.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class ApiActor(Actor):
             self.log.info("API server %s, by %s", access.server, access.source)
             await self.on_joining()
         else:
-            self.log.info("credentials for the API server have changed: connecting anew")
+            self.log.info("credentials for the API server have changed: reconnecting")
             await self.client.renew(access)
             await self.on_renewed()
 

@@ -213,7 +213,7 @@ class NodeResources(Message, frozen=True):
 
 class AdmissionFailed(Message, frozen=True):
     """The pod may run, but its cgroup could not be made: ask again. Or it was withdrawn before it was admitted (with
-    StopCounting, ReleasePod, or by a KnownPods without it): then nothing of it is left, and it may be asked anew."""
+    StopCounting, ReleasePod, or by a KnownPods without it): then nothing of it is left; the worker may ask again."""
 
     uid: str
     message: str

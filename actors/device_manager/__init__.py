@@ -1,4 +1,23 @@
 """Devices of the node: device plugins register here, and drivers of resource claims.
 
-- messages, declaration, actor: to the other actors
+allocations.py           allocations under way, by pod
+allocator.py             allocates devices to a container: chooses them, has the plugin allocate them
+checkpoint.py            the kubelet's file kubelet_internal_checkpoint: read and written
+choice.py                which devices a container gets, in the kubelet's order
+device_reports.py        reports about devices: for the pod resources API, and for the status of pods
+device_service.py        device plugins and their allocations: wires the parts
+dra/                     dynamic resource allocation (KEP-4381)
+earlier_plugins.py       finds the plugins of the last incarnation: they do not register again
+health_reports.py        reports the health of allocated devices to the status manager
+hints.py                 on which NUMA nodes a container could get its devices, for the topology manager
+holders.py               which pods still hold devices although no worker has them any more
+holdings.py              the devices of each container
+inventory.py             the devices that plugins have told of, by resource
+pace.py                  limits the rate at which a stream from a plugin is read
+plugin_client.py         calls to a device plugin
+plugin_directory.py      the directory device-plugins: sockets of plugins, kubelet.sock and the checkpoint
+record.py                the checkpoint of this process: read once, written when it differs
+registration.py          how device plugins register: by kubelet.sock in the directory device-plugins
+registration_service.py  the service on kubelet.sock, over gRPC
+registration_socket.py   kubelet.sock: listens from the start, and has its gRPC server from the first plugin on
 """

@@ -18,7 +18,7 @@ FIND_SECONDS: Final = 5.0
 
 
 class EarlierPlugins:
-    """Their sockets are in a private file in `run_dir`, which a new agent does not read: there they register anew.
+    """Their sockets are in a private file in `run_dir`, which a new agent does not read: there they register again.
     `ended` is called once, when each has reported its devices or stayed away too long."""
 
     def __init__(self, actor: Actor, run_dir: str, plugins: DevicePlugins, ended: Callable[[], None]) -> None:

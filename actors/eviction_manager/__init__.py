@@ -10,4 +10,6 @@ local_storage.py      limits of emptyDir volumes and ephemeral storage
 pod_evictions.py      evictions in progress: saved in a file, ordered again until the pod has ended
 oom_watcher.py        reports processes that the OOM killer killed (kernel_log.py)
 node_cleanup.py       removes dead containers and unused images before any pod is evicted
+node_observer.py      observes the eviction signals
+victims.py            selects the pods to evict and writes the reason of their eviction
 """

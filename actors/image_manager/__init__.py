@@ -7,4 +7,9 @@ pull_backoff.py        pauses after failures; pull_events.py: what users see; pu
 credential_lookup.py   which credentials a pull tries: keyring.py, node_credentials.py, credential_plugins.py
 pull_records.py        which pods may use a present image; pull_record_store.py keeps the records
 image_collector.py     image garbage collection, which garbage_collection.py decides
+image_reference.py     image references: their grammar, tag and digest, and the default pull policy
+plugin_process.py      runs a credential plug-in once: the JSON request on its stdin, the answer on its stdout
+pull_metrics.py        metrics of images: requests, and the duration of pulls by the image's size
+pull_record_files.py   the files of pull records and intents
+service_accounts.py    the identity for a credential plug-in: a token of the pod's service account, and annotations
 """

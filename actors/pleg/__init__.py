@@ -10,4 +10,6 @@
 | runtime_repairs | what is done about containers that the runtime does not list, hung starts, leaked shims |
 | network_repairs | what a managed runtime reads, made again where it is gone |
 | pod_network | the pods' network, for the runtime's CNI configuration |
+| hanging_starts | starts that never end inside the runtime |
+| runtime_reloads | restarts of a runtime that does not list containers which run |
 """

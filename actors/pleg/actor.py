@@ -239,7 +239,7 @@ class Pleg(Actor):
         try:
             version = await self._client.version()
         except CriError as error:
-            self.log.warning("the runtime does not tell its version: %s", error)
+            self.log.warning("the runtime does not report its version: %s", error)
             return
         self._runtime = runtime_health.with_version(self._runtime, version)
         self._send_report()

@@ -11,4 +11,9 @@ merge.py               one pod for each UID and name
 name_conflict.py       a pod waits until the old pod with its name has ended
 last_good.py           the last good pods of bad files
 seen.py                when each pod was first seen
+check.py               collects the errors of validation with the paths of their fields
+container_rules.py     the API's rules for a container beyond its shape
+errors.py              the errors of a manifest: of single fields, and as an exception
+probe_rules.py         what the API requires of probes and lifecycle hooks
+volume_rules.py        validation of a pod's volumes, and their references to objects of the API server
 """

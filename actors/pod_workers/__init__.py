@@ -14,4 +14,5 @@ executor/     does it: one pod worker a pod, which asks other actors and calls t
 containers/   how a sandbox and a container are made: CRI config, environment, mounts, security, resources, DNS
 garbage/      which dead containers are removed
 logs/         rotation of containers' logs, removal of logs that belong to no pod
+overdue_kills.py      tells users of a pod that the node has ordered to end, and that still runs long after its grace
 """

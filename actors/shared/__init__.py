@@ -1,8 +1,23 @@
 """What the actors have in common; nothing here imports an actor.
 
-| package | what is in it | |---|---| | `admission` | the admission checks, one list | | `kube` | types of the
-Kubernetes API, quantities, selectors, names of labels | | `config` | KubeletConfiguration, flags, drop-ins, validation,
-the `Agent` that each actor is given | | `linux` | cgroups, mounts, files of other users, D-Bus and systemd | |
-`tracing` | spans and their export | | `cri` | client of the container runtime | | `api` | client of the API server,
-kubeconfigs | | `token_bucket` | a rate limit |
+admission/           admission: whether a pod may run on this node
+api/                 how to reach an API server: kubeconfig, credentials, connections, requests, watches
+config/              the configuration of the agent: how it is read, merged and validated
+cri/                 the container runtime interface (CRI v1): the client, and the runtime's answers as small values
+declaration.py       an actor's declaration: the tree and every table about actors are derived from it
+hardware/            what the managers of CPUs, memory and devices say to each other and to the pod workers
+http_get/            the HTTP GET of probes and hooks: without proxy, keep-alive and certificate verification
+input_quarantine.py  quarantines pods and images whose work ended an actor three times
+kube/                typed objects of the Kubernetes API: the parts that a node agent reads and writes
+linux/               Linux interfaces that Python lacks: mount, openat2, mountinfo, cgroup files
+metrics/             every metric of the agent: name, type, HELP, labels, buckets
+paced.py             long loops over what users write, in pieces: the loop of the actor serves others between them
+plugins/             plugins of a node that register by a socket in the directory plugins_registry: storage, devices
+pod_inventory.py     the pod inventory: the pods of all workers, from their KnownPods
+pod_locks.py         locks by key, for one operation for a pod or a claim at a time
+pod_records.py       the kubelet's records of pods' resources: `allocated_pods_state` and `actuated_pods_state`
+relay.py             a Unix socket that starts its gRPC server for the first client
+stats/               usage of the node, its pods and containers: CPU, memory, disks, network
+token_bucket.py      the token bucket: a rate limit with a burst
+tracing/             tracing spans and their export to a collector (KubeletConfiguration.tracing)
 """

@@ -13,4 +13,7 @@
 | backlog, writer, api_calls | which pod is written when, and the calls |
 | stuck_pods | pods that do not end in time (pure) |
 | live_pods, probe_addresses, pod_metrics, start_latency | what others want to know of the pods |
+| address_family | the event of a pod whose node has an address of another IP family than before |
+| claim_health | the health of the devices that a container has by resource claims and by plugins |
+| times | clocks, and times as the API writes them (RFC 3339, in UTC, whole seconds) |
 """

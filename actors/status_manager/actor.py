@@ -94,7 +94,7 @@ class StatusManager(Actor):
         file = ReadinessFile(f"{agent.state_dir}/status_manager/probes.json")
         file.load()
         if file.problem:
-            self.log.warning("the readiness of before is lost: %s", file.problem)
+            self.log.warning("the readiness from before this start is lost: %s", file.problem)
         self._readiness = ReadinessTable(file, self._began_ns)
         self._served = ServedPodsFeed(self, self.table, agent)
         self.after(UNKNOWN_PODS_SECONDS, self._forget_unknown_pods)

@@ -133,7 +133,7 @@ def _by_name(status: PodStatus) -> dict[str, ContainerStatus]:
 
 def restarting_all(seen: PodObserved, pod: Pod) -> bool:
     """The exit of a container has all containers restarted, and no backoff delays it. That container is removed last:
-    then the pod is ready to start anew."""
+    then the pod is ready to start again."""
     runtime = seen.runtime
     if seen.worker_phase != "running" or runtime is None:
         return False

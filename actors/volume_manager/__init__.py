@@ -11,4 +11,5 @@
 - `tools/`: the tools of the types; `host/`: system calls, which run in disposable processes where they may hang
 - `pods_directory`: the directory of all pods as a shared mount
 - `layout`: paths below a pod's directory; `locks`: one operation for a pod at a time
+- `volume_metrics`: metrics of the volumes of pods: desired and mounted ones
 """

@@ -110,7 +110,7 @@ class Context:
                 raise CommandError(NO_ANSWER, f"the fork server does not answer: {error}") from None
             raise CommandError(NO_ANSWER, f"{name} does not answer: {error}; see `supervise tree`") from None
         except PeerRefused as error:
-            raise CommandError(REFUSED, f"who listens on {run_dir} is not to be trusted: {error}") from None
+            raise CommandError(REFUSED, f"the process that listens on {run_dir} is not trusted: {error}") from None
         finally:
             client.close()
 

@@ -114,10 +114,10 @@ def command_parser(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--root-dir", default=settings.root_dir, metavar="DIR", help="that of the agent (default: %(default)s)"
+        "--root-dir", default=settings.root_dir, metavar="DIR", help="the agent's root directory (default: %(default)s)"
     )
     parser.add_argument(
-        "--run-dir", default="", metavar="DIR", help="the directory of its sockets, if not below --root-dir"
+        "--run-dir", default="", metavar="DIR", help="the directory of the agent's sockets, if not below --root-dir"
     )
     parser.add_argument("-o", "--output", choices=outputs, default=outputs[0], help="(default: %(default)s)")
     parser.add_argument(
@@ -218,7 +218,7 @@ def _logs(adding: _Adding) -> None:
     parser.add_argument(
         "-n", "--lines", type=count, metavar="N", help="show the last N lines; 0: all (default: 100; with --since all)"
     )
-    parser.add_argument("--since", type=since, default=0.0, metavar="5m", help="only younger lines: 90s, 5m, 1h30m")
+    parser.add_argument("--since", type=since, default=0.0, metavar="5m", help="only lines of the last 90s, 5m, 1h30m")
     parser.add_argument("-f", "--follow", action="store_true", help="keep showing new lines")
     parser.add_argument("--file", default="", help="read this file instead")
     parser.add_argument(
@@ -246,12 +246,16 @@ def _inject(adding: _Adding) -> None:
     parser.add_argument(
         "--seconds", type=number, default=0.0, metavar="S", help="how long it lasts (default: until replaced)"
     )
-    parser.add_argument("--rate", type=number, default=0.0, help="of leak, slow, drop (default: 10 MiB/s, 0.5 s, 0.5)")
-    parser.add_argument("--status", type=whole_number, default=1, metavar="CODE", help="of exit (default: 1)")
+    parser.add_argument(
+        "--rate", type=number, default=0.0, help="how much of leak, slow or drop (default: 10 MiB/s, 0.5 s, 0.5)"
+    )
+    parser.add_argument(
+        "--status", type=whole_number, default=1, metavar="CODE", help="the exit code of the fault exit (default: 1)"
+    )
 
 
 def _policy(subcommands: Any, settings: CommandSettings) -> None:
-    text = "the supervision policy: show that in force, check a file"
+    text = "the supervision policy: show the one in force, check a file"
     examples = ("supervise policy show", "supervise policy check etc/supervision.yaml")
     below = subcommands.add_parser(
         "policy",

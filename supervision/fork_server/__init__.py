@@ -26,4 +26,7 @@ Memory, before the first fork:
     name_layout.py   used names, side by side           function_layout.py  used functions, side by side
     page_release.py  pages that are no longer needed    fork_hooks.py    libraries' hooks around each fork
     memory_switches.py  turns each of these off
+
+process_entry.py  one name of the tree: its process, if it has one, and what is kept when a process ends
+thespian_base.py  the tree on Thespian's interface: `ActorSystem(systemBase=TreeBase(fork_server))`
 """

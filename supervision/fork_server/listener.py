@@ -56,7 +56,7 @@ class Listener:
             return
         except OSError as error:
             # no free descriptor: the waiting connection would wake the loop again and again
-            log.warning("no connection accepted: %s", error)
+            log.warning("cannot accept a connection: %s", error)
             self._loop.forget(self._socket.fileno())
             self._loop.call_later(_RETRY_SECONDS, self._watch)
             return

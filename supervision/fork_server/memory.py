@@ -29,7 +29,7 @@ class SharedMemory:
         """`prepare`: functions (`module:function`) that build what every actor needs. `hot_functions`: those
         of the application."""
         for word in memory_switches.unknown():
-            log.warning("%s: no measure is called %s", memory_switches.VARIABLE, word)
+            log.warning("%s: there is no measure %s", memory_switches.VARIABLE, word)
         calls: list[Callable[[], Any]] = [load(name) for name in prepare]
         gc.freeze()  # a collection of all loaded modules takes longer than its gain is worth
         warm_up(names, status_page, calls, hot_functions)

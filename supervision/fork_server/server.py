@@ -112,7 +112,7 @@ class ForkServer:
             self._listener.restore()
             socket_repair.restore(self._directory.names, self._table, self._processes.kill)
         except OSError as error:
-            log.error("sockets in %s cannot be looked after: %s", self._directory.names.path, error)
+            log.error("cannot check the sockets in %s: %s", self._directory.names.path, error)
 
     def _private_fds(self) -> list[int]:
         parts = (self._loop, self._directory, self._listener, self._disposables, self._table, self._sockets)
@@ -167,7 +167,7 @@ class ForkServer:
             if child.kind == "supervisor" and child.uplink is not None and child.uplink.is_open:
                 child.uplink.send(SetPolicies(self._policies.by_name))
         self._watch.retune()
-        log.info("supervision policy taken: %d names", len(order.policies))
+        log.info("the supervision policy has changed, for %d actors", len(order.policies))
 
     # -- signals --------------------------------------------------------------------------------------------------
     def _reap(self) -> None:

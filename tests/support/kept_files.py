@@ -39,7 +39,7 @@ KEPT: Final = (
     Kept("run/quarantine/*/current", "actors/pod_workers/quarantine.py"),
     Kept("run/quarantine/*/current", "actors/pod_config/manifest_directory.py"),
     Kept("run/quarantine/*/crashes", "supervision/quarantine.py", when="a death on an input"),
-    Kept("root/troupelet/places.json", "actors/shared/config/start/places.py"),
+    Kept("root/troupelet/places.json", "actors/shared/config/start/start_records.py"),
     Kept("root/troupelet/config/*.json", "actors/shared/config/sources/checkpoints.py"),
     Kept("root/troupelet/config/session", "actors/config_controller/session.py", when="a changed configuration"),
     Kept("root/troupelet/last_good*", "actors/pod_config/last_good.py", when="a manifest that turns bad"),

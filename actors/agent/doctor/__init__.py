@@ -6,4 +6,7 @@ command that mends it, and sets the exit code. What one check raises is that che
 `finding` what a check answers; `agent_checks` the agent itself and its manifests; `host_checks` kernel, cgroups, swap,
 disk, ports, DNS; `runtime_checks` the container runtime and its network; `certificate_checks` certificates on the disk;
 `cluster_checks` the API server, by the typed client of the `kubernetes` package.
+
+arguments.py   the arguments of `doctor`
+pod_causes.py  why a pod does not run, from its status and its events, and what mends it
 """

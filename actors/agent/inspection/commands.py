@@ -50,15 +50,15 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
     )
     parser.add_argument("name", nargs="?", default="", help="only this pod: NAME, NAMESPACE/NAME or UID")
     _namespace(parser)
-    parser.add_argument("-w", "--watch", action="store_true", help="go on, and show each pod again when it changes")
+    parser.add_argument("-w", "--watch", action="store_true", help="keep watching: show each pod again when it changes")
     about, examples = (
-        "all that is known of one pod",
+        "everything known about one pod",
         ("supervise describe pod web", "supervise describe pod web -o yaml"),
     )
     below = subcommands.add_parser(
         "describe",
         help=about,
-        description="All that is known of one pod: what its worker does, why it waits, what happened to it.",
+        description="Everything known about one pod: what its worker does, why it waits, what happened to it.",
         epilog=epilog(examples, codes),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     ).add_subparsers(required=True, metavar="pod NAME")
@@ -77,7 +77,7 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
     )
     parser.add_argument("pod", nargs="?", default="", help="only of this pod: NAME or NAMESPACE/NAME")
     _namespace(parser)
-    parser.add_argument("-w", "--watch", "-f", "--follow", action="store_true", help="go on with what happens")
+    parser.add_argument("-w", "--watch", "-f", "--follow", action="store_true", help="keep showing new events")
 
 
 def _namespace(parser: argparse.ArgumentParser) -> None:

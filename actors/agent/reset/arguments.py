@@ -50,7 +50,7 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
         help="go on although the runtime does not answer: containers are killed by their cgroups, its records stay",
     )
     parser.add_argument(
-        "flags", nargs=argparse.REMAINDER, help="after --: flags of start, if the agent never wrote down its places"
+        "flags", nargs=argparse.REMAINDER, help="after --: flags of start, if the agent never recorded its directories"
     )
 
 

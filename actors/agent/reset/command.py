@@ -13,8 +13,8 @@ from actors.container_runtime.processes import commands
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.loading import load
 from actors.shared.config.paths import DEFAULT_ROOT_DIR, run_dir_of, state_dir_of
-from actors.shared.config.start import places
-from actors.shared.config.start.places import Places
+from actors.shared.config.start import start_records
+from actors.shared.config.start.start_records import StartRecord
 from supervision.cli.command import NOT_WELL, OK, REFUSED, CommandError, Context, json_text
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.state_file import DamagedError
@@ -34,11 +34,11 @@ def run(context: Context) -> int:
     try:
         _refuse_other_users(root_dir)
         _refuse_running(root_dir, [state_dir_of(root_dir), run_dir_of(root_dir)])
-        known = _places(root_dir, [word for word in arguments.flags if word != "--"])
+        known = _start_records(root_dir, [word for word in arguments.flags if word != "--"])
         if not known:
             context.show({"found": {}, "stays": [], "removed": False}, f"there is nothing of an agent in {root_dir}")
             return OK
-        scope = Scope(places=known, keep_pods=arguments.keep_pods)
+        scope = Scope(starts=known, keep_pods=arguments.keep_pods)
         if scope.keep_pods and scope.instances:
             raise CommandError(
                 REFUSED, "--keep-pods: the pods run in the agent's own containerd, which nobody takes over"
@@ -68,7 +68,7 @@ def _reset(context: Context, scope: Scope) -> int:
     if not arguments.yes:
         _ask(scope.root_dir, context)
     with ExitStack() as held:
-        for directory in (scope.state_dir, scope.places[-1].run_dir):
+        for directory in (scope.state_dir, scope.starts[-1].run_dir):
             if os.path.isdir(directory):
                 try:
                     held.callback(Lock(Path(directory)).release)
@@ -124,7 +124,7 @@ def _some(found: Sequence[str], everything: bool) -> list[str]:
 def _ask(root_dir: str, context: Context) -> None:
     """Raises CommandError unless the answer is yes."""
     if context.json or not sys.stdin.isatty():
-        raise CommandError(REFUSED, "nobody is there to be asked: --yes removes all of this without a question")
+        raise CommandError(REFUSED, "there is no terminal to ask on: --yes removes all of this without a question")
     try:
         answer = input(f"Remove all of this from {root_dir}? [y/N] ")
     except EOFError:
@@ -133,11 +133,11 @@ def _ask(root_dir: str, context: Context) -> None:
         raise CommandError(REFUSED, "nothing was removed")
 
 
-def _places(root_dir: str, flags: Sequence[str]) -> list[Places]:
+def _start_records(root_dir: str, flags: Sequence[str]) -> list[StartRecord]:
     """Of all starts with this root directory; none if there was none. Raises CommandError, OSError."""
     state_dir = state_dir_of(root_dir)
     try:
-        known = places.noted(state_dir)
+        known = start_records.noted(state_dir)
     except DamagedError as error:
         raise CommandError(REFUSED, f"{error}; give the flags of start after --") from None
     known = [one for one in known if one.root_dir == root_dir]  # a directory that was copied says nothing
@@ -150,7 +150,7 @@ def _places(root_dir: str, flags: Sequence[str]) -> list[Places]:
         agent = load([f"--root-dir={root_dir}", *flags], recover=False)
     except ConfigErrors as error:
         raise CommandError(REFUSED, "; ".join(str(problem) for problem in error.problems)) from None
-    return [*known, places.of(agent)]
+    return [*known, start_records.of(agent)]
 
 
 def _refuse_other_users(root_dir: str) -> None:

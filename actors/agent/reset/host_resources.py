@@ -16,7 +16,7 @@ from actors.container_runtime.instance import ManagedRuntime
 from actors.image_manager.pull_record_files import PULLED
 from actors.shared.config.agent import CONTAINER_LOGS_DIR
 from actors.shared.config.paths import state_dir_of
-from actors.shared.config.start.places import Places
+from actors.shared.config.start.start_records import StartRecord
 from actors.shared.linux import mountinfo
 from actors.shared.linux.cgroup_names import CgroupNameError, parse_root, path_of
 
@@ -58,14 +58,14 @@ class HostResources(msgspec.Struct, frozen=True):
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """Where to look, and for what."""
 
-    places: Sequence[Places]
+    starts: Sequence[StartRecord]
     """Of all starts, the newest last; at least one."""
     keep_pods: bool = False
     """Pods stay, and all that another agent would take over with them."""
 
     @property
     def root_dir(self) -> str:
-        return self.places[-1].root_dir
+        return self.starts[-1].root_dir
 
     @property
     def state_dir(self) -> str:
@@ -73,18 +73,18 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def made(self) -> frozenset[str]:
-        return frozenset(path for places in self.places for path in places.made)
+        return frozenset(path for one in self.starts for path in one.made)
 
     @property
     def instances(self) -> list[ManagedRuntime]:
         """The managed containerds; in practice at most one."""
-        pairs = dict.fromkeys((one.managed_root, one.managed_state) for one in self.places if one.managed_root)
+        pairs = dict.fromkeys((one.managed_root, one.managed_state) for one in self.starts if one.managed_root)
         return [ManagedRuntime(root=root, state=state) for root, state in pairs]
 
     @property
     def endpoints(self) -> list[str]:
         """Of other runtimes."""
-        return list(dict.fromkeys(one.runtime_endpoint for one in self.places if not one.managed_root))
+        return list(dict.fromkeys(one.runtime_endpoint for one in self.starts if not one.managed_root))
 
     def uids(self) -> list[str]:
         """Of the pods that have a directory."""
@@ -134,7 +134,7 @@ def cgroups(scope: Scope) -> set[str]:
     """The cgroups of pods, without the leading slash, named by UID in the form of either cgroup driver."""
     found: set[str] = set()
     present = processes.hierarchies()
-    for root in dict.fromkeys(one.cgroup_root for one in scope.places):
+    for root in dict.fromkeys(one.cgroup_root for one in scope.starts):
         for driver in ("cgroupfs", "systemd"):
             with suppress(CgroupNameError):
                 top = (*parse_root(root, driver), PODS)
@@ -147,7 +147,7 @@ def cgroups(scope: Scope) -> set[str]:
 def emptied_cgroups(scope: Scope) -> list[str]:
     """The cgroups above the pods' cgroups, the lowest first: they are removed when they are empty."""
     found = []
-    for root in [] if scope.keep_pods else dict.fromkeys(one.cgroup_root for one in scope.places):
+    for root in [] if scope.keep_pods else dict.fromkeys(one.cgroup_root for one in scope.starts):
         for driver in ("cgroupfs", "systemd"):
             with suppress(CgroupNameError):
                 above = parse_root(root, driver)
@@ -158,7 +158,7 @@ def emptied_cgroups(scope: Scope) -> list[str]:
 
 def sockets(scope: Scope) -> Iterator[str]:
     """The directories of the actors' sockets, and the sockets in the root directory."""
-    yield from dict.fromkeys(one.run_dir for one in scope.places)
+    yield from dict.fromkeys(one.run_dir for one in scope.starts)
     if not scope.keep_pods:
         yield from (instance.state for instance in scope.instances)
         yield from (f"{scope.root_dir}/{name}" for name in _SOCKETS)
@@ -178,19 +178,19 @@ def files(scope: Scope) -> Iterator[str]:
         yield f"{root}/{name}"
     if f"{root}/checkpoints" in scope.made:
         yield f"{root}/checkpoints"
-    yield from sorted({one.cert_dir for one in scope.places} & scope.made)
+    yield from sorted({one.cert_dir for one in scope.starts} & scope.made)
     yield scope.state_dir  # the last, because it says what else there is
 
 
 def logs(scope: Scope, uids: set[str]) -> list[str]:
     """The log directories of these pods, `<namespace>_<name>_<uid>`."""
-    places = dict.fromkeys(one.pod_logs_dir for one in scope.places)
+    places = dict.fromkeys(one.pod_logs_dir for one in scope.starts)
     return [f"{top}/{name}" for top in places for name in _names(top) if name.rpartition("_")[2] in uids]
 
 
 def links(scope: Scope, uids: set[str]) -> Iterator[str]:
     """The links for log collectors that lead into these pods' log directories."""
-    for top in dict.fromkeys((*(one.container_logs_dir for one in scope.places), CONTAINER_LOGS_DIR)):
+    for top in dict.fromkeys((*(one.container_logs_dir for one in scope.starts), CONTAINER_LOGS_DIR)):
         for name in _names(top):
             with suppress(OSError):
                 directory = os.path.dirname(os.path.dirname(os.readlink(f"{top}/{name}")))

@@ -4,4 +4,6 @@
 - `correlation`: which events are counted, combined or dropped as spam
 - `backlog`: events that the server does not have yet
 - `event_object`: the Event of core/v1 and the patch of its count
+- `event_history`: the last events of this node, for `supervise events`: in memory, bounded
+- `instance_events`: the events that occur once in the life of a container
 """

@@ -134,7 +134,7 @@ class Correlator:
         )
 
     def forget(self, key: Key) -> None:
-        """The server does not have it: the next one begins to count anew."""
+        """The server does not have it: the next one counts from one."""
         self._logs.drop(key)
 
     def _combine(self, content: NewEvent, clock: float) -> bool:

@@ -8,4 +8,7 @@
 - `status_sync`: when the status is written; `node_writer`: the requests that create the Node and patch its status
 - `node_events`: events of the Node
 - `startup_times`: metrics of the way from boot to the first Ready
+- `managed_network`: whether the pods of a managed container runtime have the addresses that the cluster
+- `resolver_limits`: tells users when the host's resolv.conf leaves no room for the search domains of pods
+- `server_trouble`: reports to `supervise status` that the API server does not let the node renew its lease
 """

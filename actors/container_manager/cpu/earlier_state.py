@@ -2,7 +2,7 @@
 
     {"policyName":"static","defaultCpuSet":"0,2-7","entries":{"<container id>":"1"},"checksum":N}
 
-Which pods and names the ids stand for is known to the runtime, so the container manager writes such a file anew before
+Which pods and names the ids stand for is known to the runtime, so the container manager writes such a file again before
 anything else reads it.
 """
 

@@ -43,7 +43,7 @@ class HealthWatch:
         except FileNotFoundError:
             return
         except (OSError, ValueError) as error:
-            self._actor.log.warning("%s cannot be read, the health of devices is asked anew: %s", self._path, error)
+            self._actor.log.warning("%s cannot be read, the drivers are asked again: %s", self._path, error)
         self._expire()
 
     def follow(self, driver: str, connection: DraConnection, service: DriverService) -> None:

@@ -1,1 +1,17 @@
-"""Ports, limits on connections, the base class of handlers, routes, health checks, request metrics and spans."""
+"""Ports, limits on connections, the base class of handlers, routes, health checks, request metrics and spans.
+
+endpoint.py         the declaration of an endpoint: its paths, permission, server, the configuration that it needs
+handler.py          the base class of the handlers of the node server and the read-only server, on tornado
+health_checks.py    the named health checks of the node server: ping, log, syncloop, device-plugin
+http_error.py       the error that an endpoint raises
+listening.py        listening sockets for a configured address
+metrics_page.py     the answer of a page of metrics: in the Prometheus text format
+pods.py             looks up the pods that callers name, at the status manager
+port.py             listens on a TCP port, and retries while it cannot
+request_heads.py    reads the heads of requests, within limits that tornado does not have
+request_metrics.py  kubelet_http_* metrics
+request_spans.py    one span for each request that has access, until its answer or its stream has ended
+server_state.py     the state that the endpoints of one server share
+sync_loop.py        the health check `syncloop`: whether the pod workers run
+z_page.py           the formats of /flagz and /statusz: text, and JSON when the Accept header asks for its kind
+"""

@@ -1,1 +1,25 @@
-"""Performs the effects: asks other actors and calls the runtime."""
+"""Performs the effects: asks other actors and calls the runtime.
+
+admission.py          admission of a pod: asks the container manager, and mounts the volumes meanwhile
+claims.py             the resource claims of a pod: its devices by dynamic resource allocation
+cleanup.py            cleans up after a pod: volumes, cgroup, dead containers, logs, its directory
+container_parts.py    collects everything that a container is created from: environment, mounts, limits, security
+container_starter.py  creates and starts sandboxes and containers: builds their configuration, calls the runtime
+execution.py          the execution of effects for one pod: its state, which only events change
+hardware.py           the CPUs, memory nodes and devices of a container that is about to be created
+hook_marks.py         how far the hooks of a pod's containers are, as marks in the pod's directory
+hooks.py              postStart and preStop: a command in the container, an HTTP request to it, or a pause
+images.py             ensures a container's image, with the pull secrets of its pod
+kept_resources.py     what an earlier incarnation, or a kubelet, left of the resources of pods
+permit.py             limits the concurrent pod starts of a shard
+pod_worker.py         runs one pod from admission to cleanup: asks the phase for the next step, performs it
+resizing.py           in-place resize (KEP-1287): asks for resources, updates the pod's cgroup and containers
+services.py           the services that all pod workers of a shard share
+shard_metrics.py      metrics of a shard's pods: synchronizations, starts of sandboxes and containers
+spans.py              tracing spans of a pod worker; names and attributes are the kubelet's
+starts.py             starts sandboxes and containers of a pod, and runs postStart hooks
+termination.py        stops containers and sandboxes
+unlisted.py           containers that run in a pod's cgroup and that the runtime does not list
+user_ids.py           asks for the IDs of a pod with a user namespace
+volumes.py            the volumes of a running pod
+"""

@@ -179,7 +179,7 @@ class ContainerStarter:
             try:
                 await self._client.end_lost_task(last.id)
             except CriError as error:
-                self._actor.log.warning("what the failed start of %s left is not ended: %s", last.name, error)
+                self._actor.log.warning("cannot end what the failed start of %s left: %s", last.name, error)
 
     async def start(self, pod: Pod, container: Container, container_id: str, count: int) -> None:
         """Start a container that was created. Raises StartFailed."""

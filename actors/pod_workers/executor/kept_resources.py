@@ -25,9 +25,9 @@ class KeptResources:
         return stored_of(pod, allocated, actuated) if allocated is not None else None
 
     def _read(self, name: str) -> dict[str, PodRecord]:
-        """The agent does not start with a damaged file; one that is damaged later is written anew."""
+        """The agent does not start with a damaged file; one that is damaged later is written again."""
         try:
             return read(self._root_dir, name)
         except RecordError as error:
-            self._log.warning("pods have the resources of their specs: %s", error)
+            self._log.warning("the resources allocated to pods are unknown, their specs apply: %s", error)
             return {}

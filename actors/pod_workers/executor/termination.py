@@ -136,7 +136,7 @@ async def _seconds(work: asyncio.Future[Any], most: int) -> int:
 
 async def terminate(run: Execution, terminations: list[Termination]) -> None:
     """Stop containers of the pod. Raises Unstopped; EffectInterrupted when the pod is to end sooner than it was to:
-    then it is planned anew."""
+    then it is planned again."""
     grace, known, services = run.state.wanted.grace_seconds, run.state.instances, run.services
     todo = [
         msgspec.structs.replace(one, pre_stop=None)

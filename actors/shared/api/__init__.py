@@ -1,1 +1,19 @@
-"""How to reach an API server: kubeconfig, credentials, connections, requests, watches. Knows no actor."""
+"""How to reach an API server: kubeconfig, credentials, connections, requests, watches. Knows no actor.
+
+access.py              how to reach an API server and as which user: the resolved current context of a kubeconfig
+client.py              requests to an API server and watches of it
+disposable_loader.py   runs one request in `kubeconfig_process`
+errors.py              the errors of an API server, by cause (Kubernetes API conventions, section on error codes)
+exchange.py            one request and its response: its progress, its measurements and its answer; bounded
+exec_plugin.py         credential plugins: a program that prints an ExecCredential
+fields.py              reads plain data and collects every problem with its field, instead of raising the first
+kubeconfig_check.py    validates a kubeconfig and reports every problem with its field
+kubeconfig_process.py  the process in which the `kubernetes` package loads a kubeconfig or runs a credential plugin
+lines.py               splits a byte stream into lines, for watches: one JSON document per line
+permission.py          requests that the API server may refuse for a moment
+plugin_metrics.py      the metrics of a credential plugin, as client-go has them: its runs
+proxy.py               connections by way of a proxy: HTTP CONNECT (plain or TLS) and SOCKS5
+reflector.py           follows one collection: a list, then a watch from there, for ever
+tls.py                 the TLS context of connections to an API server
+warmup.py              runs the first steps of an API request in the fork server, before the first fork
+"""

@@ -1,9 +1,16 @@
 """The configuration of the agent: how it is read, merged and validated, and the `Agent` that every actor gets.
 
-agent.py          the `self.context` of every actor loading.py        argv and files to that feature_gates.py  the
-gates of the release commands.py       `supervise config check|show|explain` explain.py        the documentation of
-fields, flags and gates paths.py          the agent's paths, by its root directory errors.py         problems, each with
-file, field and rule version.py        the release fields/           the types of the configuration, and the values of
-its fields flags/            the command line sources/          files, drop-ins and checkpoints: read, decoded, merged
-validation/       rules and warnings start/            checks and preparations on the host before the tree starts
+agent.py               the `self.context` of every actor
+loading.py             argv and files to that
+feature_gates.py       the gates of the release; feature_gate_table.py: stage, default, dependencies of each
+commands.py            `supervise config check|show|explain`
+explain.py             the documentation of fields, flags and gates; explained_keys.py: of the keys of maps
+paths.py               the agent's paths, by its root directory
+errors.py              problems, each with file, field and rule
+version.py             the release
+fields/                the types of the configuration, and the values of its fields
+flags/                 the command line
+sources/               files, drop-ins and checkpoints: read, decoded, merged
+validation/            rules and warnings
+start/                 checks and preparations on the host before the tree starts
 """

@@ -1,1 +1,25 @@
-"""The container runtime interface (CRI v1): the client, and the runtime's answers as small values."""
+"""The container runtime interface (CRI v1): the client, and the runtime's answers as small values.
+
+adoption.py            creates a sandbox or container, or adopts the one that an earlier create of the same name made
+cdi.py                 whether a runtime ignores CDI names (Container Device Interface), which CRI does not tell
+container_calls.py     the runtime service's calls for containers
+crash_loop.py          the crash-loop backoff: when a container may be started again
+deadlines.py           the deadline of each call in seconds, as in the kubelet
+endpoint.py            runtime endpoints, as given to --container-runtime-endpoint: the path of a Unix socket
+errors.py              the errors of CRI calls
+image_calls.py         the image service's calls
+leftover_tasks.py      ends tasks that a cancelled StartContainer leaves in containerd
+liveness.py            whether a container runtime answers: the CRI call Version, without a gRPC library
+looking.py             reads the sandboxes and containers of one pod from the runtime
+measured_transport.py  counts the calls to a runtime and their time, as kubelet_runtime_operations_*
+methods.py             the methods of CRI v1: the path and the types of each
+model.py               sandboxes, containers and images of the runtime, as immutable values for messages
+next_instance.py       whether an instance of a container that has ended is followed by another one
+sandbox_calls.py       the runtime service's calls for sandboxes
+silence.py             reports a container runtime or image service that does not answer in `supervise status`
+stats.py               resource usage of containers and the image store, measured by the runtime
+stats_calls.py         the calls for statistics of containers; those of sandboxes come from cgroups
+translate.py           converts the runtime's answers to the values of model.py
+translate_stats.py     converts the runtime's statistics to the values of stats.py
+transport.py           transports CRI calls to a runtime: gRPC over a Unix socket
+"""

@@ -1,1 +1,22 @@
-"""Linux interfaces that Python lacks: mount, openat2, mountinfo, cgroup files. Several actors share them."""
+"""Linux interfaces that Python lacks: mount, openat2, mountinfo, cgroup files. Several actors share them.
+
+beneath.py          opens and creates user-supplied paths without leaving their directory
+cgroup_limits.py    the limits of a cgroup, and the files and systemd properties that set them on cgroup v1 and v2
+cgroup_names.py     names of cgroups: a path of plain parts, and its form in each driver
+cgroup_tree.py      the cgroup file systems of a host: v1
+command.py          runs a short host command with a clean environment and a deadline
+directories.py      creates directories and missing parents with a given mode
+host_addresses.py   the addresses of this host, from the kernel and from DNS
+inotify.py          watches files and directories with inotify(7), without blocking
+links.py            symbolic links that are there, old or new, at any moment
+memory.py           memory of the machine, from /proc/meminfo (proc_meminfo(5))
+mounting.py         mount(2) and umount2(2), which Python lacks
+oom.py              oom_score_adj: lowering it below a process's initial value needs CAP_SYS_RESOURCE
+psi.py              pressure stall information (PSI) of the kernel, of a cgroup or of the whole host
+removal.py          removes a tree of untrusted files: never follows a symlink, never crosses into another mount
+resolv_conf.py      resolv.conf: how the host, or a pod, asks for names (resolv.conf(5))
+subordinate_ids.py  the user and group IDs that the node may give to user namespaces of pods
+system_bus.py       the client of the D-Bus system bus, for whoever asks systemd or systemd-logind
+systemd.py          whether systemd runs this host
+tied.py             commands that end together with their parent
+"""

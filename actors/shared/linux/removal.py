@@ -92,10 +92,10 @@ class _Removal:
         except FileNotFoundError:
             pass
         except OSError as error:
-            self._judge(error, path)
+            self._record(error, path)
         return False
 
-    def _judge(self, error: OSError, path: str) -> None:
+    def _record(self, error: OSError, path: str) -> None:
         located = _with_path(error, path)
         if isinstance(located, MountInsideError):
             raise located from None
@@ -138,14 +138,14 @@ class _Removal:
         except OSError as error:
             if error.errno == errno.ENOTEMPTY and self.failed is None:
                 return False
-            self._judge(error, path)
+            self._record(error, path)
         return True
 
     def _lift(self, above: int, name: str, path: str) -> None:
         try:
             os.rename(name, f"..lifted-{self._lifted}", src_dir_fd=above, dst_dir_fd=self._top)
         except OSError as error:
-            self._judge(error, path)
+            self._record(error, path)
         else:
             self._lifted += 1
 

@@ -2,4 +2,7 @@
 
 `tracer.py` makes spans, `start.py` gives an actor its tracer. The other modules are imported only if tracing is
 configured: `sampling`, `queue`, `encoding`, `exporting`.
+
+propagation.py  the context of a span as text: W3C Trace Context, https://www.w3.org/TR/trace-context/
+span.py         a tracing span
 """

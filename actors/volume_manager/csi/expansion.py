@@ -144,7 +144,7 @@ class VolumeExpansion:
         try:
             await self._api.patch_claim_status(claim, patch)
         except CsiError as problem:
-            self._actor.log.warning("the claim of volume %s does not say that it failed: %s", name, problem)
+            self._actor.log.warning("cannot note on the claim of volume %s that it failed: %s", name, problem)
 
     def _tell(self, pod: Pod, claim: PersistentVolumeClaim, step: CsiMount) -> None:
         text = f'MountVolume.NodeExpandVolume succeeded for volume "{step.source.name}"  {self._node_name}'

@@ -62,7 +62,7 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
     volume = claimed.persistent
     source = volume.spec.csi or CSIPersistentVolumeSource(driver="", volumeHandle="")
     if not _DRIVER_NAME.match(source.driver) or not source.volumeHandle:
-        raise VolumeClaimError(f"PV {claimed.name!r}: its driver {source.driver!r} or volumeHandle is none")
+        raise VolumeClaimError(f"PV {claimed.name!r}: its driver {source.driver!r} or volumeHandle is empty")
     persistent = CsiVolume(
         name=checked_name(claimed),
         driver=source.driver,

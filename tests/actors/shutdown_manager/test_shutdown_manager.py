@@ -78,7 +78,7 @@ class Node:
         """Seconds of grace by UID."""
         return {order.uid: order.grace_seconds for order in self.harness.sent(KillPod)}
 
-    def owed(self) -> list[str]:
+    def kept(self) -> list[str]:
         """By the file."""
         return list(json.loads(self.state.read_bytes()).get("pods", []))
 
@@ -192,7 +192,7 @@ async def test_it_waits_for_the_last_statuses_but_not_for_long(tmp_path: Path, b
         assert bus.locks == 1
         await node.harness.advance(1.0)
         await node.seen(bus, "down")
-        assert node.owed() == ["web"]
+        assert node.kept() == ["web"]
 
 
 async def test_a_static_pod_may_be_the_api_server_so_nobody_waits_for_its_status(node: Node, bus: SystemBus) -> None:
@@ -203,7 +203,7 @@ async def test_a_static_pod_may_be_the_api_server_so_nobody_waits_for_its_status
         node.change("apiserver", finished=True, status_written=False)
         await node.harness.advance(2 * POLL_SECONDS)
         await node.seen(bus, "down")
-        assert node.owed() == []
+        assert node.kept() == []
 
 
 async def test_what_is_to_end_is_written_down_before_anybody_is_told(node: Node, bus: SystemBus) -> None:
@@ -213,14 +213,14 @@ async def test_what_is_to_end_is_written_down_before_anybody_is_told(node: Node,
     async with node.harness:
         await node.begun(bus)
         assert set(node.killed()) == {"web", "static", "new"}
-        assert node.owed() == ["web"]
+        assert node.kept() == ["web"]
         names = [type(message).__name__ for _, message in node.harness.outbox]
         told = [one for one in node.harness.sent(NodeShutdown) if one.ended == ["web"]]
         assert told
         assert names.index("KillPod") > [message for _, message in node.harness.outbox].index(told[0])
 
 
-async def test_what_is_owed_is_told_after_the_boot_until_the_api_server_knows(
+async def test_pods_that_the_shutdown_ended_are_named_after_the_boot_until_the_api_server_knows(
     node: Node, bus: SystemBus, tmp_path: Path
 ) -> None:
     node.put("web")
@@ -237,20 +237,20 @@ async def test_what_is_owed_is_told_after_the_boot_until_the_api_server_knows(
         told = await after.harness.wait_sent(NodeShutdown, timeout=20.0)
         assert told.ended == ["web"]  # a static pod begins anew, as it should
         await after.harness.advance(REPEAT_SECONDS)
-        assert after.owed() == ["web"]
+        assert after.kept() == ["web"]
         after.complete = True  # its worker knows it, and has told nothing of it yet
         after.put("web")
         after.change("web", reported=False, status_written=False)
         await after.harness.advance(REPEAT_SECONDS)
-        assert after.owed() == ["web"]
+        assert after.kept() == ["web"]
         assert set(after.killed()) == {"web"}
         after.change("web", reported=True, finished=True, status_written=True)
         await after.harness.advance(REPEAT_SECONDS)
         assert after.harness.sent(NodeShutdown)[-1].ended == []
-        assert after.owed() == []
+        assert after.kept() == []
 
 
-async def test_a_pod_that_is_gone_from_the_api_server_is_owed_no_longer(
+async def test_a_pod_that_is_gone_from_the_api_server_is_named_no_longer(
     node: Node, bus: SystemBus, tmp_path: Path
 ) -> None:
     node.put("web")
@@ -258,12 +258,12 @@ async def test_a_pod_that_is_gone_from_the_api_server_is_owed_no_longer(
         await node.begun(bus)
         node.change("web", finished=True, status_written=False)
         await node.harness.advance(TOTAL + 1)
-        assert node.owed() == ["web"]
+        assert node.kept() == ["web"]
         bus.tell("cancel")
         await node.turned(active=False, count=2)
         del node.pods["web"]
         await node.harness.advance(REPEAT_SECONDS)
-        assert node.owed() == []
+        assert node.kept() == []
 
 
 async def test_a_shutdown_that_is_cancelled_leaves_the_other_pods_alone(node: Node, bus: SystemBus) -> None:
@@ -316,7 +316,7 @@ async def test_nothing_is_said_before_logind_was_asked(node: Node, bus: SystemBu
         await without.turned(active=False)
 
 
-async def test_a_pod_that_runs_again_is_owed_nothing(node: Node, bus: SystemBus) -> None:
+async def test_a_pod_that_runs_again_is_not_named(node: Node, bus: SystemBus) -> None:
     node.put("web")
     async with node.harness:
         await node.begun(bus)
@@ -327,7 +327,7 @@ async def test_a_pod_that_runs_again_is_owed_nothing(node: Node, bus: SystemBus)
         node.change("web", finished=False, started=NOW + 100)
         before = len(node.harness.sent(KillPod))
         await node.harness.advance(REPEAT_SECONDS)
-        assert node.owed() == []
+        assert node.kept() == []
         assert len(node.harness.sent(KillPod)) == before
 
 

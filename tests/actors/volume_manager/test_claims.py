@@ -187,7 +187,7 @@ async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_m
             "ClaimRef.UID other does not point to claim.UID c1",
         ),
         ({}, {"iscsi": {}}, "PV pv: its source is not supported by this agent"),
-        ({}, {"csi": {"driver": "..", "volumeHandle": "h"}}, "driver '..' or volumeHandle is none"),
+        ({}, {"csi": {"driver": "..", "volumeHandle": "h"}}, "driver '..' or volumeHandle is empty"),
         ({}, {"csi": {"driver": "d", "volumeHandle": "h"}}, "driver name d not found in the list of registered"),
         ({}, {"hostPath": {"path": "/a/../b"}}, "must be absolute and without '..'"),
         ({}, {"nfs": {"server": "", "path": "/"}}, "PV pv: nfs: '' is not the name or address of a server"),

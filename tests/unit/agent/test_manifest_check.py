@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent.manifest_check import Judgement, ManifestProblem, judge
+from actors.agent.manifest_check import CheckedManifests, ManifestProblem, check_manifests
 from actors.pod_config.file_source import FileSource
 from actors.pod_config.manifest import SOURCE_FILE, Origin
 
@@ -18,8 +18,8 @@ GOOD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\nspec: {containers: [{
 BAD = "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {hostNam: h, containers: [{name: M, imag: nginx}]}\n"
 
 
-def check(*names: str, stdin: bytes = b"", allow_references: bool = False) -> Judgement:
-    return judge(names, io.BytesIO(stdin), allow_references=allow_references)
+def check(*names: str, stdin: bytes = b"", allow_references: bool = False) -> CheckedManifests:
+    return check_manifests(names, io.BytesIO(stdin), allow_references=allow_references)
 
 
 def supervise(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -72,11 +72,11 @@ def test_two_pods_of_one_name_are_told(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     missing = f"{tmp_path}/none.yaml"
-    assert check(missing) == Judgement([], [ManifestProblem(missing, "", "No such file or directory")])
+    assert check(missing) == CheckedManifests([], [ManifestProblem(missing, "", "No such file or directory")])
 
 
 def test_a_manifest_may_come_from_stdin() -> None:
-    assert check("-", stdin=GOOD.replace("NAME", "web").encode()) == Judgement(["-"], [])
+    assert check("-", stdin=GOOD.replace("NAME", "web").encode()) == CheckedManifests(["-"], [])
     assert [one.file for one in check("-", stdin=b"").errors] == ["-"]
 
 

@@ -134,7 +134,7 @@ class FactSources:
         try:
             self._looked_up = await self._actor.disposable(function, {"name": name}, deadline=LOOK_UP_DEADLINE)
         except DisposableError as error:
-            self._actor.log.info("name service was not asked for %s: %s", name, error)
+            self._actor.log.info("cannot look up %s in DNS: %s", name, error)
 
 
 def in_order(images: list[ContainerImage]) -> list[ContainerImage]:

@@ -144,10 +144,10 @@ def _validate(provider: Provider, file: str, bin_dir: str) -> Iterator[ConfigPro
         if not variable.name or "=" in variable.name:
             yield _wrong(file, "env", "needs a name without '='", variable.name)
     if provider.tokenAttributes is not None:
-        yield from _judge_token(provider, provider.tokenAttributes, file)
+        yield from _token_problems(provider, provider.tokenAttributes, file)
 
 
-def _judge_token(provider: Provider, wanted: TokenAttributes, file: str) -> Iterator[ConfigProblem]:
+def _token_problems(provider: Provider, wanted: TokenAttributes, file: str) -> Iterator[ConfigProblem]:
     where = "tokenAttributes"
     if provider.apiVersion != API_VERSIONS[0]:
         yield _wrong(file, where, f"needs apiVersion {API_VERSIONS[0]}", provider.apiVersion)

@@ -6,4 +6,5 @@ preflight.py        requirements on the host
 lock_file.py        --lock-file
 layout.py           the directories with their modes
 kernel_tunables.py  the sysctls that the agent sets or checks
+start_records.py    directories, endpoints and cgroup root of each start, in a file: `supervise reset` finds them
 """

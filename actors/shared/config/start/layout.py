@@ -10,7 +10,7 @@ from typing import NamedTuple
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 
-from . import places
+from . import start_records
 
 
 class StateDirectory(NamedTuple):
@@ -44,7 +44,7 @@ def make(agent: Agent) -> None:
     if problems:
         raise ConfigErrors(problems)
     try:
-        places.note(agent, missing)
+        start_records.note(agent, missing)
     except OSError as error:
         raise ConfigErrors([ConfigProblem(agent.state_dir, "", f"cannot be written: {error.strerror}")]) from None
 

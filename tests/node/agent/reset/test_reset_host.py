@@ -95,7 +95,7 @@ def test_after_a_stop_everything_of_the_agent_goes_and_the_rest_stays(node: Faul
         assert "bench/a-bench" in done.stdout
         assert f"{operators} (stays)" in done.stdout
         assert {container.id for container in node.containers()} == before, "it has only listed"
-    assert "nobody is there to be asked" in reset(node).stderr
+    assert "there is no terminal to ask on" in reset(node).stderr
     done = reset(node, "--yes")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert done.stdout.endswith("nothing is left\n")

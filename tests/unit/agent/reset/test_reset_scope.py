@@ -15,12 +15,12 @@ from actors.agent import command
 from actors.agent.reset.command import _root_of, listed
 from actors.agent.reset.host_resources import HostResources, Scope, files, links, look, sockets, stays
 from actors.shared.config.paths import run_dir_of
-from actors.shared.config.start import places
-from actors.shared.config.start.places import Places, with_start
+from actors.shared.config.start import start_records
+from actors.shared.config.start.start_records import StartRecord, with_start
 from tests.support.kept_files import KEPT
 
 
-def at(root: Path, **more: object) -> Places:
+def at(root: Path, **more: object) -> StartRecord:
     fields: dict[str, object] = {
         "root_dir": str(root),
         "run_dir": f"{root}-run",
@@ -30,10 +30,10 @@ def at(root: Path, **more: object) -> Places:
         "cert_dir": f"{root}/pki",
         **more,
     }
-    return Places(**fields)  # type: ignore[arg-type]
+    return StartRecord(**fields)  # type: ignore[arg-type]
 
 
-def test_places_of_starts_are_kept_once_and_what_was_made_stays_made(tmp_path: Path) -> None:
+def test_records_of_starts_are_kept_once_and_what_was_made_stays_made(tmp_path: Path) -> None:
     first = at(tmp_path, made=("/a",))
     moved = at(tmp_path, cgroup_root="/other")
     known = with_start([], first)
@@ -45,8 +45,8 @@ def test_places_of_starts_are_kept_once_and_what_was_made_stays_made(tmp_path: P
     assert {path for one in known for path in one.made} == {"/a"}
 
 
-def test_places_do_not_grow_for_ever(tmp_path: Path) -> None:
-    known: list[Places] = []
+def test_records_of_starts_do_not_grow_for_ever(tmp_path: Path) -> None:
+    known: list[StartRecord] = []
     for number in range(40):
         known = with_start(known, at(tmp_path, cgroup_root=f"/{number}"))
     assert [one.cgroup_root for one in known] == [f"/{number}" for number in range(24, 40)]
@@ -54,8 +54,8 @@ def test_places_do_not_grow_for_ever(tmp_path: Path) -> None:
 
 def test_certificates_go_only_where_the_agent_made_their_directory(tmp_path: Path) -> None:
     (tmp_path / "pki").mkdir()
-    kept = Scope(places=[at(tmp_path)])
-    made = Scope(places=[at(tmp_path, made=(f"{tmp_path}/pki",))])
+    kept = Scope(starts=[at(tmp_path)])
+    made = Scope(starts=[at(tmp_path, made=(f"{tmp_path}/pki",))])
     assert f"{tmp_path}/pki" not in [*files(kept)]
     assert f"{tmp_path}/pki" in [*files(made)]
 
@@ -66,7 +66,7 @@ def test_every_file_that_the_agent_keeps_in_its_root_directory_is_its_own(tmp_pa
     file.parent.mkdir(parents=True)
     file.touch()
     root = tmp_path / "root"
-    scope = Scope(places=[at(root, made=(f"{root}/pki",))])
+    scope = Scope(starts=[at(root, made=(f"{root}/pki",))])
     own = {*files(scope), *sockets(scope)}
     assert any(str(path) in own for path in (file, *file.parents)), own
     assert stays(scope) == []
@@ -78,7 +78,7 @@ def test_only_logs_and_links_of_its_pods_are_its_own(tmp_path: Path) -> None:
         directory.mkdir(parents=True)
     for name, target in (("mine", "ns_mine_u1"), ("other", "ns_other_u2")):
         (link_dir / f"{name}.log").symlink_to(logs / target / "main" / "0.log")
-    scope = Scope(places=[at(root)])
+    scope = Scope(starts=[at(root)])
     assert [*links(scope, {"u1"})][:1] == [f"{link_dir}/mine.log"]
     own = look(scope, [])
     assert own.found["files"] == [f"{logs}/ns_mine_u1", f"{link_dir}/mine.log", f"{root}/pods/u1"]
@@ -104,7 +104,7 @@ def test_a_directory_without_an_agent_is_left_alone(tmp_path: Path, capsys) -> N
 
 def test_the_notes_of_another_directory_say_nothing(tmp_path: Path, capsys) -> None:
     root = tmp_path / "copy"
-    places._file(f"{root}/troupelet").save([at(tmp_path / "original", made=(str(tmp_path / "original"),))])
+    start_records._file(f"{root}/troupelet").save([at(tmp_path / "original", made=(str(tmp_path / "original"),))])
     (tmp_path / "original").mkdir()
     assert command.main(["reset", "--yes", f"--root-dir={root}", "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["found"] == {"files": [f"{root}/troupelet"]}
@@ -124,7 +124,7 @@ def kubelet(tmp_path: Path) -> Iterator[int]:
 
 def test_a_kubelet_that_runs_on_the_directory_keeps_it(tmp_path: Path, capsys, kubelet: int) -> None:
     root = tmp_path / "root"
-    places._file(f"{root}/troupelet").save([at(root)])
+    start_records._file(f"{root}/troupelet").save([at(root)])
     assert command.main(["reset", "--yes", f"--root-dir={root}"]) == 4
     assert f"a kubelet with pid {kubelet} runs on {root}" in capsys.readouterr().err
     assert (root / "troupelet").exists()
@@ -136,12 +136,12 @@ def test_with_the_pods_kept_only_the_agents_own_files_go(tmp_path: Path, capsys)
     root = tmp_path / "root"
     (root / "pods" / "u1").mkdir(parents=True)
     run_dir = Path(run_dir_of(str(root)))
-    places._file(f"{root}/troupelet").save([at(root, run_dir=str(run_dir))])
+    start_records._file(f"{root}/troupelet").save([at(root, run_dir=str(run_dir))])
     assert command.main(["reset", "--yes", "--keep-pods", f"--root-dir={root}"]) == 0
     assert not (root / "troupelet").exists()
     assert (root / "pods" / "u1").exists()
     managed = at(root, managed_root=f"{root}/troupelet/containerd", managed_state=f"{root}-c")
-    places._file(f"{root}/troupelet").save([managed])
+    start_records._file(f"{root}/troupelet").save([managed])
     assert command.main(["reset", "--yes", "--keep-pods", f"--root-dir={root}"]) == 4
     assert "own containerd" in capsys.readouterr().err
 
@@ -149,7 +149,7 @@ def test_with_the_pods_kept_only_the_agents_own_files_go(tmp_path: Path, capsys)
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
 def test_another_user_is_told_to_use_sudo(tmp_path: Path) -> None:
     root = tmp_path / "root"
-    places._file(f"{root}/troupelet").save([at(root)])
+    start_records._file(f"{root}/troupelet").save([at(root)])
     for path in (tmp_path, *tmp_path.parents[:2]):
         path.chmod(0o755)
     as_nobody = ["setpriv", "--reuid=65534", "--clear-groups", "--regid=65534"]

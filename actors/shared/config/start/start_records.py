@@ -15,11 +15,11 @@ from supervision.state_file import DamagedError, StateFile
 
 FILE: Final = "places.json"
 _KEPT: Final = 16
-"""The distinct places of earlier starts, the newest last."""
+"""The distinct earlier starts, the newest last."""
 
 
-class Places(msgspec.Struct, frozen=True, kw_only=True):
-    """The places of one start. Paths are absolute and clean."""
+class StartRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one start keeps what. Paths are absolute and clean."""
 
     root_dir: str
     run_dir: str
@@ -36,10 +36,10 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     """Directories that were not there before."""
 
 
-def of(agent: Agent, made: Iterable[str] = ()) -> Places:
-    """The places of an agent with this configuration. Pure."""
+def of(agent: Agent, made: Iterable[str] = ()) -> StartRecord:
+    """The record of a start with this configuration. Pure."""
     managed = agent.managed_runtime
-    return Places(
+    return StartRecord(
         root_dir=agent.root_dir,
         run_dir=agent.run_dir,
         runtime_endpoint=agent.runtime_endpoint,
@@ -53,17 +53,17 @@ def of(agent: Agent, made: Iterable[str] = ()) -> Places:
     )
 
 
-def with_start(known: list[Places], now: Places) -> list[Places]:
-    """The known places with those of this start, each once, the newest last. What an earlier start made stays made."""
-    made = {path for places in known for path in places.made} | set(now.made)
-    bare = [msgspec.structs.replace(places, made=()) for places in known]
+def with_start(known: list[StartRecord], now: StartRecord) -> list[StartRecord]:
+    """The known records with that of this start, each once, the newest last. What an earlier start made stays made."""
+    made = {path for one in known for path in one.made} | set(now.made)
+    bare = [msgspec.structs.replace(one, made=()) for one in known]
     current = msgspec.structs.replace(now, made=())
-    others = [places for places in dict.fromkeys(bare) if places != current]
+    others = [one for one in dict.fromkeys(bare) if one != current]
     return [*others[1 - _KEPT :], msgspec.structs.replace(current, made=tuple(sorted(made)))]
 
 
 def note(agent: Agent, made: Iterable[str]) -> None:
-    """Write down the places of this start. `made`: directories that it made. Raises OSError."""
+    """Write down this start. `made`: directories that it made. Raises OSError."""
     file = _file(agent.state_dir)
     try:
         known = file.load() or []
@@ -74,12 +74,12 @@ def note(agent: Agent, made: Iterable[str]) -> None:
         file.save(new)
 
 
-def noted(state_dir: str) -> list[Places]:
-    """The places of all starts, the newest last; none if there was no start. Raises OSError, DamagedError."""
+def noted(state_dir: str) -> list[StartRecord]:
+    """The records of all starts, the newest last; none if there was no start. Raises OSError, DamagedError."""
     if not os.path.isdir(state_dir):
         return []
     return _file(state_dir).load() or []
 
 
-def _file(state_dir: str) -> StateFile[list[Places]]:
-    return StateFile(Path(state_dir, FILE), list[Places])
+def _file(state_dir: str) -> StateFile[list[StartRecord]]:
+    return StateFile(Path(state_dir, FILE), list[StartRecord])
