@@ -1,8 +1,7 @@
 """All tests in phases, each as parallel as it may be: `make test`. The closing line of pytest ends each phase.
 
-One file of tests runs in one process, as many files at once as there are cores. A test with processes that failed
-beside others runs once more without, and is named at the end. Tests marked `alone` change or measure what the whole
-host has, and come last.
+One file of tests runs in one process, as many files at once as there are cores. Tests marked `alone` change or measure
+what the whole host has, and come last. What failed is named at the end; nothing runs twice.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ DEADLINE_SECONDS = 2400
 """For all phases together."""
 LEAVING_SECONDS = 15.0
 """For processes to end that were told to when a phase was done."""
-NOTHING_COLLECTED, SOME_FAILED = 5, 1
-MOST_AGAIN = 8
-"""Tests with processes of their own that failed beside others run once more, without a neighbour, and then count. When
-more than these fail, that is not it."""
+NOTHING_COLLECTED = 5
 OPTIONS = ("--durations=5", "-rs")
 """Name what is slow, and what was skipped and why."""
 SIDE_BY_SIDE = ("--dist", "loadfile", "--no-loadscope-reorder")
@@ -49,11 +45,6 @@ class Phase(NamedTuple):
     parallel: bool
     folders: tuple[str, ...] = PROCESSES
     """Where its tests are; to read all the others, too, takes each process half a minute."""
-
-    @property
-    def again(self) -> Phase:
-        """The same tests, or some of them, without neighbours."""
-        return self._replace(name=f"{self.name}, again and alone", parallel=False)
 
 
 PHASES = (
@@ -119,26 +110,21 @@ def main() -> int:
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 2)
     arguments, more = parser.parse_known_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background, and tests send it
-    start, wrong, beside, total = time.monotonic(), list[str](), list[str](), Counts()
+    start, wrong, bad, total = time.monotonic(), list[str](), list[str](), Counts()
     if os.geteuid() != 0:
         print("== NOT ROOT: the tests with real containers are SKIPPED; run `sudo make test` for all", flush=True)
     with tempfile.TemporaryDirectory() as reports, temporary_files() as files:
         report = Path(reports, "report.xml")
         for phase in PHASES:
             code = run_phase(phase, report, files, arguments.cores, left(start), more)
-            found, bad = counts(report), failed(report, ROOT)
+            total = Counts(*(a + b for a, b in zip(total, counts(report), strict=True)))
+            bad += failed(report, ROOT)
             report.unlink(missing_ok=True)
-            if code == SOME_FAILED and phase.parallel and phase.folders == PROCESSES and 0 < len(bad) <= MOST_AGAIN:
-                code = run_phase(phase.again, report, files, 1, left(start), [*options(more), *bad])
-                found = found._replace(bad=counts(report).bad if report.exists() else found.bad)
-                report.unlink(missing_ok=True)
-                beside += bad
-            total = Counts(*(a + b for a, b in zip(total, found, strict=True)))
             wrong += [f"{phase.name} (exit code {code})"] if code else []
             for line in left_behind(files, LEAVING_SECONDS):
                 print(f"== LEFT BEHIND by {phase.name}: {line}", flush=True)
-    for line in beside:
-        print(f"== failed beside others: {line}", flush=True)
+    for line in bad:
+        print(f"== failed: {line}", flush=True)
     good = total.tests - total.bad - total.skipped
     seconds = time.monotonic() - start
     print(f"== in all: {good} passed, {total.bad} failed, {total.skipped} skipped in {seconds:.0f} s", flush=True)

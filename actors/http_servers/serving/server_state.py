@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from actors.http_servers.access.access import AccessCheck
 from actors.http_servers.exposition.actor_metrics import ActorMetrics
@@ -16,12 +18,34 @@ from supervision.actor import Actor, AskError
 from supervision.time_scale import scaled
 
 from .connections import BoundedServer
+from .http_error import HttpError
 from .request_metrics import RequestMetrics
 from .sync_loop import SyncLoop
 
 if TYPE_CHECKING:
     from actors.shared.cri.client import CriClient
     from actors.shared.stats.collector import Collector
+
+
+MAX_STREAMS: Final = 512
+
+
+class OpenStreams:
+    """The streams of exec, attach and port-forward: a bounded number at a time."""
+
+    def __init__(self, most: int = MAX_STREAMS) -> None:
+        self._most, self._open = most, 0
+
+    @contextmanager
+    def one_more(self) -> Iterator[None]:
+        """While the block runs it counts. Raises HttpError when there are too many."""
+        if self._open >= self._most:
+            raise HttpError(429, f"there are {self._most} streams already")
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
 
 
 class ServerState:
@@ -34,8 +58,7 @@ class ServerState:
         self.sync_loop = SyncLoop()
         self.check_results: Counter[tuple[str, str]] = Counter()
         """Results of health checks, by (check, success or error)."""
-        self.streams = 0
-        """Open streams: exec, attach and port-forward."""
+        self.streams = OpenStreams()
         self.connections: BoundedServer | None = None
         self.paths: list[str] = []
         """Prefixes of the paths that are served."""

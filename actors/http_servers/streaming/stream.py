@@ -22,7 +22,6 @@ from .options import OptionsError, Streams
 from .upstream import UpstreamError, open_upstream
 from .websocket import accepted
 
-MAX_STREAMS: Final = 512
 GATE: Final = "ExtendWebSocketsToKubelet"
 _BAD_REQUEST: Final = 400
 
@@ -61,13 +60,8 @@ async def serve(handler: ServerHandler, find_target: Callable[[], Awaitable[Targ
         raise HttpError(_BAD_REQUEST, "you must ask for an upgrade of the connection (SPDY/3.1 or websocket)")
     try:
         target = await find_target()
-        if handler.state.streams >= MAX_STREAMS:
-            raise HttpError(429, f"there are {MAX_STREAMS} streams already")
-        handler.state.streams += 1
-        try:
+        with handler.state.streams.one_more():
             await _join(handler, target)
-        finally:
-            handler.state.streams -= 1
     except OptionsError as error:
         raise HttpError(_BAD_REQUEST, str(error)) from None
     except CriError as error:
