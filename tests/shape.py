@@ -1,4 +1,5 @@
-"""`python -m tests.shape`, a part of `make check`: no import circle, no class that is two things, one class for a name.
+"""`python -m tests.shape`, a part of `make check`: no import circle, no class that is two things, one class for a name,
+and a map in each package's docstring.
 
 Imports that only a type checker follows count too: a circle that is hidden behind TYPE_CHECKING is one all the same.
 """
@@ -6,6 +7,7 @@ Imports that only a type checker follows count too: a circle that is hidden behi
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Final
 import grimp
 
 PACKAGES: Final = ("supervision", "actors", "proto")
+MAPPED: Final = ("supervision", "actors")
 ROOT: Final = Path(__file__).parents[1]
 MOST_ATTRIBUTES: Final = 15
 FORMATS: Final[dict[str, str]] = {
@@ -35,6 +38,18 @@ SAME_IDEA: Final[dict[str, str]] = {
     "NotFound": "the same answer of two services: 404 of the API server, NOT_FOUND of the runtime",
 }
 """Class names that several modules may define, each with the reason."""
+
+FEW_MODULES: Final = 5
+"""So many are found without a map in the package's docstring."""
+OF_EACH_ACTOR: Final = {"messages", "declaration", "actor"}
+"""docs/architecture.md says what these are."""
+ONE_KIND: Final = {
+    "actors",
+    "actors/http_servers/endpoints",
+    "actors/shared/admission/checks",
+    "actors/volume_manager/types",
+}
+"""Packages whose modules are of one kind, and named by what they are."""
 
 
 def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
@@ -93,6 +108,16 @@ def shared_names(sources: Mapping[str, str]) -> dict[str, list[str]]:
     return {name: paths for name, paths in found.items() if len(paths) > 1}
 
 
+def map_problems(docstring: str, modules: set[str]) -> Iterator[str]:
+    """What is wrong with the map of a package with these modules and sub-packages."""
+    for name in sorted(modules - OF_EACH_ACTOR):
+        if not re.search(rf"\b{name}\b", docstring):
+            yield f"its docstring does not say what {name} is"
+    named = set(re.findall(r"^(\w+)(?:\.py|/) ", docstring, re.MULTILINE))
+    for name in sorted(named - modules):
+        yield f"its docstring names {name}, which is not there"
+
+
 def import_graph() -> dict[str, set[str]]:
     """Each module of ours to those of ours that it imports."""
     graph = grimp.build_graph(*PACKAGES)
@@ -116,6 +141,13 @@ def problems() -> Iterator[str]:
                 yield f"{place} has {count} attributes: more than {MOST_ATTRIBUTES} are two things"
             elif count <= MOST_ATTRIBUTES and place in FORMATS:
                 yield f"{place} has {count} attributes only: take it out of FORMATS"
+    for package in sorted({path.parent for root in MAPPED for path in (ROOT / root).rglob("__init__.py")}):
+        place = str(package.relative_to(ROOT))
+        modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
+        modules |= {path.parent.name for path in package.glob("*/__init__.py")}
+        if len(modules - OF_EACH_ACTOR) > FEW_MODULES and place not in ONE_KIND:
+            text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+            yield from (f"{place}/__init__.py: {problem}" for problem in map_problems(text, modules))
     shared = shared_names(sources)
     for name, paths in shared.items():
         if name not in SAME_IDEA:

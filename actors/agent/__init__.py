@@ -15,4 +15,5 @@ start_checks.py       checks of the host at start: reservations, cgroups, the ru
 status.py             what `supervise status` knows beyond the tree: the runtime's socket, manifests, certificates
 subcommands.py        the subcommands of `supervise` that do not become the agent
 validation.py         validates the input of `supervise start`: flags and files
+guessed_words.py      what somebody types who knows kubectl and not yet `supervise`, and the command that is meant
 """

@@ -7,7 +7,6 @@ container_parts.py    collects everything that a container is created from: envi
 container_starter.py  creates and starts sandboxes and containers: builds their configuration, calls the runtime
 execution.py          the execution of effects for one pod: its state, which only events change
 hardware.py           the CPUs, memory nodes and devices of a container that is about to be created
-hook_marks.py         how far the hooks of a pod's containers are, as marks in the pod's directory
 hooks.py              postStart and preStop: a command in the container, an HTTP request to it, or a pause
 images.py             ensures a container's image, with the pull secrets of its pod
 kept_resources.py     what an earlier incarnation, or a kubelet, left of the resources of pods
@@ -22,4 +21,5 @@ termination.py        stops containers and sandboxes
 unlisted.py           containers that run in a pod's cgroup and that the runtime does not list
 user_ids.py           asks for the IDs of a pod with a user namespace
 volumes.py            the volumes of a running pod
+instance_marks.py     how far hooks and startup probes of a pod's containers are, as marks in the pod's directory
 """

@@ -9,4 +9,6 @@ ownership.py      fsGroup: the files of a volume are given to a group (API doc, 
 propagation.py    mount propagation of the pods' directory: mounts below it reach containers
 subpaths.py       subPath: one file or directory of a volume, bound to a place of its own
 teardown.py       unmounting below a pod's directory, deepest first, and removal of its files
+disk_format.py    a file system on a block device: formatted when the device is empty, checked, mounted
+local_volumes.py  local volumes: what is at a path, and its bind mount in a pod's directory
 """

@@ -1,6 +1,6 @@
 """The check of the shape, on made-up modules: that it sees what it is for."""
 
-from tests.shape import attributes, circles, shared_names
+from tests.shape import attributes, circles, map_problems, shared_names
 
 
 def test_modules_that_import_each_other_by_any_number_of_steps_are_a_circle():
@@ -46,3 +46,11 @@ def test_a_public_class_name_in_two_modules_is_shared():
 
 def test_private_classes_of_two_modules_may_have_the_same_name():
     assert shared_names({"a.py": "class _Data: ...", "b.py": "class _Data: ..."}) == {}
+
+
+def test_a_package_names_its_modules_and_no_others():
+    text = "A package.\n\none.py   the first, with two\ngone.py  what was there"
+    assert list(map_problems(text, {"one", "two", "three", "actor"})) == [
+        "its docstring does not say what three is",
+        "its docstring names gone, which is not there",
+    ]
