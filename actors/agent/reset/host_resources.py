@@ -35,11 +35,20 @@ _STATE_FILES: Final = (
     "device-plugins/kubelet_internal_checkpoint",
     "device-plugins/DEPRECATION",
 )
-_SOCKETS: Final = ("pod-resources/kubelet.sock", "device-plugins/kubelet.sock")
+_SOCKETS: Final = ("pod-resources/kubelet.sock", "pods-api/pods-api.sock", "device-plugins/kubelet.sock")
 _OWN_PLUGINS: Final = "plugins/kubernetes.io"
 """Where the agent stages volumes; drivers have their sockets beside it."""
 _PULL_RECORDS: Final = os.path.dirname(PULLED)
-_EMPTY: Final = ("plugins", "plugins_registry", "device-plugins", "pod-resources", "checkpoints", "pods", "pki")
+_EMPTY: Final = (
+    "plugins",
+    "plugins_registry",
+    "device-plugins",
+    "pod-resources",
+    "pods-api",
+    "checkpoints",
+    "pods",
+    "pki",
+)
 """Directories of the root directory that are removed when they are empty."""
 
 
