@@ -23,4 +23,5 @@ resource_fields.py     a container's resources for the downward API (API doc, Re
 restart_policy.py      whether an ended container is restarted: by its rules, its policy, its pod's policy
 times.py               times of the API (RFC 3339), and the start time of a pod
 volumes.py             volumes of pods and of claims: the type of each source, its validation
+resource_versions.py   the order of two versions of an object or of a collection
 """

@@ -13,4 +13,5 @@ node_objects.py    writes the drivers of this node to the API server: CSINode, l
 pod_info.py        the attributes of a pod for its CSI driver, and whether the agent applies its fsGroup
 records.py         the records of CSI volumes (vol_data.json), written before a driver is called
 volumes.py         stages, publishes, unpublishes and unstages the volumes of CSI drivers
+allocatable.py     how many volumes of each driver the node can have, as CSINode says
 """
