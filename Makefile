@@ -142,6 +142,10 @@ wheel: $(VENV)/.installed  ## dist/troupelet-*.whl, with manual pages and comple
 screenshots: venv browser  ## docs/images: `supervise observe`, light and dark, by a headless browser
 	@exec $(PYTHON) -m tests.screenshots docs/images
 
+.PHONY: transcript
+transcript: deps venv  ## docs/transcript.md: its answers anew, with real containers (as root)
+	@exec $(PYTHON) -m tests.transcript
+
 .PHONY: man
 man: $(VENV)/.installed  ## the manual pages, in dist/man
 	@exec $(BIN)supervise man dist/man
