@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from actors.shared.api.errors import Forbidden
-from actors.shared.pod_records import ACTUATED, ALLOCATED, decode
 from tests.node.joined.test_contents import run
 from tests.node.joined.test_pod_features import events, gone, within
 from tests.support.api_connection import Obj
@@ -22,8 +17,6 @@ from tests.support.joined import PODS, STRATEGIC, Joined, condition, container, 
 SECONDS = 60.0
 MIB = 1 << 20
 READ_LIMIT = "cat /sys/fs/cgroup/memory.max 2>/dev/null || cat /sys/fs/cgroup/memory/memory.limit_in_bytes"
-CPU: Final = itertools.count(61)
-"""Another request for each resize."""
 RESTART = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
 
 
@@ -164,31 +157,3 @@ def test_what_is_used_cannot_be_taken_away_and_the_pod_goes_on(grown: Joined) ->
     assert main(grown, "full")["restartCount"] == 0
     run(grown, "full", "rm", "/m/full")
     grown.pods.until(lambda: has(grown, "full", amounts("50m", "16Mi")), "resized at last", SECONDS)
-
-
-def kept(site: Joined, name: str) -> list[str]:
-    """The cpu requests of the pod's container in the files of allocated and actuated resources."""
-    uid = site.pod(name)["metadata"]["uid"]
-    files = [decode(Path(site.node.home, "root", file).read_bytes()) for file in (ALLOCATED, ACTUATED)]
-    return [str(file[uid].containers["main"].requests.get("cpu")) if uid in file else "" for file in files]
-
-
-@pytest.mark.parametrize("victim", ["container_manager", "worker", "agent"])
-def test_whoever_is_killed_amid_a_resize_it_is_carried_out_once(grown: Joined, victim: str) -> None:
-    """The question of the worker waits at a stopped container manager meanwhile."""
-    node, before, cpu = grown.node, main(grown, "grown"), f"{next(CPU)}m"
-    manager = node.actors()["container_manager"].pid
-    os.kill(manager, signal.SIGSTOP)
-    resize(grown, "grown", amounts(cpu, "48Mi"))
-    if victim == "agent":
-        node.kill_fork_server_and_start()
-    elif victim == "worker":
-        node.kill_workers()
-    else:
-        os.kill(manager, signal.SIGKILL)
-    with suppress(ProcessLookupError):
-        os.kill(manager, signal.SIGCONT)
-    grown.pods.until(lambda: has(grown, "grown", amounts(cpu, "48Mi")), "resized", 2 * SECONDS)
-    within(SECONDS, lambda: kept(grown, "grown") == [cpu, cpu], "the same in both files")
-    after = main(grown, "grown")
-    assert (after["containerID"], after["restartCount"]) == (before["containerID"], 0)
