@@ -49,6 +49,8 @@ class FakeDriver:
     conditions: bool = False
     abnormal: str = ""
     """What is wrong with its volumes."""
+    fits: int = 7
+    """So many of its volumes this node can have."""
     device: str = ""
     """Of the host, published for volumes of the mode Block."""
     failing: dict[str, str] = field(default_factory=dict)
@@ -133,7 +135,9 @@ class _Node(csi_pb2_grpc.NodeServicer):
 
     def NodeGetInfo(self, request: Any, context: Any) -> csi.NodeGetInfoResponse:
         place = csi.Topology(segments={"topology.fake.csi.test/zone": "z1"})
-        return csi.NodeGetInfoResponse(node_id="fake-node", max_volumes_per_node=7, accessible_topology=place)
+        return csi.NodeGetInfoResponse(
+            node_id="fake-node", max_volumes_per_node=self._driver.fits, accessible_topology=place
+        )
 
     def NodeGetCapabilities(self, request: Any, context: Any) -> csi.NodeGetCapabilitiesResponse:
         kinds = [CAPABILITIES.STAGE_UNSTAGE_VOLUME] if self._driver.stages else []

@@ -305,3 +305,25 @@ def test_a_volume_grows_under_a_pod_that_runs_and_its_claim_says_so(site: Joined
     within(SECONDS, lambda: any("NodeExpandVolume succeeded" in text for _, text in events(site, "second")), "event")
     for name in ("big", "second"):
         gone(site, name)
+
+
+def test_a_driver_that_has_no_room_for_an_attachment_is_asked_anew_how_much_fits(
+    site: Joined, driver: FakeDriver
+) -> None:
+    csi_driver(site, nodeAllocatableUpdatePeriodSeconds=600)
+    volume(site, "full")
+    site.create(user("full", "full"))
+    attachment = attachment_name("handle-full", "fake.csi.test", NODE)
+    spec = {"attacher": "fake.csi.test", "nodeName": NODE, "source": {"persistentVolumeName": "pv-full"}}
+    with suppress(AlreadyExists):  # a cluster's own controller asks for it, too
+        site.api.call("POST", f"{STORAGE}/volumeattachments", {"metadata": {"name": attachment}, "spec": spec})
+    driver.fits = 3
+    error = {"message": "no room", "errorCode": 8, "time": "2026-01-01T00:00:00Z"}
+    refused = {"status": {"attached": False, "attachError": error}}
+    site.api.merge(f"{STORAGE}/volumeattachments/{attachment}/status", refused)
+
+    def listed() -> Any:
+        return site.api.call("GET", f"{STORAGE}/csinodes/{NODE}")["spec"]["drivers"][0]["allocatable"]
+
+    within(SECONDS, lambda: listed() == {"count": 3}, "the new count")
+    gone(site, "full")
