@@ -207,10 +207,4 @@ class ContainerEvent(msgspec.Struct, frozen=True, kw_only=True):
     container_id: str
     kind: EventKind
     created_ns: int
-    sandbox: Sandbox | None = None
-    containers: list[CriContainer] = []
-    """All containers of the sandbox."""
-
-    @property
-    def pod_uid(self) -> str:
-        return self.sandbox.pod_uid if self.sandbox else ""
+    pod_uid: str = ""

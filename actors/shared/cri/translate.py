@@ -208,12 +208,12 @@ def image_of(image: cri.Image) -> Image:
 
 
 def event_of(event: cri.ContainerEventResponse) -> ContainerEvent:
-    """UNKNOWN also for the kinds of later versions of CRI."""
-    sandbox = sandbox_of(event.pod_sandbox_status) if event.HasField("pod_sandbox_status") else None
+    """UNKNOWN also for the kinds of later versions of CRI. Without the statuses of all containers of the pod, which
+    runtimes send with each event: whoever hears of it asks anew."""
+    sandbox = event.pod_sandbox_status
     return ContainerEvent(
         container_id=event.container_id,
         kind=_EVENTS.get(event.container_event_type, EventKind.UNKNOWN),
         created_ns=event.created_at,
-        sandbox=sandbox,
-        containers=[container_of(status, sandbox.id if sandbox else "") for status in event.containers_statuses],
+        pod_uid=sandbox.metadata.uid or sandbox.labels.get(POD_UID, ""),
     )
