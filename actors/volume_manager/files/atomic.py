@@ -1,5 +1,8 @@
 """A directory whose files change all at once (the layout that the kubelet's atomic writer made a convention): the files
-are in a directory named by time, `..data` is a link to it, and each name at the top is a link through `..data`."""
+are in a directory named by time, `..data` is a link to it, and each name at the top is a link through `..data`.
+
+An object of a mebibyte may have tens of thousands of keys: all is done in pieces, so that other pods are served between
+them. The caller sees to it that nobody else writes the volume meanwhile."""
 
 from __future__ import annotations
 
@@ -11,17 +14,22 @@ from typing import Final
 
 from actors.shared.linux.beneath import UnsafePathError, clean_relative
 from actors.shared.linux.removal import remove_tree
+from actors.shared.paced import pieces
 
 from .downward_fields import File
 
 DATA: Final = "..data"
 _DIRECTORY_MODE: Final = 0o755
 _NEW: Final = "..data_tmp"
+_AT_ONCE: Final = 50
+"""Files without a pause for others: some milliseconds on a slow disk."""
+_GROUP_DIRECTORY: Final = 0o2050
+"""The mode bits that fsGroup adds to directories of a read-only volume."""
 _GROUP_READS: Final = 0o440
 """The mode bits that fsGroup adds to the files of a read-only volume."""
 
 
-def write(directory: str, files: Iterable[File], stamp: str, group: int | None) -> bool:
+async def write(directory: str, files: Iterable[File], stamp: str, group: int | None) -> bool:
     """Make the volume at `directory` have exactly these files. Whether anything had to change.
 
     `stamp` names the new directory: `..` and a time, never one used before. Raises OSError, UnsafePathError for a path
@@ -29,18 +37,28 @@ def write(directory: str, files: Iterable[File], stamp: str, group: int | None) 
     """
     desired = {"/".join(_checked(file.path)): file for file in files}
     names = {path.split("/", 1)[0] for path in desired}
-    if _same(directory, desired):
-        _link_names(directory, names)  # a writer may have died before it did
+    if await _same(directory, desired):
+        await _link_names(directory, names)  # a writer may have died before it did
         return False
-    _fill(f"{directory}/{stamp}", desired, group)
+    await _fill(f"{directory}/{stamp}", desired, group)
     remove_tree(f"{directory}/{_NEW}")
     os.symlink(stamp, f"{directory}/{_NEW}")
     os.rename(f"{directory}/{_NEW}", f"{directory}/{DATA}")
-    _link_names(directory, names)
+    await _link_names(directory, names)
     for name in os.listdir(directory):
         if name.startswith("..") and name not in {DATA, stamp}:
-            remove_tree(f"{directory}/{name}")
+            await _remove(directory, name)
     return True
+
+
+async def _remove(directory: str, name: str) -> None:
+    """Raises OSError."""
+    path = f"{directory}/{name}"
+    if stat.S_ISDIR(os.lstat(path).st_mode):
+        async for some in pieces(os.listdir(path), _AT_ONCE):
+            for each in some:
+                remove_tree(f"{path}/{each}")
+    remove_tree(path)
 
 
 def _checked(path: str) -> list[str]:
@@ -50,7 +68,7 @@ def _checked(path: str) -> list[str]:
     return parts
 
 
-def _same(directory: str, desired: dict[str, File]) -> bool:
+async def _same(directory: str, desired: dict[str, File]) -> bool:
     """Whether the volume has exactly these files. No link is followed: a privileged container may have made it."""
     folders: dict[str, set[str]] = {"": set()}
     for path in desired:
@@ -64,11 +82,15 @@ def _same(directory: str, desired: dict[str, File]) -> bool:
         if not stamp.startswith("..") or "/" in stamp or not stat.S_ISDIR(os.lstat(f"{directory}/{stamp}").st_mode):
             return False
         current = f"{directory}/{stamp}"
-        return all(set(os.listdir(f"{current}/{folder}")) == names for folder, names in folders.items()) and all(
-            _has(f"{current}/{path}", file) for path, file in desired.items()
-        )
+        async for some in pieces(folders.items(), _AT_ONCE):
+            if any(set(os.listdir(f"{current}/{folder}")) != names for folder, names in some):
+                return False
+        async for files in pieces(desired.items(), _AT_ONCE):
+            if not all(_has(f"{current}/{path}", file) for path, file in files):
+                return False
     except OSError:
         return False
+    return True
 
 
 def _has(path: str, file: File) -> bool:
@@ -81,30 +103,52 @@ def _has(path: str, file: File) -> bool:
         return stream.read(len(file.data) + 1) == file.data
 
 
-def _fill(directory: str, desired: dict[str, File], group: int | None) -> None:
+async def _fill(directory: str, desired: dict[str, File], group: int | None) -> None:
+    _make(directory, group)
+    async for some in pieces(desired.items(), _AT_ONCE):
+        for path, file in some:
+            _create(f"{directory}/{path}", file, group)
+    async for folders in pieces(os.walk(directory), _AT_ONCE):
+        for top, names, _ in folders:
+            for name in names:
+                _set_modes(os.path.join(top, name), group)
+
+
+def _make(directory: str, group: int | None) -> None:
     os.mkdir(directory, _DIRECTORY_MODE)
-    os.chmod(directory, _DIRECTORY_MODE)
-    for path, file in desired.items():
-        full = f"{directory}/{path}"
-        os.makedirs(os.path.dirname(full), _DIRECTORY_MODE, exist_ok=True)
-        fd = os.open(full, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with open(fd, "wb") as stream:
-            stream.write(file.data)
-            stream.flush()
-            if group is not None or file.owner is not None:
-                os.fchown(fd, -1 if file.owner is None else file.owner, -1 if group is None else group)
-            os.fchmod(fd, file.mode if group is None else file.mode | _GROUP_READS)
-    for top, names, _ in os.walk(directory):
-        for name in names:
-            os.chmod(os.path.join(top, name), _DIRECTORY_MODE)
+    _set_modes(directory, group)
 
 
-def _link_names(directory: str, names: set[str]) -> None:
-    for name in names:
-        link = f"{directory}/{name}"
-        if not os.path.islink(link) or os.readlink(link) != f"{DATA}/{name}":
-            remove_tree(link)
-            os.symlink(f"{DATA}/{name}", link)
-    for name in os.listdir(directory):
-        if not name.startswith("..") and name not in names:
-            remove_tree(f"{directory}/{name}")
+def _set_modes(directory: str, group: int | None) -> None:
+    """As the kubelet leaves a directory of a volume with fsGroup: the group owns it, and what comes into it."""
+    if group is not None:
+        os.chown(directory, -1, group)
+    os.chmod(directory, _DIRECTORY_MODE if group is None else _DIRECTORY_MODE | _GROUP_DIRECTORY)
+
+
+def _create(path: str, file: File, group: int | None) -> None:
+    os.makedirs(os.path.dirname(path), _DIRECTORY_MODE, exist_ok=True)
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with open(fd, "wb") as stream:
+        stream.write(file.data)
+        stream.flush()
+        if group is not None or file.owner is not None:
+            os.fchown(fd, -1 if file.owner is None else file.owner, -1 if group is None else group)
+        os.fchmod(fd, file.mode if group is None else file.mode | _GROUP_READS)
+
+
+async def _link_names(directory: str, names: set[str]) -> None:
+    async for some in pieces(names, _AT_ONCE):
+        for name in some:
+            _link(directory, name)
+    async for found in pieces(os.listdir(directory), _AT_ONCE):
+        for name in found:
+            if not name.startswith("..") and name not in names:
+                remove_tree(f"{directory}/{name}")
+
+
+def _link(directory: str, name: str) -> None:
+    link = f"{directory}/{name}"
+    if not os.path.islink(link) or os.readlink(link) != f"{DATA}/{name}":
+        remove_tree(link)
+        os.symlink(f"{DATA}/{name}", link)

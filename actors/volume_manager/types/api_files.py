@@ -42,7 +42,7 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
         try:
             if self.size is None:
                 make_directory(self.path, _MODE, self.group)
-            atomic.write(self.path, files, f"..{tools.stamp()}", self.group)
+            await atomic.write(self.path, files, f"..{tools.stamp()}", self.group)
         except (OSError, UnsafePathError) as error:
             return str(error)
         return ""

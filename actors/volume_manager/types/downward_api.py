@@ -33,7 +33,7 @@ class DownwardApiFiles(Mounter, frozen=True, kw_only=True):
         if not self._has_files() and (problem := await tools.memory.mount(self.path, self.size, self.group)):
             return problem
         try:
-            atomic.write(self.path, files, f"..{tools.stamp()}", self.group)
+            await atomic.write(self.path, files, f"..{tools.stamp()}", self.group)
         except OSError as error:
             return str(error)
         return ""

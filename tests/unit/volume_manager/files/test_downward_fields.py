@@ -1,5 +1,6 @@
 """Files of a downwardAPI volume, and how they come to be all at once."""
 
+import asyncio
 import os
 import stat
 
@@ -94,8 +95,8 @@ def test_files_have_the_volumes_mode_or_their_own():
         files(POD, DownwardAPIVolumeSource(items=[DownwardAPIVolumeFile(path="x")]), {})
 
 
-def test_names_lead_through_one_link_so_that_they_change_together(tmp_path):
-    assert write(str(tmp_path), [File("one", b"1", 0o644), File("deep/two", b"2", 0o600)], "..t1", None)
+async def test_names_lead_through_one_link_so_that_they_change_together(tmp_path):
+    assert await write(str(tmp_path), [File("one", b"1", 0o644), File("deep/two", b"2", 0o600)], "..t1", None)
 
     assert (tmp_path / "one").read_text() == "1"
     assert (tmp_path / "deep/two").read_text() == "2"
@@ -105,44 +106,81 @@ def test_names_lead_through_one_link_so_that_they_change_together(tmp_path):
     assert stat.S_IMODE((tmp_path / "deep/two").stat().st_mode) == 0o600
 
 
-def test_writing_the_same_changes_nothing(tmp_path):
+async def test_writing_the_same_changes_nothing(tmp_path):
     wanted = [File("one", b"1", 0o644)]
-    write(str(tmp_path), wanted, "..t1", None)
+    await write(str(tmp_path), wanted, "..t1", None)
 
-    assert not write(str(tmp_path), wanted, "..t2", None)
+    assert not await write(str(tmp_path), wanted, "..t2", None)
     assert os.readlink(tmp_path / "..data") == "..t1"
 
 
-def test_what_is_not_wanted_any_more_goes(tmp_path):
-    write(str(tmp_path), [File("one", b"1", 0o644), File("old", b"x", 0o644)], "..t1", None)
+async def test_what_is_not_wanted_any_more_goes(tmp_path):
+    await write(str(tmp_path), [File("one", b"1", 0o644), File("old", b"x", 0o644)], "..t1", None)
     (tmp_path / "..crashed").mkdir()
 
-    write(str(tmp_path), [File("one", b"2", 0o644)], "..t2", None)
+    await write(str(tmp_path), [File("one", b"2", 0o644)], "..t2", None)
 
     assert sorted(os.listdir(tmp_path)) == ["..data", "..t2", "one"]
     assert (tmp_path / "one").read_text() == "2"
 
 
-def test_a_writer_that_died_before_the_last_link_is_completed(tmp_path):
+async def test_a_writer_that_died_before_the_last_link_is_completed(tmp_path):
     wanted = [File("one", b"1", 0o644)]
-    write(str(tmp_path), wanted, "..t1", None)
+    await write(str(tmp_path), wanted, "..t1", None)
     (tmp_path / "one").unlink()
 
-    write(str(tmp_path), wanted, "..t2", None)
+    await write(str(tmp_path), wanted, "..t2", None)
 
     assert (tmp_path / "one").read_text() == "1"
 
 
-def test_files_of_a_volume_with_a_group_can_be_read_by_it(tmp_path):
-    write(str(tmp_path), [File("one", b"1", 0o600)], "..t1", os.getgid())
+async def test_files_of_a_volume_with_a_group_can_be_read_by_it(tmp_path):
+    await write(str(tmp_path), [File("one", b"1", 0o600)], "..t1", os.getgid())
 
     assert stat.S_IMODE((tmp_path / "one").stat().st_mode) == 0o640
-    assert not write(str(tmp_path), [File("one", b"1", 0o600)], "..t2", os.getgid())
+    folder = (tmp_path / "..data").stat()
+    assert (stat.S_IMODE(folder.st_mode), folder.st_gid) == (0o2755, os.getgid()), "as fsGroup leaves directories"
+    assert not await write(str(tmp_path), [File("one", b"1", 0o600)], "..t2", os.getgid())
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "", "..data", "a/../../x"])
-def test_a_path_out_of_the_volume_is_refused_before_anything_is_written(tmp_path, path):
+async def test_a_path_out_of_the_volume_is_refused_before_anything_is_written(tmp_path, path):
     with pytest.raises(UnsafePathError):
-        write(str(tmp_path), [File("good", b"1", 0o644), File(path, b"x", 0o644)], "..t1", None)
+        await write(str(tmp_path), [File("good", b"1", 0o644), File(path, b"x", 0o644)], "..t1", None)
 
     assert os.listdir(tmp_path) == []
+
+
+async def test_thousands_of_files_are_written_compared_and_removed_with_pauses_for_others(tmp_path):
+    """Counted in turns of the loop, not in seconds."""
+    turns, over = 0, False
+
+    async def others() -> None:
+        nonlocal turns
+        while not over:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    files = [File(f"key-{number}", b"x", 0o644) for number in range(3000)]
+    for stamp, wanted in (("..t1", files), ("..t2", files), ("..t3", files[:1])):
+        before = turns
+        await write(str(tmp_path), wanted, stamp, None)
+        assert turns - before > 3000 / 100
+    over = True
+    await task
+    assert sorted(os.listdir(tmp_path)) == ["..data", "..t3", "key-0"]
+
+
+async def test_a_writing_that_was_cut_off_leaves_the_files_of_before_and_nothing_for_good(tmp_path):
+    await write(str(tmp_path), [File("key-0", b"1", 0o644)], "..t1", None)
+    files = [File(f"key-{number}", b"2", 0o644) for number in range(1000)]
+    cut_off = asyncio.create_task(write(str(tmp_path), files, "..t2", None))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    cut_off.cancel()
+    await asyncio.gather(cut_off, return_exceptions=True)
+    assert (tmp_path / "key-0").read_text() == "1"
+    await write(str(tmp_path), files, "..t3", None)
+    assert (tmp_path / "key-999").read_text() == "2"
+    assert sorted(name for name in os.listdir(tmp_path) if name.startswith("..")) == ["..data", "..t3"]

@@ -60,13 +60,13 @@ def deep(volume: Path) -> None:
 
 
 @pytest.mark.parametrize("tamper", [fifo, outside, linked_file, linked_name, directories, more, deep])
-def test_a_volume_is_right_again_after_the_next_writing(tmp_path, tamper: Callable[[Path], None]):
+async def test_a_volume_is_right_again_after_the_next_writing(tmp_path, tamper: Callable[[Path], None]):
     volume = tmp_path / "volume"
     volume.mkdir()
-    assert atomic.write(str(volume), FILES, "..1", None)
-    assert not atomic.write(str(volume), FILES, "..2", None)
+    assert await atomic.write(str(volume), FILES, "..1", None)
+    assert not await atomic.write(str(volume), FILES, "..2", None)
     tamper(volume)
-    atomic.write(str(volume), FILES, "..3", None)
+    await atomic.write(str(volume), FILES, "..3", None)
     assert sorted(name for name in os.listdir(volume) if not name.startswith("..")) == ["a", "sub"]
     assert (volume / "a").read_bytes() == b"one"
     assert (volume / "sub" / "b").read_bytes() == b"two"
