@@ -8,6 +8,6 @@
 | schedule | when each probe runs next |
 | probe_type | the interface of a probe type, and how to add one |
 | probe_types | the registry of the types |
-| exec_probe, http_probe, tcp_probe, grpc_probe | one type each |
+| *_probe | one type each: exec, HTTP, TCP, gRPC |
 | outcome | what one run of a probe found |
 """

@@ -48,6 +48,10 @@ def test_private_classes_of_two_modules_may_have_the_same_name():
     assert shared_names({"a.py": "class _Data: ...", "b.py": "class _Data: ..."}) == {}
 
 
+def test_modules_of_one_kind_are_named_by_their_ending():
+    assert list(map_problems("exec and others: *_probe", {"exec_probe", "tcp_probe"})) == []
+
+
 def test_a_package_names_its_modules_and_no_others():
     text = "A package.\n\none.py   the first, with two\ngone.py  what was there"
     assert list(map_problems(text, {"one", "two", "three", "actor"})) == [
