@@ -352,7 +352,19 @@ class VolumeNodeAffinity(Api, frozen=True):
     required: NodeSelector | None = None
 
 
-class PersistentVolumeSpec(Api, frozen=True):
+class InTreeSources(Api, frozen=True):
+    """Sources that CSI drivers took over; `actors/volume_manager/csi/migration.py` reads them."""
+
+    awsElasticBlockStore: msgspec.Raw = msgspec.Raw()
+    azureDisk: msgspec.Raw = msgspec.Raw()
+    azureFile: msgspec.Raw = msgspec.Raw()
+    cinder: msgspec.Raw = msgspec.Raw()
+    gcePersistentDisk: msgspec.Raw = msgspec.Raw()
+    portworxVolume: msgspec.Raw = msgspec.Raw()
+    vsphereVolume: msgspec.Raw = msgspec.Raw()
+
+
+class PersistentVolumeSpec(InTreeSources, frozen=True):
     capacity: dict[str, Quantity] = {}
     claimRef: ClaimReference | None = None
     accessModes: list[str] = []

@@ -8,10 +8,12 @@ errors.py          errors of drivers, and what the kubelet says of the volumes t
 expansion.py       expands volumes on this node whose PersistentVolumes have grown: as they are mounted
 expansion_plan.py  whether a volume is expanded on this node, and what its claim says then (KEP-284, KEP-1790)
 figures.py         figures of volumes, asked of their drivers (NodeGetVolumeStats) when somebody wants them
+migration.py       in-tree volumes of clouds as volumes of their CSI drivers (KEP-625)
 model.py           CSI drivers, their volumes, and the names and paths of these on this node
 node_objects.py    writes the drivers of this node to the API server: CSINode, labels and annotation of the Node
 pod_info.py        the attributes of a pod for its CSI driver, and whether the agent applies its fsGroup
 records.py         the records of CSI volumes (vol_data.json), written before a driver is called
+topology.py        the zones of in-tree volumes, under the keys of CSI drivers
 volumes.py         stages, publishes, unpublishes and unstages the volumes of CSI drivers
 allocatable.py     how many volumes of each driver the node can have, as CSINode says
 """

@@ -19,6 +19,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
 from actors.shared.stats.claimed_volumes import claims_file
+from actors.volume_manager.csi.migration import MigrationError, migrated
 from actors.volume_manager.tools.volume_objects import VolumeObjects
 from supervision.errors import UNREADABLE
 from supervision.state_file import write_private
@@ -82,6 +83,10 @@ class ClaimLookup:
         path = f"/api/v1/persistentvolumes/{quote(name, safe='')}"
         persistent = await self._get(path, PersistentVolume, f"PV {name}", f'persistentvolumes "{name}"')
         check_persistent_volume(claim, persistent)
+        try:
+            persistent = migrated(persistent, namespace)
+        except MigrationError as error:
+            raise VolumeClaimError(f"failed to translate in-tree pv to CSI: {error}") from None
         if known is not None and known.metadata.name == persistent.metadata.name:
             return persistent  # checked before its mount; labels of the node may have changed since
         if persistent.spec.nodeAffinity is not None:

@@ -8,7 +8,13 @@ from typing import ClassVar, Final
 import msgspec
 
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.volumes import CSIPersistentVolumeSource, CSIVolumeSource, SecretReference, Volume
+from actors.shared.kube.volumes import (
+    CSIPersistentVolumeSource,
+    CSIVolumeSource,
+    PersistentVolume,
+    SecretReference,
+    Volume,
+)
 from actors.volume_manager.csi.model import (
     PLUGIN,
     PUBLISH,
@@ -21,7 +27,7 @@ from actors.volume_manager.csi.model import (
     volume_dir,
 )
 from actors.volume_manager.failure_texts import MountError
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError, checked_name
+from actors.volume_manager.persistent_volumes.claims import BLOCK, ClaimedVolume, VolumeClaimError, checked_name
 from actors.volume_manager.tools.tools import VolumeTools
 
 from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
@@ -55,7 +61,7 @@ def _plan(volume: Volume, context: PodContext) -> Plan:
         attributes=source.volumeAttributes,
         publish_secret=SecretName(meta.namespace, secret.get("name", "")) if secret else None,
     )
-    return _mounter(volume.name, inline, context, read_only=inline.read_only)
+    return mounter(volume.name, inline, context, read_only=inline.read_only)
 
 
 def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
@@ -63,11 +69,20 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
     source = volume.spec.csi or CSIPersistentVolumeSource(driver="", volumeHandle="")
     if not _DRIVER_NAME.match(source.driver) or not source.volumeHandle:
         raise VolumeClaimError(f"PV {claimed.name!r}: its driver {source.driver!r} or volumeHandle is empty")
-    persistent = CsiVolume(
-        name=checked_name(claimed),
+    # as there, the volume's own readOnly is for whoever attaches it
+    persistent = persistent_volume(checked_name(claimed), volume)
+    found = mounter(claimed.volume, persistent, context, read_only=claimed.read_only, claim=claimed.claim)
+    return _as_device(found, context) if claimed.is_block else found
+
+
+def persistent_volume(name: str, volume: PersistentVolume) -> CsiVolume:
+    """`name`: of its directory."""
+    source = volume.spec.csi or CSIPersistentVolumeSource(driver="", volumeHandle="")
+    return CsiVolume(
+        name=name,
         driver=source.driver,
         handle=source.volumeHandle,
-        block=claimed.is_block,
+        block=volume.spec.volumeMode == BLOCK,
         read_only=source.readOnly,
         fs_type=source.fsType,
         attributes=source.volumeAttributes,
@@ -77,21 +92,18 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
         publish_secret=_secret(source.nodePublishSecretRef),
         expand_secret=_secret(source.nodeExpandSecretRef),
     )
-    # as there, the volume's own readOnly is for whoever attaches it
-    found = _mounter(claimed.volume, persistent, context, read_only=claimed.read_only, claim=claimed.claim)
-    return _as_device(found, context) if claimed.is_block else found
 
 
-def _as_device(mounter: CsiMounter, context: PodContext) -> Plan:
-    name = mounter.mount.source.name
+def _as_device(made: CsiMounter, context: PodContext) -> Plan:
+    name = made.mount.source.name
     if name in (STAGING, PUBLISH):
         raise VolumeClaimError(f"PV {name!r}: the name is taken by a directory of devices")
     paths = device_paths(context.plugins_dir, context.pod_dir, name)
-    mount = msgspec.structs.replace(mounter.mount, path=paths.target, device=paths, group=None)
-    return msgspec.structs.replace(mounter, path=paths.link, mount=mount)
+    mount = msgspec.structs.replace(made.mount, path=paths.target, device=paths, group=None)
+    return msgspec.structs.replace(made, path=paths.link, mount=mount)
 
 
-def _mounter(volume: str, source: CsiVolume, context: PodContext, *, read_only: bool, claim: str = "") -> CsiMounter:
+def mounter(volume: str, source: CsiVolume, context: PodContext, *, read_only: bool, claim: str = "") -> CsiMounter:
     path = f"{volume_dir(context.pod_dir, source.name)}/mount"
     mount = CsiMount(
         volume=volume,

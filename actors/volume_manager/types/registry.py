@@ -21,6 +21,7 @@ from . import (
     host_path,
     image,
     local,
+    migrated,
     nfs,
     projected,
     secret,
@@ -39,6 +40,7 @@ MOUNTED: Final[tuple[VolumeType, ...]] = (
     csi.TYPE,
     image.TYPE,
     local.TYPE,
+    *migrated.TYPES,
     *claim.TYPES,
 )
 TYPES: Final = (*MOUNTED, *unsupported({one.source for one in MOUNTED}))

@@ -9,25 +9,11 @@ from actors.shared.kube.volumes import SOURCES, Volume
 
 from .base import Plan, PodContext, RejectedVolume, VolumeType
 
-CSI_DRIVERS: Final = {
-    "awsElasticBlockStore": "ebs.csi.aws.com",
-    "azureDisk": "disk.csi.azure.com",
-    "azureFile": "file.csi.azure.com",
-    "cinder": "cinder.csi.openstack.org",
-    "gcePersistentDisk": "pd.csi.storage.gke.io",
-    "portworxVolume": "pxd.portworx.com",
-    "vsphereVolume": "csi.vsphere.vmware.com",
-}
-"""In-tree sources that Kubernetes moved to CSI drivers (KEP-625)."""
 REMOVED: Final = ("cephfs", "flocker", "glusterfs", "photonPersistentDisk", "quobyte", "rbd", "scaleIO", "storageos")
 """In-tree sources that Kubernetes dropped without a replacement."""
 NOT_YET: Final = "is not supported by this agent yet"
 """Of every other source of the API that has no type."""
 REASONS: Final[Mapping[str, str]] = {
-    **{
-        source: f"is no longer part of Kubernetes: use the CSI driver {driver} with a PersistentVolumeClaim"
-        for source, driver in CSI_DRIVERS.items()
-    },
     **dict.fromkeys(REMOVED, "was removed from Kubernetes: use a CSI driver that serves it"),
     "gitRepo": "is refused (CVE-2024-10220): clone in an init container into an emptyDir instead",
 }

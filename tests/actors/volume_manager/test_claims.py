@@ -435,3 +435,19 @@ async def test_a_volume_with_many_files_is_changed_in_slices_and_that_is_an_even
     events = node.harness.sent(RecordEvent, "api_clients/event_client")
     assert [event.reason for event in events] == ["VolumePermissionChangeInProgress"] * 2
     assert "processed 3000 files" in events[0].message
+
+
+async def test_a_claim_on_an_in_tree_volume_is_one_on_its_driver(node: Node, tmp_path: Path) -> None:
+    assert node.objects is not None
+    node.objects[VOLUME] = persistent(awsElasticBlockStore={"volumeID": "aws://a/vol-1"})
+    async with node.harness:
+        answer = await node.mount()
+        assert isinstance(answer, VolumesFailed)
+        assert "driver name ebs.csi.aws.com not found in the list of registered CSI drivers" in answer.message
+        saved = json.loads((node.root / f"pods/{UID}/plugins/persistent_volumes.json").read_bytes())
+        assert saved["v"]["spec"]["csi"]["volumeHandle"] == "vol-1"
+        node.objects[VOLUME] = persistent(azureDisk={"diskURI": "u", "kind": "Shared"})
+        answer = await node.mount()
+    assert isinstance(answer, VolumesFailed)
+    text = "error processing PVC ns/disk: failed to translate in-tree pv to CSI: kind(Shared) is not supported"
+    assert text in answer.message

@@ -4,6 +4,7 @@ import pytest
 
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.volumes import Volume
+from actors.volume_manager.csi.migration import TRANSLATIONS
 from actors.volume_manager.host.mount_program import command
 from actors.volume_manager.layout import is_name, is_uid
 from actors.volume_manager.types.base import PodContext, RejectedVolume
@@ -12,7 +13,6 @@ from actors.volume_manager.types.host_path import HostPath
 from actors.volume_manager.types.image import ImageVolume
 from actors.volume_manager.types.nfs import Nfs
 from actors.volume_manager.types.registry import BY_SOURCE, MOUNTED, TYPES, plan, type_of
-from actors.volume_manager.types.unsupported import CSI_DRIVERS
 from tests.support.volumes import user_of
 
 GIB = 1 << 30
@@ -125,7 +125,8 @@ def test_a_source_that_is_not_mounted_is_refused_by_its_name_and_its_volumes(sou
 
     assert isinstance(found, RejectedVolume)
     assert found.message.startswith(f"volume 'vol': source {source} ")
-    assert CSI_DRIVERS.get(source, "") in found.message
+    if source in TRANSLATIONS:
+        assert TRANSLATIONS[source].driver in found.message
 
 
 def test_every_source_of_the_api_has_a_type_and_each_type_one_source():
