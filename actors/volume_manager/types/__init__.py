@@ -8,5 +8,6 @@ To add one:
    its volumes are planned, what it needs, and how they are torn down where unmounting is not enough.
 3. Its line in the table of `registry.py`.
 
-System calls that may hang are functions in `actors/volume_manager/host/`, run in disposable processes by `Tools.calls`.
+System calls that may hang are functions in `actors/volume_manager/host/`, which `VolumeTools.calls` runs in disposable
+processes.
 """
