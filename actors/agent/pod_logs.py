@@ -7,7 +7,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -17,14 +17,17 @@ from actors.http_servers.container_logs.opening import LogUnavailable, open_log
 from actors.http_servers.container_logs.query import LogQuery
 from actors.http_servers.container_logs.reader import read_log
 from actors.http_servers.serving.http_error import HttpError
+from actors.shared.config.paths import state_dir_of
+from actors.shared.config.start import start_records
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod, PodStatus
-from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
 from supervision.cli import logs as actor_logs
-from supervision.cli.command import OK, REFUSED, CommandError, Context, execute, json_text, like
+from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, execute, json_text, like
 from supervision.cli.parser import count
 from supervision.cli.register import CommandSettings
+from supervision.state_file import DamagedError
 
+from .inspection.commands import known_pods
 from .inspection.node_pods import NoSuchPod, find
 
 _DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
@@ -105,8 +108,7 @@ async def _show(context: Context, directory: str, log: LogFile, query: LogQuery)
 
 def find_pod(context: Context) -> tuple[Pod, PodStatus]:
     """The pod of that name on this node. Raises CommandError."""
-    answer = context.ask(GetPods(), Pods, name=STATUS_MANAGER)
-    pods: list[dict[str, Any]] = msgspec.json.decode(answer.data)["items"]
+    pods = known_pods(context, [])
     try:
         found = find(pods, context.arguments.actor)
         encoded = msgspec.json.encode(found)
@@ -131,6 +133,19 @@ def only_container(pod: Pod) -> str:
 
 
 def logs_dir(context: Context) -> str:
-    """podLogsDir of the running agent. Raises CommandError."""
-    answer = context.ask(GetConfigz(), Configz, name=CONFIG_CONTROLLER)
+    """podLogsDir of the agent, of its start while the config controller does not answer. Raises CommandError."""
+    try:
+        answer = context.ask(GetConfigz(), Configz, name=CONFIG_CONTROLLER)
+    except CommandError as error:
+        if error.code != NO_ANSWER or not (known := _noted(context.arguments.root_dir)):
+            raise
+        return known[-1].pod_logs_dir
     return str(msgspec.json.decode(answer.body)["kubeletconfig"]["podLogsDir"])
+
+
+def _noted(root_dir: str) -> list[start_records.StartRecord]:
+    """The records of its starts, the newest last; none if they cannot be read."""
+    try:
+        return start_records.noted(state_dir_of(root_dir))
+    except (OSError, DamagedError):
+        return []

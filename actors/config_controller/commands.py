@@ -18,7 +18,7 @@ import msgspec
 from actors.shared.config import commands
 from actors.shared.config.agent import checkpoint_dir
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
-from actors.shared.config.flags.parsing import parse_or_raise
+from actors.shared.config.flags.parsing import parse_or_raise, positional
 from actors.shared.config.loading import standing_alone
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State
 
@@ -39,7 +39,7 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
 
 def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Print the history of configurations, oldest first. Takes the flags of start; --root-dir selects the agent."""
-    _, flags = _split(words)
+    _, flags = positional(words)
     state = _readable(_directory(flags)).state()
     if as_json:
         out.write(msgspec.json.format(msgspec.json.encode(state)).decode() + "\n")
@@ -52,7 +52,7 @@ def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
 
 def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Roll back to the configuration with this hash, or to the last known good one. Waits for the agent to apply it."""
-    names, flags = _split(words)
+    names, flags = positional(words)
     name = names[0] if names else ""
     store = _readable(_directory(flags))
     state = store.state()
@@ -73,12 +73,6 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
         time.sleep(0.05)
     out.write(f"the rollback to {target} is ordered; no agent has performed it yet\n")
     return 0
-
-
-def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """(hashes, flags)."""
-    names = [word for word in words if not word.startswith("-")]
-    return names, [word for word in words if word.startswith("-")]
 
 
 def _directory(flags: list[str]) -> str:

@@ -203,17 +203,22 @@ def _is_wanted(event: RecentEvent, pod: str, namespace: str) -> bool:
 def node_pods(context: Context, tree: Tree) -> NodePods:
     """From the status manager, else from the PLEG. Raises CommandError when neither answers."""
     problems: list[str] = []
+    pods = known_pods(context, problems)
+    sources = _ask(context, POD_CONFIG, GetSources(), PodSources, problems)
+    return NodePods(pods, refused_by(sources) if sources is not None else [], problems)
+
+
+def known_pods(context: Context, problems: list[str]) -> list[dict[str, Any]]:
+    """As API objects. `problems` gets what did not answer. Raises CommandError when no actor that knows them does."""
     answer = _ask(context, STATUS_MANAGER, GetPods(), Pods, problems)
     if answer is not None:
         pods: list[dict[str, Any]] = msgspec.json.decode(answer.data)["items"]
-    else:
-        snapshot = _ask(context, PLEG, GetRuntimePods(), RuntimeSnapshot, problems)
-        if snapshot is None:
-            raise CommandError(NO_ANSWER, "; ".join(problems))
-        pods = [of_runtime(pod) for pod in snapshot.pods]
-        problems[-1] += "; what follows is what the runtime has"
-    sources = _ask(context, POD_CONFIG, GetSources(), PodSources, problems)
-    return NodePods(pods, refused_by(sources) if sources is not None else [], problems)
+        return pods
+    snapshot = _ask(context, PLEG, GetRuntimePods(), RuntimeSnapshot, problems)
+    if snapshot is None:
+        raise CommandError(NO_ANSWER, "; ".join(problems))
+    problems[-1] += "; what follows is what the runtime has"
+    return [of_runtime(pod) for pod in snapshot.pods]
 
 
 def _ask(context: Context, name: str, question: Message, reply: type[R], problems: list[str]) -> R | None:

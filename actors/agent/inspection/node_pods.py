@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from actors.pod_config.messages import PodSources
-from actors.shared.cri.model import CriContainerState, PodRuntime
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from supervision.suggestions import did_you_mean
 
 from .pod_rows import source
@@ -47,7 +47,12 @@ def of_runtime(pod: PodRuntime) -> Object:
     names = dict.fromkeys(container.name for container in pod.containers)
     newest = [found for name in names if (found := pod.newest(name)) is not None]
     return {
-        "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
+        "metadata": {
+            "name": pod.name,
+            "namespace": pod.namespace,
+            "uid": pod.uid,
+            "annotations": sandbox.annotations if sandbox is not None else {},
+        },
         "spec": {"containers": [{"name": one.name, "image": one.image} for one in newest]},
         "status": {
             "phase": "Running" if any(one.state is CriContainerState.RUNNING for one in newest) else "Unknown",
@@ -55,17 +60,34 @@ def of_runtime(pod: PodRuntime) -> Object:
             "containerStatuses": [
                 {
                     "name": one.name,
+                    "image": one.image,
+                    "imageID": one.image_ref,
+                    "containerID": one.id,
                     "restartCount": one.restart_count,
                     "ready": one.state is CriContainerState.RUNNING,
-                    "state": {
-                        _STATES.get(one.state, "waiting"): {"reason": one.reason}
-                        | ({"exitCode": one.exit_code} if one.state is CriContainerState.EXITED else {})
-                    },
+                    "state": _state(one),
+                    "lastState": next((_state(older) for older in _older(pod, one)), {}),
                 }
                 for one in newest
             ],
         },
     }
+
+
+def _state(container: CriContainer) -> Object:
+    kind = _STATES.get(container.state, "waiting")
+    if kind == "running":
+        return {kind: {}}
+    details: Object = {"reason": container.reason}
+    if kind == "terminated":
+        details |= {"exitCode": container.exit_code, "containerID": container.id}
+    return {kind: details}
+
+
+def _older(pod: PodRuntime, newest: CriContainer) -> list[CriContainer]:
+    """The ended ones of the same name, the newest first."""
+    same = [one for one in pod.containers if one.name == newest.name and one.id != newest.id]
+    return [one for one in same if one.state is CriContainerState.EXITED]
 
 
 def of_name(refused: Sequence[str], wanted: str) -> list[str]:

@@ -1,18 +1,24 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.agent.pod_logs import run
 from actors.agent.subcommands import parser_of
 from actors.config_controller.messages import Configz
+from actors.pleg.messages import RuntimeSnapshot
+from actors.shared.config.loading import load
+from actors.shared.config.start import start_records
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.status_manager.messages import Pods
-from supervision.cli.command import OK, REFUSED, CommandError, Context, Where
+from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, Where
 from supervision.cli.register import since
 from supervision.protocol import ActorState, Tree
 
@@ -23,7 +29,10 @@ def line(seconds_ago: float, text: str) -> str:
 
 
 class _Asked(Context):
-    """An agent with an actor `pleg` and some pods."""
+    """An agent with an actor `pleg` and some pods. `wedged`: actors that do not answer."""
+
+    wedged: tuple[str, ...] = ()
+    in_runtime: list[PodRuntime] = []
 
     def __init__(self, directory: Path, pods: list[dict[str, Any]], *words: str) -> None:
         super().__init__(
@@ -33,6 +42,10 @@ class _Asked(Context):
         self._pods, self._directory = pods, directory
 
     def ask(self, question: Any, reply: Any, name: str = "", timeout: float = 0.0) -> Any:
+        if name in self.wedged:
+            raise CommandError(NO_ANSWER, f"{name} does not answer")
+        if reply is RuntimeSnapshot:
+            return RuntimeSnapshot(at=1.0, runtime_ready=True, network_ready=True, pods=self.in_runtime)
         if reply is Pods:
             return Pods(json.dumps({"items": self._pods}).encode())
         if reply is Configz:
@@ -105,6 +118,46 @@ def test_the_name_of_an_actor_wins_unless_a_pod_is_asked_for(node: Path, capsys:
     assert "of the actor" in shown(node, capsys, "pleg")
     assert shown(node, capsys, "--pod", "pleg", "--tail", "1") == "main of pleg\n"
     assert "of the actor" in shown(node, capsys)
+
+
+def test_the_runtime_tells_of_the_pod_while_the_status_manager_is_wedged(
+    node: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def container(at: int, state: CriContainerState) -> CriContainer:
+        labels = {"io.kubernetes.container.restartCount": str(at)}
+        annotations = {"io.kubernetes.container.restartCount": str(at)}
+        return CriContainer(
+            id=f"c{at}", name="main", pod_uid="uid-web", attempt=at, state=state, labels=labels, annotations=annotations
+        )
+
+    containers = [container(1, CriContainerState.RUNNING), container(0, CriContainerState.EXITED)]
+    sandbox = Sandbox(id="s", pod_uid="uid-web", pod_name="web", pod_namespace="shop")
+    for words, said in (([], "main of web early\nmain of web\n"), (["--previous"], "main of web before\n")):
+        asked = _Asked(node, [], "web", *words)
+        asked.wedged = ("status_manager",)
+        asked.in_runtime = [
+            PodRuntime(uid="uid-web", name="web", namespace="shop", sandboxes=[sandbox], containers=containers)
+        ]
+        assert run(asked) == OK
+        assert capsys.readouterr().out == said
+
+
+def test_the_directory_of_logs_is_known_from_the_start_while_the_config_controller_is_wedged(
+    node: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = str(tmp_path / "root")
+    agent = load([f"--root-dir={root}"], recover=False)
+    config = msgspec.structs.replace(agent.config, podLogsDir=str(node))
+    os.makedirs(agent.state_dir, 0o700)
+    start_records.note(msgspec.structs.replace(agent, config=config), ())
+    asked = _Asked(node, [pod("web", "main")], "web", "--tail", "1", "--root-dir", root)
+    asked.wedged = ("config_controller",)
+    assert run(asked) == OK
+    assert capsys.readouterr().out == "main of web\n"
+    asked = _Asked(node, [pod("web", "main")], "web", "--root-dir", str(tmp_path / "none"))
+    asked.wedged = ("config_controller",)
+    with pytest.raises(CommandError, match="config_controller does not answer"):
+        run(asked)
 
 
 def test_what_is_neither_pod_nor_actor_is_refused(node: Path) -> None:

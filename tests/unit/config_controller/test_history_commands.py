@@ -45,6 +45,14 @@ def test_history_is_printed_oldest_first_with_the_configuration_in_force(store, 
     ]
 
 
+def test_the_directory_may_be_a_word_of_its_own(store, tmp_path, capsys):
+    parser = argparse.ArgumentParser()
+    register(parser.add_subparsers())
+    arguments = parser.parse_args(["config", "history", "--root-dir", str(tmp_path)])
+    assert arguments.run(arguments) == 0
+    assert f"in force: {hash_of(SECOND)}" in capsys.readouterr().out
+
+
 def test_history_is_printed_as_json(store, tmp_path, capsys):
     assert do(tmp_path, "history", "-o", "json") == 0
     assert json.loads(capsys.readouterr().out)["current"] == hash_of(SECOND)

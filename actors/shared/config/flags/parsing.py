@@ -58,6 +58,24 @@ def parse_or_raise(argv: Sequence[str]) -> Parsed:
     return parsed
 
 
+def positional(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(the words that are neither flags nor values of flags, the other words): for commands that have such."""
+    names: list[str] = []
+    flags: list[str] = []
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-") or word == "-":
+            names.append(word)
+            continue
+        flags.append(word)
+        name, value = _long(word) if word.startswith("--") else _short(word)
+        flag = FLAGS.get(name) or REMOVED.get(name)
+        if flag is not None and value is None and flag.kind not in _VALUE_WHEN_BARE and rest:
+            flags.append(rest.pop(0))
+    return names, flags
+
+
 def _split(argv: Sequence[str], problems: list[ConfigProblem]) -> Iterator[tuple[str, str]]:
     """(name, value text) of every known flag; anything else becomes a problem."""
     rest = list(argv)

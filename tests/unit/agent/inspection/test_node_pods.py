@@ -92,3 +92,10 @@ def test_from_the_runtime_the_newest_container_of_each_name_is_shown() -> None:
 def test_errors_of_all_sources_are_refusals() -> None:
     sources = PodSources([SourceState("file", "/p", True, 1, ["x"]), SourceState("api", "", True, 1, ["y", "z"])], True)
     assert refused_by(sources) == ["x", "y", "z"]
+
+
+def test_a_static_pod_of_the_runtime_has_the_name_of_its_manifest() -> None:
+    annotations = {"kubernetes.io/config.source": "file"}
+    sandbox = Sandbox(id="s", pod_uid="u", pod_name="web-n1", pod_namespace="shop", annotations=annotations)
+    found = of_runtime(PodRuntime(uid="u", name="web-n1", namespace="shop", sandboxes=[sandbox]))
+    assert find([found], "web") is found

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.flags.parsing import parse
+from actors.shared.config.flags.parsing import parse, positional
 from actors.shared.config.flags.table import FIELD_FLAGS, FLAG_OF_FIELD, FLAGS, OTHER_FLAGS, OWN_FLAGS, REMOVED
 from actors.shared.config.flags.values import READERS, integer
 from actors.shared.config.validation.rule_kinds import value_at
@@ -207,3 +207,11 @@ def test_a_removed_flag_that_changes_nothing_is_accepted_with_a_warning(word):
 def test_a_removed_flag_that_would_change_something_is_refused_with_the_way_out(word, said):
     (problem,) = refused(word)
     assert said in problem
+
+
+def test_words_that_are_no_flags_are_told_from_the_values_of_flags():
+    words = ["abc", "--root-dir", "/x", "--fail-swap-on", "def", "-v", "4", "-v4", "--max-pods=3", "ghi"]
+    names, flags = positional(words)
+    assert names == ["abc", "def", "ghi"]
+    assert flags == ["--root-dir", "/x", "--fail-swap-on", "-v", "4", "-v4", "--max-pods=3"]
+    assert positional(["--root-dir"]) == ([], ["--root-dir"])
