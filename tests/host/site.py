@@ -79,8 +79,8 @@ class Site(JoinedView):
         return self.machine.out(f"supervise {' '.join(words)}")
 
     def actors(self) -> list[Obj]:
-        """Of `supervise status`, the processes of the tree."""
-        found: list[Obj] = json.loads(self.supervise("status", "--json"))["actors"]
+        """The processes of the tree."""
+        found: list[Obj] = json.loads(self.supervise("tree", "-o", "json"))["actors"]
         return found
 
     def log(self) -> str:

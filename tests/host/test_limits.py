@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests.host.site import SECONDS, Site
+from tests.host.site import READY, SECONDS, Site
 from tests.support.api_connection import Obj
-from tests.support.joined import PODS, STRATEGIC, condition, container, pod, status
+from tests.support.joined import NODE, PODS, STRATEGIC, condition, container, pod, status
 
 pytestmark = [pytest.mark.host, pytest.mark.timeout(3 * SECONDS)]
 MIB = 1 << 20
@@ -75,16 +75,24 @@ def test_memory_is_protected_and_throttled_by_class(site: Site) -> None:
     assert site.class_files("", "memory.min") == {"memory.min": str(2 * 64 * MIB)}
 
 
-def test_swap_goes_to_burstable_pods_by_their_request(site: Site) -> None:
-    site.create(
-        pod("fixed", container("main", resources=amounts("100m", "64Mi"))),
-        pod("varying", container("main", resources=amounts("100m", "64Mi", "200m", "128Mi"))),
-    )
+def test_swap_goes_to_burstable_pods_by_their_request_or_to_none(site: Site) -> None:
+    varying = container("main", resources=amounts("100m", "64Mi", "200m", "128Mi"))
+    site.create(pod("fixed", container("main", resources=amounts("100m", "64Mi"))), pod("varying", varying))
     site.wait_pods_ready("fixed", "varying", seconds=SECONDS)
     figures = dict(line.split() for line in site.machine.out("sed 's/:\\|kB//g' /proc/meminfo").splitlines())
     share = int(64 * MIB / (int(figures["MemTotal"]) << 10) * (int(figures["SwapTotal"]) << 10))
     assert site.container_files("varying", "main", "memory.swap.max") == {"memory.swap.max": str(share // PAGE * PAGE)}
     assert site.container_files("fixed", "main", "memory.swap.max") == {"memory.swap.max": "0"}
+
+    site.configure(memorySwap={"swapBehavior": "NoSwap"})
+    site.machine.out(f"systemctl restart kubelet; {READY}")
+    try:
+        site.create(pod("without", varying))
+        site.wait_pods_ready("without", seconds=SECONDS)
+        assert site.container_files("without", "main", "memory.swap.max") == {"memory.swap.max": "0"}
+    finally:
+        site.configure()
+        site.machine.out(f"systemctl restart kubelet; {READY}")
 
 
 def test_a_resize_reaches_the_files_without_a_restart(site: Site) -> None:
@@ -143,5 +151,5 @@ def test_a_runtime_without_user_namespaces_is_said_and_a_pod_that_needs_them_wai
 
     site.pods.until(told, "the reason", SECONDS)
     assert status(site.pod("mapped"))["phase"] == "Pending"
-    (handler,) = (one for one in status(site.nodes.now["/bench"])["runtimeHandlers"] if one["name"] == "runc")
-    assert not handler["features"].get("userNamespaces")
+    handlers = status(site.nodes.now[f"/{NODE}"]).get("runtimeHandlers", [])
+    assert [one["name"] for one in handlers if (one.get("features") or {}).get("userNamespaces")] == []
