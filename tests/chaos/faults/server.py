@@ -19,6 +19,8 @@ FAULTS: dict[str, tuple[dict[str, object], ...]] = {
     "hung writes": ({"kind": "hang", "verb": "patch", "times": 2},),
     "watches cut": ({"kind": "cut", "verb": "watch", "seconds": 0.3, "times": 8},),
     "watches refused": ({"kind": "status", "verb": "watch", "code": 503, "times": 6},),
+    "watches not understood": ({"kind": "status", "verb": "watch", "code": 400, "times": 6},),
+    "pages of a proxy": ({"kind": "answer", "code": 200, "body": "<html>Log in</html>", "times": 12},),
     "watches expired": ({"kind": "expired", "verb": "watch", "times": 4},),
     "stale lists": (
         {"kind": "stale", "verb": "list", "revisions": 8, "times": 2},
