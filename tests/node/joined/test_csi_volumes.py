@@ -223,6 +223,32 @@ def test_the_figures_of_a_volume_are_those_of_a_driver_that_measures_it(site: Jo
         within(SECONDS, lambda: bool(scales.requests("NodeUnstageVolume")) and not left(site), "unstaging")
 
 
+def test_an_in_tree_volume_of_a_claim_and_one_of_a_pod_are_mounted_by_their_driver(site: Joined) -> None:
+    name = "ebs.csi.aws.com"
+    with FakeDriver(f"{site.node.home}/root", name=name).running() as ebs:
+        ebs.wait_registered(seconds=SECONDS)
+        site.api.call("POST", f"{STORAGE}/csidrivers", {"metadata": {"name": name}, "spec": {"attachRequired": False}})
+        spec = {**MODES, "volumeName": "pv-old", "resources": {"requests": SIZE}}
+        claim = site.api.call("POST", f"{BASE}/persistentvolumeclaims", {"metadata": {"name": "old"}, "spec": spec})
+        uid = claim["metadata"]["uid"]
+        bound = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "old", "uid": uid}
+        disk = {"volumeID": "aws://us-east-1a/vol-1", "fsType": "ext4"}
+        made = {**MODES, "capacity": SIZE, "claimRef": bound, "awsElasticBlockStore": disk}
+        site.api.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": "pv-old"}, "spec": made})
+        site.api.merge(f"{BASE}/persistentvolumeclaims/old/status", {"status": {"phase": "Bound"}})
+        mounts = [{"name": "v", "mountPath": "/v"}]
+        inline = [{"name": "v", "awsElasticBlockStore": {"volumeID": "vol-2", "readOnly": True}}]
+        site.create(user("claims", "old"), pod("inline", container("main", volumeMounts=mounts), volumes=inline))
+        site.wait_pods_ready("claims", "inline", seconds=SECONDS)
+        assert [run(site, one, "cat", "/v/id") for one in ("claims", "inline")] == ["vol-1", "vol-2"]
+        published = {one.volume_id: one for one in ebs.requests("NodePublishVolume")}
+        assert published["vol-1"].volume_capability.mount.fs_type == "ext4"
+        assert [published[one].readonly for one in ("vol-1", "vol-2")] == [False, True]
+        gone(site, "claims")
+        gone(site, "inline")
+        within(SECONDS, lambda: len(ebs.requests("NodeUnstageVolume")) == 2 and not left(site), "unstaging")
+
+
 @pytest.fixture
 def loop_device(tmp_path: Path) -> Iterator[str]:
     """A block device of 8 MiB."""
