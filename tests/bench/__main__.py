@@ -1,6 +1,6 @@
 """`make bench`: the agent on a real containerd, beside a bare CRI client that makes the same calls on it.
 
-    python -m tests.bench                       everything but 110 pods, about six minutes
+    python -m tests.bench                       everything but 110 pods, about eight minutes
     python -m tests.bench --full                those too
     python -m tests.bench --only pods --sizes 1,10 --rounds 9
     python -m tests.bench --compare before.json after.json

@@ -27,6 +27,8 @@ BARS: Final = {
     "hang.replaced": "12 s",
     "config.load": "0.03 s",
     "admission.all": "floor + 2 ms",
+    "eviction.polling": "12 s",
+    "eviction.notified": "1 s",
     "joined.ready": "1.5 s",
     "joined.1.last": "0.6 s",
     "joined.10.last": "2.0 s",

@@ -15,7 +15,7 @@ from .floor import Times, floor
 from .node import Node
 from .report import Figure, median_of, percentile
 
-SECTIONS = ("start", "pods", "kill", "idle", "hang", "joined", "config", "admission", "engine")
+SECTIONS = ("start", "pods", "kill", "idle", "hang", "joined", "config", "admission", "eviction", "engine")
 ENGINE = (
     ("ask_us_p50", "round trip of a question, p50", "us"),
     ("ask_us_p99", "round trip of a question, p99", "us"),
@@ -89,6 +89,8 @@ class Session:
             figures += configuration.figures()
         if "admission" in wanted:
             figures += admission.figures()
+        if "eviction" in wanted:
+            figures += self._evictions()
         if "engine" in wanted:
             self._say("the engine alone")
             figures += self._engine()
@@ -98,6 +100,12 @@ class Session:
         from .joined import JoinedBench  # which is above this module
 
         return JoinedBench(self._runtime, self._plan, self._say).run()
+
+    def _evictions(self) -> list[Figure]:
+        from . import eviction  # which is above this module
+
+        self._say("evictions")
+        return eviction.figures(self._runtime, self._plan.rounds)
 
     @staticmethod
     def _engine() -> list[Figure]:
