@@ -1,0 +1,161 @@
+"""The state files of the CPU and the memory manager with real containers, while whoever writes them is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from actors.container_runtime.images import BUSYBOX_IMAGE
+from tests.bench.node import NotInTime
+from tests.support.faulty_node import FaultyNode
+from tests.support.runtime import RealRuntime
+
+CPUS: Final = frozenset(os.sched_getaffinity(0))
+NUMA: Final = Path("/sys/devices/system/node/node0/meminfo")
+MIB: Final = 1 << 20
+RESERVED: Final = 200 * MIB
+POLICIES: Final[dict[str, object]] = {
+    "cpuManagerPolicy": "static",
+    "reservedSystemCPUs": str(min(CPUS)),
+    "memoryManagerPolicy": "Static",
+    "kubeReserved": {"memory": "100Mi"},
+    "evictionHard": {"memory.available": "100Mi"},
+    "reservedMemory": [{"numaNode": 0, "limits": {"memory": "200Mi"}}],
+}
+WAITS: Final = "trap 'exit 0' TERM; while :; do sleep 0.1; done"
+
+
+def container(name: str, command: str, memory: str, cpu: str) -> dict[str, Any]:
+    return {
+        "name": name, "image": BUSYBOX_IMAGE, "imagePullPolicy": "IfNotPresent", "command": ["sh", "-c", command],
+        "resources": {"limits": {"cpu": cpu, "memory": memory}},
+    }  # fmt: skip
+
+
+class PinnedNode(FaultyNode):
+    """The first CPU is reserved; memory comes from the one NUMA node of this machine."""
+
+    def _configuration(self) -> dict[str, object]:
+        return {**super()._configuration(), **POLICIES}
+
+    def ask_for(self, name: str, *containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> None:
+        spec = {"containers": list(containers), "initContainers": list(init), "terminationGracePeriodSeconds": 1}
+        metadata = {"name": name, "namespace": "default"}
+        self.write(name, json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}))
+
+    def uid(self, name: str) -> str:
+        return next(one.pod_uid for one in self.containers() if one.pod_name.startswith(name))
+
+    def kept(self, file: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.home / "root" / file).read_text())
+        return found
+
+    def memory(self) -> dict[str, dict[str, int]]:
+        """Bytes of each container, by UID of its pod."""
+        entries = self.kept("memory_manager_state").get("entries", {})
+        return {
+            uid: {name: sum(one["size"] for one in blocks) for name, blocks in containers.items()}
+            for uid, containers in entries.items()
+        }
+
+    def table(self) -> dict[str, int]:
+        """Memory of the NUMA node."""
+        found: dict[str, int] = self.kept("memory_manager_state")["machineState"]["0"]["memoryMap"]["memory"]
+        return found
+
+    def kill(self, victim: str) -> None:
+        """And wait for the next incarnation."""
+        if victim == "agent":
+            self.kill_fork_server_and_start()
+            return
+        for name, one in self.actors().items():
+            if name.startswith(victim) and one.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(one.pid, signal.SIGKILL)
+                self.wait_replaced(name, one.incarnation)
+
+
+@pytest.fixture
+def node(real_runtime: RealRuntime) -> Iterator[PinnedNode]:
+    if len(CPUS) < 2 or not NUMA.exists():
+        pytest.skip("NOT TESTED with CPUs and memory of their own: this needs two CPUs and a NUMA node")
+    agent = PinnedNode(real_runtime)
+    try:
+        agent.start()
+        agent.wait_whole()
+        yield agent
+        for one in agent.manifests.glob("*.yaml"):
+            one.unlink()
+        agent.until(lambda: not agent.running(), "every pod gone")
+    finally:
+        agent.remove()
+        shutil.rmtree(agent.home)
+
+
+@pytest.mark.parametrize("victim", ["container_manager", "pod_workers/worker/", "agent"])
+def test_memory_of_an_ended_init_container_is_free_once_whoever_is_killed_while_the_next_one_begins(
+    node: PinnedNode, victim: str
+) -> None:
+    node.ask_for(
+        "two-steps", container("main", WAITS, "32Mi", "100m"), init=(container("init", "sleep 2", "512Mi", "100m"),)
+    )
+    node.until(lambda: any(one.name == "init" for one in node.containers()), "the init container is there")
+    uid = node.uid("two-steps")
+    assert "init" in node.memory()[uid]
+    began = lambda: any(one.name == "main" for one in node.containers())  # noqa: E731
+    for _ in range(5):
+        if began():
+            break
+        node.kill(victim)
+    node.wait_running("two-steps")
+    node.until(lambda: node.memory() == {uid: {"main": 32 * MIB}}, "the memory of the init container is free")
+    assert node.table()["reserved"] == 32 * MIB
+    assert node.kept("memory_manager_state")["machineState"]["0"]["numberOfAssignments"] == 1
+    assert node.doubles() == []
+    node.kill(victim)
+    node.wait_whole()
+    assert node.memory() == {uid: {"main": 32 * MIB}}
+    free = node.table()["free"] // MIB
+    node.ask_for("all-of-it", container("main", WAITS, f"{free}Mi", "100m"))
+    node.wait_running("all-of-it")
+    assert node.memory()[node.uid("all-of-it")] == {"main": free * MIB}
+
+
+def test_a_cpu_manager_state_of_before_1_18_is_translated_though_it_is_killed_while_the_runtime_is_asked(
+    node: PinnedNode, real_runtime: RealRuntime
+) -> None:
+    node.ask_for("own", container("main", WAITS, "32Mi", "1"))
+    node.wait_running("own")
+    uid, before, kept = node.uid("own"), node.running(), node.kept("cpu_manager_state")
+    (ran,) = (one for one in node.containers() if one.pod_uid == uid)
+    node.stop()
+    earlier = {**kept, "entries": {ran.id: kept["entries"][uid]["main"]}, "checksum": 0}
+    Path(node.home, "root/cpu_manager_state").write_text(json.dumps(earlier))
+    assert real_runtime.process is not None
+    runtime = real_runtime.process.pid
+    os.kill(runtime, signal.SIGSTOP)
+    try:
+        with suppress(NotInTime):  # the runtime is waited for
+            node.start()
+        for _ in range(2):
+            manager = node.actors()["container_manager"]
+            if manager.pid:
+                os.kill(manager.pid, signal.SIGKILL)
+            node.until(lambda: node.actors()["container_manager"].incarnation > manager.incarnation, "the next one")  # noqa: B023
+        assert node.kept("cpu_manager_state") == earlier
+    finally:
+        os.kill(runtime, signal.SIGCONT)
+    node.wait_whole()
+    node.until(lambda: node.kept("cpu_manager_state") == kept, "translated")
+    assert node.running() == before
+    node.ask_for("shared", {**container("main", WAITS, "", ""), "resources": {}})
+    node.wait_running("shared")
+    assert node.kept("cpu_manager_state") == kept
