@@ -25,7 +25,8 @@ from .names import log_directory, log_link, pod_log_directory
 MESSAGE_BYTES = 4096
 FALLBACK_BYTES, FALLBACK_LINES = 2048, 80
 Mark = Literal["post-start-due", "pre-stop-ended", "startup-passed"]
-"""`post-start-due`: from before the start of the instance until its postStart hook has ended."""
+"""`post-start-due`: from before the start of the instance until its postStart hook has ended; the others from the time
+on that they name."""
 _COUNT = re.compile("[0-9]{1,9}")
 """Longer numbers are not restart counts: others may write to the log directory, too."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -41,14 +41,16 @@ def found(pod: Pod, runtime: PodRuntime, pod_dir: str) -> Iterator[PodEvent]:
             yield PreStopBegun(ran.id)
 
 
-def post_start_due(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:
-    """To be called before a start. Where no mark can be written the container starts without."""
-    if not has_post_start(container):
-        return
+def begin(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:
+    """To be called before a start. An instance has no marks of another one whose count was the same: the count begins
+    anew where runtime and logs have lost it. Where no mark can be written the container starts without."""
     try:
-        files.set_mark(pod_dir, container.name, restart_count, POST_START)
+        files.clear_mark(pod_dir, container.name, restart_count, STARTED)
+        files.clear_mark(pod_dir, container.name, restart_count, PRE_STOP)
+        if has_post_start(container):
+            files.set_mark(pod_dir, container.name, restart_count, POST_START)
     except OSError as error:
-        actor.log.warning("the postStart hook of %s is lost if its worker dies now: %s", container.name, error)
+        actor.log.warning("what hooks of %s have done is lost if its worker dies now: %s", container.name, error)
 
 
 def post_start_ended(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:

@@ -1,0 +1,46 @@
+"""Marks of instances of containers, for the worker's next incarnation."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from actors.pod_workers.executor import instance_marks
+from actors.pod_workers.pod.orders import ProbeDecided
+from actors.pod_workers.pod.results import PreStopBegun
+from actors.pod_workers.pod.starts import PostStartBegun
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
+from actors.shared.kube.codec import decode_pod
+
+POD = decode_pod(
+    b'{"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": [{"name": "a", "image": "i", "startupProbe": {},'
+    b' "lifecycle": {"postStart": {"sleep": {"seconds": 1}}, "preStop": {"sleep": {"seconds": 1}}}}]}}'
+)
+RAN = CriContainer(id="c", name="a", pod_uid="u", state=CriContainerState.RUNNING, attempt=3)
+RUNTIME = PodRuntime(uid="u", containers=[RAN])
+
+
+class Logs:
+    log = logging.getLogger("test")
+
+
+ACTOR: Any = Logs()
+
+
+def test_a_new_instance_has_no_marks_of_another_with_the_same_count(tmp_path: Path) -> None:
+    pod_dir, container = str(tmp_path), POD.spec.containers[0]
+    instance_marks.startup_passed(ACTOR, RAN, pod_dir)
+    instance_marks.pre_stop_ended(ACTOR, RAN, pod_dir)
+    assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == [ProbeDecided("c", "startup", True), PreStopBegun("c")]
+    instance_marks.begin(ACTOR, container, pod_dir, 3)
+    assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == [PostStartBegun("c")]
+    instance_marks.post_start_ended(ACTOR, container, pod_dir, 3)
+    assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == []
+
+
+def test_where_no_mark_can_be_written_nothing_is_held_up(tmp_path: Path) -> None:
+    (tmp_path / "containers").write_text("no directory")
+    instance_marks.begin(ACTOR, POD.spec.containers[0], str(tmp_path), 3)
+    instance_marks.pre_stop_ended(ACTOR, RAN, str(tmp_path))
+    assert list(instance_marks.found(POD, RUNTIME, str(tmp_path))) == []
