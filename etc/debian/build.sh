@@ -16,7 +16,7 @@ export LC_ALL=C TZ=UTC
 # What an installation of its own has and a package has not: pip, scripts of libraries, tests, where it was built.
 # Modules are compiled where the package is installed.
 "$python" -m pip uninstall --quiet --yes --root-user-action=ignore setuptools pip
-rm -rf "$place/include" "$place/lib64" "$place/share/troupelet/etc/debian" "$place/share/troupelet/etc/image" \
+rm -rf "$place/include" "$place/lib64" \
   "$packages"/{tornado/test,websocket/tests,certifi/tests,google/protobuf/testdata}
 find "$place/bin" -mindepth 1 ! -name 'python*' ! -name supervise ! -name kubelet -delete
 find "$place" -name __pycache__ -type d -prune -exec rm -rf {} +

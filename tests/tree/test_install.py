@@ -71,9 +71,13 @@ def test_what_an_operator_reads_is_there(prefix: Path) -> None:
     etc = prefix / "share/troupelet/etc"
     for name in (
         "systemd/troupelet.service", "systemd/kubelet.service.d/10-kubeadm.conf", "supervision.yaml",
-        "kubelet-config.yaml", "pods/hello.yaml",
+        "kubelet-config.yaml", "pods/hello.yaml", "prometheus/rules.yaml",
     ):  # fmt: skip
         assert etc.joinpath(name).read_text() == SOURCES.joinpath("etc", name).read_text()
+    of_builders = {"debian", "image"}
+    assert {path.name for path in etc.iterdir()} == {
+        path.name for path in SOURCES.joinpath("etc").iterdir()
+    } - of_builders
 
 
 def test_manual_pages_and_completion_are_where_the_system_looks_below_a_prefix(prefix: Path) -> None:
