@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from actors.container_manager.actor import ContainerManager
-from actors.container_manager.messages import AdmitPod, PodAdmitted
+from actors.container_manager.messages import AdmitPod, GetNodeResources, NodeResources, PodAdmitted
 from actors.pod_config.api_source import ApiSource
 from actors.pod_workers.messages import PodOperation
 from actors.prober.actor import Prober
@@ -209,6 +209,7 @@ async def test_no_odd_pod_ends_the_volume_manager(tmp_path, monkeypatch):
             "host.ownership:apply_group",
         ):
             harness.disposables[f"actors.volume_manager.{function}"] = lambda **_: ""
+        harness.answer(GetNodeResources, NodeResources({}, {"memory": 1 << 30}, {}, 0, "cgroupfs", 1))
         answers.append(type(await told(harness, MountVolumes(UID, data), what=what)))
     assert answers.count(VolumesMounted) > 100, "volumes are mounted"
 
