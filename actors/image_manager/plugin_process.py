@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from contextlib import suppress
 from typing import Final
 
@@ -12,6 +11,7 @@ import msgspec
 
 from actors.shared.config.fields.duration import Duration, DurationError
 from actors.shared.config.sources.credential_providers import Provider
+from actors.shared.linux.program import PIPE, kill, running
 from supervision.errors import UNREADABLE
 from supervision.time_scale import scaled
 
@@ -88,25 +88,15 @@ def read(provider: Provider, output: bytes) -> CredentialProviderResponse:
 
 
 async def _run(provider: Provider, bin_dir: str, request: bytes) -> bytes:
+    environment = {**os.environ, **{variable.name: variable.value for variable in provider.env}}
+    argv = [f"{bin_dir}/{provider.name}", *provider.args]
     try:
-        process = await asyncio.create_subprocess_exec(
-            f"{bin_dir}/{provider.name}",
-            *provider.args,
-            env={**os.environ, **{variable.name: variable.value for variable in provider.env}},
-            cwd=bin_dir,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise PluginFailed(f"cannot be run: {getattr(error, 'strerror', None) or error}") from None
-    try:
-        output, stderr = await asyncio.wait_for(_communicate(process, request), scaled(DEADLINE_SECONDS))
+        async with running(argv, env=environment, cwd=bin_dir, stdin=PIPE) as process:
+            output, stderr = await asyncio.wait_for(_communicate(process, request), scaled(DEADLINE_SECONDS))
     except TimeoutError:
         raise PluginFailed(f"gave no answer within {DEADLINE_SECONDS:g} s") from None
-    finally:
-        await _end(process)
+    except (OSError, ValueError) as error:
+        raise PluginFailed(f"cannot be run: {getattr(error, 'strerror', None) or error}") from None
     if len(output) > MAX_OUTPUT:
         raise PluginFailed(f"printed more than {MAX_OUTPUT >> 20} MiB")
     if process.returncode:
@@ -129,10 +119,12 @@ async def _communicate(process: asyncio.subprocess.Process, request: bytes) -> t
 
     async def output() -> bytes:
         found = bytearray()
-        while len(found) <= MAX_OUTPUT and (part := await stdout.read(_BLOCK)):
+        while part := await stdout.read(_BLOCK):
+            if len(found) > MAX_OUTPUT:
+                continue  # the end of a process is told when its pipes are read to theirs
             found += part
-        if len(found) > MAX_OUTPUT:
-            _kill(process)
+            if len(found) > MAX_OUTPUT:
+                kill(process)
         return bytes(found)
 
     async def errors() -> bytes:
@@ -144,14 +136,3 @@ async def _communicate(process: asyncio.subprocess.Process, request: bytes) -> t
     _, printed, said = await asyncio.gather(give(), output(), errors())
     await process.wait()
     return printed, said
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        _kill(process)
-        await process.wait()
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    with suppress(OSError):  # it has just ended
-        os.killpg(process.pid, signal.SIGKILL)

@@ -16,6 +16,7 @@ from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.system_logs.files import DirectoryListing, OpenFile, listing, look
 from actors.http_servers.system_logs.query import NodeLogQuery, command, parse, probe
 from actors.shared.config.feature_gates import enabled
+from actors.shared.linux.program import DEVNULL, STDOUT, running
 from supervision.time_scale import scaled
 
 ROOT: Final = "/var/log"
@@ -109,38 +110,24 @@ async def _services(handler: ServerHandler, query: NodeLogQuery) -> None:
 async def _has_journal(service: str) -> bool:
     if shutil.which(JOURNALCTL) is None:
         return False
-    process = await asyncio.create_subprocess_exec(
-        JOURNALCTL, *probe(service), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
-    )
     try:
-        output, _ = await asyncio.wait_for(process.communicate(), scaled(JOURNAL_SECONDS))
+        async with running([JOURNALCTL, *probe(service)], stderr=DEVNULL) as process:
+            output, _ = await asyncio.wait_for(process.communicate(), scaled(JOURNAL_SECONDS))
     except TimeoutError:
         return False
-    finally:
-        await _end(process)
     return bool(output.strip())
 
 
 async def _journal(handler: ServerHandler, query: NodeLogQuery) -> None:
     """Send the journal. Raises StreamClosedError when the client has disconnected."""
-    process = await asyncio.create_subprocess_exec(
-        JOURNALCTL, *command(query), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
-    output = cast(asyncio.StreamReader, process.stdout)
-    try:
-        while block := await asyncio.wait_for(output.read(BLOCK_BYTES), scaled(JOURNAL_SECONDS)):
-            handler.write(block)
-            await handler.flush()
-    except TimeoutError:
-        handler.write("\njournalctl does not answer\n")
-    finally:
-        await _end(process)
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        process.kill()
-    await process.wait()
+    async with running([JOURNALCTL, *command(query)], stderr=STDOUT) as process:
+        output = cast(asyncio.StreamReader, process.stdout)
+        try:
+            while block := await asyncio.wait_for(output.read(BLOCK_BYTES), scaled(JOURNAL_SECONDS)):
+                handler.write(block)
+                await handler.flush()
+        except TimeoutError:
+            handler.write("\njournalctl does not answer\n")
 
 
 def _service_file(name: str) -> OpenFile | None:

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from actors.shared.linux.program import PIPE, running
 from supervision.errors import UNREADABLE
 from supervision.time_scale import scaled
 
@@ -89,17 +90,11 @@ class LoaderProcess:
 
 async def answer_later(request: Mapping[str, Any], seconds: float) -> Any:
     """The same as a coroutine, for an actor. Raises LoaderError, OSError."""
-    process = await asyncio.create_subprocess_exec(
-        *_command(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
     try:
-        output, stderr = await asyncio.wait_for(process.communicate(json.dumps(request).encode()), scaled(seconds))
+        async with running(_command(), stdin=PIPE) as process:
+            output, stderr = await asyncio.wait_for(process.communicate(json.dumps(request).encode()), scaled(seconds))
     except TimeoutError:
         raise LoaderError("Timeout", f"gave no answer within {scaled(seconds):g} s") from None
-    finally:
-        _end(process.pid, process.returncode)
-        await process.wait()
     return _found(output, stderr, process.returncode)
 
 

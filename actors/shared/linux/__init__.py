@@ -12,6 +12,7 @@ links.py            symbolic links that are there, old or new, at any moment
 memory.py           memory of the machine, from /proc/meminfo (proc_meminfo(5))
 mounting.py         mount(2) and umount2(2), which Python lacks
 oom.py              oom_score_adj: lowering it below a process's initial value needs CAP_SYS_RESOURCE
+program.py          runs a program beside an actor, and ends it whoever holds its pipes
 psi.py              pressure stall information (PSI) of the kernel, of a cgroup or of the whole host
 removal.py          removes a tree of untrusted files: never follows a symlink, never crosses into another mount
 resolv_conf.py      resolv.conf: how the host, or a pod, asks for names (resolv.conf(5))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import Final, Protocol
 
 from supervision.time_scale import scaled
+
+from .program import DEVNULL, PIPE, running
 
 SECONDS: Final = 5.0
 _OUTPUT_BYTES: Final = 4096
@@ -21,20 +22,10 @@ class CommandRunner(Protocol):
 async def run(argv: list[str], given: bytes = b"") -> str:
     """Run the command with `given` as its input; return its error text, '' on success."""
     try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            env={},
-        )
+        async with running(argv, stdin=PIPE if given else DEVNULL, stdout=DEVNULL, env={}) as process:
+            _, text = await asyncio.wait_for(process.communicate(given or None), scaled(SECONDS))
+    except TimeoutError:
+        return f"{argv[0]} did not end within {scaled(SECONDS):g} s"
     except OSError as error:
         return f"{argv[0]}: {error.strerror}"
-    try:
-        _, text = await asyncio.wait_for(process.communicate(given or None), scaled(SECONDS))
-    except TimeoutError:
-        with suppress(ProcessLookupError):  # it has just ended
-            process.kill()
-        await process.wait()
-        return f"{argv[0]} did not end within {scaled(SECONDS):g} s"
     return text[:_OUTPUT_BYTES].decode("utf-8", "replace").strip() or "failed" if process.returncode else ""

@@ -13,6 +13,8 @@ import msgspec
 
 from supervision.time_scale import scaled
 
+from .program import running
+
 USER: Final = "kubelet"
 PROGRAM: Final = "getsubids"
 ALL_IDS: Final = 1 << 32
@@ -33,15 +35,10 @@ class IdRange(msgspec.Struct, frozen=True):
 async def output_of(argv: list[str]) -> str:
     """What the program prints. Raises SubordinateIdsError."""
     try:
-        process = await asyncio.create_subprocess_exec(
-            *argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-        )
-        try:
+        async with running(argv) as process:
             out, problem = await asyncio.wait_for(process.communicate(), scaled(SECONDS))
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-            raise SubordinateIdsError(f"{' '.join(argv)}: no answer within {SECONDS:.0f} s") from None
+    except TimeoutError:
+        raise SubordinateIdsError(f"{' '.join(argv)}: no answer within {SECONDS:.0f} s") from None
     except OSError as error:
         raise SubordinateIdsError(f"{' '.join(argv)}: {error.strerror}") from None
     if process.returncode:

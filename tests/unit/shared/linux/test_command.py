@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from actors.shared.linux import command
@@ -25,23 +23,3 @@ async def test_what_is_given_is_read_and_may_be_left_unread() -> None:
 async def test_one_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "SECONDS", 0.2)
     assert await run(["/bin/sleep", "60"]) == "/bin/sleep did not end within 0.2 s"
-
-
-async def test_one_that_ends_while_it_is_killed_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Ended:
-        async def communicate(self, given: bytes | None) -> tuple[bytes, bytes]:
-            await asyncio.Event().wait()
-            raise AssertionError
-
-        def kill(self) -> None:
-            raise ProcessLookupError
-
-        async def wait(self) -> int:
-            return 0
-
-    async def ended(*_: object, **__: object) -> Ended:
-        return Ended()
-
-    monkeypatch.setattr(command, "SECONDS", 0.01)
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", ended)
-    assert await run(["iptables"]) == "iptables did not end within 0.01 s"

@@ -1,0 +1,74 @@
+"""Runs a program of the host beside the loop of an actor, and ends it whoever holds its pipes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Final
+
+from supervision.time_scale import scaled
+
+PIPE, DEVNULL, STDOUT = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL, asyncio.subprocess.STDOUT
+BUFFER_BYTES: Final = 64 << 10
+LEAVING_SECONDS: Final = 2.0
+"""For a process that was killed to end; one that hangs in the kernel takes longer, and is reaped when it does."""
+
+
+@asynccontextmanager
+async def running(
+    argv: Sequence[str],
+    *,
+    stdin: int = DEVNULL,
+    stdout: int = PIPE,
+    stderr: int = PIPE,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run it in a session of its own. At the end, it and what it has started there are killed if they still run, its
+    pipes are closed, and it is reaped.
+
+    `Process.wait` alone waits until every pipe is closed at its other end or read to its end (CPython 3.11): a process
+    with its own session that inherited one, or output that nobody reads, would hold up the actor for ever.
+
+    Raises OSError, and ValueError for an argument with a null byte, when the program cannot be started.
+    """
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.subprocess_exec(
+        partial(asyncio.subprocess.SubprocessStreamProtocol, limit=BUFFER_BYTES, loop=loop),
+        *argv,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        env=env,
+        cwd=cwd,
+        start_new_session=True,
+    )
+    process = asyncio.subprocess.Process(transport, protocol, loop)
+    try:
+        yield process
+    finally:
+        kill(process)
+        _close_pipes(transport)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), scaled(LEAVING_SECONDS))
+
+
+def kill(process: asyncio.subprocess.Process) -> None:
+    """Kill a process of `running` and its session's first group, unless it has been reaped."""
+    if process.returncode is None:
+        with suppress(OSError):  # it has just ended
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _close_pipes(transport: asyncio.SubprocessTransport) -> None:
+    for descriptor in range(3):
+        pipe = transport.get_pipe_transport(descriptor)
+        if isinstance(pipe, asyncio.WriteTransport):
+            if not pipe.is_closing() or pipe.get_write_buffer_size():
+                pipe.abort()  # closing waits until somebody has read what was written
+        elif pipe is not None:
+            pipe.close()
