@@ -9,12 +9,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 from typing import Final
 
 from actors.shared.linux import mountinfo
 from actors.shared.linux.directories import make_path
 
-from .mount_program import NOT_RUN, PROGRAM, error_of, mount_error, run
+from .mount_program import PROGRAM, STILL_RUNNING, error_of, mount_error, run
 
 DEFAULT_TYPE: Final = "ext4"
 _DIRECTORY_MODE: Final = 0o750
@@ -25,6 +26,8 @@ _NOTHING_FOUND: Final = 2
 """Exit status of blkid(8)."""
 _NOT_CORRECTED: Final = 4
 """Exit status of fsck(8)."""
+_READ_BYTES: Final = 1 << 20
+"""Of each end of a device; most superblocks lie there."""
 
 
 def mount_device(device: str, target: str, kind: str, options: list[str], seconds: float) -> str:
@@ -37,6 +40,8 @@ def mount_device(device: str, target: str, kind: str, options: list[str], second
         return ""
     fd = os.open(device, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
+        if not stat.S_ISBLK(os.fstat(fd).st_mode):
+            raise OSError(errno.ENOTBLK, os.strerror(errno.ENOTBLK), device)
         fcntl.flock(fd, fcntl.LOCK_EX)
         kind, error = _prepare(device, kind, "ro" in options, fd, seconds)
     finally:
@@ -57,12 +62,23 @@ def _prepare(device: str, wanted: str, read_only: bool, fd: int, seconds: float)
         if read_only:
             return "", f"cannot mount unformatted disk {device} as we are manipulating it in read-only mode"
         kind = wanted or DEFAULT_TYPE
+        check_free(device, fd)
         return kind, _format(device, kind, fd, seconds)
     if not read_only and found != _PARTITIONED:
         status, output = run(["fsck", "-a", device], seconds, (fd,))
         if status == _NOT_CORRECTED:
             return "", f"'fsck' found errors on device {device} but could not correct them: {output}"
-    return wanted or found, ""
+        if status == STILL_RUNNING:
+            return "", f"'fsck' of device {device} has not ended: {output}"
+    return wanted or (DEFAULT_TYPE if found == _PARTITIONED else found), ""
+
+
+def check_free(device: str, fd: int) -> None:
+    """blkid finds nothing, too, where it cannot read, and where the kernel maps blocks without a header. Raises OSError
+    when the device, open at `fd`, cannot be read, or is in use: mounted, or a part of another device."""
+    for start in (0, max(0, os.lseek(fd, 0, os.SEEK_END) - _READ_BYTES)):
+        os.pread(fd, _READ_BYTES, start)
+    os.close(os.open(device, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_EXCL))
 
 
 def _format(device: str, kind: str, fd: int, seconds: float) -> str:
@@ -74,11 +90,14 @@ def _format(device: str, kind: str, fd: int, seconds: float) -> str:
 def format_of(device: str, seconds: float) -> str:
     """What blkid finds on the device: the type of a file system, _PARTITIONED, or '' for nothing. Raises OSError."""
     status, output = run(["blkid", "-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", device], seconds)
-    if status == _NOTHING_FOUND:
+    if status == _NOTHING_FOUND and not output:
         return ""
-    if status != 0:
-        raise OSError(
-            errno.EIO, f"blkid: {output}" if status == NOT_RUN else f"blkid: {error_of(status, output)}", device
-        )
-    found = dict(line.split("=", 1) for line in output.splitlines() if "=" in line)
+    if status != 0:  # of _NOTHING_FOUND, too, the output says why blkid could not look
+        raise OSError(errno.EIO, f"blkid: {error_of(status, output)}", device)
+    found = dict[str, str]()
+    for line in output.splitlines():
+        key, equals, value = line.partition("=")
+        if not equals:
+            raise OSError(errno.EIO, f"blkid returns invalid output: {output}", device)
+        found[key] = value
     return found.get("TYPE", "") or (_PARTITIONED if "PTTYPE" in found else "")

@@ -14,7 +14,8 @@ from actors.shared.linux import mountinfo
 from supervision.time_scale import scaled
 
 PROGRAM: Final = "mount"
-NOT_RUN: Final = -1000
+NOT_RUN, STILL_RUNNING = -1000, -1001
+"""In place of an exit status; the output says why there is none."""
 _DIRECTORY_MODE: Final = 0o750
 _OUTPUT: Final = 2000
 """Characters of the program's output in the error."""
@@ -49,7 +50,8 @@ def mount_error(arguments: list[str], seconds: float) -> str:
 
 def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = ()) -> tuple[int, str]:
     """Exit status and output. Killed with its children after `seconds`: the helper of a file system may retry for
-    minutes. NOT_RUN: the output says why there is no status. `keep`: descriptors that the program has, too."""
+    minutes. Its status is STILL_RUNNING then, and NOT_RUN if it cannot be started. `keep`: descriptors that the program
+    has, too."""
     pipe = subprocess.PIPE
     try:
         program = subprocess.Popen(
@@ -67,7 +69,7 @@ def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = ()) -> tup
     except subprocess.TimeoutExpired:
         os.killpg(program.pid, signal.SIGKILL)
         program.communicate()
-        return NOT_RUN, f"still running after {seconds:g} s"
+        return STILL_RUNNING, f"still running after {seconds:g} s"
     return program.returncode, output.decode(errors="replace").strip()[:_OUTPUT]
 
 
@@ -75,6 +77,6 @@ def error_of(status: int, output: str) -> str:
     """'' or what `run` says of a program that failed."""
     if status == 0:
         return ""
-    if status == NOT_RUN:
+    if status in (NOT_RUN, STILL_RUNNING):
         return output
     return f"exit status {status}: {output}" if output else f"exit status {status}"
