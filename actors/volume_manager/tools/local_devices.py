@@ -28,6 +28,7 @@ class LocalDevices:
         self._actor, self._calls, self._pods_dir = actor, calls, pods_dir
         self._mounts_dir = f"{plugins_dir}/kubernetes.io/local-volume/mounts"
         self._locks = PodLocks()
+        self._retry_is_due = False
 
     def path(self, name: str) -> str:
         """Where the device of this PersistentVolume is mounted."""
@@ -45,17 +46,25 @@ class LocalDevices:
 
     async def release(self, pod_dir: str = "") -> None:
         """Unmount the devices that no pod uses; `pod_dir`: of one that uses none any more. One that cannot be unmounted
-        is tried again later, and the pod does not wait."""
-        for name in _names(self._mounts_dir):
-            async with self._locks.hold(name):
-                if not self._is_used(name, pod_dir):
-                    await self._unmount(name)
+        is tried again later. The pod waits neither for that nor for a device that another pod's mount formats."""
+        try:
+            for name in _names(self._mounts_dir):
+                if self._is_used(name, pod_dir):
+                    continue
+                async with self._locks.hold(name):
+                    if not self._is_used(name, pod_dir):
+                        await self._unmount(name)
+        except OSError as problem:
+            self._actor.log.warning("local volumes stay mounted: %s", problem)
+            self._retry_later()
 
     def _is_used(self, name: str, pod_dir: str) -> bool:
+        """Raises OSError when that cannot be seen."""
         others = (uid for uid in _names(self._pods_dir) if uid != os.path.basename(pod_dir))
         return any(os.path.lexists(f"{self._pods_dir}/{uid}/volumes/{PLUGIN_DIR}/{name}") for uid in others)
 
     async def _unmount(self, name: str) -> None:
+        """Raises OSError."""
         path, error = self.path(name), ""
         if is_mounted(path):
             error = await self._calls.run(path, _UNMOUNT, {"points": [path], "lazy": False})
@@ -66,11 +75,22 @@ class LocalDevices:
             error = str(problem)
         if error:
             self._actor.log.warning("local volume %s stays mounted at %s: %s", name, path, error)
-            self._actor.after(RETRY_SECONDS, self.release)
+            self._retry_later()
+
+    def _retry_later(self) -> None:
+        """Once, however many volumes stay, and however many pods end meanwhile."""
+        if not self._retry_is_due:
+            self._retry_is_due = True
+            self._actor.after(RETRY_SECONDS, self._retry)
+
+    async def _retry(self) -> None:
+        self._retry_is_due = False
+        await self.release()
 
 
 def _names(directory: str) -> list[str]:
+    """[] of one that is not there. Raises OSError."""
     try:
         return sorted(os.listdir(directory))
-    except OSError:
+    except FileNotFoundError:
         return []

@@ -1,0 +1,96 @@
+"""When the devices of local volumes are unmounted: none that is used, and no pod waits for another's."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from actors.volume_manager.tools import local_devices
+from actors.volume_manager.tools.disposable_calls import DisposableCalls
+from actors.volume_manager.tools.local_devices import PLUGIN_DIR, RETRY_SECONDS, LocalDevices
+from supervision.actor import Actor
+
+
+class Node:
+    """The actor and its calls; timers and unmounts are kept."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.log = root, logging.getLogger("devices")
+        self.timers: list[Any] = []
+        self.unmounted: list[str] = []
+        self.error = ""
+        self.mounting = asyncio.Event()
+        self.devices = LocalDevices(
+            cast(Actor, self), cast(DisposableCalls, self), f"{root}/pods", f"{root}/plugins"
+        )  # fmt: skip
+
+    def after(self, seconds: float, call: Any) -> None:
+        assert seconds == RETRY_SECONDS
+        self.timers.append(call)
+
+    async def run(self, key: str, function: str, arguments: dict[str, Any], *_: Any, **__: Any) -> str:
+        if function.endswith("mount_device"):
+            await self.mounting.wait()
+            return ""
+        self.unmounted += arguments["points"]
+        return self.error
+
+    def mounted(self, name: str) -> str:
+        os.makedirs(self.devices.path(name))
+        return self.devices.path(name)
+
+    def uses(self, uid: str, name: str) -> None:
+        os.makedirs(self.root / "pods" / uid / "volumes" / PLUGIN_DIR / name)
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    monkeypatch.setattr(local_devices, "is_mounted", lambda path: True)
+    return Node(tmp_path)
+
+
+async def test_devices_that_stay_busy_are_tried_again_once_however_many_pods_end(node: Node) -> None:
+    paths = [node.mounted("one"), node.mounted("two")]
+    node.error = "busy"
+    for _ in range(3):
+        await node.devices.release()
+    assert len(node.timers) == 1
+    await node.timers.pop()()
+    assert len(node.timers) == 1, "they are not tried again"
+    node.error, node.unmounted = "", []
+    await node.timers.pop()()
+    assert node.unmounted == paths
+    assert node.timers == []
+    assert not any(os.path.exists(path) for path in paths)
+
+
+async def test_a_pod_that_ends_does_not_wait_for_a_device_that_is_formatted_for_another(node: Node) -> None:
+    node.mounted("new")
+    node.uses("u", "new")
+    mount = asyncio.ensure_future(node.devices.mount("new", "/dev/x", "", []))
+    await asyncio.sleep(0)
+    await asyncio.wait_for(node.devices.release(f"{node.root}/pods/other"), 10)
+    node.mounting.set()
+    assert await mount == ""
+    assert node.unmounted == []
+
+
+async def test_a_device_stays_while_it_cannot_be_seen_who_uses_it(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, listdir = node.mounted("one"), os.listdir
+
+    def fails(directory: str) -> list[str]:
+        if directory.endswith("/pods"):
+            raise OSError(24, "Too many open files")
+        return listdir(directory)
+
+    monkeypatch.setattr(os, "listdir", fails)
+    await node.devices.release()
+    assert node.unmounted == []
+    monkeypatch.setattr(os, "listdir", listdir)
+    await node.timers.pop()()
+    assert node.unmounted == [path]
