@@ -118,6 +118,8 @@ class CsiDrivers:
             if fresh == driver or self._known.get(name) != (driver, connection):
                 return
             await self._objects.add(fresh)
+            if self._known.get(name) != (driver, connection):
+                return  # it has gone meanwhile
             self._known[name] = (fresh, connection)
         self._actor.log.info("CSI driver %s: at most %d volumes now", name, fresh.max_volumes)
 

@@ -29,8 +29,9 @@ class Neighbours:
         self.objects: list[str] = []
         self.closed: list[str] = []
         self.volumes = 0
-        self.slow = asyncio.Event()
+        self.slow, self.writing = asyncio.Event(), asyncio.Event()
         self.slow.set()
+        self.writing.set()
 
     def start_task(self, work: Any, name: str) -> Any:
         return asyncio.ensure_future(work)
@@ -48,6 +49,7 @@ class Neighbours:
         return cast(CsiConnection, SimpleNamespace(describe=describe, close=close))
 
     async def add(self, driver: Driver) -> None:
+        await self.writing.wait()
         self.objects.append(driver.endpoint + (f" {driver.max_volumes}" if driver.max_volumes else ""))
 
     async def remove(self, name: str) -> None:
@@ -157,3 +159,20 @@ async def test_an_answer_of_a_driver_that_was_replaced_meanwhile_changes_nothing
     await late
     assert around.objects[-1] == "/csi/two 5"
     assert drivers.get(NAME)[0].endpoint == "/csi/two"
+
+
+async def test_a_driver_that_goes_while_its_new_count_is_written_stays_away() -> None:
+    around = Neighbours()
+    drivers = around.drivers()
+    await drivers.register(plugin("/one", "1.0.0"))
+    around.volumes = 5
+    around.writing.clear()
+    late = asyncio.ensure_future(drivers.refresh(NAME))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    gone = asyncio.ensure_future(drivers.deregister(plugin("/one", "1.0.0")))
+    await asyncio.sleep(0)
+    around.writing.set()
+    await asyncio.gather(late, gone)
+    assert drivers.names == []
+    assert around.objects == ["/csi/one", "/csi/one 5", f"no {NAME}"]
