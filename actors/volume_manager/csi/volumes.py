@@ -84,6 +84,8 @@ class CsiVolumes:
         )
         self._to_republish: dict[str, tuple[Pod, CsiMount]] = {}
         """Volumes of drivers with requiresRepublish, by path."""
+        self._forgotten: dict[str, tuple[Pod, CsiMount]] = {}
+        """Published volumes of an earlier incarnation whose driver or CSIDriver was not there, by path."""
 
     def start(self) -> None:
         self._actor.every(REPUBLISH_SECONDS, self._republish, jitter=0.1)
@@ -106,8 +108,10 @@ class CsiVolumes:
             self._measurements.in_use(pod, step)
             if is_published and (await self._api.driver(driver.name)).requiresRepublish:
                 self._to_republish[step.path] = (pod, step)
+            self._forgotten.pop(step.path, None)
         except (CsiError, OSError) as error:
             if is_published:
+                self._forgotten[step.path] = (pod, step)
                 self._actor.log.warning("volume at %s does not change: %s", step.path, error)
                 return None
             return mount_error(error, step)
@@ -232,7 +236,17 @@ class CsiVolumes:
     async def _republish(self) -> None:
         """Publish all again at the same time: a pod whose lock is held for long keeps no other waiting."""
         volumes = [(pod.metadata.uid, path) for path, (pod, _) in self._to_republish.items()]
-        await asyncio.gather(*(self._republish_one(uid, path) for uid, path in volumes))
+        back = [each for each in self._forgotten.items() if each[1][1].source.driver in self._drivers.names]
+        await asyncio.gather(
+            *(self._republish_one(uid, path) for uid, path in volumes),
+            *(self._follow(pod.metadata.uid, path) for path, (pod, _) in back),
+        )
+
+    async def _follow(self, uid: str, path: str) -> None:
+        """The driver has registered again."""
+        async with self._pods.hold(uid):
+            if path in self._forgotten:
+                await self.mount(*self._forgotten[path])
 
     async def _republish_one(self, uid: str, path: str) -> None:
         async with self._pods.hold(uid):
@@ -268,6 +282,7 @@ class CsiVolumes:
 
     async def _unmount_one(self, volume: PublishedVolume) -> str:
         self._to_republish.pop(volume.target, None)
+        self._forgotten.pop(volume.target, None)
         self._measurements.unused(volume.target)
         record = volume.record
         if record is None:

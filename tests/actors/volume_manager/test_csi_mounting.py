@@ -304,6 +304,28 @@ async def test_without_its_driver_a_volume_stays_as_it_is(node: Node, storage: S
         assert await node.mount("w") == f"kubernetes.io/csi: {lacking}"
 
 
+async def test_volumes_of_an_earlier_incarnation_are_followed_once_their_driver_registers(
+    node: Node, storage: Storage
+) -> None:
+    storage.spec = DriverSpec(attachRequired=False, requiresRepublish=True)
+    async with node.harness:
+        assert await node.mount() == ""
+        assert await node.mount("w") == ""
+    later = Node(node.root, storage)
+    storage.there = False
+    async with later.harness:
+        later.mounting.start()
+        for uid in ("u", "w"):
+            assert await later.mount(uid) == "", "what is mounted stays"
+        storage.there = True
+        assert await later.unmount("w") == ""
+        storage.asked.clear()
+        await later.harness.advance(70)
+        await later.harness.advance(70)
+        assert storage.asked.count("publish") == 1
+        assert await later.unmount() == ""
+
+
 async def test_a_driver_that_wants_it_is_asked_again_and_again(node: Node, storage: Storage) -> None:
     async with node.harness:
         storage.spec = DriverSpec(attachRequired=False, requiresRepublish=True)
