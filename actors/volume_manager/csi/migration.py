@@ -205,15 +205,11 @@ def migrated_inline(volume: Volume, field: str, namespace: str) -> PersistentVol
     meta = ObjectMeta(name=volume.name)
     source = translation.source(_Origin(getattr(volume, field), translation.driver, meta, namespace, inline=True))
     modes = ["ReadWriteMany"] if field == "azureFile" else ["ReadWriteOnce"]
-    if field in ("gcePersistentDisk", "portworxVolume") and _decoded_read_only(getattr(volume, field)):
+    if field in ("gcePersistentDisk", "portworxVolume") and source.readOnly:
         modes = ["ReadOnlyMany"]
     disk = source.volumeHandle.rpartition("/")[2] if field == "gcePersistentDisk" else source.volumeHandle
     name = disk if field in ("azureDisk", "azureFile") else f"{translation.driver}-{disk}"
     return PersistentVolume(metadata=ObjectMeta(name=name), spec=PersistentVolumeSpec(accessModes=modes, csi=source))
-
-
-def _decoded_read_only(raw: msgspec.Raw) -> bool:
-    return msgspec.json.decode(raw, type=_Disk).readOnly
 
 
 def _gce_modes(modes: list[str]) -> list[str]:

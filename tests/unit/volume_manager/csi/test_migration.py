@@ -153,7 +153,7 @@ def planned(source: dict[str, Any]) -> list[Any]:
     ("source", "name", "read_only"),
     [
         ({"awsElasticBlockStore": {"volumeID": "vol-1", "readOnly": True}}, "ebs.csi.aws.com-vol-1", True),
-        ({"gcePersistentDisk": {"pdName": "d"}}, "pd.csi.storage.gke.io-d", False),
+        ({"gcePersistentDisk": {"pdName": "d", "fsType": None}}, "pd.csi.storage.gke.io-d", False),
         ({"azureDisk": {"diskName": "d", "diskURI": "/subscriptions/s/d"}}, "~subscriptions~s~d", False),
         ({"azureFile": {"secretName": "s", "shareName": "x"}}, "#s#x#v#ns", False),
         ({"vsphereVolume": {"volumePath": "[ds] a/b.vmdk"}}, "csi.vsphere.vmware.com-[ds] a~b.vmdk", False),
