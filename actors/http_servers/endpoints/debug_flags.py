@@ -11,12 +11,13 @@ from actors.shared.config.fields.log_settings import set_logging
 from supervision.protocol import FORK_SERVER
 
 _MOST = 100
+_DIGITS = 9
 
 
 async def put(handler: ServerHandler) -> None:
     """The body is a whole number."""
     text = handler.request.body.decode("utf-8", "replace").strip()
-    if not text.isascii() or not text.isdigit() or int(text[:9]) > _MOST:
+    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or int(text) > _MOST:
         reason = f'strconv.ParseInt: parsing "{text[:20]}": invalid syntax'
         raise HttpError(400, f"failed set klog.logging.verbosity {text[:20]}: {reason}")
     order = msgspec.structs.replace(set_logging(handler.state.agent.config.logging), verbosity=int(text))

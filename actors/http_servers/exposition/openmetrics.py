@@ -44,7 +44,9 @@ def translated(page: str) -> str:
 
 def _lines(page: str) -> Iterator[str]:
     about = kind = ""
-    for line in page.splitlines():
+    for line in page.split("\n"):  # not splitlines(): a label's value may have other line breaks
+        if not line:
+            continue
         if line.startswith("# HELP "):
             about = line.split(" ", 3)[3]
         elif line.startswith("# TYPE "):

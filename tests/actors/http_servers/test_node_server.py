@@ -419,6 +419,7 @@ def test_a_verbosity_is_an_order_to_the_fork_server(tmp_path):
             400,
             'failed set klog.logging.verbosity much: strconv.ParseInt: parsing "much": invalid syntax\n',
         )
+        assert (await node.fetch("/debug/flags/v", method="PUT", body=b"0" * 9 + b"101"))[0] == 400
         assert [order.verbosity for order in node.harness.sent(SetLogging, to=FORK_SERVER)] == [4]
 
     serve(Node(tmp_path), story)

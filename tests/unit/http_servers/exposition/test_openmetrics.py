@@ -62,6 +62,12 @@ def test_bounds_have_a_fraction_and_times_are_seconds():
     ]
 
 
+def test_only_line_feeds_end_lines():
+    value = "a\u2028b\x0bc\x85d"
+    page = text([MetricSample("gauge", "here", {"a": value}, 1)], Catalogue([gauge("here", "it is", "a")]))
+    assert translated(page).split("\n")[2:] == [f'here{{a="{value}"}} 1', ""]
+
+
 def test_a_counter_of_the_kubelet_without_total_is_of_unknown_type():
     page = text([MetricSample("counter", "renew_errors", {}, 3)], Catalogue([counter("renew_errors", "errors")]))
     assert [(one.name, one.type, one.samples[0].value) for one in families(page)] == [("renew_errors", "unknown", 3)]
