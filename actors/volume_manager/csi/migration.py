@@ -96,7 +96,10 @@ def _ebs_id(text: str) -> str:
     """Of `vol-1` or `aws://zone/vol-1`."""
     if not text.startswith("aws://"):
         return text
-    found = urlsplit(text).path.strip("/")
+    try:
+        found = urlsplit(text).path.strip("/")
+    except ValueError:
+        found = ""
     if not _EBS_ID.match(found):
         raise MigrationError(f"failed to translate Kubernetes ID to EBS Volume ID: invalid format ({text})")
     return found

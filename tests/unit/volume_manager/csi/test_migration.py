@@ -128,6 +128,7 @@ def test_zones_have_the_drivers_key() -> None:
     ("source", "text"),
     [
         ({"awsElasticBlockStore": {"volumeID": "aws://zone/disk"}}, "invalid format"),
+        ({"awsElasticBlockStore": {"volumeID": "aws://[zone/vol-1"}}, "invalid format"),
         ({"awsElasticBlockStore": {}}, "names no volume of the driver ebs.csi.aws.com"),
         ({"azureDisk": {"diskURI": "u", "kind": "Dedicated"}}, r"kind\(Dedicated\) is not supported in csi migration"),
         ({"cinder": {"volumeID": 7}}, "volumeID"),
