@@ -84,14 +84,16 @@ def meant(words: Sequence[str]) -> str:
 
 def not_a_pod(words: Sequence[str]) -> str:
     """Why `describe KIND ...` is not understood; '' if it may be."""
-    kind, *names = [word for word in words[1:] if not word.startswith("-")] or [""]
-    if words[0] != "describe" or kind in ("", *_PODS) or "/" in kind:
+    first, kind, name = (*words[:3], "", "", "")[:3]
+    if first != "describe" or kind in ("", *_PODS) or "/" in kind or kind.startswith("-"):
         return ""
     if kind in ("node", "nodes", "no"):
         return f"describe is of pods; of the node: {_WELL}"
-    if kind in ("actor", "actors") and names:
-        name = shlex.quote(names[0])
+    if not name or name.startswith("-"):
+        return ""  # the kind is the name of a pod, and what follows are options and their values
+    if kind in ("actor", "actors"):
+        name = shlex.quote(name)
         return (
             f"describe is of pods; of an actor: `supervise tree`, `supervise incidents {name}`, `supervise logs {name}`"
         )
-    return f"describe is of pods, not of {kind}" if names else ""
+    return f"describe is of pods, not of {kind}"

@@ -16,5 +16,5 @@
 | address_family | the event of a pod whose node has an address of another IP family than before |
 | claim_health | the health of the devices that a container has by resource claims and by plugins |
 | times | clocks, and times as the API writes them (RFC 3339, in UTC, whole seconds) |
-| served_pods | tells pods_server, where there is one (gate PodsAPI), every pod with its status, on change and on Hell
+| served_pods | tells pods_server, where there is one (gate PodsAPI), each pod with its status |
 """
