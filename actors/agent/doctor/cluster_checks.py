@@ -6,6 +6,7 @@ Every request has a deadline and is not repeated. Rights are asked of the server
 from __future__ import annotations
 
 import re
+import ssl
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -68,7 +69,6 @@ def cluster(kubeconfig: str, node: str) -> Iterator[Finding]:
     """All checks with this kubeconfig, for the node of this name."""
     from kubernetes import client
     from kubernetes.config import ConfigException, load_kube_config
-    from urllib3.util import create_urllib3_context
 
     settings = client.Configuration()
     settings.retries = False
@@ -81,11 +81,21 @@ def cluster(kubeconfig: str, node: str) -> Iterator[Finding]:
         ended = list(_ended_certificate(kubeconfig, settings.cert_file))
         yield from ended
         with client.ApiClient(settings) as api:
-            # the client's own context refuses certificates that the agent accepts
-            api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = as_go(create_urllib3_context())
+            api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = _trust(settings)
             for found in _asked(api, settings.host, node):
                 if not (ended and "401" in found.text):  # it says why
                     yield found
+
+
+def _trust(settings: Any) -> ssl.SSLContext:
+    """The client's own context refuses certificates that the agent accepts. A context that is given has no roots of the
+    host, and is not told that nothing is verified."""
+    from urllib3.util import create_urllib3_context
+
+    context = as_go(create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if settings.verify_ssl else ssl.CERT_NONE))
+    if not (settings.ssl_ca_cert or settings.ca_cert_data):
+        context.load_default_certs()
+    return context
 
 
 def _ended_certificate(kubeconfig: str, file: str | None) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import ssl
 from collections.abc import Callable
@@ -55,6 +56,37 @@ def test_a_certificate_that_the_agent_accepts_is_accepted(tmp_path: Path, monkey
     monkeypatch.setattr(urllib3.util, "create_urllib3_context", strict)
     monkeypatch.setattr(urllib3.connection, "create_urllib3_context", strict)
     found = {one.subject: one for one in findings(tmp_path, lambda server: server.node_kubeconfig("n1"))}
+    assert found["API server"].level is Level.OK, found["API server"].text
+
+
+def without_ca(server: ApiServer, **more: object) -> str:
+    path = Path(server.node_kubeconfig("n1"))
+    document = json.loads(path.read_bytes())
+    entry = document["clusters"][0]["cluster"]
+    document["clusters"][0]["cluster"] = {"server": entry["server"], **more}
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def test_without_a_ca_of_the_kubeconfig_the_roots_of_the_host_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trusted(server: ApiServer) -> str:
+        roots = tmp_path / "roots.pem"
+        roots.write_bytes(server.authority.pem)
+        monkeypatch.setenv("SSL_CERT_FILE", str(roots))
+        return without_ca(server)
+
+    found = {one.subject: one for one in findings(tmp_path, trusted)}
+    assert found["API server"].level is Level.OK, found["API server"].text
+
+
+@pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
+def test_a_server_that_is_not_to_be_verified_is_asked(tmp_path: Path) -> None:
+    found = {
+        one.subject: one
+        for one in findings(tmp_path, lambda server: without_ca(server, **{"insecure-skip-tls-verify": True}))
+    }
     assert found["API server"].level is Level.OK, found["API server"].text
 
 
