@@ -8,7 +8,8 @@ An actor is a class with handlers:
             return Said(message.text)
 
 A handler may be a coroutine. What it returns (when it is a Message) is sent to the sender; if the sender asked, that is
-the answer. A handler that raises ends the process, which its supervisor replaces: there is no half-changed actor.
+the answer. A handler that raises ends the process, which its supervisor replaces: there is no half-changed actor. So
+does one that ends by a cancellation for which nobody asked: its question would have no answer.
 
 The class is a plain `thespian.actors.Actor`: it runs on any Thespian system base. The calls that Thespian does not have
 (ask, every, after, disposable) are delegated to `self._myRef`, as Thespian's own are; they need our system base or the
@@ -236,7 +237,8 @@ class Actor(ThespianActor):
     def start_task(
         self, coroutine: Coroutine[Any, Any, Any], name: str = "", *, record: InputRecord | None = None
     ) -> asyncio.Task[Any]:
-        """Run a coroutine beside the handlers. If it raises, the process ends as it does for a handler.
+        """Run a coroutine beside the handlers. If it raises, or is cancelled without a call of the task's `cancel`, the
+        process ends as it does for a handler.
 
         `name`: its kind, by which it is counted, and its subject, such as `pod UID`. `record`: of the input that it
         works for, for the quarantine."""

@@ -31,7 +31,7 @@ from .listeners import Make
 from .message import Message, registered, type_name
 from .process import load
 from .protocol import MessageCount
-from .steps import Steps
+from .steps import StepObserver, Steps
 from .timers import Timers
 from .virtual_clock import VirtualClock
 from .work import InputRecord, Work
@@ -41,7 +41,7 @@ A = TypeVar("A", bound=Actor)
 Answer = Message | BaseException | Callable[[Any], Any]
 
 
-class _OnRecord:
+class _OnRecord(StepObserver):
     """The steps of a task that works for somebody's input. Once one has failed the process would have ended, and the
     record stays."""
 
@@ -339,7 +339,9 @@ class Harness(Generic[A]):
 
     def _task_done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        unasked = RuntimeError(f"{task.get_name()} was cancelled, and nobody had asked for that")
+        error = task.exception() if not task.cancelled() else None if task.cancelling() else unasked
+        if error is not None:
             self._failures.append(error)
             self._changed.set()
 

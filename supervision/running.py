@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Protocol
 
 from .channel import Flusher
 from .status_page import StatusEntry, padded
-from .steps import Steps
+from .steps import StepObserver, Steps
 from .time_scale import scaled
 from .timers import Timers
 from .work import CURRENT, InputRecord, Work
@@ -139,7 +139,7 @@ def kind_of(label: str) -> str:
     return label.partition(" ")[0].rpartition(".")[2]
 
 
-class _Shown:
+class _Shown(StepObserver):
     """The steps of a task that somebody waits for: the status page shows what it works for at that moment."""
 
     def __init__(self, runner: ActorRunner) -> None:
@@ -159,6 +159,15 @@ class _Shown:
 
 class _EndsProcess(_Shown):
     """The same for a task that nobody waits for."""
+
+    def cancelled(self, error: asyncio.CancelledError) -> None:
+        """A library may raise CancelledError, as gRPC does where a channel is closed, without a request to cancel the
+        task. It would end unnoticed, its question unanswered: that is a failure."""
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            self.ends()
+        else:
+            self.fails(error)
 
     def fails(self, error: BaseException) -> None:
         work = CURRENT.get()

@@ -15,6 +15,10 @@ class StepObserver(Protocol):
     def fails(self, error: BaseException) -> None:
         """Instead of `ends`, where the step raised. What it returns from is raised on."""
 
+    def cancelled(self, error: asyncio.CancelledError) -> None:
+        """Where the coroutine ended by a cancellation, which is raised on."""
+        self.ends()
+
 
 class Steps(Coroutine[Any, Any, Any]):
     """Runs as the coroutine that it is given."""
@@ -39,8 +43,11 @@ class Steps(Coroutine[Any, Any, Any]):
         observer.begins()
         try:
             result = step(*values)
-        except (StopIteration, asyncio.CancelledError):
+        except StopIteration:
             observer.ends()
+            raise
+        except asyncio.CancelledError as error:
+            observer.cancelled(error)
             raise
         except BaseException as error:
             observer.fails(error)

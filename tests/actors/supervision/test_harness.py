@@ -45,6 +45,8 @@ class Sample(Actor):
             self.start_task(self.boom())
         elif message.where == "timer":
             self.after(1, self.boom)
+        elif message.where == "library":
+            self.start_task(self.cancelled(), "call")
         elif message.where == "disposable":
             await self.disposable("os:listdir", {"path": 7.5}, deadline=1)
         else:
@@ -52,6 +54,12 @@ class Sample(Actor):
 
     async def boom(self) -> None:
         raise ZeroDivisionError("boom")
+
+    async def cancelled(self) -> None:
+        """As a call whose channel is closed."""
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        answer.cancel()
+        await answer
 
 
 class Ticker(Actor):
@@ -105,6 +113,12 @@ async def test_an_exception_in_a_task_or_timer_reaches_the_test() -> None:
         await harness.deliver(Fail("timer"))
         with pytest.raises(ZeroDivisionError):
             await harness.advance(1)
+
+
+async def test_a_task_that_is_cancelled_by_nobody_reaches_the_test() -> None:
+    with pytest.raises(RuntimeError, match="call was cancelled, and nobody had asked for that"):
+        async with Harness(Sample) as harness:
+            await harness.deliver(Fail("library"))
 
 
 async def test_a_disposable_runs_in_process_or_as_overridden() -> None:

@@ -152,6 +152,54 @@ async def test_a_failure_that_ends_the_process_stays_on_record() -> None:
     assert (running.end.crashed, record.holds) == (["pod x"], True)
 
 
+async def test_a_task_that_is_cancelled_on_purpose_ends_alone() -> None:
+    running, record = Running(), NotedRecord()
+
+    async def waits() -> None:
+        async with asyncio.timeout(60):
+            await asyncio.Event().wait()
+
+    task = running.runner.task(waits(), "pod x", record)
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    assert (running.end.crashed, running.current, record.holds) == ([], "", False)
+    unstarted = running.runner.task(waits(), "pod y")
+    unstarted.cancel()
+    await asyncio.wait([unstarted])
+    assert running.end.crashed == []
+
+
+async def test_a_timeout_within_a_task_ends_nothing() -> None:
+    running = Running()
+
+    async def waits() -> str:
+        try:
+            async with asyncio.timeout(0):
+                await asyncio.Event().wait()
+        except TimeoutError:
+            return "late"
+        return ""
+
+    assert await running.runner.task(waits(), "pod x") == "late"
+    assert running.end.crashed == []
+
+
+async def test_a_cancellation_that_nobody_asked_for_ends_the_process() -> None:
+    running, channel = Running(), asyncio.get_running_loop().create_future()
+
+    async def calls() -> None:
+        await channel
+
+    task = running.runner.task(calls(), "a.Message")
+    await asyncio.sleep(0)
+    channel.cancel()
+    with pytest.raises(Ended):
+        await task
+    assert running.end.crashed == ["a.Message"]
+
+
 async def test_a_librarys_own_tasks_are_nobodys_work_until_they_say_what_they_are_for() -> None:
     running = Running()
 
