@@ -24,6 +24,7 @@ from supervision.actor import Actor
 POST_START: Final = "post-start-due"
 PRE_STOP: Final = "pre-stop-ended"
 STARTED: Final = "startup-passed"
+_MARKS: Final[tuple[files.Mark, ...]] = (POST_START, PRE_STOP, STARTED)
 
 
 def found(pod: Pod, runtime: PodRuntime, pod_dir: str) -> Iterator[PodEvent]:
@@ -43,12 +44,15 @@ def found(pod: Pod, runtime: PodRuntime, pod_dir: str) -> Iterator[PodEvent]:
 
 def begin(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:
     """To be called before a start. An instance has no marks of another one whose count was the same: the count begins
-    anew where runtime and logs have lost it. Where no mark can be written the container starts without."""
+    again where runtime and logs have lost it. Those of the instance before are removed. Where no mark can be written
+    the container starts without."""
     try:
         files.clear_mark(pod_dir, container.name, restart_count, STARTED)
         files.clear_mark(pod_dir, container.name, restart_count, PRE_STOP)
         if has_post_start(container):
             files.set_mark(pod_dir, container.name, restart_count, POST_START)
+        for mark in _MARKS if restart_count else ():
+            files.clear_mark(pod_dir, container.name, restart_count - 1, mark)
     except OSError as error:
         actor.log.warning("what hooks of %s have done is lost if its worker dies now: %s", container.name, error)
 

@@ -6,6 +6,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from actors.pod_workers.executor import instance_marks
 from actors.pod_workers.pod.orders import ProbeDecided
 from actors.pod_workers.pod.results import PreStopBegun
@@ -37,6 +39,18 @@ def test_a_new_instance_has_no_marks_of_another_with_the_same_count(tmp_path: Pa
     assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == [PostStartBegun("c")]
     instance_marks.post_start_ended(ACTOR, container, pod_dir, 3)
     assert list(instance_marks.found(POD, RUNTIME, pod_dir)) == []
+
+
+def test_marks_do_not_add_up_over_restarts(tmp_path: Path) -> None:
+    pod_dir, container = str(tmp_path), POD.spec.containers[0]
+    for count in range(3):
+        ran = msgspec.structs.replace(RAN, attempt=count)
+        instance_marks.begin(ACTOR, container, pod_dir, count)
+        instance_marks.startup_passed(ACTOR, ran, pod_dir)
+        instance_marks.pre_stop_ended(ACTOR, ran, pod_dir)
+    assert {mark.name for mark in (tmp_path / "containers/a").iterdir()} == {
+        "00000002.post-start-due", "00000002.startup-passed", "00000002.pre-stop-ended"
+    }  # fmt: skip
 
 
 def test_where_no_mark_can_be_written_nothing_is_held_up(tmp_path: Path) -> None:
