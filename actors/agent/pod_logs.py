@@ -103,7 +103,8 @@ async def _show(context: Context, directory: str, log: LogFile, query: LogQuery)
             sys.stdout.write(block.decode(errors="replace"))
             sys.stdout.flush()
     if context.json:
-        sys.stdout.write(json_text(read.decode(errors="replace").splitlines()) + "\n")
+        lines = read.removesuffix(b"\n").split(b"\n") if read else []
+        sys.stdout.write(json_text([line.decode(errors="replace") for line in lines]) + "\n")
 
 
 def find_pod(context: Context) -> tuple[Pod, PodStatus]:

@@ -152,7 +152,7 @@ def termination_message(file: str, log: str, *, fallback: bool) -> str:
         return text
     raw = _tail(log, 16 * FALLBACK_BYTES)
     lines = []
-    for line in raw.splitlines()[-FALLBACK_LINES:]:
+    for line in raw.removesuffix("\n").split("\n")[-FALLBACK_LINES:]:  # a program may print other ends of a line
         parts = line.split(" ", 3)
         if len(parts) == 4:
             lines.append(parts[3] + ("" if parts[2].startswith("P") else "\n"))

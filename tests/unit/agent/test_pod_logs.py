@@ -108,6 +108,11 @@ def test_the_log_of_the_only_container_is_shown(node: Path, capsys: pytest.Captu
     assert json.loads(shown(node, capsys, "web", "-o", "json")) == ["main of web early", "main of web"]
 
 
+def test_a_line_may_have_a_carriage_return(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (node / "shop_web_uid-web" / "main" / "1.log").write_text(line(5, "10%\r20%\x0c") + line(5, ""))
+    assert json.loads(shown(node, capsys, "web", "-o", "json")) == ["10%\r20%\x0c", ""]
+
+
 def test_of_several_containers_one_is_chosen(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(node, capsys, "two", "-c", "b", "-n", "1") == "b of two\n"
     assert refusal(node, "two") == "pod two has the containers a, b: choose with -c"

@@ -41,6 +41,11 @@ def test_without_last_words_the_end_of_the_log_stands_in_where_asked_for(tmp_pat
     assert message(tmp_path, words, log, fallback=False) == ""
 
 
+def test_a_line_of_the_log_may_have_a_carriage_return(tmp_path):
+    log = line("10%\r20%\x0cdone\u2028") + line("failed")
+    assert message(tmp_path, None, log) == "10%\r20%\x0cdone\u2028\nfailed\n"
+
+
 def test_the_end_of_the_log_has_at_most_two_kilobytes(tmp_path):
     assert len(message(tmp_path, None, line("é" * 3000)).encode()) <= files.FALLBACK_BYTES
 
