@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from actors.prober.tcp_probe import probe_tcp
-from actors.shared.http_get.lookups import PER_OWNER, Lookups
+from actors.shared.http_get.lookups import LOOKUPS, PER_OWNER, Lookups
 
 HOSTS = 40
 """More than the threads of an event loop's own pool."""
@@ -49,6 +49,9 @@ async def test_one_pods_names_that_hang_delay_no_probe_of_another(resolver):
         one.cancel()
     resolver.release.set()
     await asyncio.gather(*hanging, return_exceptions=True)
+    async with asyncio.timeout(30):
+        while LOOKUPS._owners:  # they end in their threads, and are told to this loop
+            await asyncio.sleep(0.01)
 
 
 async def test_a_lookup_that_outlives_its_callers_is_shared_and_not_begun_again(resolver):
