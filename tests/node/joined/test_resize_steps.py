@@ -1,7 +1,7 @@
 """Each actor that has a part in it is killed at each moment of a resize in place, between its grant and its end.
 
 Moments are held by stopping whoever would go on: container manager or runtime. Afterwards both containers run on with
-what was asked for, both state files say so, and each event of the resize is told once.
+what was asked for, both state files say so, and each event of the resize is told once, by a teller that lives.
 """
 
 from __future__ import annotations
@@ -182,10 +182,13 @@ def test_whoever_is_killed_at_whichever_moment_the_resize_is_carried_out_once(
     shares = held.shares()
     assert len(set(shares)) == 1, shares
     assert shares > weights
-    within(SECONDS, lambda: {"ResizeStarted", "ResizeCompleted"} <= set(held.told(cpu)), "both events")
-    # who has told, and ends with all that it knew before that is written down, is followed by one who tells again
+    # who is killed after what it has done, and before it has told or kept it, is followed by one who tells it again, or
+    # does not know of it: the container manager may still grant what it was asked for by a worker that is killed
+    begun = {0, 1} if (moment, victim) == ("asked", "worker") else {1}
     ends = {1, 2} if (moment, victim) == ("actuated", "agent") else {1}
+    within(SECONDS, lambda: "ResizeCompleted" in held.told(cpu), "event of the end")
+    within(SECONDS, lambda: held.told(cpu).get("ResizeStarted", 0) in begun, "event of the start")
     told = held.told(cpu)
-    assert set(told) == {"ResizeStarted", "ResizeCompleted"}
-    assert told["ResizeStarted"] == 1
+    assert set(told) <= {"ResizeStarted", "ResizeCompleted"}
+    assert told.get("ResizeStarted", 0) in begun
     assert told["ResizeCompleted"] in ends
