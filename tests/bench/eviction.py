@@ -6,6 +6,7 @@ when what the agent measures has crossed the threshold, and ends when the runtim
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,7 +15,7 @@ from actors.shared.cri.model import CriContainerState
 from actors.shared.linux import cgroup_tree
 from actors.shared.linux.memory import total_memory
 from actors.shared.stats.cgroup_usage import memory_limit, working_set
-from tests.support.joined import Joined, container, joined, pod
+from tests.support.joined import Joined, condition, container, joined, pod
 from tests.support.runtime import RealRuntime
 
 from .node import NotInTime
@@ -42,6 +43,7 @@ def figures(runtime: RealRuntime, rounds: int) -> list[Figure]:
         fields: dict[str, Any] = {
             "kubeReserved": {"memory": str(total_memory() - PODS_MIB * MIB)},
             "evictionHard": {"memory.available": f"{FREE_MIB}Mi"},
+            "evictionPressureTransitionPeriod": "1s",
             "kernelMemcgNotification": notifies,
         }
         with joined(runtime, f"evicts-{key}", **fields) as site:
@@ -56,15 +58,24 @@ def _eviction(site: Joined, name: str) -> float:
     mounts = [{"name": "memory", "mountPath": "/memory"}]
     volumes = [{"name": "memory", "emptyDir": {"medium": "Memory"}}]
     _until(lambda: (working_set(tree, pods) or 0) < MIB * FREE_MIB // 2, "the memory is free")
+    before = len(_pressure(site))
     site.create(pod(name, container(EATER, "sh", "-c", EATS, volumeMounts=mounts), volumes=volumes))
     site.wait_pods_ready(name)
     most = (memory_limit(tree, pods) or 0) - FREE_MIB * MIB
     crossed = _until(lambda: (working_set(tree, pods) or 0) > most, "the threshold is crossed")
     ended = _until(lambda: not _runs(site, name), "the container has ended")
     site.wait_phase(name, "Failed", WAIT_SECONDS)
+    # under pressure the node takes no other such pod
+    site.nodes.until(lambda: _pressure(site)[before:] == ["True", "False"], "MemoryPressure and its end", WAIT_SECONDS)
     site.delete(name)
     site.wait_no_pod(name)
     return ended - crossed
+
+
+def _pressure(site: Joined) -> list[str]:
+    """Each change of the node's condition that was seen."""
+    seen = [str(condition(one.obj, "MemoryPressure").get("status")) for one in list(site.nodes.told)]
+    return [state for state, _ in itertools.groupby(seen)]
 
 
 def _runs(site: Joined, name: str) -> bool:
