@@ -43,7 +43,7 @@ def figures(runtime: RealRuntime, rounds: int) -> list[Figure]:
         fields: dict[str, Any] = {
             "kubeReserved": {"memory": str(total_memory() - PODS_MIB * MIB)},
             "evictionHard": {"memory.available": f"{FREE_MIB}Mi"},
-            "evictionPressureTransitionPeriod": "1s",
+            "evictionPressureTransitionPeriod": "12s",  # longer than from one status of the node to the next
             "kernelMemcgNotification": notifies,
         }
         with joined(runtime, f"evicts-{key}", **fields) as site:
