@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from actors.pod_workers.pod.results import VolumesMountedAgain
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.kube.pods import used_volumes
@@ -19,7 +17,8 @@ RENEW_SECONDS: Final = 60.0
 
 def renew_volumes(run: Execution, *, forgotten: bool = False) -> None:
     """Update the volumes whose content may change (labels, API objects) while the pod runs, and mount those that only
-    an added container uses. `forgotten`: the volume manager has restarted and also needs the CSI volumes."""
+    an added container uses. `forgotten`: the volume manager has restarted, and follows those of drivers and servers
+    again."""
     state = run.state
     pod = state.wanted.pod if state.phase is PodWorkerPhase.RUNNING else None
     volumes = pod.spec.volumes if pod is not None else []
@@ -27,9 +26,8 @@ def renew_volumes(run: Execution, *, forgotten: bool = False) -> None:
     if (
         any(one.name in added and one.image is None for one in volumes)
         or any(one.downwardAPI or one.projected or one.secret or one.configMap for one in volumes)
-        or (
-            forgotten and any(one.csi or one.persistentVolumeClaim or one.ephemeral != msgspec.Raw() for one in volumes)
-        )
+        # a new volume manager follows what it has mounted, whatever the source: figures, expansion, tokens
+        or (forgotten and any(not (one.emptyDir or one.hostPath or one.image) for one in volumes))
     ):
         run.services.actor.start_task(_renew(run), f"volumes {state.uid}")
 

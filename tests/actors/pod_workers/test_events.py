@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
 from actors.api_clients.messages import RecordEvent
 from actors.pod_workers.messages import ProbeVerdict, RetryMounts
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumeEvent, VolumesFailed, VolumesMounted
@@ -157,9 +159,18 @@ async def test_a_device_that_cannot_be_made_has_a_reason_of_its_own(tmp_path):
         assert told(node, "FailedMount") == []
 
 
-async def test_users_of_a_running_pod_hear_that_its_volumes_are_not_renewed(tmp_path):
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"secret": {"secretName": "x"}},
+        {"csi": {"driver": "d"}},
+        {"nfs": {"server": "s", "path": "/"}},
+        {"awsElasticBlockStore": {"volumeID": "vol-1"}},
+    ],
+)
+async def test_users_of_a_running_pod_hear_that_its_volumes_are_not_renewed(tmp_path, source):
     async with Driven(tmp_path) as node:
-        await node.want(pod(volumes=[{"name": "s", "secret": {"secretName": "x"}}]))
+        await node.want(pod(volumes=[{"name": "s", **source}]))
         await node.until(lambda: node.running("a"))
         node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "no"))
         await node.harness.deliver(Hello(VOLUME_MANAGER, 2))
