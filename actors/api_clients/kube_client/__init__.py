@@ -5,5 +5,6 @@
 - `pod_references`: which Secrets and ConfigMaps a pod refers to
 - `object_cache`, `cached_object`: these objects, watched or read again, by configMapAndSecretChangeDetectionStrategy
 - `cached_collection`: Services, RuntimeClasses, CSIDrivers and the Node
+- `refused_collections`: those that the API server refuses, for the log and `supervise status`
 - `assigned_config`: the ConfigMap that an annotation of the Node assigns as configuration
 """

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 import random
 import time
+from functools import partial
+from logging import getLogger
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from actors.api_clients.api_actor import ApiActor, client_limits
-from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, GetServices, ObjectRef, ObjectState, Services
+from actors.api_clients.messages import (
+    KUBE_CLIENT,
+    ApiAnswer,
+    ApiCall,
+    GetObject,
+    GetServices,
+    ObjectRef,
+    ObjectState,
+    Services,
+)
 from actors.config_controller.messages import CONFIG_CONTROLLER, ConfigMapAssigned
 from actors.pod_config.messages import POD_CONFIG
 from actors.shared.api.errors import ApiError
@@ -24,12 +35,14 @@ from supervision.actor import Address, on
 from supervision.addresses import ActorName
 from supervision.backoff import BackoffPolicy
 from supervision.errors import UNREADABLE
+from supervision.protocol import FORK_SERVER
 
 from .assigned_config import Assignment, assigned, assignment
 from .cached_collection import CachedCollection, trimmed_service
 from .object_cache import DEFAULT_TTL, NODE, ObjectCache
 from .pod_feed import PodFeed
 from .pod_references import references
+from .refused_collections import RefusedCollections
 
 if TYPE_CHECKING:
     from actors.shared.api.reflector import Item, Reflector, Store
@@ -59,12 +72,13 @@ class KubeClient(ApiActor):
     def __init__(self) -> None:
         super().__init__()
         self.pods = PodFeed(self, self.tell, self._on_pod, self._on_removal)
-        self.services = CachedCollection(self, trimmed_service)
-        self.runtime_classes = CachedCollection(self)
-        self.csi_drivers = CachedCollection(self)
-        self.node = CachedCollection(self, on_change=self._node_changed)
+        self.services = CachedCollection(self, "services", trimmed_service)
+        self.runtime_classes = CachedCollection(self, "runtimeclasses")
+        self.csi_drivers = CachedCollection(self, "csidrivers")
+        self.node = CachedCollection(self, "node", on_change=self._node_changed)
         self.objects: ObjectCache | None = None
         self._reflectors: dict[str, Reflector] = {}
+        self._refused = RefusedCollections(partial(self.tell, FORK_SERVER), getLogger(KUBE_CLIENT), time.monotonic)
         self._assigned: Assignment | None = None
         self._forbidden = False
         self._calls = 0
@@ -98,6 +112,14 @@ class KubeClient(ApiActor):
             query = {"fieldSelector": fields} if fields else {}
             self._reflectors[name] = reflector = Reflector(self.client, path, query, store, **more)
             self.start_task(reflector.run(), f"watch {name}")
+
+    def collection_answered(self, collection: str) -> None:
+        self._refused.answered(collection)
+        self.answered()
+
+    def collection_failed(self, collection: str, error: ApiError) -> None:
+        self._refused.failed(collection, error)
+        self.failed(error)
 
     def answered(self) -> None:
         was = self._mode

@@ -11,7 +11,7 @@ import msgspec
 from actors.shared.api.errors import ApiError
 from supervision.errors import UNREADABLE
 
-from .pod_feed import PodFeedOwner
+from .pod_feed import CollectionOwner
 
 if TYPE_CHECKING:
     from actors.shared.api.reflector import Item
@@ -22,12 +22,13 @@ class CachedCollection:
 
     def __init__(
         self,
-        owner: PodFeedOwner,
+        owner: CollectionOwner,
+        name: str,
         trim: Callable[[bytes], bytes] = lambda data: data,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """`trim` removes unneeded fields of an object."""
-        self._owner, self._trim, self._on_change = owner, trim, on_change
+        """`name`: of the collection, in the log. `trim` removes unneeded fields of an object."""
+        self._owner, self._name, self._trim, self._on_change = owner, name, trim, on_change
         self.objects: dict[tuple[str, str], bytes] = {}
         self.synced = asyncio.Event()
         self.error: ApiError | None = None
@@ -57,10 +58,10 @@ class CachedCollection:
 
     def failed(self, error: ApiError) -> None:
         self.error = error
-        self._owner.failed(error)
+        self._owner.collection_failed(self._name, error)
 
     def answered(self) -> None:
-        self._owner.answered()
+        self._owner.collection_answered(self._name)
 
 
 class _Meta(msgspec.Struct, omit_defaults=True):

@@ -12,17 +12,18 @@ from actors.status_manager.messages import STATUS_MANAGER
 from supervision.addresses import ActorName
 from supervision.message import Message
 
+PODS: Final = "pods"
 CONSUMERS: Final = (POD_CONFIG, STATUS_MANAGER)
 
 if TYPE_CHECKING:
     from actors.shared.api.reflector import Item
 
 
-class PodFeedOwner(Protocol):
-    """What the feed needs of its actor."""
+class CollectionOwner(Protocol):
+    """What a followed collection needs of its actor."""
 
-    def answered(self) -> None: ...
-    def failed(self, error: ApiError) -> None: ...
+    def collection_answered(self, collection: str) -> None: ...
+    def collection_failed(self, collection: str, error: ApiError) -> None: ...
 
 
 class PodFeed:
@@ -33,7 +34,7 @@ class PodFeed:
 
     def __init__(
         self,
-        owner: PodFeedOwner,
+        owner: CollectionOwner,
         tell: Callable[[ActorName, Message], None],
         on_pod: Callable[[Item], None],
         on_removal: Callable[[set[str]], None],
@@ -48,16 +49,14 @@ class PodFeed:
         before, self.pods = self.pods, {item.uid: item for item in items}
         self.synced = True
         for item in items:
-            known = before.get(item.uid)
-            if known is None or known.version != item.version:
+            if before.get(item.uid) != item:
                 self._on_pod(item)
         self._on_removal(set(self.pods))
         for name in CONSUMERS:
             self.tell_all(name)
 
     def changed(self, item: Item) -> None:
-        known = self.pods.get(item.uid)
-        if known is not None and known.version == item.version:
+        if self.pods.get(item.uid) == item:
             return
         self.pods[item.uid] = item
         self._on_pod(item)
@@ -69,10 +68,10 @@ class PodFeed:
         self._tell_one(item.uid, b"")
 
     def failed(self, error: ApiError) -> None:
-        self._owner.failed(error)
+        self._owner.collection_failed(PODS, error)
 
     def answered(self) -> None:
-        self._owner.answered()
+        self._owner.collection_answered(PODS)
 
     # -- consumers ----------------------------------------------------------------------------------------------------
     def tell_all(self, name: ActorName) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from actors.api_clients.kube_client import refused_collections
 from actors.api_clients.kube_client.actor import UPKEEP_SECONDS, KubeClient
 from actors.api_clients.messages import (
     ApiAnswer,
@@ -30,7 +31,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.tracing.exporting import EVERY_SECONDS
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.harness import Harness
-from supervision.protocol import Hello
+from supervision.protocol import FORK_SERVER, Hello, ServiceState
 from tests.support.apiserver import ApiServer
 from tests.support.apiserver.authorizer import Grant
 from tests.support.apiserver.objects import Obj
@@ -464,3 +465,22 @@ async def test_its_requests_are_spans_at_the_collector_where_tracing_is_configur
     assert (span.kind, span.scope, span.attributes["http.response.status_code"]) == (
         "client", "api_clients/kube_client", 200,
     )  # fmt: skip
+
+
+async def test_pods_that_the_node_must_not_list_are_told_until_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(refused_collections, "PATIENCE_SECONDS", 0.0)
+    async with cluster(tmp_path) as server:
+        server.fault("answer", resource="pods", code=403, body='{"reason":"Forbidden","message":"not this node"}')
+        async with harness_of(joined(server)) as harness:
+
+            def states() -> list[str]:
+                told = harness.sent(ServiceState, to=FORK_SERVER)
+                return [one.text for one in told if one.service == "API server, pods"]
+
+            await harness.wait(lambda: states() != [], "it is told")
+            assert states() == ["cannot be listed or watched: Forbidden: not this node"]
+            assert "pods cannot be listed or watched: Forbidden: not this node" in caplog.text
+            server.faults.clear()
+            await harness.wait(lambda: states()[1:] == [""], "it is taken back")

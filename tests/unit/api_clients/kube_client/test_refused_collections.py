@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from actors.api_clients.kube_client.refused_collections import RefusedCollections
+from actors.shared.api.errors import Forbidden, Unreachable
+from supervision.protocol import ServiceState
+
+FORBIDDEN = Forbidden(403, "Forbidden", "pods is forbidden")
+SUBJECT = "API server, pods"
+
+
+class Refusals:
+    """The class under test, with a clock that is set, and what it tells."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.told: list[ServiceState] = []
+        self.of = RefusedCollections(self.told.append, logging.getLogger("refused"), lambda: self.now)
+
+    def failed_at(self, now: float, error: Forbidden | Unreachable = FORBIDDEN) -> None:
+        self.now = now
+        self.of.failed("pods", error)
+
+
+def test_an_endless_refusal_is_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    refusals = Refusals()
+    for second in range(180):
+        refusals.failed_at(100.0 + second)
+    assert [one.getMessage() for one in caplog.records] == [f"pods cannot be listed or watched: {FORBIDDEN}"] * 3
+
+
+def test_a_refusal_of_ten_seconds_is_told_once_and_taken_back() -> None:
+    refusals = Refusals()
+    refusals.failed_at(100.0)
+    refusals.failed_at(109.0)
+    assert refusals.told == []
+    refusals.failed_at(110.0)
+    refusals.failed_at(111.0)
+    assert refusals.told == [ServiceState(SUBJECT, f"cannot be listed or watched: {FORBIDDEN}", 100.0)]
+    refusals.of.answered("pods")
+    refusals.of.answered("pods")
+    assert refusals.told[1:] == [ServiceState(SUBJECT)]
+
+
+def test_the_first_answer_takes_back_what_an_earlier_incarnation_told() -> None:
+    refusals = Refusals()
+    refusals.of.answered("pods")
+    assert refusals.told == [ServiceState(SUBJECT)]
+
+
+def test_a_server_that_does_not_answer_refuses_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    refusals = Refusals()
+    refusals.failed_at(100.0, Unreachable(0, "Unreachable", "connection refused"))
+    refusals.failed_at(200.0, Unreachable(0, "Unreachable", "connection refused"))
+    assert (refusals.told, caplog.records) == ([], [])
+
+
+def test_collections_are_told_apart() -> None:
+    refusals = Refusals()
+    refusals.failed_at(100.0)
+    refusals.of.answered("services")
+    refusals.failed_at(120.0)
+    assert [one.service for one in refusals.told] == ["API server, services", SUBJECT]
