@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from .incidents import UnwrittenIncidents
 from .metrics import Metric
 from .protocol import Exited, Started
 from .spec import ChildSpec, Policy
@@ -24,6 +25,9 @@ class IncidentSink(Protocol):
     def flush(self) -> None:
         """Called periodically: write the records that could not be written before."""
 
+    def unwritten(self) -> UnwrittenIncidents:
+        """The records that could not be written yet."""
+
 
 class NoIncidents:
     """Keeps no record."""
@@ -36,6 +40,9 @@ class NoIncidents:
 
     def flush(self) -> None:
         pass
+
+    def unwritten(self) -> UnwrittenIncidents:
+        return UnwrittenIncidents()
 
 
 class ShownFiles(NamedTuple):

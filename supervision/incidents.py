@@ -16,8 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from .errors import UNREADABLE
+from .message import Message, Question
 from .protocol import Cause, Exited, Started
 
 MAX_BYTES = 1024 * 1024
@@ -57,6 +59,20 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
         if self.cause in ("hang", "memory", "start_timeout") and self.detail:
             return f"{self.cause}: {self.detail.splitlines()[0]}"
         return " ".join(part for part in (self.cause, how, self.detail.partition("\n")[0]) if part)
+
+
+class GetUnwrittenIncidents(Question["UnwrittenIncidents"], frozen=True):
+    """Asks the fork server for the records that it could not write yet."""
+
+
+class UnwrittenIncidents(Message, frozen=True):
+    """Oldest first; empty when all are written."""
+
+    incidents: list[Incident] = []
+    error: str = ""
+    """Why the last try to write failed."""
+    since: float = 0.0
+    """CLOCK_MONOTONIC of the first try that failed."""
 
 
 def incident_of(exited: Exited, now: float) -> Incident:
@@ -111,6 +127,7 @@ class Incidents:
     ) -> None:
         self.path, self._max_bytes, self._clock, self._wall = path, max_bytes, clock, wall
         self.write_errors = 0
+        self._error, self._failing_since = "", 0.0
         self._generation = 0
         self._seen: dict[tuple[str, int], None] = {}
         self._open: dict[str, list[_Open]] = {}
@@ -146,12 +163,20 @@ class Incidents:
             first = self._unwritten[0]
             try:
                 offset = self._append(_line(first.incident, first.restart_seconds))
-            except OSError:
+            except OSError as error:
                 self.write_errors += 1
+                self._failing_since = self._failing_since if self._error else self._clock()
+                self._error = error.strerror or str(error)
                 return
+            self._error = ""
             self._unwritten.popleft()
             if first.restart_seconds is None:
                 self._open.setdefault(first.incident.actor, []).append(_Open(self._generation, offset, first.at))
+
+    def unwritten(self) -> UnwrittenIncidents:
+        """The records in memory."""
+        incidents = [replace(each.incident, restart_seconds=each.restart_seconds) for each in self._unwritten]
+        return UnwrittenIncidents(incidents, self._error, self._failing_since)
 
     def _remember(self, key: tuple[str, int]) -> None:
         self._seen[key] = None

@@ -1,11 +1,12 @@
-"""`supervise incidents`: the incident record, read from its file; works without a running agent."""
+"""`supervise incidents`: the incident record, read from its file, which works without a running agent; then what a
+running agent could not write to it yet."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from ..incidents import Incident, read
+from ..incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from ..protocol import FORK_SERVER, Tree
 from .command import OK, REFUSED, CommandError, Context, like
 from .text import duration, table
@@ -25,14 +26,19 @@ def run(context: Context) -> int:
     except OSError as error:
         hint = f"; try {context.as_root()}" if isinstance(error, PermissionError) else ""
         raise CommandError(REFUSED, f"{path} cannot be read: {error.strerror}{hint}") from None
+    waiting = context.ask(GetUnwrittenIncidents(), UnwrittenIncidents) if tree else UnwrittenIncidents()
+    recorded = [*reading.incidents, *waiting.incidents]
     known = [*(actor.name for actor in tree.actors), FORK_SERVER] if tree else []
-    known += [incident.actor for incident in reading.incidents]
+    known += [incident.actor for incident in recorded]
     if arguments.actor and not any(_is_of(name, arguments.actor) for name in known) and known:
         raise CommandError(REFUSED, f"there is no actor {arguments.actor}{like(arguments.actor, known)}")
-    found = [i for i in reading.incidents if not arguments.actor or _is_of(i.actor, arguments.actor)]
+    found = [i for i in recorded if not arguments.actor or _is_of(i.actor, arguments.actor)]
     found = found[-arguments.lines :] if arguments.lines else found
     if reading.damaged:
         print(f"supervise: {reading.damaged} damaged lines of {path} skipped", file=sys.stderr)  # noqa: T201
+    if waiting.incidents:
+        text = f"{len(waiting.incidents)} of these wait in the agent's memory, as {path} cannot be written"
+        print(f"supervise: {text}: {waiting.error}", file=sys.stderr)  # noqa: T201
     text = "\n".join(_full(found) if arguments.full else table(HEADER, [_row(i) for i in found]))
     context.show(found, text if found else f"no incidents in {path}")
     return OK

@@ -6,13 +6,14 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
 from .. import logs
 from ..application import Application
 from ..faults import check
+from ..incidents import GetUnwrittenIncidents, UnwrittenIncidents
 from ..message import Message
 from ..policy_rules import wrong_policies
 from ..protocol import (
@@ -83,6 +84,8 @@ class Control:
             return Done(self._inject(question))
         if isinstance(question, RollingRestart):
             return Done(self._rolling_restart(question))
+        if isinstance(question, GetUnwrittenIncidents):
+            return self._application.incidents.unwritten()
         if isinstance(question, GetPolicies):
             return PoliciesInForce(self._policies.by_name)
         if isinstance(question, SetPolicies):
@@ -114,7 +117,10 @@ class Control:
             actors=[_actor_state(child, question) for child in self._table],
             disposables=self._disposables.running,
             abandoned=self._disposables.abandoned + self._processes.abandoned,
-            troubles=[_trouble(child, report) for child in self._table for report in child.troubles.values()],
+            troubles=[
+                *(_trouble(child, report) for child in self._table for report in child.troubles.values()),
+                *_of_unwritten(self._application.incidents.unwritten()),
+            ],
             log_file=self._application.files.log,
             incident_file=self._application.files.incidents,
             policy_file=self._application.files.policy,
@@ -153,6 +159,12 @@ class Control:
 
 def _trouble(child: ProcessEntry, report: ServiceState) -> Trouble:
     return Trouble(report.service, report.text, time.monotonic() - report.since, child.name)
+
+
+def _of_unwritten(found: UnwrittenIncidents) -> Iterator[Trouble]:
+    if found.incidents:
+        text = f"{len(found.incidents)} records wait in memory, as they cannot be written: {found.error}"
+        yield Trouble("incidents", text, time.monotonic() - found.since, FORK_SERVER)
 
 
 def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:

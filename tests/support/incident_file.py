@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from supervision.incidents import UnwrittenIncidents
 from supervision.protocol import Exited, Started
 
 
@@ -24,6 +25,9 @@ class IncidentFile:
         self._append({"event": "closed", "name": started.name, "incarnation": started.incarnation, "seconds": seconds})
 
     def flush(self) -> None: ...
+
+    def unwritten(self) -> UnwrittenIncidents:
+        return UnwrittenIncidents()
 
     def _append(self, record: dict[str, object]) -> None:
         with self._path.open("a") as file:

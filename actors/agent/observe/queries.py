@@ -16,7 +16,7 @@ from supervision.cli.incidents import incident_file
 from supervision.cli.status import stopped_by_signal
 from supervision.cli.top import TreeSample, rates
 from supervision.faults import EXPLAINED
-from supervision.incidents import Incident, read
+from supervision.incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from supervision.protocol import GetMessageFlow, MessageFlowCounts, Tree
 
 from .message_rates import MessageRates
@@ -74,13 +74,10 @@ class AgentQueries:
         return {"actors": [actor.name for actor in tree.actors], "edges": edges, "problems": problems}
 
     def incidents(self) -> list[dict[str, Any]]:
-        """The newest of the record, newest last. Raises OSError."""
-        path = incident_file(self._context)
-        try:
-            found = read(path).incidents
-        except FileNotFoundError:
-            return []
-        return [_incident(each) for each in found[-MOST_INCIDENTS:]]
+        """The newest of the record, newest last, with those that are not written yet. Raises OSError, CommandError."""
+        found = read(incident_file(self._context)).incidents
+        waiting = self._context.ask(GetUnwrittenIncidents(), UnwrittenIncidents).incidents
+        return [_incident(each) for each in [*found, *waiting][-MOST_INCIDENTS:]]
 
     def pods(self) -> dict[str, Any]:
         """A row for each pod, refused manifests, and actors that did not answer."""

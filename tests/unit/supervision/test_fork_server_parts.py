@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from supervision.application import ShownFiles
+from supervision.application import NoIncidents, ShownFiles
 from supervision.blackbox import BlackBox
 from supervision.fork_server.connection import ProcessConnection
 from supervision.fork_server.control import Control
@@ -130,7 +130,7 @@ def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
     present(table.get("root")).forked(os.getpid())
     counts: Any = SimpleNamespace(running=0, abandoned=0)
     lifecycle: Any = SimpleNamespace(state="ready")
-    application: Any = SimpleNamespace(files=ShownFiles())
+    application: Any = SimpleNamespace(files=ShownFiles(), incidents=NoIncidents())
     policies = Policies(TREE, {})
     control = Control(application, Loop(), table, counts, counts, lifecycle, policies, lambda order: None)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.incidents import MAX_DETAIL, Incident, Incidents, incident_of, older, read
+from supervision.incidents import MAX_DETAIL, Incident, Incidents, UnwrittenIncidents, incident_of, older, read
 from supervision.protocol import Exited, Started
 
 SIGKILLED = 9
@@ -168,3 +168,22 @@ def test_what_a_full_disk_refused_is_written_later_with_the_time_of_the_restart(
     assert [(each.incarnation, each.restart_seconds) for each in found] == [(1, 1.5), (2, 0.5)]
     incidents.flush()
     assert len(read(blocked / "incidents").incidents) == 2, "each is written once"
+
+
+def test_what_is_not_written_yet_is_told_with_the_reason_and_since_when(tmp_path: Path) -> None:
+    blocked = tmp_path / "directory"
+    blocked.write_text("in the way")
+    clock = Clock()
+    incidents = Incidents(blocked / "incidents", clock=clock)
+    assert incidents.unwritten() == UnwrittenIncidents()
+    began = clock.now
+    incidents.opened(exited(incarnation=1))
+    clock.now += 1.0
+    incidents.opened(exited(incarnation=2))
+    incidents.closed(Started("pleg", 3, 1, 0.1), 0.5)
+    waiting = incidents.unwritten()
+    assert [(each.incarnation, each.restart_seconds) for each in waiting.incidents] == [(1, 1.5), (2, 0.5)]
+    assert (waiting.error, waiting.since) == ("File exists", began)
+    blocked.unlink()
+    incidents.flush()
+    assert incidents.unwritten().incidents == []
