@@ -24,6 +24,8 @@ RUNNING_SECONDS: Final = 60.0
 """The time for the sample pod to run; the first start is slow on a slow disk, because images are built."""
 GONE_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.1
+COMMAND_SECONDS: Final = 10.0
+"""For a command that the demo runs; each has shorter deadlines of its own."""
 
 HINTS: Final = """\
 Break something, in another terminal, and watch the pod's log go on:
@@ -114,24 +116,21 @@ class Demo:
     def _show(self, *, once: bool) -> int:
         start = self._clock()
         if not self._until(self._pod_runs, RUNNING_SECONDS):
-            return 0 if self._stopped else self._fail("the sample pod does not run")
+            return 0 if self._stopped else self._fail_with("the sample pod does not run")
         self._say(f"pod {POD} is Running after {self._clock() - start:.1f} s")
         if moved := self._node.moved_ports():
             self._say(moved)
-        root = f"--root-dir={self._node.layout.root}"
-        command = supervise("tree", root)
-        self._say(f"\n$ {' '.join(command)}")
-        subprocess.run(command, check=False, timeout=10)
+        command = self._run("tree")
         layout = self._node.layout
         self._say(
             "\n"
-            + HINTS.format(supervise=command[0], root=root, manifests=layout.manifests, log=layout.agent_log)
+            + HINTS.format(supervise=command[0], root=command[-1], manifests=layout.manifests, log=layout.agent_log)
             + "\n"
         )
         self._until(self._pod_speaks if once else self._follow, RUNNING_SECONDS if once else float("inf"))
         if self._node.ended() and not self._stopped:
             return self._fail("the agent ended")
-        return 0 if self._printed or self._stopped else self._fail("the sample pod has logged nothing")
+        return 0 if self._printed or self._stopped else self._fail_with("the sample pod has logged nothing")
 
     def _end(self) -> list[str]:
         """Stop the pod, then the agent, and remove everything that they leave behind."""
@@ -174,6 +173,16 @@ class Demo:
         self._position += len(whole) + len(end)
         return whole.decode(errors="replace")
 
+    def _run(self, *words: str) -> list[str]:
+        """Show a command for this node and what it says. Returns the command: program, words, the root directory."""
+        command = supervise(*words, f"--root-dir={self._node.layout.root}")
+        self._say(f"\n$ {' '.join(command)}")
+        try:
+            subprocess.run(command, check=False, timeout=COMMAND_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._say(f"it does not answer within {COMMAND_SECONDS:g} s")
+        return command
+
     def _until(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Wait for the condition. Returns False if time is up, the agent ends or a signal comes."""
         end = self._clock() + seconds
@@ -182,6 +191,15 @@ class Demo:
                 return True
             time.sleep(POLL_SECONDS)
         return False
+
+    def _fail_with(self, what: str) -> int:
+        """Say what failed, with what the running agent says about the node and about the pod."""
+        if self._node.ended():
+            return self._fail(what)
+        sys.stderr.write(f"error: {what}\n")
+        for words in (("status",), ("describe", "pod", POD)):
+            self._run(*words)
+        return 1
 
     def _fail(self, what: str) -> int:
         sys.stderr.write(f"error: {what}; the agent's last log lines:\n{self._node.last_words()}\n")

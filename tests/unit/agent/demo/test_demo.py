@@ -142,6 +142,26 @@ def test_a_pod_that_never_runs_is_a_failure_after_its_deadline(told, capsys, mon
     assert told.done[-1] == "remove"
 
 
+def test_why_a_pod_never_runs_is_said_by_the_commands_that_tell_it(told, capfd, monkeypatch):
+    monkeypatch.setattr(command, "RUNNING_SECONDS", 0.2)
+    monkeypatch.setattr(command, "supervise", lambda *words: ["echo", "said:", *words])
+    told.running = False
+    code, text = tell(told)
+    assert code == 1
+    assert f"$ echo said: describe pod {POD} --root-dir={told.layout.root}\n" in text
+    answers = capfd.readouterr().out
+    assert f"said: status --root-dir={told.layout.root}\n" in answers
+    assert f"said: describe pod {POD} --root-dir={told.layout.root}\n" in answers
+
+
+def test_a_command_that_does_not_answer_does_not_hold_the_demo_up(told, monkeypatch):
+    monkeypatch.setattr(command, "COMMAND_SECONDS", 0.1)
+    monkeypatch.setattr(command, "supervise", lambda *words: ["sleep", "60"])
+    code, text = tell(told)
+    assert code == 0
+    assert "does not answer within 0.1 s" in text
+
+
 def test_what_could_not_be_removed_is_named(told, capsys):
     told.left = ["/mnt/x"]
     assert tell(told)[0] == 1
