@@ -3,7 +3,7 @@
 It knows nothing of Kubernetes and imports nothing of ours. `actor.py` is the base class of actors, `spec.py` has the
 child specs, `protocol.py` the messages between fork server, supervisors and command line.
 
-accepting.py          keeps asyncio servers cheap while the process has no free file descriptor
+accept_limit.py       keeps asyncio servers cheap while the process has no free file descriptor
 actor.py              the base class of our actors: typed dispatch, coroutines, ask, timers, Hello
 addresses.py          an actor's address is its name in the tree
 application.py        what an application gives the engine: the tree, its policies
@@ -14,7 +14,6 @@ children.py           the state of a supervisor's children, and the events that 
 class_names.py        names of actor classes: Thespian writes `module.Class`, the tree `module:Class`
 cli/                  the `supervise` subcommands for a running agent: all except `start`
 client.py             asks the fork server or any actor from outside the tree: for the command line and tests
-decide.py             what a supervisor does when something happens to a child
 documents/            reads one YAML or JSON document into plain data, within limits
 errors.py             the errors that an actor's calls and the command line raise
 faults.py             fault injection, for `supervise inject` and for the tests
@@ -32,7 +31,6 @@ message.py            messages between actors: frozen msgspec Structs, registere
 message_flow.py       counts the messages that reach a process, by sender and type: who sends what to whom
 metrics.py            an actor's counters, gauges and histograms: plain numbers, which a scrape reads by message
 names.py              names are sockets in a private directory; a name always refers to the incarnation in service
-notify.py             the sd_notify(3) protocol of Type=notify units: a datagram to $NOTIFY_SOCKET
 payload.py            plain data and Thespian's own messages on the wire
 policy.py             the supervision policy of each actor: its default in the tree
 policy_file.py        reads the policy file as plain data with line numbers: bounded, without aliases and tags
@@ -44,6 +42,7 @@ quarantine.py         records on which input an actor died, and which input is i
 questions.py          the open questions of one incarnation
 repeated_warnings.py  warnings about something that is retried: each is logged once, until it succeeds
 running.py            runs an actor's code: calls, tasks and timers
+sd_notify.py          the sd_notify(3) protocol of Type=notify units: a datagram to $NOTIFY_SOCKET
 spec.py               child specs, with the terms of Erlang/OTP's supervisor
 state_file.py         private files, written atomically and safe against loss of power, and checksummed values in them
 status_page.py        the shared status page: shared memory with one entry per actor, which the fork server reads
@@ -53,12 +52,13 @@ strict.py             checks plain data against msgspec types and reports every 
 suggestions.py        suggests known names for an unknown one
 supervisor.py         the supervisor: an actor that creates, watches, restarts and stops its children
 system_base.py        a Thespian system base on this engine
+task_context.py       what a task works for
 time_scale.py         one factor for all deadlines: a machine that is ten times slower gets ten times as long
 timers.py             `after` and `every`, shared by the real port and the harness, which differ only in their clocks
+transitions.py        what a supervisor does when something happens to a child
 uplink.py             the connection of an actor with the fork server: a socket pair made before the fork
 virtual_clock.py      a clock that only a test moves
 wire.py               frames on a socket between two processes of the tree
-work.py               what a task works for
 """
 
 __project__ = "troupelet"

@@ -45,7 +45,7 @@ from .protocol import (
     SetLogging,
     SetLogLevel,
 )
-from .work import InputRecord, Work
+from .task_context import InputRecord, Work
 
 __all__ = [
     "Actor",

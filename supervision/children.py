@@ -1,4 +1,4 @@
-"""The state of a supervisor's children, and the events that change it. Pure data; `decide.py` has the rules."""
+"""The state of a supervisor's children, and the events that change it. Pure data; `transitions.py` has the rules."""
 
 from __future__ import annotations
 

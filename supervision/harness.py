@@ -32,9 +32,9 @@ from .message import Message, registered, type_name
 from .process import load
 from .protocol import MessageCount
 from .steps import StepObserver, Steps
+from .task_context import InputRecord, Work
 from .timers import Timers
 from .virtual_clock import VirtualClock
-from .work import InputRecord, Work
 
 T = TypeVar("T", bound=Message)
 A = TypeVar("A", bound=Actor)

@@ -7,7 +7,7 @@ import socket
 from collections import deque
 from typing import Any, Protocol
 
-from . import accepting
+from . import accept_limit
 from .actor import Address
 from .channel import Channel, Flusher
 from .message_flow import MessageFlow
@@ -196,6 +196,6 @@ class Inbox:
 async def serve(inbox: Inbox, flusher: Flusher, sock: socket.socket) -> asyncio.Server:
     """Accept connections on the socket."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_unix_server(lambda: Channel(inbox, flusher), sock=sock, backlog=accepting.ONE)
-    accepting.listen_for(server, BACKLOG)
+    server = await loop.create_unix_server(lambda: Channel(inbox, flusher), sock=sock, backlog=accept_limit.ONE)
+    accept_limit.listen_for(server, BACKLOG)
     return server

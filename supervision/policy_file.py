@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from .documents.model import DocumentError, DocumentLimits
-from .documents.reading import read as read_document
+from .documents.reader import read as read_document
 
 LIMITS: Final = DocumentLimits(aliases=False)
 

@@ -28,10 +28,10 @@ from .payload import unwrap, wrap
 from .protocol import FORK_SERVER, CreateActor, DisposableResult, MessageCount, RunDisposable, Shutdown
 from .questions import Questions
 from .running import ActorRunner
+from .task_context import InputRecord, Work
 from .time_scale import scaled
 from .uplink import Uplink
 from .wire import Frame, encode
-from .work import InputRecord, Work
 
 DEAD_LETTERS = "dead~letters"
 """The alias of Thespian's dead-letter handler."""

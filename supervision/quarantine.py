@@ -69,7 +69,7 @@ class Crashes(msgspec.Struct, frozen=True):
 
 
 class TaskRecord:
-    """Records the key of a task during its steps (`work.InputRecord`)."""
+    """Records the key of a task during its steps (`task_context.InputRecord`)."""
 
     def __init__(self, key: Callable[[], str], write: Callable[[str], None], clear: Callable[[], None]) -> None:
         self._key, self._write, self._clear = key, write, clear

@@ -12,9 +12,9 @@ from typing import Any, NoReturn, Protocol
 from .channel import Flusher
 from .status_page import StatusEntry, padded
 from .steps import StepObserver, Steps
+from .task_context import CURRENT, InputRecord, Work
 from .time_scale import scaled
 from .timers import Timers
-from .work import CURRENT, InputRecord, Work
 
 SLOW_SECONDS = 0.05
 """The limit for a handler or a step of a coroutine; a longer one is counted."""

@@ -3,8 +3,8 @@
 It creates them with Thespian's `createActor` and gets `ChildActorExited` when they end. The fork server stops them on
 its order: it sends `ActorExitRequest`, and kills after the budget.
 
-`decide.py` decides; this module performs the orders. It never waits for a child: each start has a deadline, and the
-siblings are supervised meanwhile. It stores nothing: when it is restarted itself, the fork server has ended its
+`transitions.py` decides; this module performs the orders. It never waits for a child: each start has a deadline, and
+the siblings are supervised meanwhile. It stores nothing: when it is restarted itself, the fork server has ended its
 subtree, and it starts its children again.
 """
 
@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping
 
 from .actor import Actor, Address, AskError, ChildExited, Timer, on
 from .children import Ending, SupervisorState, initial_state, wake_at, with_policies
-from .decide import Create, Finish, Order, StopRequested, Tick, decide
 from .policy_rules import wrong_policies
 from .protocol import FORK_SERVER, Escalated, Exited, Started, Stop
 from .spec import ChildSpec, Policy, SetPolicies, full_name
+from .transitions import Create, Finish, Order, StopRequested, Tick, decide
 
 
 class Supervisor(Actor):

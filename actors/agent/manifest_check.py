@@ -15,7 +15,7 @@ from actors.pod_config.errors import ManifestError, whole
 from actors.pod_config.file_source import manifest_paths, never_read
 from actors.pod_config.limits import MAX_BYTES
 from actors.pod_config.manifest import SOURCE_FILE, Origin, read_manifest
-from actors.pod_config.merge import PodCandidate, choose
+from actors.pod_config.merged_pods import PodCandidate, choose
 from supervision.cli.command import NOT_WELL, OK
 from supervision.cli.parser import LOCAL_CODES, epilog
 

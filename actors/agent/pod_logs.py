@@ -13,7 +13,7 @@ import msgspec
 
 from actors.config_controller.messages import CONFIG_CONTROLLER, Configz, GetConfigz
 from actors.http_servers.container_logs.log_file import LogFile, find_log
-from actors.http_servers.container_logs.opening import LogUnavailable, open_log
+from actors.http_servers.container_logs.log_opener import LogUnavailable, open_log
 from actors.http_servers.container_logs.query import LogQuery
 from actors.http_servers.container_logs.reader import read_log
 from actors.http_servers.serving.http_error import HttpError
@@ -24,7 +24,7 @@ from actors.shared.kube.pod import Pod, PodStatus
 from supervision.cli import logs as actor_logs
 from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, execute, json_text, like
 from supervision.cli.parser import count
-from supervision.cli.register import CommandSettings
+from supervision.cli.subcommands import CommandSettings
 from supervision.state_file import DamagedError
 
 from .inspection.commands import known_pods

@@ -21,7 +21,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.loading import load
 from actors.shared.kube.pod import ContainerStatus, Pod
-from actors.shared.linux.tied import tied
+from actors.shared.linux.parent_death import tied
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
 from supervision.client import Client
 from supervision.errors import AskError

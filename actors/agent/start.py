@@ -157,9 +157,9 @@ def _container_runtime(agent: Agent) -> ChildSpec | None:
         return None
     from actors.container_runtime.errors import RuntimeSetupError
     from actors.container_runtime.host import look
+    from actors.container_runtime.host_setup import prepare as prepare_runtime
     from actors.container_runtime.importing import ensure_images
     from actors.container_runtime.instance import ManagedRuntime
-    from actors.container_runtime.prepare import prepare as prepare_runtime
     from actors.container_runtime.program import child_spec
     from actors.shared.linux.systemd import managed_driver
 

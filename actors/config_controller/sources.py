@@ -23,7 +23,7 @@ from supervision.protocol import FORK_SERVER, ROOT, ActorState, Tree
 from supervision.spec import ChildSpec, Policy
 
 from .messages import ConfigMapAssigned
-from .watching import directories_of
+from .watched_directories import directories_of
 
 
 class ValidConfiguration(msgspec.Struct, frozen=True):

@@ -33,8 +33,8 @@ from .memory.static_policy import STATIC as MEMORY_STATIC
 from .memory.static_policy import begin as begin_memory
 from .memory.static_policy import fresh
 from .node_resources import reserved, unallocatable_memory
+from .topology.hint_merger import NONE, Numa
 from .topology.machine import MEMORY, MachineTopology, read_machine
-from .topology.merging import NONE, Numa
 from .topology.pod_hardware import TopologySettings
 
 DRAIN: Final = "please drain node and remove policy state file"

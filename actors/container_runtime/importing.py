@@ -13,16 +13,16 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.linux.tied import tied
+from actors.shared.linux.parent_death import tied
 from supervision.errors import UNREADABLE
 from supervision.time_scale import scaled
 
 from . import images, program
 from .errors import NotAnswering, ProgramFailed
 from .host import RuntimeHost
+from .host_setup import put
 from .instance import ManagedRuntime
 from .oci import OciLayout, write
-from .prepare import put
 
 _START_SECONDS: Final = 20.0
 _STOP_SECONDS: Final = 10.0

@@ -13,7 +13,7 @@ hints.py                 on which NUMA nodes a container could get its devices, 
 holders.py               which pods still hold devices although no worker has them any more
 holdings.py              the devices of each container
 inventory.py             the devices that plugins have told of, by resource
-pace.py                  limits the rate at which a stream from a plugin is read
+rate_limit.py            limits the rate at which a stream from a plugin is read
 plugin_client.py         calls to a device plugin
 plugin_directory.py      the directory device-plugins: sockets of plugins, kubelet.sock and the checkpoint
 record.py                the checkpoint of this process: read once, written when it differs

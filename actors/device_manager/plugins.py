@@ -12,7 +12,7 @@ from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
 
 from .inventory import Inventory
-from .pace import Pace
+from .rate_limit import Pace
 
 if TYPE_CHECKING:
     from .plugin_client import PluginClient, PluginOptions

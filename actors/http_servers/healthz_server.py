@@ -12,7 +12,7 @@ from collections import OrderedDict
 from typing import Final, cast
 
 from actors.shared.config.agent import Agent
-from supervision import accepting
+from supervision import accept_limit
 from supervision.actor import Actor
 
 from .serving.port import serve_port
@@ -144,7 +144,7 @@ class HealthzServer(Actor):
         loop = asyncio.get_running_loop()
         for sock in sockets:
             server = await loop.create_server(
-                lambda: HealthzConnection(self._clients), sock=sock, backlog=accepting.ONE
+                lambda: HealthzConnection(self._clients), sock=sock, backlog=accept_limit.ONE
             )
-            accepting.listen_for(server, MOST_WAITING)
+            accept_limit.listen_for(server, MOST_WAITING)
             self.servers.append(server)

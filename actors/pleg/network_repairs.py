@@ -19,7 +19,7 @@ from supervision.time_scale import scaled
 from . import runtime_reloads
 from .runtime_reloads import Reloads
 
-RESTORE: Final = "actors.container_runtime.prepare:restore"
+RESTORE: Final = "actors.container_runtime.host_setup:restore"
 RESTORE_SECONDS: Final = 30.0
 NOTICE_SECONDS: Final = 10.0
 """A runtime that watches the directory has read a new file in it by then."""

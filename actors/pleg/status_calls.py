@@ -11,8 +11,8 @@ import msgspec
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
-from actors.shared.cri.looking import look, look_at
 from actors.shared.cri.model import CriContainer, PodRuntime, Sandbox
+from actors.shared.cri.pod_lookup import look, look_at
 from supervision.actor import Actor
 from supervision.time_scale import scaled
 

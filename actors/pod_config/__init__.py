@@ -2,16 +2,16 @@
 
 messages.py            its address and its messages
 actor.py               merges the pod sources
-manifest_directory.py  follows the static pod path; file_source.py: its files; watching.py: their inotify events
+manifest_directory.py  follows the static pod path; file_source.py: its files; manifest_watch.py: their inotify events
 http_source.py         follows the static pod URL
 api_source.py          the API server's pods
 manifest.py            bytes to static pods, by shape.py, validation.py with its *_rules.py, defaults.py, identity.py
 limits.py              how large a manifest and a pod may be
-merge.py               one pod for each UID and name
+merged_pods.py         one pod for each UID and name
 name_conflict.py       a pod waits until the old pod with its name has ended
 last_good.py           the last good pods of bad files
-seen.py                when each pod was first seen
-check.py               collects the errors of validation with the paths of their fields
+config_seen.py         when each pod was first seen
+field_check.py         collects the errors of validation with the paths of their fields
 container_rules.py     the API's rules for a container beyond its shape
 errors.py              the errors of a manifest: of single fields, and as an exception
 probe_rules.py         what the API requires of probes and lifecycle hooks

@@ -28,14 +28,14 @@ from supervision.actor import Actor, Address, DisposableError, on
 from supervision.addresses import ActorName
 
 from .api_source import ApiSource, InvalidPod
+from .config_seen import SeenTimes
 from .errors import ManifestError, whole
 from .http_source import FetchError, UrlSource, fetch
 from .manifest import Origin, StaticPod, from_process, read_in_process, read_manifest
 from .manifest_directory import ManifestDirectory
-from .merge import PodCandidate, choose, operations
+from .merged_pods import PodCandidate, choose, operations
 from .messages import GetSources, PodQuarantined, PodSources, SourcePod, SourcePods, SourceState
 from .name_conflict import NameConflicts
-from .seen import SeenTimes
 
 LARGE_BYTES = 64 << 10
 PARSE_SECONDS = 60.0

@@ -17,7 +17,7 @@ from supervision.errors import UNREADABLE
 
 from .errors import FieldError
 from .limits import beyond_limits
-from .merge import PodCandidate
+from .merged_pods import PodCandidate
 
 FINAL_PHASES = ("Succeeded", "Failed")
 

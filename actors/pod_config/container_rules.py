@@ -17,7 +17,7 @@ from actors.shared.kube.container import (
 from actors.shared.kube.quantity import QuantityError, parse
 from actors.shared.kube.volumes import Volume
 
-from .check import FieldCheck
+from .field_check import FieldCheck
 from .probe_rules import check_handler, check_probe
 
 KINDS: Final = ("initContainers", "containers", "ephemeralContainers")

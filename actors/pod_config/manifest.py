@@ -13,7 +13,7 @@ from actors.shared.kube import codec
 from actors.shared.kube.names import CONFIG_HASH, SOURCE_FILE, SOURCE_HTTP
 from actors.shared.kube.pod import Pod
 from supervision.documents.model import DocumentError
-from supervision.documents.reading import read
+from supervision.documents.reader import read
 
 from .defaults import fill
 from .errors import FieldError, ManifestError, whole

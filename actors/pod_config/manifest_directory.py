@@ -17,7 +17,7 @@ from .errors import ManifestError
 from .file_source import READ_SECONDS, FileSource, ManifestFile
 from .last_good import LastGoodPods
 from .manifest import Origin, StaticPod
-from .watching import DirectoryWatch, changes_of
+from .manifest_watch import DirectoryWatch, changes_of
 
 MOST_READERS: Final = 4
 """Large manifests that are read at the same time."""

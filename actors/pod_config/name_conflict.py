@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from actors.pod_workers.messages import PodOperation
 
-from .merge import PodCandidate
+from .merged_pods import PodCandidate
 
 
 class NameConflicts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from actors.shared.kube.container import Action, Container, LifecycleHandler, Probe, ProbeHandler
 
-from .check import FieldCheck
+from .field_check import FieldCheck
 
 
 def check_probe(probe: Probe, name: str, container: Container, check: FieldCheck) -> None:

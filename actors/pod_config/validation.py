@@ -9,9 +9,9 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod, PodSpec
 
 from . import volume_rules
-from .check import FieldCheck
 from .container_rules import KINDS, RESTART_POLICIES, check_container, check_ids, check_profile, check_resources
 from .errors import FieldError
+from .field_check import FieldCheck
 
 MAX_GRACE = (1 << 31) - 1
 

@@ -12,7 +12,7 @@ import msgspec
 from actors.shared.kube import formats
 from actors.shared.kube.volumes import Volume
 
-from .check import FieldCheck
+from .field_check import FieldCheck
 
 _SECRET_FIELDS = (b'"secretRef"', b'"nodePublishSecretRef"', b'"secretName"')
 

@@ -22,7 +22,7 @@ from actors.shared.tracing.start import begin
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
-from supervision.work import InputRecord
+from supervision.task_context import InputRecord
 
 from .messages import PodAddress, ProbedPod
 from .outcome import ProbeOutcome, error

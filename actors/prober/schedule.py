@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from supervision.actor import Actor, Timer
-from supervision.work import InputRecord
+from supervision.task_context import InputRecord
 
 from .probe_type import Key
 

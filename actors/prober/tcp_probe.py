@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import ClassVar
 
-from actors.shared.http_get.dial import DialError, dial
+from actors.shared.http_get.dialer import DialError, dial
 from actors.shared.kube.container import TCPSocketAction
 from actors.shared.kube.host_port import joined
 

@@ -16,7 +16,7 @@ import msgspec
 from supervision.actor import Actor
 from supervision.errors import UNREADABLE
 from supervision.quarantine import Journal, QuarantinePolicy
-from supervision.work import InputRecord
+from supervision.task_context import InputRecord
 
 R = TypeVar("R")
 POLICY: Final = QuarantinePolicy()

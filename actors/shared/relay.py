@@ -13,7 +13,7 @@ import stat
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from supervision import accepting
+from supervision import accept_limit
 from supervision.actor import Actor
 
 CHUNK_BYTES: Final = 64 * 1024
@@ -74,8 +74,8 @@ class Relay:
         self.server: asyncio.Server | None = None
 
     async def open(self, sock: socket.socket) -> None:
-        self.server = await asyncio.start_unix_server(self._client, sock=sock, backlog=accepting.ONE)
-        accepting.listen_for(self.server, MAX_CLIENTS)
+        self.server = await asyncio.start_unix_server(self._client, sock=sock, backlog=accept_limit.ONE)
+        accept_limit.listen_for(self.server, MAX_CLIENTS)
 
     def close(self) -> None:
         if self.server is not None:

@@ -24,9 +24,9 @@ from supervision.addresses import ActorName
 
 from .csi.api_objects import ApiObjects
 from .csi.drivers import CsiDrivers
-from .csi.figures import DriverMeasurements
 from .csi.node_objects import NodeObjects
 from .csi.records import Records
+from .csi.volume_stats import DriverMeasurements
 from .csi.volumes import CsiContext, CsiVolumes
 from .layout import is_name, is_uid, real_path
 from .messages import (
@@ -43,7 +43,6 @@ from .messages import (
 from .orphan_sweep import SWEEP_SECONDS, OrphanSweep
 from .pod_mounts import PodMounts
 from .pods_directory import PodsDirectory
-from .refresh import Refresh
 from .teardown import Teardown
 from .tools.disposable_calls import DisposableCalls
 from .tools.fs_group import FsGroup
@@ -52,6 +51,7 @@ from .tools.memory_mounts import MemoryMounts
 from .tools.node_allocatable import AllocatableLookup
 from .tools.tools import VolumeTools
 from .tools.volume_objects import VolumeObjects
+from .volume_refresh import Refresh
 
 
 def _stamp() -> str:

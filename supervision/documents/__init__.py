@@ -1,7 +1,7 @@
 """Reads one YAML or JSON document into plain data, within limits; every problem has its line and path.
 
 model.py        limits, problems, and the paths of fields
-reading.py      `read`: bytes to data and lines
+reader.py       `read`: bytes to data and lines
 yaml_reader.py  YAML by parser events
 scalars.py      what a plain YAML scalar means
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from .. import notify
+from .. import sd_notify
 from ..protocol import ROOT
 from .loop import Loop
 from .table import ProcessTable
@@ -15,20 +15,20 @@ class Watchdog:
 
     def __init__(self, loop: Loop, table: ProcessTable) -> None:
         self._loop, self._table = loop, table
-        self._interval = notify.watchdog_interval()
+        self._interval = sd_notify.watchdog_interval()
         if self._interval:
             self._ping()
 
     def ready(self) -> None:
-        notify.ready()
+        sd_notify.ready()
 
     def stopping(self) -> None:
-        notify.stopping()
+        sd_notify.stopping()
 
     def _ping(self) -> None:
         self._loop.call_later(self._interval / 2, self._ping)
         if self._root_is_well():
-            notify.ping()
+            sd_notify.ping()
 
     def _root_is_well(self) -> bool:
         root = self._table.get(ROOT)

@@ -25,7 +25,7 @@ from actors.prober.outcome import ProbeOutcome
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
-from actors.shared.http_get.dial import DialError
+from actors.shared.http_get.dialer import DialError
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import GetPods, PodObserved, Pods
 from actors.volume_manager.actor import VolumeManager
@@ -38,7 +38,7 @@ from actors.volume_manager.messages import (
 )
 from supervision.harness import Harness
 from supervision.message import Message
-from tests.support.driven import FOREVER, Driven
+from tests.support.shard_harness import FOREVER, Driven
 
 PODS = 150
 SEED = int(os.environ.get("ODD_PODS", "1"))

@@ -20,7 +20,7 @@ from pathlib import Path
 from actors.container_runtime import images, importing
 from actors.container_runtime.errors import RuntimeSetupError
 from actors.container_runtime.host import look
-from actors.container_runtime.prepare import prepare
+from actors.container_runtime.host_setup import prepare
 from tests.support.runtime import PREFIX, RealRuntime, sweep
 
 from . import report

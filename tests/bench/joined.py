@@ -14,7 +14,7 @@ from tests.support.joined import NODE, NODES, Joined, JoinedNode, cluster_runnin
 from tests.support.runtime import RealRuntime
 
 from . import footprint
-from .floor import floor
+from .baseline import floor
 from .report import Figure, median_of
 from .session import AT_ONCE, OFTEN, SETTLE_SECONDS, Plan
 

@@ -17,12 +17,12 @@ from typing import Final
 from actors.agent import memory_profile
 from actors.container_runtime import images, importing
 from actors.container_runtime.host import look
-from actors.container_runtime.prepare import prepare
+from actors.container_runtime.host_setup import prepare
 from tests.support.api_connection import ApiConnection
 from tests.support.joined import Joined, JoinedNode, cluster_running, pod
 from tests.support.runtime import PREFIX, RealRuntime, sweep
 
-from . import life
+from . import pod_lifecycle
 from .footprint import processes
 from .node import Node, NotInTime
 from .recorder.sitecustomize import DIRECTORY, SIGNAL
@@ -121,9 +121,9 @@ def _standalone(runtime: RealRuntime, profile: Profile, directory: Path) -> None
     try:
         node.start()
         node.wait_whole()
-        names = list(asyncio.run(life.start_pods(node, PODS)))
+        names = list(asyncio.run(pod_lifecycle.start_pods(node, PODS)))
         time.sleep(IDLE_SECONDS)
-        asyncio.run(life.remove_pods(node, names))
+        asyncio.run(pod_lifecycle.remove_pods(node, names))
         profile.record(node, directory)
     finally:
         node.remove()
@@ -143,7 +143,7 @@ def _joined(runtime: RealRuntime, profile: Profile, directory: Path) -> None:
             time.sleep(IDLE_SECONDS)
             for name in names:
                 found.delete(name)
-            found.wait_no_pod(*names, seconds=life.DEADLINE_SECONDS)
+            found.wait_no_pod(*names, seconds=pod_lifecycle.DEADLINE_SECONDS)
             profile.record(node, directory)
         finally:
             node.remove()

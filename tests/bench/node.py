@@ -18,7 +18,7 @@ from typing import Final
 
 from actors.shared.config.paths import default_policy_file, run_dir_of
 from actors.shared.linux.cgroup_tree import find
-from actors.shared.linux.tied import tied
+from actors.shared.linux.parent_death import tied
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.protocol import ActorState, GetMetrics, GetTree, MetricsSnapshot, Tree

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from tests.support.runtime import RealRuntime
 
-from . import admission, configuration, engine, faults, footprint, life
-from .floor import Times, floor
+from . import admission, configuration, engine, faults, footprint, pod_lifecycle
+from .baseline import Times, floor
 from .node import Node
 from .report import Figure, median_of, percentile
 
@@ -128,7 +128,7 @@ class Session:
         if "pods" in self._plan.sections:
             for size in sizes:
                 for _ in range(OFTEN if size == 1 else 1):
-                    self._samples[size].agent.append(asyncio.run(life.pods_through(self.node, size)))
+                    self._samples[size].agent.append(asyncio.run(pod_lifecycle.pods_through(self.node, size)))
         if "kill" in self._plan.sections:
             for name, seconds in faults.kill_each(self.node).items():
                 self._kills.setdefault(name, []).append(seconds)
@@ -197,12 +197,12 @@ class Session:
             self._say(f"idle with {pods} pods, {self._plan.idle_seconds:g} s")
             self.node.start()
             self.node.wait_whole()
-            names = list(asyncio.run(life.start_pods(self.node, pods))) if pods else []
+            names = list(asyncio.run(pod_lifecycle.start_pods(self.node, pods))) if pods else []
             time.sleep(SETTLE_SECONDS)
             cpu = footprint.cpu_percent(self.node, self._plan.idle_seconds)
             pss = footprint.pss_mib(self.node)
             if names:
-                asyncio.run(life.remove_pods(self.node, names))
+                asyncio.run(pod_lifecycle.remove_pods(self.node, names))
             self.node.stop()
             figures += [
                 Figure(f"idle.{pods}.cpu", f"idle, {pods} pods: CPU", sum(cpu.values()), "%"),

@@ -17,7 +17,7 @@ from .cluster import MOST_PODS, SORTS, Cluster
 from .cluster_checks import of_a_cluster
 from .plan import plan
 from .run import Chaos
-from .world import ACTORS, StaticPods, of_static_pods
+from .target import ACTORS, StaticPods, of_static_pods
 
 SYNC = {"syncFrequency": "10s"}
 """Of the joined agent, so that a changed secret is seen to arrive soon."""
@@ -25,28 +25,28 @@ SYNC = {"syncFrequency": "10s"}
 
 def alone(runtime: RealRuntime, arguments: argparse.Namespace, history: Path) -> list[str]:
     """Static pods; what does not hold, and the agent's last words then."""
-    world = StaticPods(FaultyNode(runtime))
+    target = StaticPods(FaultyNode(runtime))
     try:
-        world.node.start()
-        chaos = Chaos(world, faults.ALONE, of_static_pods(), history, print)
+        target.node.start()
+        chaos = Chaos(target, faults.ALONE, of_static_pods(), history, print)
         wrong = chaos.run(plan(arguments.seed, arguments.duration, faults.ALONE, ACTORS, [("calm", 1)], most=10))
-        return [*wrong, world.node.last_words()] if wrong else []
+        return [*wrong, target.node.last_words()] if wrong else []
     finally:
-        world.remove()
+        target.remove()
 
 
 def in_a_cluster(runtime: RealRuntime, arguments: argparse.Namespace, history: Path) -> list[str]:
     """Pods of the API server for tests, which is injured too."""
     with joined(runtime, "chaos", **SYNC) as found:
         assert isinstance(found.cluster, ApiProcess), "a real cluster is not injured"
-        world = Cluster(found, found.cluster)
+        target = Cluster(found, found.cluster)
         try:
-            world.prepare()
-            chaos = Chaos(world, faults.IN_A_CLUSTER, of_a_cluster(), history, print)
+            target.prepare()
+            chaos = Chaos(target, faults.IN_A_CLUSTER, of_a_cluster(), history, print)
             steps = plan(arguments.seed, arguments.duration, faults.IN_A_CLUSTER, ACTORS, SORTS, MOST_PODS)
             wrong = chaos.run(steps)
         finally:
-            world.repair()
+            target.repair()
         return [*wrong, found.node.last_words()] if wrong else []
 
 

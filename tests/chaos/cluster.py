@@ -15,10 +15,10 @@ from actors.shared.cri.model import CriContainer, CriContainerState
 from tests.support.api_process import ApiProcess
 from tests.support.joined import NODE, PODS, Joined, condition
 
-from .course import Course
 from .model import LASTING, Sort, Step
-from .wanted import CONFIG_MAP, SECRET, TALKER, Wanted, made, talker
-from .watching import Watching
+from .observers import Watching
+from .run_record import RunRecord
+from .workload import CONFIG_MAP, SECRET, TALKER, Wanted, made, talker
 
 SORTS: tuple[tuple[Sort, float], ...] = (("calm", 4), ("reads", 3), ("crashes", 1), ("succeeds", 1), ("fails", 1))
 """`calm` has probes, `reads` a secret, a config map and its own labels in files; the others end."""
@@ -33,7 +33,7 @@ class Cluster:
 
     def __init__(self, joined: Joined, server: ApiProcess) -> None:
         self.joined, self.node, self.server = joined, joined.node, server
-        self.course, self.watching = Course(), Watching(joined)
+        self.record, self.watching = RunRecord(), Watching(joined)
         self.nodes_before = len(joined.nodes.told)
         self._execs: list[tuple[subprocess.Popen[str], str]] = []
 
@@ -41,9 +41,9 @@ class Cluster:
         self.write_objects("POST")
         self.joined.create(talker())
         self.joined.wait_pods_ready(TALKER, seconds=60)
-        self.course.wanted[TALKER] = Wanted("calm", self.joined.pod(TALKER)["metadata"]["uid"])
+        self.record.wanted[TALKER] = Wanted("calm", self.joined.pod(TALKER)["metadata"]["uid"])
 
-    # -- of any world -----------------------------------------------------------------------------------------------
+    # -- of any target -----------------------------------------------------------------------------------------------
     @contextmanager
     def going_on(self) -> Iterator[None]:
         with self.watching.going_on():
@@ -59,7 +59,7 @@ class Cluster:
         self.server.no_faults()
 
     def forgive_unready(self) -> None:
-        for name, one in self.course.wanted.items():
+        for name, one in self.record.wanted.items():
             one.ends += condition(self.joined.pod(name), "Ready").get("status") != "True"
 
     def figures(self) -> dict[str, object]:
@@ -71,10 +71,10 @@ class Cluster:
         whole["spec"]["nodeName"] = NODE
         self.ask("POST", PODS, whole)
         uid = self.ask("GET", f"{PODS}/{name}")["metadata"]["uid"]
-        self.course.wanted[name] = Wanted(sort, uid)
+        self.record.wanted[name] = Wanted(sort, uid)
 
     def delete(self, name: str, grace: int | None) -> None:
-        gone = self.course.wanted.pop(name)
+        gone = self.record.wanted.pop(name)
         if grace == 0 or gone.sort not in LASTING:
             self.watching.hasty.add(gone.uid)
         self.ask("DELETE", f"{PODS}/{name}", {} if grace is None else {"gracePeriodSeconds": grace})
@@ -103,11 +103,11 @@ class Cluster:
     def label(self, name: str, turn: str) -> None:
         patch = {"metadata": {"labels": {"turn": turn}}}
         self.ask("PATCH", f"{PODS}/{name}", patch, "application/merge-patch+json")
-        self.course.wanted[name].label = turn
+        self.record.wanted[name].label = turn
 
     def write_objects(self, method: str) -> None:
-        """The secret and the config map say the course's word."""
-        word = str(self.course.word)
+        """The secret and the config map say the record's word."""
+        word = str(self.record.word)
         for name, path in OBJECTS.items():
             data = base64.b64encode(word.encode()).decode() if name == SECRET else word
             whole = {"metadata": {"name": name}, "data": {"word": data}}
@@ -118,7 +118,7 @@ class Cluster:
 
     # -- containers -------------------------------------------------------------------------------------------------
     def running(self, name: str) -> CriContainer | None:
-        uid = self.course.wanted[name].uid
+        uid = self.record.wanted[name].uid
         found = (one for one in self.node.containers() if one.pod_uid == uid)
         return next((one for one in found if one.state is CriContainerState.RUNNING), None)
 
@@ -136,5 +136,5 @@ class Cluster:
                 continue
             said = process.communicate()[0]
             if process.returncode == 0 and said.strip() != word:
-                self.course.unlike.append(f"exec ended well and printed {said!r}, not {word!r}")
+                self.record.unlike.append(f"exec ended well and printed {said!r}, not {word!r}")
             self._execs.remove((process, word))

@@ -11,10 +11,10 @@ from tests.support.api_connection import Obj
 from tests.support.joined import condition, is_ready, status
 
 from .cluster import Cluster
+from .invariants import not_ready, regressed_phases, status_mismatch
 from .model import LASTING, Check
-from .told import gone_back, not_ready, untrue
-from .wanted import ENDS, ILL, TALKER, Wanted, files
-from .world import of_any_agent
+from .target import of_any_agent
+from .workload import ENDS, ILL, TALKER, Wanted, files
 
 ACTOR_BYTES = 100 << 20
 
@@ -22,13 +22,13 @@ ACTOR_BYTES = 100 << 20
 # -- what becomes so --------------------------------------------------------------------------------------------------
 def _other_pods(cluster: Cluster) -> list[str]:
     there = {one["metadata"]["name"] for one in cluster.joined.pods.now.values()}
-    return sorted(there ^ set(cluster.course.wanted))
+    return sorted(there ^ set(cluster.record.wanted))
 
 
 def _untrue(cluster: Cluster) -> list[str]:
     containers = cluster.node.containers()
     wrong = []
-    for name, wanted in cluster.course.wanted.items():
+    for name, wanted in cluster.record.wanted.items():
         mine = [one for one in containers if one.pod_uid == wanted.uid]
         running = {one.name: one.id for one in mine if one.state is CriContainerState.RUNNING}
         newest: dict[str, int] = {}
@@ -38,7 +38,7 @@ def _untrue(cluster: Cluster) -> list[str]:
         phase = status(found).get("phase")
         if phase != ENDS.get(wanted.sort, "Running"):
             wrong.append(f"{name} ({wanted.sort}) is {phase}")
-        elif text := untrue(found, running, newest) or _unwell(cluster, found, wanted, running):
+        elif text := status_mismatch(found, running, newest) or _unwell(cluster, found, wanted, running):
             wrong.append(f"{name}: {text}")
     return wrong
 
@@ -57,12 +57,12 @@ def _unwell(cluster: Cluster, found: Obj, wanted: Wanted, running: dict[str, str
 
 
 def _old_files(cluster: Cluster) -> list[str]:
-    course, wrong = cluster.course, []
-    for name, wanted in course.wanted.items():
+    record, wrong = cluster.record, []
+    for name, wanted in record.wanted.items():
         if wanted.sort != "reads":
             continue
         for what, path in files(f"{cluster.node.home}/root", wanted.uid).items():
-            said, due = Path(path).read_text(), wanted.label if what == "label" else str(course.word)
+            said, due = Path(path).read_text(), wanted.label if what == "label" else str(record.word)
             if said != due:
                 wrong.append(f"{name}: {what} is {said!r}, not {due!r}")
     return wrong
@@ -72,7 +72,7 @@ def _old_files(cluster: Cluster) -> list[str]:
 
 
 def _uids(cluster: Cluster) -> set[str]:
-    return {one.uid for one in cluster.course.wanted.values()}
+    return {one.uid for one in cluster.record.wanted.values()}
 
 
 def _stray_sandboxes(cluster: Cluster) -> list[str]:
@@ -108,7 +108,7 @@ def _exec(cluster: Cluster) -> list[str]:
 def _restarted_for_nothing(cluster: Cluster) -> list[str]:
     wrong = []
     containers = cluster.node.containers()
-    for name, wanted in cluster.course.wanted.items():
+    for name, wanted in cluster.record.wanted.items():
         mine = [one for one in containers if one.pod_uid == wanted.uid]
         count = max((one.restart_count for one in mine), default=0)
         if wanted.sort != "crashes" and count > wanted.ends:
@@ -125,7 +125,7 @@ def _once_not_ready(cluster: Cluster) -> list[str]:
 
 
 def _gone_back(cluster: Cluster) -> list[str]:
-    return list(gone_back(list(cluster.joined.pods.told)))
+    return list(regressed_phases(list(cluster.joined.pods.told)))
 
 
 FILES: Check[Cluster] = Check("files of pods say what the API says", _old_files)

@@ -14,9 +14,9 @@ from actors.shared.cri.errors import CriError
 from supervision.errors import AskError
 
 from .model import Check, Kind, Step
-from .world import World
+from .target import Target
 
-W = TypeVar("W", bound=World)
+W = TypeVar("W", bound=Target)
 
 
 class Chaos(Generic[W]):
@@ -24,29 +24,29 @@ class Chaos(Generic[W]):
 
     def __init__(
         self,
-        world: W,
+        target: W,
         kinds: Sequence[Kind[W]],
         checks: Sequence[Check[W]],
         history: Path,
         say: Callable[[str], None],
     ) -> None:
-        self._world, self._history, self._say = world, history, say
+        self._target, self._history, self._say = target, history, say
         self._kinds = {one.name: one for one in kinds}
         own = [check for one in kinds for check in one.holds]
         self._checks = list(dict.fromkeys([*checks, *own]))
 
     def run(self, steps: Iterable[Step]) -> list[str]:
         """What does not hold at the end; nothing when all does. The agent has been started."""
-        world = self._world
-        world.node.wait_whole()
+        target = self._target
+        target.node.wait_whole()
         began = time.monotonic()
-        with world.going_on():
+        with target.going_on():
             for step in steps:
                 time.sleep(max(0.0, began + step.at - time.monotonic()))
                 self._do(step)
-            world.repair()
+            target.repair()
         wrong = [line for check in self._checks for line in self._held(check)]
-        self._note("end", {"wrong": wrong, **world.course.figures, **world.figures()})
+        self._note("end", {"wrong": wrong, **target.record.figures, **target.figures()})
         return wrong
 
     def _do(self, step: Step) -> None:
@@ -55,22 +55,22 @@ class Chaos(Generic[W]):
         do = kind.undo if step.undo else kind.apply
         assert do is not None, f"{step.kind} cannot be undone"
         try:
-            do(self._world, step)
+            do(self._target, step)
         except (AskError, AssertionError, KeyError, CriError) as failure:
             error = str(failure)  # it is just being replaced: the fault missed it
-        node, course = self._world.node, self._world.course
+        node, record = self._target.node, self._target.record
         with contextlib.suppress(CriError):  # it is being started again
             if doubles := node.doubles():
-                course.unlike.append(f"two running containers of one name after {step}: {doubles}")
-        course.look(node)
-        self._world.after(step)
+                record.unlike.append(f"two running containers of one name after {step}: {doubles}")
+        record.look(node)
+        self._target.after(step)
         self._note("step", {"step": msgspec.structs.asdict(step), "error": error})
 
     def _held(self, check: Check[W]) -> list[str]:
         end = time.monotonic() + check.seconds
         while True:
             try:
-                found = check.differs(self._world)
+                found = check.differs(self._target)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is looked at again until the deadline
                 found = [repr(error)]
             if not found:

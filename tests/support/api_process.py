@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from actors.shared.linux.tied import tied
+from actors.shared.linux.parent_death import tied
 from tests.support.fork_server_process import ROOT_DIR
 
 READY_SECONDS = 60.0

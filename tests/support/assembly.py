@@ -40,7 +40,7 @@ from actors.eviction_manager.messages import EVICTION_MANAGER
 from actors.pod_config.messages import POD_CONFIG, SourcePod, SourcePods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.cri import looking
+from actors.shared.cri import pod_lookup
 from actors.shared.declaration import Declaration
 from actors.status_manager.messages import STATUS_MANAGER
 from actors.status_manager.times import PodStatusClocks, rfc3339
@@ -339,7 +339,7 @@ def played(fake: FakeRuntime) -> ExitStack:
     """While this is entered, whoever makes a client of the runtime gets one of the fake. Within virtual time only."""
     stack = ExitStack()
     stack.enter_context(patch.object(propagation, "make_shared", lambda path: False))
-    for look in (looking.look, looking.look_at):  # their clock is bound when they are made
+    for look in (pod_lookup.look, pod_lookup.look_at):  # their clock is bound when they are made
         stack.enter_context(patch.object(look, "__defaults__", (time.monotonic,)))
     for name in _USERS_OF_THE_RUNTIME:
         module = importlib.import_module(f"actors.{name}")

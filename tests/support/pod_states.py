@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.pod_workers.phases.life import next_step
+from actors.pod_workers.phases.phase_table import next_step
 from actors.pod_workers.phases.step import Step, StepInput
 from actors.pod_workers.pod.orders import PodWanted
 from actors.pod_workers.pod.results import Admitted, Looked

@@ -23,8 +23,8 @@ import pytest
 from actors.container_runtime import cleanup, images, importing
 from actors.container_runtime.errors import MissingPrograms
 from actors.container_runtime.host import RuntimeHost, look
+from actors.container_runtime.host_setup import prepare
 from actors.container_runtime.instance import ManagedRuntime
-from actors.container_runtime.prepare import prepare
 from actors.shared.config.paths import run_dir_of
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervision.cli.command import Where
-from supervision.cli.register import CommandSettings, register
 from supervision.cli.streams import guarded
+from supervision.cli.subcommands import CommandSettings, register
 
 if TYPE_CHECKING:
     from supervision.spec import ChildSpec
@@ -22,7 +22,7 @@ def where(arguments: argparse.Namespace) -> Where:
 
 
 def tree_of() -> tuple[ChildSpec, Collection[str]]:
-    from tests.support.supervised import tree
+    from tests.support.sample_tree import tree
 
     return tree(), ("late", "deaf")
 

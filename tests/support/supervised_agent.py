@@ -15,7 +15,7 @@ from supervision.incidents import Incident, read
 from supervision.protocol import Done, Fault, Inject
 from supervision.spec import walk
 from tests.support.fork_server_process import ROOT_DIR, ForkServerProcess, fork_server_running
-from tests.support.supervised import APPLICATION, tree
+from tests.support.sample_tree import APPLICATION, tree
 
 
 class Agent:

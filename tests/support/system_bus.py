@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from actors.shared.linux.tied import tied
+from actors.shared.linux.parent_death import tied
 from tests.support.waiting import wait_for
 
 ADDRESS = "DBUS_SYSTEM_BUS_ADDRESS"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.fork_server_process import ROOT_DIR
-from tests.support.supervised import Work, Worked
+from tests.support.sample_tree import Work, Worked
 from tests.support.supervised_agent import Agent, agent
 
 pytestmark = pytest.mark.tree

@@ -12,7 +12,7 @@ import pytest
 
 from supervision.errors import AskError
 from supervision.protocol import Done, Inject
-from tests.support.supervised import Work, Worked
+from tests.support.sample_tree import Work, Worked
 from tests.support.supervised_agent import agent
 from tests.support.waiting import in_time, seconds_of
 
@@ -57,7 +57,7 @@ def test_an_exception_is_raised_in_the_next_handler_and_names_its_message(tmp_pa
             found.fork_server.ask(Work("x" * 50), Worked, "a", timeout=3)
         found.fork_server.wait_running("a", incarnation=2)
         (incident,) = found.incidents()
-        assert incident.message == "tests.support.supervised.Work"
+        assert incident.message == "tests.support.sample_tree.Work"
         assert "xxxx" not in (found.home / "incidents.jsonl").read_text()
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from supervision.quarantine import QuarantinePolicy
-from tests.support.supervised import Begun, Toil
+from tests.support.sample_tree import Begun, Toil
 from tests.support.supervised_agent import agent
 
 pytestmark = pytest.mark.tree

@@ -12,7 +12,7 @@ import pytest
 
 from supervision.errors import AskError
 from supervision.protocol import EXIT_ESCALATED, Done
-from tests.support.supervised import Leave, Work, Worked
+from tests.support.sample_tree import Leave, Work, Worked
 from tests.support.supervised_agent import Agent, agent
 
 pytestmark = pytest.mark.tree

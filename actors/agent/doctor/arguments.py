@@ -7,7 +7,7 @@ from typing import Any
 
 from supervision.cli.command import NOT_WELL, OK, Context
 from supervision.cli.parser import LOCAL_CODES
-from supervision.cli.register import CommandSettings, command_parser
+from supervision.cli.subcommands import CommandSettings, command_parser
 
 
 def register(subcommands: Any, settings: CommandSettings) -> None:

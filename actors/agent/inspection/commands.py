@@ -21,7 +21,7 @@ from actors.pod_workers.messages import is_pod_worker, worker_of
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, GetPodStatus, Pods, PodStatusFound
 from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, json_text
 from supervision.cli.parser import CODES, epilog
-from supervision.cli.register import CommandSettings, command_parser
+from supervision.cli.subcommands import CommandSettings, command_parser
 from supervision.cli.text import plain, table, table_with_texts, terminal_columns
 from supervision.message import Message
 from supervision.protocol import Tree

@@ -12,7 +12,7 @@ from typing import Any, Final
 from supervision.cli.command import OK, REFUSED, CommandError, Context
 from supervision.cli.inject import inject
 from supervision.cli.parser import CODES
-from supervision.cli.register import CommandSettings, command_parser
+from supervision.cli.subcommands import CommandSettings, command_parser
 from supervision.protocol import Inject
 
 _LOOPBACK: Final = "127.0.0.1"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from supervision.cli.command import NOT_WELL, OK, REFUSED, Context
 from supervision.cli.parser import LOCAL_CODES
-from supervision.cli.register import CommandSettings, command_parser
+from supervision.cli.subcommands import CommandSettings, command_parser
 
 _TEXT: Final = "remove what an agent left on this host: pods, mounts, cgroups, networks, sockets, files"
 _ABOUT: Final = """\

@@ -18,7 +18,7 @@ from actors.shared.kube.pod import Pod
 from supervision.actor import AskError
 from supervision.metrics import Metrics
 
-from .merging import NONE, SINGLE, Numa, verdict
+from .hint_merger import NONE, SINGLE, Numa, verdict
 from .provider import AllocationError, HintProvider
 
 ALIGNED: Final = "kubelet_container_aligned_compute_resources_count"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from actors.device_manager.pace import Pace
+from actors.device_manager.rate_limit import Pace
 from actors.shared.kube.resource_claims import ResourceClaimError
 from supervision.actor import Actor, Timer
 from supervision.state_file import write_private

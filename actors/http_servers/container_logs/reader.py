@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import BinaryIO
 
 from .lines import LineFilter
-from .opening import LogUnavailable
+from .log_opener import LogUnavailable
 from .query import LogQuery
 from .tail import BLOCK_BYTES, MAX_LINE_BYTES, seek_tail
 

@@ -7,7 +7,7 @@ import time
 from tornado.iostream import StreamClosedError
 
 from actors.http_servers.container_logs.log_file import LogFile, find_log
-from actors.http_servers.container_logs.opening import LogUnavailable, open_log
+from actors.http_servers.container_logs.log_opener import LogUnavailable, open_log
 from actors.http_servers.container_logs.query import LogQuery, parse_query
 from actors.http_servers.container_logs.reader import read_log
 from actors.http_servers.serving.endpoint import Endpoint

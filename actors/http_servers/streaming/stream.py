@@ -16,7 +16,7 @@ from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.serving.pods import FoundPod, find_pod, running_container
 from actors.shared.cri.errors import CriError, NotFound
 
-from . import translated
+from . import stream_translator
 from .joined_streams import join
 from .options import OptionsError, Streams
 from .upstream import UpstreamError, open_upstream
@@ -72,15 +72,15 @@ async def serve(handler: ServerHandler, find_target: Callable[[], Awaitable[Targ
 
 def translated_protocol(handler: ServerHandler) -> str:
     """The protocol of a WebSocket that is translated to SPDY, '' for other requests."""
-    return translated.protocol(handler.request.headers) if handler.state.agent.gate(GATE) else ""
+    return stream_translator.protocol(handler.request.headers) if handler.state.agent.gate(GATE) else ""
 
 
 async def _join(handler: ServerHandler, target: Target) -> None:
     asked, spoken = handler.request.headers, translated_protocol(handler)
-    if spoken and (spoken == translated.V5) != (target.streams is not None):
+    if spoken and (spoken == stream_translator.V5) != (target.streams is not None):
         raise HttpError(_BAD_REQUEST, f"the protocol {spoken} is not for this stream")
     method = "POST" if spoken else handler.request.method or "GET"
-    headers = translated.upstream_headers(asked, spoken) if spoken else asked
+    headers = stream_translator.upstream_headers(asked, spoken) if spoken else asked
     upstream, answer = await open_upstream(target.url, method, headers)
     if answer.status != 101:
         raise HttpError(answer.status if answer.status >= _BAD_REQUEST else 500, answer.body or "the runtime refused")
@@ -102,5 +102,5 @@ async def _join(handler: ServerHandler, target: Target) -> None:
     if not spoken:
         await join(caller, upstream, idle)
         return
-    between = translated.Tunnel() if target.streams is None else translated.Channels(target.streams)
-    await translated.join_translated(caller, upstream, between, idle)
+    between = stream_translator.Tunnel() if target.streams is None else stream_translator.Channels(target.streams)
+    await stream_translator.join_translated(caller, upstream, between, idle)

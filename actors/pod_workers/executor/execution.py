@@ -16,8 +16,8 @@ from actors.pod_workers.pod.results import Looked, TryFailed
 from actors.pod_workers.pod.runtime import with_messages
 from actors.pod_workers.pod.state import PodState
 from actors.prober.messages import PROBER, ProbedPod
-from actors.shared.cri.looking import look, look_at
 from actors.shared.cri.model import PodRuntime
+from actors.shared.cri.pod_lookup import look, look_at
 from actors.shared.kube.pod import Pod
 from actors.status_manager.messages import STATUS_MANAGER, PodObserved
 from supervision.addresses import ActorName

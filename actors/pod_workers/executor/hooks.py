@@ -10,7 +10,7 @@ from typing import Final
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import AnswerTooLarge, CriError, Unavailable
-from actors.shared.http_get.dial import HTTP_FOR_HTTPS
+from actors.shared.http_get.dialer import HTTP_FOR_HTTPS
 from actors.shared.http_get.exchange import ExchangeError
 from actors.shared.http_get.redirects import get_following
 from actors.shared.kube.container import Container, ContainerPort, HTTPGetAction, LifecycleHandler

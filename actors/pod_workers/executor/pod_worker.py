@@ -16,7 +16,7 @@ from typing import Any, Final
 from actors.pleg.messages import PLEG, StartHangs
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.phases import effects
-from actors.pod_workers.phases.life import SPANS, next_step
+from actors.pod_workers.phases.phase_table import SPANS, next_step
 from actors.pod_workers.phases.step import Step
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.orders import PodWanted, ProbeDecided, RuntimeChanged

@@ -6,9 +6,11 @@ container_actions.py    the actions for the containers of a pod in its current s
 effects.py              the effects that a phase asks of the executor, as data
 ended.py                the ended phase: the pod has only dead containers and logs on the node
 garbage.py              the last part of a round: garbage collection of dead containers and sandboxes
+phase_table.py          the function of each phase, and its name in traces
 pod_actions.py          computes the next actions for a running pod from the state of the runtime
 rejected.py             the rejected phase: the pod stays until no source has it
 running.py              the running phase, in rounds: look, resize, compute the actions, perform them
+step.py                 the input and the output of a phase
 terminated.py           the terminated phase: no container runs; volumes are unmounted, then the cgroup is removed
 terminating.py          the terminating phase: containers are stopped, then sandboxes
 termination_plan.py     plans the termination of containers: order and grace periods

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from supervision.documents.model import DocumentError, DocumentLimits, DocumentProblem
-from supervision.documents.reading import read as read_document
+from supervision.documents.reader import read as read_document
 
 from .access import Exec, Impersonation
 from .fields import Fields

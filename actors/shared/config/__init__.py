@@ -4,7 +4,7 @@ agent.py               the `self.context` of every actor
 loading.py             argv and files to that
 feature_gates.py       the gates of the release; feature_gate_table.py: stage, default, dependencies of each
 commands.py            `supervise config check|show|explain`
-explain.py             the documentation of fields, flags and gates; explained_keys.py: of the keys of maps
+documentation.py       the documentation of fields, flags and gates; explained_keys.py: of the keys of maps
 paths.py               the agent's paths, by its root directory
 errors.py              problems, each with file, field and rule
 version.py             the release

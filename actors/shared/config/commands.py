@@ -147,8 +147,8 @@ def _flat(value: msgspec.Struct, prefix: str = "") -> list[tuple[str, Any]]:
 
 def explain(words: Sequence[str], as_json: bool, out: TextIO, effect: Callable[[str], str] = lambda field: "") -> int:
     """Document fields, flags and gates. `effect`: what a change of a top-level field does to a running agent."""
-    from .explain import entries, similar
-    from .explain import explain as text_of
+    from .documentation import entries, similar
+    from .documentation import explain as text_of
 
     for word in words:
         text = text_of(word, effect)

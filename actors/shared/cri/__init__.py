@@ -10,7 +10,7 @@ errors.py              the errors of CRI calls
 image_calls.py         the image service's calls
 leftover_tasks.py      ends tasks that a cancelled StartContainer leaves in containerd
 liveness.py            whether a container runtime answers: the CRI call Version, without a gRPC library
-looking.py             reads the sandboxes and containers of one pod from the runtime
+pod_lookup.py          reads the sandboxes and containers of one pod from the runtime
 measured_transport.py  counts the calls to a runtime and their time, as kubelet_runtime_operations_*
 methods.py             the methods of CRI v1: the path and the types of each
 model.py               sandboxes, containers and images of the runtime, as immutable values for messages
@@ -19,7 +19,7 @@ sandbox_calls.py       the runtime service's calls for sandboxes
 silence.py             reports a container runtime or image service that does not answer in `supervise status`
 stats.py               resource usage of containers and the image store, measured by the runtime
 stats_calls.py         the calls for statistics of containers; those of sandboxes come from cgroups
-translate.py           converts the runtime's answers to the values of model.py
-translate_stats.py     converts the runtime's statistics to the values of stats.py
+conversion.py          converts the runtime's answers to the values of model.py
+stats_conversion.py    converts the runtime's statistics to the values of stats.py
 transport.py           transports CRI calls to a runtime: gRPC over a Unix socket
 """

@@ -16,7 +16,7 @@ from proto import cri_pb2 as cri
 from supervision.metrics import Metrics
 from supervision.time_scale import scaled
 
-from . import methods, translate
+from . import conversion, methods
 from .adoption import DEFAULT_SETTLING, Settling
 from .container_calls import ContainerCalls
 from .deadlines import DEFAULT_DEADLINES, DEFAULT_REQUEST_SECONDS, Deadlines
@@ -86,7 +86,7 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
     async def status(self) -> RuntimeStatus:
         """Whether the runtime and its network are ready."""
         answer = await self._runtime.call(methods.STATUS, cri.StatusRequest(), self._deadlines.request)
-        return translate.runtime_status(answer)
+        return conversion.runtime_status(answer)
 
     async def info(self) -> dict[str, str]:
         """What the runtime says of itself besides CRI, by keys of its own: for containerd `config`, as JSON."""

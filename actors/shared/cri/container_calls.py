@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from proto import cri_pb2 as cri
 
-from . import leftover_tasks, methods, translate
+from . import conversion, leftover_tasks, methods
 from .adoption import Existing, Settling, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound, Unimplemented
@@ -85,7 +85,7 @@ class ContainerCalls:
         """Raises NotFound. The status does not include the sandbox: that is set to `sandbox_id`."""
         request = cri.ContainerStatusRequest(container_id=container_id)
         answer = await self._runtime.call(methods.CONTAINER_STATUS, request, self._deadlines.request)
-        return translate.container_of(answer.status, sandbox_id)
+        return conversion.container_of(answer.status, sandbox_id)
 
     async def list_containers(
         self, labels: Mapping[str, str] | None = None, sandbox_id: str = ""
@@ -94,7 +94,7 @@ class ContainerCalls:
         selection = cri.ContainerFilter(pod_sandbox_id=sandbox_id, label_selector=labels or {})
         request = cri.ListContainersRequest(filter=selection)
         answer = await self._runtime.call(methods.LIST_CONTAINERS, request, self._deadlines.request)
-        return [translate.listed_container(container) for container in answer.containers]
+        return [conversion.listed_container(container) for container in answer.containers]
 
     async def update_container_resources(
         self,
@@ -145,7 +145,7 @@ class ContainerCalls:
         """Container events, beginning with those that the runtime has queued. Ends or raises when the runtime stops;
         raises Unimplemented on containerd 1.6. Events may be lost: they only start a relist earlier."""
         async for event in self._runtime.stream(methods.GET_CONTAINER_EVENTS, cri.GetEventsRequest()):
-            yield translate.event_of(event)
+            yield conversion.event_of(event)
 
 
 def _is_usable(config: cri.ContainerConfig, existing: CriContainer) -> bool:

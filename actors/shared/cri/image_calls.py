@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proto import cri_pb2 as cri
 
-from . import methods, translate, translate_stats
+from . import conversion, methods, stats_conversion
 from .deadlines import Deadlines
 from .model import Image
 from .stats import ImageFileSystems
@@ -19,14 +19,14 @@ class ImageCalls:
 
     async def list_images(self) -> list[Image]:
         answer = await self._images.call(methods.LIST_IMAGES, cri.ListImagesRequest(), self._deadlines.request)
-        return [translate.image_of(image) for image in answer.images]
+        return [conversion.image_of(image) for image in answer.images]
 
     async def image_status(self, image: str, runtime_handler: str = "") -> Image | None:
         """None when the image is not on the node. `image` is a name, a digest or an ID."""
         spec = cri.ImageSpec(image=image, runtime_handler=runtime_handler)
         request = cri.ImageStatusRequest(image=spec)
         answer = await self._images.call(methods.IMAGE_STATUS, request, self._deadlines.request)
-        return translate.image_of(answer.image) if answer.HasField("image") else None
+        return conversion.image_of(answer.image) if answer.HasField("image") else None
 
     async def pull_image(
         self,
@@ -46,4 +46,4 @@ class ImageCalls:
 
     async def image_fs_info(self) -> ImageFileSystems:
         answer = await self._images.call(methods.IMAGE_FS_INFO, cri.ImageFsInfoRequest(), self._deadlines.request)
-        return translate_stats.image_file_systems(answer)
+        return stats_conversion.image_file_systems(answer)

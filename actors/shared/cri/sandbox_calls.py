@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from proto import cri_pb2 as cri
 
-from . import leftover_tasks, methods, translate
+from . import conversion, leftover_tasks, methods
 from .adoption import Existing, Settling, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound
@@ -34,7 +34,7 @@ class SandboxCalls:
             return (await self._runtime.call(methods.RUN_POD_SANDBOX, request, deadline)).pod_sandbox_id
 
         async def find() -> Existing | None:
-            listed = await self.list_pod_sandboxes({translate.POD_UID: config.metadata.uid})
+            listed = await self.list_pod_sandboxes({conversion.POD_UID: config.metadata.uid})
             identity = (config.metadata.uid, config.metadata.name, config.metadata.namespace, config.metadata.attempt)
             for one in listed:
                 if identity == (one.pod_uid, one.pod_name, one.pod_namespace, one.attempt):
@@ -63,13 +63,13 @@ class SandboxCalls:
         """Raises NotFound."""
         request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
         answer = await self._runtime.call(methods.POD_SANDBOX_STATUS, request, self._deadlines.request)
-        return translate.sandbox_of(answer.status)
+        return conversion.sandbox_of(answer.status)
 
     async def list_pod_sandboxes(self, labels: Mapping[str, str] | None = None) -> list[Sandbox]:
         """The sandboxes with all of `labels`, ready or not."""
         request = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=labels or {}))
         answer = await self._runtime.call(methods.LIST_POD_SANDBOX, request, self._deadlines.request)
-        return [translate.listed_sandbox(sandbox) for sandbox in answer.items]
+        return [conversion.listed_sandbox(sandbox) for sandbox in answer.items]
 
     async def port_forward_url(self, sandbox_id: str, ports: Sequence[int] = ()) -> str:
         """The URL at which the runtime streams to ports of this sandbox; valid once and for a short time."""

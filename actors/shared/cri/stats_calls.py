@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from proto import cri_pb2 as cri
 
-from . import methods, translate_stats
+from . import methods, stats_conversion
 from .deadlines import Deadlines
 from .stats import ContainerStats
 from .transport import Transport
@@ -21,7 +21,7 @@ class StatsCalls:
     async def container_stats(self, container_id: str) -> ContainerStats:
         request = cri.ContainerStatsRequest(container_id=container_id)
         answer = await self._runtime.call(methods.CONTAINER_STATS, request, self._deadlines.request)
-        return translate_stats.container_stats(answer.stats)
+        return stats_conversion.container_stats(answer.stats)
 
     async def list_container_stats(
         self, labels: Mapping[str, str] | None = None, sandbox_id: str = ""
@@ -30,4 +30,4 @@ class StatsCalls:
         selection = cri.ContainerStatsFilter(pod_sandbox_id=sandbox_id, label_selector=labels or {})
         request = cri.ListContainerStatsRequest(filter=selection)
         answer = await self._runtime.call(methods.LIST_CONTAINER_STATS, request, self._deadlines.request)
-        return [translate_stats.container_stats(stats) for stats in answer.stats]
+        return [stats_conversion.container_stats(stats) for stats in answer.stats]

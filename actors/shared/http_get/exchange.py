@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from .dial import READ_LIMIT_BYTES, DialError, dial
+from .dialer import READ_LIMIT_BYTES, DialError, dial
 
 Headers = list[tuple[str, str]]
 """Name and value, in order; names may repeat."""

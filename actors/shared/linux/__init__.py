@@ -19,5 +19,5 @@ resolv_conf.py      resolv.conf: how the host, or a pod, asks for names (resolv.
 subordinate_ids.py  the user and group IDs that the node may give to user namespaces of pods
 system_bus.py       the client of the D-Bus system bus, for whoever asks systemd or systemd-logind
 systemd.py          whether systemd runs this host
-tied.py             commands that end together with their parent
+parent_death.py     commands that end together with their parent
 """

@@ -7,7 +7,7 @@ csi_node.py        the CSINode object: the drivers of this node, and the node's 
 errors.py          errors of drivers, and what the kubelet says of the volumes that they cost
 expansion.py       expands volumes on this node whose PersistentVolumes have grown: as they are mounted
 expansion_plan.py  whether a volume is expanded on this node, and what its claim says then (KEP-284, KEP-1790)
-figures.py         figures of volumes, asked of their drivers (NodeGetVolumeStats) when somebody wants them
+volume_stats.py    figures of volumes, asked of their drivers (NodeGetVolumeStats) when somebody wants them
 migration.py       in-tree volumes of clouds as volumes of their CSI drivers (KEP-625)
 model.py           CSI drivers, their volumes, and the names and paths of these on this node
 node_objects.py    writes the drivers of this node to the API server: CSINode, labels and annotation of the Node

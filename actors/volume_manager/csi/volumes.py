@@ -31,10 +31,10 @@ from .api_objects import ApiObjects, DriverSpec
 from .drivers import CsiDrivers
 from .errors import CsiError, ExhaustedError, NotAttachedError, PlainError, StageError, mount_error
 from .expansion import VolumeExpansion
-from .figures import DriverMeasurements
 from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name, unique_name
 from .pod_info import TOKENS, fs_group_to_apply, pod_attributes, token_requests, tokens_json
 from .records import PublishedVolume, Records, StagedVolume
+from .volume_stats import DriverMeasurements
 
 if TYPE_CHECKING:
     from .connection import CsiConnection

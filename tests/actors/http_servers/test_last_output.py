@@ -12,11 +12,11 @@ import pytest
 from tornado.iostream import IOStream
 from websocket import ABNF
 
-from actors.http_servers.streaming import joined_streams, translated, websocket
+from actors.http_servers.streaming import joined_streams, stream_translator, websocket
 from actors.http_servers.streaming.joined_streams import join
 from actors.http_servers.streaming.options import Streams
 from actors.http_servers.streaming.runtime_stream import RuntimeStream
-from actors.http_servers.streaming.translated import Channels, Tunnel, join_translated
+from actors.http_servers.streaming.stream_translator import Channels, Tunnel, join_translated
 from tests.support.spdy_runtime import SpdyRuntime
 
 PROTOCOLS = ["SPDY of exec and attach", "WebSocket of exec and attach", "WebSocket of port-forward"]
@@ -109,7 +109,7 @@ async def stream(protocol: str) -> AsyncIterator[Stream]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_a_caller_that_pauses_gets_all_of_it(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joined_streams, "LINGER_SECONDS", 0.01)
-    monkeypatch.setattr(translated, "LINGER_SECONDS", 0.01)
+    monkeypatch.setattr(stream_translator, "LINGER_SECONDS", 0.01)
     async with stream(protocol) as one:
         one.begin()
         loop = asyncio.get_running_loop()

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.pod_workers.messages import PodRuntimeChanged, ProbeVerdict, RuntimePods
-from actors.shared.cri.looking import look
 from actors.shared.cri.model import PodRuntime
+from actors.shared.cri.pod_lookup import look
 from proto import cri_pb2 as cri
 from supervision.virtual_clock import VirtualClock
-from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import FakeRuntime, Fault
+from tests.support.shard_harness import Driven, container, pod
 
 METHODS = [
     *("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "PodSandboxStatus", "ListPodSandbox"),

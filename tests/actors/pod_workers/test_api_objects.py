@@ -8,7 +8,7 @@ from typing import Any
 
 from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, Services
 from actors.image_manager.messages import EnsureImage, ImageFailed
-from tests.support.driven import Driven, container, pod
+from tests.support.shard_harness import Driven, container, pod
 
 SECRET = ObjectRef("Secret", "s", "default")
 RUNTIME = ObjectRef("RuntimeClass", "fast")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.shared.kube.codec import decode_pod, encode
 from actors.status_manager.messages import PodObserved
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
-from tests.support.driven import Driven, pod
+from tests.support.shard_harness import Driven, pod
 
 DELETED = {"deletionTimestamp": "2023-11-14T22:13:50Z", "deletionGracePeriodSeconds": 4}
 

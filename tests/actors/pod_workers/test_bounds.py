@@ -12,7 +12,7 @@ from actors.pod_workers.containers.resources import LinuxContainerResources
 from actors.pod_workers.containers.service_links import service_environment
 from actors.pod_workers.phases.actions import Start
 from proto import cri_pb2 as cri
-from tests.support.driven import container, pod
+from tests.support.shard_harness import container, pod
 
 SERVICES = 5000
 

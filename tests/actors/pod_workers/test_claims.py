@@ -19,7 +19,7 @@ from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.pod import Pod
 from actors.status_manager.messages import PodObserved, Waiting
 from supervision.errors import AskTimeout
-from tests.support.driven import Driven, container, pod
+from tests.support.shard_harness import Driven, container, pod
 
 CLAIMS = [{"name": "gpu", "resourceClaimName": "one"}]
 USES = {"claims": [{"name": "gpu"}]}

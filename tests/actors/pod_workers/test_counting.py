@@ -8,7 +8,7 @@ from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod
 from actors.pod_workers.messages import KillPod
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed
 from supervision.protocol import Hello
-from tests.support.driven import Driven, pod
+from tests.support.shard_harness import Driven, pod
 
 
 async def counted_again(node: Driven) -> list[str]:

@@ -10,9 +10,9 @@ import msgspec
 from actors.api_clients.messages import RecordEvent
 from actors.pleg.messages import GetRuntimePods, RuntimeSnapshot
 from actors.pod_workers.garbage.node_limit import SECONDS
-from actors.shared.cri.looking import look
-from tests.support.driven import Driven, container, pod
+from actors.shared.cri.pod_lookup import look
 from tests.support.fake_cri import Fault
+from tests.support.shard_harness import Driven, container, pod
 
 
 def start(home: Path, **flags: Any) -> Driven:

@@ -22,8 +22,8 @@ from actors.volume_manager.messages import MountVolumes, UnmountVolumes, Volumes
 from proto import cri_pb2 as cri
 from supervision.actor import Address
 from supervision.virtual_clock import VirtualClock
-from tests.support.driven import BEGAN, Driven, container, pod
 from tests.support.fake_cri import FakeRuntime, Fault
+from tests.support.shard_harness import BEGAN, Driven, container, pod
 
 STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
 

@@ -10,7 +10,7 @@ from actors.api_clients.messages import RecordEvent
 from actors.pod_workers.messages import ProbeVerdict, RetryMounts
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumeEvent, VolumesFailed, VolumesMounted
 from supervision.protocol import Hello
-from tests.support.driven import Driven, container, pod
+from tests.support.shard_harness import Driven, container, pod
 
 
 def told(node: Driven, reason: str) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from actors.device_manager.messages import PrepareClaims
 from actors.pod_workers.actor import PODS_AT_ONCE
 from actors.shared.hardware.allocation import AllocatedMount, ContainerAllocation, DeviceSpec
 from proto import cri_pb2 as cri
-from tests.support.driven import Driven, container, pod
+from tests.support.shard_harness import Driven, container, pod
 
 GIVEN = ContainerAllocation(
     cpuset_cpus="1,3",

@@ -19,8 +19,8 @@ from actors.pod_workers.executor import container_starter
 from actors.shared.cri.adoption import Settling
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes
 from supervision.message import Message
-from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
+from tests.support.shard_harness import Driven, container, pod
 
 HOOKS: Final = {
     "postStart": {"exec": {"command": ["true", "post"]}},

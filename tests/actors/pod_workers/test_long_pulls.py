@@ -6,7 +6,7 @@ from pathlib import Path
 
 from actors.image_manager.messages import EnsureImage, ImageReady
 from supervision.actor import AskError
-from tests.support.driven import Driven, pod
+from tests.support.shard_harness import Driven, pod
 
 
 async def test_a_pull_that_takes_many_minutes_is_no_failure(tmp_path: Path) -> None:

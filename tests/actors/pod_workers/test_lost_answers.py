@@ -25,8 +25,8 @@ from actors.pod_workers.messages import (
 )
 from actors.pod_workers.pod.orders import PodRemoved
 from actors.pod_workers.pod.results import Interrupted
-from actors.shared.cri.looking import look
 from actors.shared.cri.model import PodRuntime
+from actors.shared.cri.pod_lookup import look
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import PodStatus
 from actors.shared.kube.restart_policy import RESTARTING_ALL
@@ -35,8 +35,8 @@ from actors.status_manager.messages import PodObserved
 from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
 from proto import cri_pb2 as cri
 from supervision.actor import Address
-from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
+from tests.support.shard_harness import Driven, container, pod
 
 ENDED_WELL = {"restartPolicy": "OnFailure"}
 

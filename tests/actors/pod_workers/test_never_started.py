@@ -8,8 +8,8 @@ from actors.container_manager.messages import PodReleased, ReleasePod
 from actors.pleg.messages import StartHangs
 from actors.pod_workers.executor.termination import CREATED_TRIES
 from actors.shared.cri.model import START_ERROR, CriContainerState
-from tests.support.driven import Driven, pod
 from tests.support.fake_cri import Fault
+from tests.support.shard_harness import Driven, pod
 
 
 async def made(node: Driven) -> str:

@@ -17,8 +17,8 @@ from actors.status_manager.messages import STATUS_MANAGER
 from supervision.protocol import Hello
 from supervision.quarantine import Journal
 from supervision.virtual_clock import VirtualClock
-from tests.support.driven import BEGAN, NAME, Driven, container, pod
 from tests.support.fake_cri import FakeRuntime
+from tests.support.shard_harness import BEGAN, NAME, Driven, container, pod
 
 BAD, GOOD = pod("bad", "bad"), pod("good", "good", containers=[container("g")])
 

@@ -25,9 +25,9 @@ from actors.shared.kube.names import CONTAINER_RESOURCES
 from actors.shared.kube.pod import Pod
 from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, encode, read
 from supervision.protocol import Hello
-from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
 from tests.support.present import present
+from tests.support.shard_harness import Driven, container, pod
 
 UPDATE = "UpdateContainerResources"
 

@@ -10,13 +10,13 @@ from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.messages import ProbeVerdict
 from actors.pod_workers.pod.results import Looked
-from actors.shared.cri.looking import look
 from actors.shared.cri.model import CriContainerState
+from actors.shared.cri.pod_lookup import look
 from actors.status_manager.messages import PodObserved
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from supervision.actor import AskError
-from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
+from tests.support.shard_harness import Driven, container, pod
 
 
 async def test_a_pod_comes_up_in_its_cgroup_with_its_labels(tmp_path):

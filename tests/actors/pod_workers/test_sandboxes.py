@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.driven import Driven, pod
 from tests.support.fake_cri import Fault
+from tests.support.shard_harness import Driven, pod
 
 
 async def test_a_sandbox_that_died_is_stopped_before_there_is_a_new_one(tmp_path: Path) -> None:

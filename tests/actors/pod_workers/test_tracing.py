@@ -9,8 +9,8 @@ from actors.shared.tracing.propagation import read
 from actors.shared.tracing.sampling import MILLION, bound_of
 from actors.shared.tracing.span import Span
 from actors.shared.tracing.tracer import RecordingTracer
-from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
+from tests.support.shard_harness import Driven, container, pod
 
 
 def traced(home: Path) -> tuple[Driven, list[Span]]:

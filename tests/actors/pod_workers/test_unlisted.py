@@ -6,7 +6,7 @@ from pathlib import Path
 
 from actors.pleg.messages import ContainersUnlisted
 from actors.pod_workers.executor import unlisted
-from tests.support.driven import Driven, pod
+from tests.support.shard_harness import Driven, pod
 
 LOST = "0a" * 32
 

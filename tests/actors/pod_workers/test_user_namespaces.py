@@ -9,7 +9,7 @@ import pytest
 
 from actors.container_manager.messages import GiveUserNamespace, UserNamespaceGiven, UserNamespaceRefused
 from proto import cri_pb2 as cri
-from tests.support.driven import Driven, pod
+from tests.support.shard_harness import Driven, pod
 
 SIZE = 65536
 

@@ -19,7 +19,7 @@ from actors.shared.cri.model import ExecResult
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics, Hello
-from tests.support.driven import Driven
+from tests.support.shard_harness import Driven
 
 WORKER = worker_of("u", 2)
 

@@ -9,8 +9,8 @@ from actors.shared.kube.pod import PodStatus
 from actors.status_manager.container_status import Readiness
 from actors.status_manager.messages import PodObserved
 from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
-from tests.support.driven import Driven, container, pod
 from tests.support.present import present
+from tests.support.shard_harness import Driven, container, pod
 
 RULE = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [88]}}
 

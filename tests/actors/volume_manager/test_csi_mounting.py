@@ -17,9 +17,9 @@ from actors.shared.pod_locks import PodLocks
 from actors.volume_manager.csi import records
 from actors.volume_manager.csi.api_objects import DriverSpec
 from actors.volume_manager.csi.errors import CallError, CsiError, ExhaustedError, NotAttachedError, UnknownDriverError
-from actors.volume_manager.csi.figures import DriverMeasurements
 from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver, device_paths
 from actors.volume_manager.csi.records import Records
+from actors.volume_manager.csi.volume_stats import DriverMeasurements
 from actors.volume_manager.csi.volumes import CsiContext, CsiVolumes
 from actors.volume_manager.failure_texts import MountError
 from supervision.actor import Actor

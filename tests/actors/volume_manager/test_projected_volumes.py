@@ -17,7 +17,7 @@ from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.host import memory_mounts, propagation
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
-from actors.volume_manager.refresh import RETRY_SECONDS, TOKEN_SECONDS
+from actors.volume_manager.volume_refresh import RETRY_SECONDS, TOKEN_SECONDS
 from supervision.harness import Harness
 from tests.support.volumes import user_of
 

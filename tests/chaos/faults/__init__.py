@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..cluster import Cluster
 from ..model import Kind
-from ..world import StaticPods
+from ..target import StaticPods
 from . import actors, agent, pods, server
 
 ALONE: tuple[Kind[StaticPods], ...] = (*actors.KINDS, *agent.KINDS, *pods.KINDS, *pods.ALONE)

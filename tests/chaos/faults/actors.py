@@ -8,9 +8,9 @@ from typing import get_args
 
 from supervision.protocol import Fault
 
+from ..invariants import Injected, badly_reported
 from ..model import Check, Draw, Drawn, Kind, Step
-from ..told import Injected, badly_reported
-from ..world import World
+from ..target import Target
 
 FAULTS: Sequence[tuple[Fault, float]] = (
     ("crash", 6), ("exception", 4), ("exit", 1), ("hang", 2), ("stop", 2), ("leak", 1), ("slow", 2), ("drop", 1),
@@ -25,21 +25,21 @@ def _draw(draw: Draw) -> Drawn:
     return Drawn(draw.rng.choice(draw.actors), fault)
 
 
-def _inject(world: World, step: Step) -> None:
+def _inject(target: Target, step: Step) -> None:
     fault = next(one for one in get_args(Fault) if one == step.what)
-    actor = world.node.actors()[step.name]
+    actor = target.node.actors()[step.name]
     assert actor.pid, f"{step.name} is just being replaced"
     now = time.time()
-    world.node.inject(step.name, fault, seconds=LASTS.get(fault, 0.0))
-    world.course.injected.append(Injected(now, step.name, actor.pid, fault))
+    target.node.inject(step.name, fault, seconds=LASTS.get(fault, 0.0))
+    target.record.injected.append(Injected(now, step.name, actor.pid, fault))
 
 
-def _badly_reported(world: World) -> list[str]:
-    course = world.course
-    course.look(world.node)
-    incidents = sorted(course.incidents.values(), key=lambda one: one.time)
-    return badly_reported(course.injected, incidents, course.killed)
+def _badly_reported(target: Target) -> list[str]:
+    record = target.record
+    record.look(target.node)
+    incidents = sorted(record.incidents.values(), key=lambda one: one.time)
+    return badly_reported(record.injected, incidents, record.killed)
 
 
-REPORTED: Check[World] = Check("each fault has one incident, and nothing else has any", _badly_reported, 0)
-KINDS: tuple[Kind[World], ...] = (Kind("fault", 34, _draw, _inject, holds=(REPORTED,)),)
+REPORTED: Check[Target] = Check("each fault has one incident, and nothing else has any", _badly_reported, 0)
+KINDS: tuple[Kind[Target], ...] = (Kind("fault", 34, _draw, _inject, holds=(REPORTED,)),)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..cluster import Cluster
 from ..cluster_checks import EXEC_WORKS, FILES, RESTARTS
 from ..model import Draw, Drawn, Kind, Step
-from ..wanted import ILL
-from ..world import StaticPods, World
+from ..target import StaticPods, Target
+from ..workload import ILL
 
 GRACES = (None, None, 1, 0)
 """None: that of the pod. 0: by force."""
@@ -22,8 +22,8 @@ def _draw_new(draw: Draw) -> Drawn | None:
     return Drawn(name, draw.pods[name])
 
 
-def _create(world: World, step: Step) -> None:
-    world.create(step.name, step.what)  # type: ignore[arg-type]  # the plan draws sorts
+def _create(target: Target, step: Step) -> None:
+    target.create(step.name, step.what)  # type: ignore[arg-type]  # the plan draws sorts
 
 
 def _draw_old(draw: Draw) -> Drawn | None:
@@ -34,11 +34,11 @@ def _draw_old(draw: Draw) -> Drawn | None:
     return Drawn(name, grace=draw.rng.choice(GRACES))
 
 
-def _delete(world: World, step: Step) -> None:
-    world.delete(step.name, step.grace)
+def _delete(target: Target, step: Step) -> None:
+    target.delete(step.name, step.grace)
 
 
-KINDS: tuple[Kind[World], ...] = (
+KINDS: tuple[Kind[Target], ...] = (
     Kind("create", 16, _draw_new, _create, needs_server=True),
     Kind("delete", 11, _draw_old, _delete, needs_server=True),
 )
@@ -49,9 +49,9 @@ def _draw_any(draw: Draw) -> Drawn | None:
     return Drawn(draw.rng.choice(list(draw.pods))) if draw.pods else None
 
 
-def _edit(world: StaticPods, step: Step) -> None:
+def _edit(target: StaticPods, step: Step) -> None:
     """A new UID: another pod of the same name."""
-    world.node.add(step.name)
+    target.node.add(step.name)
 
 
 ALONE: tuple[Kind[StaticPods], ...] = (Kind("edit", 5, _draw_any, _edit),)
@@ -68,7 +68,7 @@ def _label(cluster: Cluster, step: Step) -> None:
 
 def _change_objects(cluster: Cluster, step: Step) -> None:
     """The secret and the config map that pods mount."""
-    cluster.course.word += 1
+    cluster.record.word += 1
     cluster.write_objects("PATCH")
 
 
@@ -81,7 +81,7 @@ def _toggle_health(cluster: Cluster, step: Step) -> None:
 
 def _kill(cluster: Cluster, step: Step) -> None:
     if found := cluster.running(step.name):
-        cluster.course.wanted[step.name].ends += 1
+        cluster.record.wanted[step.name].ends += 1
         cluster.node.ask_runtime(lambda client: client.stop_container(found.id, 0))
 
 

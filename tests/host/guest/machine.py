@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from actors.shared.linux.tied import tied
+from actors.shared.linux.parent_death import tied
 from tests.host.guest.agent import Done, GuestAgent
 
 HOST_AS_SEEN_INSIDE = "10.0.2.2"

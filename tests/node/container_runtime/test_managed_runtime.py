@@ -15,7 +15,7 @@ import pytest
 from actors.api_clients.heartbeat_client import managed_network
 from actors.container_runtime import cleanup, importing, processes
 from actors.container_runtime.errors import RuntimeSetupError
-from actors.container_runtime.prepare import prepare
+from actors.container_runtime.host_setup import prepare
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainerState

@@ -13,9 +13,9 @@ import pytest
 
 from actors.container_runtime import importing
 from actors.container_runtime.host import look
+from actors.container_runtime.host_setup import prepare
 from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.messages import CONTAINER_RUNTIME
-from actors.container_runtime.prepare import prepare
 from actors.container_runtime.program import child_spec
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import StillStarting

@@ -7,7 +7,7 @@ import pytest
 from tests.chaos import faults
 from tests.chaos.plan import plan
 from tests.chaos.run import Chaos
-from tests.chaos.world import ACTORS, StaticPods, of_static_pods
+from tests.chaos.target import ACTORS, StaticPods, of_static_pods
 from tests.support.faulty_node import FaultyNode
 from tests.support.runtime import runtime_running
 
@@ -18,11 +18,11 @@ from tests.support.runtime import runtime_running
 def test_a_minute_of_random_faults_leaves_what_was_wanted_and_nothing_else(tmp_path):
     said: list[str] = []
     with runtime_running() as runtime:
-        world = StaticPods(FaultyNode(runtime))
+        target = StaticPods(FaultyNode(runtime))
         try:
-            world.node.start()
-            chaos = Chaos(world, faults.ALONE, of_static_pods(), tmp_path / "history.jsonl", said.append)
+            target.node.start()
+            chaos = Chaos(target, faults.ALONE, of_static_pods(), tmp_path / "history.jsonl", said.append)
             wrong = chaos.run(plan(1, 60, faults.ALONE, ACTORS, [("calm", 1)], most=10))
         finally:
-            world.remove()
+            target.remove()
     assert wrong == [], "\n".join([*wrong, *said])

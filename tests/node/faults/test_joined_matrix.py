@@ -17,8 +17,8 @@ from typing import Final
 
 import pytest
 
-from tests.chaos.told import gone_back, not_ready
-from tests.chaos.watching import Watching
+from tests.chaos.invariants import not_ready, regressed_phases
+from tests.chaos.observers import Watching
 from tests.support import jumping_clock
 from tests.support.api_connection import ApiConnection, SeenEvent
 from tests.support.api_process import ApiProcess
@@ -80,7 +80,7 @@ class Matrix:
         assert gaps(self.leases.told[leases:]) == []
         assert list(not_ready(joined.nodes.told[nodes:])) == []
         assert told_conditions(joined) == conditions
-        assert list(gone_back(joined.pods.told[pods:])) == []
+        assert list(regressed_phases(joined.pods.told[pods:])) == []
         assert steady_ids(joined) == ids
 
 

@@ -12,7 +12,7 @@ from tests.chaos.cluster import MOST_PODS, SORTS, Cluster
 from tests.chaos.cluster_checks import of_a_cluster
 from tests.chaos.plan import plan
 from tests.chaos.run import Chaos
-from tests.chaos.world import ACTORS
+from tests.chaos.target import ACTORS
 from tests.support.api_process import ApiProcess
 from tests.support.joined import Joined
 
@@ -27,11 +27,11 @@ def test_random_faults_on_both_sides_leave_what_was_wanted_and_nothing_else(
     own: Joined, server: ApiProcess, tmp_path: Path
 ) -> None:
     said: list[str] = []
-    world = Cluster(own, server)
+    target = Cluster(own, server)
     try:
-        world.prepare()
-        chaos = Chaos(world, faults.IN_A_CLUSTER, of_a_cluster(), tmp_path / "history.jsonl", said.append)
+        target.prepare()
+        chaos = Chaos(target, faults.IN_A_CLUSTER, of_a_cluster(), tmp_path / "history.jsonl", said.append)
         wrong = chaos.run(plan(SEED, SECONDS, faults.IN_A_CLUSTER, ACTORS, SORTS, MOST_PODS))
     finally:
-        world.repair()
+        target.repair()
     assert wrong == [], "\n".join([*wrong, *said])

@@ -18,8 +18,8 @@ import pytest
 from websocket import ABNF, WebSocket, WebSocketBadStatusException, create_connection
 
 from actors.http_servers.streaming import spdy
-from actors.http_servers.streaming.translated import TUNNEL, V5
-from tests.chaos.world import ACTORS
+from actors.http_servers.streaming.stream_translator import TUNNEL, V5
+from tests.chaos.target import ACTORS
 from tests.support.api_process import ApiProcess
 from tests.support.joined import NODE, Joined, account_token, container, pod, status
 

@@ -22,7 +22,7 @@ from .faults import Fault, Seen
 from .request import Answer, Reply, Request, User
 
 if TYPE_CHECKING:
-    from .handling import Handling
+    from .request_handler import Handling
 
 
 class Orders:

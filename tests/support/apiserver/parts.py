@@ -8,9 +8,9 @@ from .controllers import bind
 from .errors import StatusError, conflict
 from .kinds import check_kind, taken
 from .objects import Obj
-from .reading import read_as
 from .registry import Registry, key_of
 from .request import Reply, Request, Target, answer
+from .request_body import read_as
 from .tokens import Tokens
 
 SUCCESS: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}

@@ -11,13 +11,13 @@ from . import kubeconfigs
 from .authority import Authority
 from .controllers import Controllers
 from .faults import Book, Fault, Faults, Script, Seen
-from .handling import Handling
 from .http import HttpServer
 from .kubelet_proxy import KubeletProxy
 from .objects import Obj
 from .options import Options
 from .registry import Registry, Update, key_of
 from .request import Target, User
+from .request_handler import Handling
 from .resources import core, named
 from .schemas import typed
 from .storage import Store

@@ -13,12 +13,12 @@ from .objects import Obj
 from .options import Options
 from .parts import SUCCESS, Parts
 from .patches import APPLY, FORMS
-from .reading import READ, check_accept, check_content_type, read_as
 from .registry import Registry, Update, key_of
 from .request import Reply, Request, Stream, Target, User, answer
+from .request_body import READ, check_accept, check_content_type, read_as
 from .resources import CORE_EVENTS, EVENTS, Resource, core
 from .tokens import Tokens
-from .watching import Watch, check_options, events
+from .watch_stream import Watch, check_options, events
 
 _RETURNED = ("pods", "serviceaccounts", "services", "persistentvolumes", "persistentvolumeclaims")
 

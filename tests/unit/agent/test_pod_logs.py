@@ -19,7 +19,7 @@ from actors.shared.config.start import start_records
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.status_manager.messages import Pods
 from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, Where
-from supervision.cli.register import since
+from supervision.cli.subcommands import since
 from supervision.protocol import ActorState, Tree
 
 

@@ -11,7 +11,7 @@ from tests.chaos import faults
 from tests.chaos.cluster import SORTS
 from tests.chaos.model import Check, Drawn, Kind, Step
 from tests.chaos.plan import FEWEST_PODS, plan
-from tests.chaos.world import ACTORS
+from tests.chaos.target import ACTORS
 
 TABLES: list[Sequence[Kind[Any]]] = [faults.ALONE, faults.IN_A_CLUSTER]
 tables = pytest.mark.parametrize("kinds", TABLES, ids=["alone", "in a cluster"])
@@ -61,7 +61,7 @@ def test_a_step_is_possible_when_it_comes(kinds: Sequence[Kind[Any]], seed: int)
 
 
 def kind(name: str, draw: Callable[[Any], Drawn | None] = lambda draw: Drawn(seconds=5.0), **more: Any) -> Kind[Any]:
-    def nothing(world: object, step: Step) -> None:
+    def nothing(target: object, step: Step) -> None:
         """A kind whose effect is not looked at."""
 
     return Kind(name, 1, draw, nothing, nothing, **more)

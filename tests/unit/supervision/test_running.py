@@ -9,7 +9,7 @@ import pytest
 from supervision.channel import Flusher
 from supervision.running import ActorRunner, kind_of
 from supervision.status_page import StatusPage
-from supervision.work import Work
+from supervision.task_context import Work
 
 
 @pytest.mark.parametrize(

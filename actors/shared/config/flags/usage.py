@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from actors.shared.config.explain import entries, flag_text
+from actors.shared.config.documentation import entries, flag_text
 
 from .table import CADVISOR, FILES, FLAGS, GENERAL, IMAGES, NODE, OWN, SERVER, Flag
 

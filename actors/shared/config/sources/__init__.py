@@ -4,7 +4,7 @@ documents.py             YAML and JSON to plain data, bounded, with the line of 
 decoding.py              plain data to typed objects, strictly, with every error
 layers.py                --config and the drop-ins of --config-dir
 policy_layer.py          the supervision policy, one more layer
-merge.py                 JSON merge patch
+merge_patch.py           JSON merge patch
 defaults.py              defaults that depend on other fields
 effective.py             layers and flags to the configuration in force
 checkpoints.py           configurations kept on disk, with their history

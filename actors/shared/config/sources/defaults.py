@@ -12,7 +12,7 @@ from actors.shared.config import feature_gates
 from actors.shared.config.fields.duration import Duration, DurationError
 from actors.shared.config.fields.kubelet_configuration import DEFAULT_EVICTION_HARD
 
-from .merge import at, put
+from .merge_patch import at, put
 
 ZERO_IS_UNSET: Final = (
     "podLogsDir", "syncFrequency", "fileCheckFrequency", "httpCheckFrequency", "address", "port",

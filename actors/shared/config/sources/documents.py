@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from supervision.documents.model import DocumentError, DocumentLimits
-from supervision.documents.reading import read as read_document
+from supervision.documents.reader import read as read_document
 
 LIMITS: Final = DocumentLimits()
 MAX_BYTES: Final = LIMITS.size

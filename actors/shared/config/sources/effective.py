@@ -19,7 +19,7 @@ from . import defaults
 from .decoding import decode
 from .documents import Document
 from .layers import source_of
-from .merge import leaves, merge_patch, put, without_nulls
+from .merge_patch import leaves, merge_patch, put, without_nulls
 
 DEFAULT: Final = "default"
 

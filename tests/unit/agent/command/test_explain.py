@@ -10,8 +10,8 @@ import pytest
 
 from actors.agent.subcommands import _explain
 from actors.config_controller.consumers import RESTART, UNREAD
+from actors.shared.config.documentation import entries
 from actors.shared.config.errors import ConfigErrors
-from actors.shared.config.explain import entries
 from actors.shared.config.explained_keys import KEYS
 from actors.shared.config.feature_gates import GATES
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.http_servers.container_logs.lines import is_partial
-from actors.http_servers.container_logs.opening import LogUnavailable, open_log
+from actors.http_servers.container_logs.log_opener import LogUnavailable, open_log
 from actors.http_servers.container_logs.query import LogQuery
 from actors.http_servers.container_logs.reader import read_log
 from actors.http_servers.container_logs.tail import BLOCK_BYTES, seek_tail

@@ -36,7 +36,7 @@ from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.resolv_conf import Dns
 from proto import cri_pb2 as cri
-from tests.support.driven import container, pod
+from tests.support.shard_harness import container, pod
 
 AROUND = SandboxContext(logs_dir="/logs", cgroup_parent="/kubepods/podu", dns=Dns(servers=["192.0.2.53"]))
 NO_LIMITS = LinuxContainerResources(cpu_shares=2, cpu_quota=0, cpu_period=100_000, memory_bytes=0, oom_score_adj=1000)

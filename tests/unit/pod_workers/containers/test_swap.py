@@ -11,7 +11,7 @@ import pytest
 from actors.pod_workers.containers.machine import this_machine
 from actors.pod_workers.containers.resources import ResourcesHost
 from actors.pod_workers.containers.swap import SwapFields, allowed_swap, swap_fields
-from tests.support.driven import container, pod
+from tests.support.shard_harness import container, pod
 
 GIB = 1 << 30
 V2 = ResourcesHost(memory=8 * GIB, swap=4 * GIB, cgroup_v2=True, accounts_swap=True)

@@ -10,7 +10,7 @@ import pytest
 from actors.pod_workers.executor.kept_resources import KeptResources
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.pod_records import ALLOCATED, PodRecord, encode
-from tests.support.driven import pod
+from tests.support.shard_harness import pod
 
 LOG = logging.getLogger("test")
 GIVEN = ResourceRequirements(requests={"cpu": "1"})

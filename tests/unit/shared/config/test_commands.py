@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from actors.shared.config.commands import early_text, run
-from actors.shared.config.explain import entries
+from actors.shared.config.documentation import entries
 from actors.shared.config.flags.table import FLAGS
 from tests.support.present import present
 

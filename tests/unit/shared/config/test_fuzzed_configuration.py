@@ -6,14 +6,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actors.shared.config.documentation import entries
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
-from actors.shared.config.explain import entries
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND
 from actors.shared.config.flags.parsing import parse
 from actors.shared.config.flags.table import FLAGS
 from actors.shared.config.sources.documents import Document
 from actors.shared.config.sources.effective import effective
-from actors.shared.config.sources.merge import put
+from actors.shared.config.sources.merge_patch import put
 from actors.shared.config.validation.rule_kinds import ValidationContext
 
 PATHS = sorted({entry.path for entry in entries() if not set("[]<>") & set(entry.path)} - {"apiVersion", "kind"})

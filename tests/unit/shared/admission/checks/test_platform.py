@@ -14,7 +14,7 @@ from actors.shared.admission.checks.pod_level_resources import pod_level_resourc
 from actors.shared.admission.request import CheckFunction, NodeState, PodAdmitAttributes, demand_of
 from actors.shared.kube.declared_features import declared_features
 from actors.shared.kube.pod import PodStatus
-from tests.support.driven import container, pod
+from tests.support.shard_harness import container, pod
 
 CONFINED: dict[str, Any] = {"securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}}
 OPEN: dict[str, Any] = {"securityContext": {"appArmorProfile": {"type": "Unconfined"}}}

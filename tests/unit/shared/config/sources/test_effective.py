@@ -12,7 +12,7 @@ from actors.shared.config.flags.parsing import parse
 from actors.shared.config.sources.defaults import ZERO_IS_UNSET
 from actors.shared.config.sources.documents import Document
 from actors.shared.config.sources.effective import effective, from_json, lookup, to_json, to_plain
-from actors.shared.config.sources.merge import merge_patch, put
+from actors.shared.config.sources.merge_patch import merge_patch, put
 from actors.shared.config.validation.rule_kinds import ValidationContext, value_at
 
 JSON = st.recursive(

@@ -7,7 +7,7 @@ from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
 from actors.shared.config.sources.documents import Document
 from actors.shared.config.sources.effective import effective
-from actors.shared.config.sources.merge import put
+from actors.shared.config.sources.merge_patch import put
 from actors.shared.config.validation.rule_kinds import ValidationContext
 from actors.shared.config.validation.rules import RULES, validate
 

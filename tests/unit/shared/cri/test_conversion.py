@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.cri import translate, translate_stats
+from actors.shared.cri import conversion, stats_conversion
 from actors.shared.cri.model import (
     CriContainer,
     CriContainerState,
@@ -48,7 +48,7 @@ def test_a_container_status_is_told_in_full() -> None:
         resources=cri.ContainerResources(linux=cri.LinuxContainerResources(cpu_quota=5, memory_limit_in_bytes=6)),
         user=cri.ContainerUser(linux=cri.LinuxContainerUser(uid=8, gid=9, supplemental_groups=[10])),
     )
-    container = translate.container_of(status, "s")
+    container = conversion.container_of(status, "s")
     assert container == CriContainer(
         id="i",
         name="c",
@@ -80,23 +80,23 @@ def test_a_container_status_is_told_in_full() -> None:
 def test_the_never_of_any_runtime_is_time_zero() -> None:
     zero_of_go = -6795364578871345152
     for never in (0, zero_of_go):
-        container = translate.container_of(cri.ContainerStatus(created_at=5, started_at=never, finished_at=never))
+        container = conversion.container_of(cri.ContainerStatus(created_at=5, started_at=never, finished_at=never))
         assert (container.created_ns, container.started_ns, container.finished_ns) == (5, 0, 0)
 
 
 def test_a_container_without_pod_labels_has_no_pod() -> None:
-    container = translate.container_of(cri.ContainerStatus(id="i", state=cri.CONTAINER_RUNNING))
+    container = conversion.container_of(cri.ContainerStatus(id="i", state=cri.CONTAINER_RUNNING))
     assert (container.pod_uid, container.name, container.resources, container.user) == ("", "", None, None)
 
 
 def test_a_state_that_a_later_runtime_may_have_is_unknown() -> None:
-    assert translate.container_state(17) is CriContainerState.UNKNOWN
+    assert conversion.container_state(17) is CriContainerState.UNKNOWN
 
 
 def test_an_event_of_a_later_runtime_is_told_with_its_pod() -> None:
     event = cri.ContainerEventResponse(container_id="i", container_event_type=17)  # type: ignore[arg-type]
     event.pod_sandbox_status.metadata.uid = "u"
-    told = translate.event_of(event)
+    told = conversion.event_of(event)
     assert (told.kind, told.pod_uid) == (EventKind.UNKNOWN, "u")
 
 
@@ -109,7 +109,7 @@ def test_a_sandbox_has_all_its_addresses_and_its_network_mode() -> None:
         linux=cri.LinuxPodSandboxStatus(namespaces=cri.Namespace(options=cri.NamespaceOption(network=cri.NODE))),
         runtime_handler="runc",
     )
-    sandbox = translate.sandbox_of(status)
+    sandbox = conversion.sandbox_of(status)
     assert sandbox == Sandbox(
         id="i",
         pod_uid="u",
@@ -138,13 +138,13 @@ def test_a_condition_that_is_not_met_or_not_told_is_in_the_message(
         for kind, met in (("RuntimeReady", runtime), ("NetworkReady", network))
         if met is not None
     ]
-    status = translate.runtime_status(cri.StatusResponse(status=cri.RuntimeStatus(conditions=conditions)))
+    status = conversion.runtime_status(cri.StatusResponse(status=cri.RuntimeStatus(conditions=conditions)))
     assert (status.runtime_ready, status.network_ready, status.message) == (bool(runtime), bool(network), message)
 
 
 def test_a_number_that_is_not_reported_is_none_and_zero_is_zero() -> None:
     usage = cri.MemoryUsage(timestamp=5, working_set_bytes=cri.UInt64Value(value=0))
-    stats = translate_stats.container_stats(cri.ContainerStats(memory=usage))
+    stats = stats_conversion.container_stats(cri.ContainerStats(memory=usage))
     assert stats.memory is not None
     assert (stats.memory.at_ns, stats.memory.working_set_bytes, stats.memory.rss_bytes) == (5, 0, None)
     assert (stats.cpu, stats.swap, stats.writable_layer) == (None, None, None)
@@ -152,7 +152,7 @@ def test_a_number_that_is_not_reported_is_none_and_zero_is_zero() -> None:
 
 def test_the_pressure_of_a_container_is_reported() -> None:
     psi = cri.PsiStats(Some=cri.PsiData(Total=1, Avg10=2.0, Avg60=3.0, Avg300=4.0), Full=cri.PsiData(Total=5))
-    stats = translate_stats.container_stats(cri.ContainerStats(cpu=cri.CpuUsage(psi=psi)))
+    stats = stats_conversion.container_stats(cri.ContainerStats(cpu=cri.CpuUsage(psi=psi)))
     assert stats.cpu is not None
     assert stats.cpu.psi == Psi(Pressure(1, 2.0, 3.0, 4.0), Pressure(5, 0, 0, 0))
 
@@ -169,5 +169,5 @@ def test_the_pressure_of_a_container_is_reported() -> None:
     )
 )
 def test_whatever_a_status_holds_travels_unchanged(status: cri.ContainerStatus) -> None:
-    runtime = PodRuntime(uid="u", containers=[translate.container_of(status)])
+    runtime = PodRuntime(uid="u", containers=[conversion.container_of(status)])
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(runtime), type=PodRuntime) == runtime

@@ -22,7 +22,7 @@ from supervision.policy import load
 from supervision.quarantine import Journal
 from supervision.spec import ChildSpec
 
-HERE = "tests.support.supervised"
+HERE = "tests.support.sample_tree"
 APPLICATION = f"{HERE}:application"
 
 

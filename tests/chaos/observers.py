@@ -15,7 +15,7 @@ from actors.shared.cri.model import CriContainerState
 from tests.support.api_connection import SeenEvent
 from tests.support.joined import NODE, Joined
 
-from .wanted import TALKER
+from .workload import TALKER
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}"
 LOOK_SECONDS = 0.5

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervision.children import Child, ChildEvent, ChildPhase, Ending, SupervisorState, wake_at
-from supervision.decide import TRANSITIONS, Create, Finish, StopRequested, Tick, decide
 from supervision.protocol import EXIT_ESCALATED, Exited, Started, Stop
 from supervision.spec import Policy
+from supervision.transitions import TRANSITIONS, Create, Finish, StopRequested, Tick, decide
 
 EXIT_1 = 1 << 8
 SIGKILLED = 9

@@ -49,7 +49,7 @@ from actors.pod_workers.messages import (
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.adoption import DEFAULT_SETTLING, Settling
-from actors.shared.cri.looking import look
+from actors.shared.cri.pod_lookup import look
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod
 from actors.shared.tracing.tracer import Tracer

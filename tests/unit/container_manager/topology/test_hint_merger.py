@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_manager.topology.merging import Numa, TopologyDecision, merged, verdict
+from actors.container_manager.topology.hint_merger import Numa, TopologyDecision, merged, verdict
 from actors.shared.hardware.hints import Hints, TopologyHint
 
 TWO = Numa((0, 1))

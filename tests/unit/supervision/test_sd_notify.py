@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from supervision import notify
+from supervision import sd_notify
 
 
 @pytest.fixture(params=["file", "abstract"])
@@ -25,7 +25,7 @@ def manager(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_it_says_ready_with_a_status_and_who_it_is(manager: socket.socket) -> None:
-    notify.ready("17 actors in service")
+    sd_notify.ready("17 actors in service")
     assert manager.recv(4096).decode().split("\n") == [
         "READY=1",
         "STATUS=17 actors in service",
@@ -34,9 +34,9 @@ def test_it_says_ready_with_a_status_and_who_it_is(manager: socket.socket) -> No
 
 
 def test_it_says_stopping_status_and_watchdog(manager: socket.socket) -> None:
-    notify.stopping()
-    notify.status("degraded:\npleg")
-    notify.ping()
+    sd_notify.stopping()
+    sd_notify.status("degraded:\npleg")
+    sd_notify.ping()
     assert manager.recv(4096) == b"STOPPING=1\nSTATUS=stopping"
     assert manager.recv(4096) == b"STATUS=degraded: pleg"
     assert manager.recv(4096) == b"WATCHDOG=1"
@@ -45,12 +45,12 @@ def test_it_says_stopping_status_and_watchdog(manager: socket.socket) -> None:
 @pytest.mark.parametrize("path", ["", "relative", "/nobody/is/here"])
 def test_without_a_listener_it_is_silent(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", path)
-    assert not notify.notify("READY=1")
+    assert not sd_notify.notify("READY=1")
 
 
 def test_a_listener_that_does_not_read_does_not_block_it(manager: socket.socket) -> None:
     sent = 0
-    while notify.notify("WATCHDOG=1") and sent < 10_000:
+    while sd_notify.notify("WATCHDOG=1") and sent < 10_000:
         sent += 1
     assert 0 < sent < 10_000
 
@@ -71,4 +71,4 @@ def test_the_watchdog_interval_is_the_units_and_for_this_process_only(
     pid = str(os.getpid()) if pid == "ours" else pid
     for name, value in (("WATCHDOG_USEC", usec), ("WATCHDOG_PID", pid)):
         monkeypatch.setenv(name, value) if value is not None else monkeypatch.delenv(name, raising=False)
-    assert notify.watchdog_interval() == seconds
+    assert sd_notify.watchdog_interval() == seconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod_config.merge import PodCandidate, choose, operations
+from actors.pod_config.merged_pods import PodCandidate, choose, operations
 from actors.pod_config.name_conflict import NameConflicts
 
 pods = st.builds(

@@ -9,10 +9,10 @@ import pytest
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
 from actors.shared.kube.codec import decode_pod, encode
-from actors.volume_manager.csi import figures
+from actors.volume_manager.csi import volume_stats
 from actors.volume_manager.csi.errors import CsiError, UnknownDriverError
-from actors.volume_manager.csi.figures import CALLS, DriverMeasurements, figures_of
 from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver
+from actors.volume_manager.csi.volume_stats import CALLS, DriverMeasurements, figures_of
 from actors.volume_manager.messages import VolumeFigures
 from proto import csi_pb2 as csi
 from supervision.actor import Actor
@@ -70,7 +70,7 @@ class Node:
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "FIGURES_SECONDS", 0.01)
+    monkeypatch.setattr(volume_stats, "FIGURES_SECONDS", 0.01)
 
 
 async def test_a_volume_has_the_figures_of_its_driver_under_its_name_in_the_pod() -> None:

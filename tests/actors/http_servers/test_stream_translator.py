@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator
 from tornado.iostream import IOStream, StreamClosedError
 from websocket import ABNF
 
-from actors.http_servers.streaming import translated, websocket
+from actors.http_servers.streaming import stream_translator, websocket
 from actors.http_servers.streaming.options import Streams
-from actors.http_servers.streaming.translated import Channels, join_translated
+from actors.http_servers.streaming.stream_translator import Channels, join_translated
 from tests.support.spdy_runtime import SpdyRuntime
 
 CAT = Streams(stdin=True, stdout=True, stderr=False, tty=False)
@@ -125,7 +125,7 @@ class Turns(Channels):
             self.rounds += 1
             await asyncio.sleep(0)
 
-    def from_caller(self, received: bytes) -> translated.Ends:
+    def from_caller(self, received: bytes) -> stream_translator.Ends:
         self.at.append(self.rounds)
         return super().from_caller(received)
 

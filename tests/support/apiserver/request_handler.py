@@ -14,9 +14,9 @@ from .kinds import check_kind
 from .kubelet_proxy import KubeletProxy
 from .options import Options
 from .orders import Orders
-from .reading import read_as
 from .registry import Registry
 from .request import Answer, Drop, Reply, Request, Target, answer, target_of
+from .request_body import read_as
 from .reviews import review
 from .tokens import Tokens
 from .users import Users, common_name

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from actors.shared.cri.client import CriClient
 
-from .floor import Times
+from .baseline import Times
 from .node import Node, NotInTime
 from .pods import manifest
 

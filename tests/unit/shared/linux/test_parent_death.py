@@ -5,12 +5,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from actors.shared.linux.tied import tied
+from actors.shared.linux.parent_death import tied
 from tests.support.waiting import wait_for
 
 STARTER = """
 import subprocess, sys, time
-from actors.shared.linux.tied import tied
+from actors.shared.linux.parent_death import tied
 print(subprocess.Popen(tied(["sleep", "300"]), stdout=subprocess.DEVNULL).pid, flush=True)
 time.sleep(float(sys.argv[1]))
 """

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from actors.container_runtime.errors import NotRoot
 from actors.container_runtime.host import RuntimeHost
+from actors.container_runtime.host_setup import prepare, put, restore
 from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.network import subnets_of
-from actors.container_runtime.prepare import prepare, put, restore
 from actors.container_runtime.program import child_spec
 
 HOST = RuntimeHost(containerd="/opt/new/bin/containerd", runc="r", ctr="t", plugin_dir="p")
@@ -49,7 +49,7 @@ def test_without_root_the_text_says_what_else_can_be_done(monkeypatch: pytest.Mo
 def test_a_removed_network_configuration_comes_back_with_the_network_of_its_bridge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("actors.container_runtime.prepare._set", lambda path, value: None)
+    monkeypatch.setattr("actors.container_runtime.host_setup._set", lambda path, value: None)
     instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
     routed = replace(HOST, networks=(("eth0", "10.0.0.0/8"), (instance.network, "10.73.232.0/22")))
     for damage in (Path.unlink, lambda file: file.write_text("{")):
@@ -73,8 +73,8 @@ def test_the_tree_gets_a_program_that_finds_its_shim_and_is_ready_with_its_socke
 def test_the_network_of_a_running_containerd_is_made_again_where_it_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
 ) -> None:
-    monkeypatch.setattr("actors.container_runtime.prepare._set", lambda path, value: None)
-    monkeypatch.setattr("actors.container_runtime.prepare.look", lambda root: HOST)
+    monkeypatch.setattr("actors.container_runtime.host_setup._set", lambda path, value: None)
+    monkeypatch.setattr("actors.container_runtime.host_setup.look", lambda root: HOST)
     instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
     prepare(instance, HOST)
     file = Path(instance.network_file)
@@ -91,8 +91,8 @@ def test_the_network_of_a_running_containerd_is_made_again_where_it_is_gone(
 def test_a_removed_configuration_of_containerd_comes_back_but_one_that_is_there_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("actors.container_runtime.prepare._set", lambda path, value: None)
-    monkeypatch.setattr("actors.container_runtime.prepare.look", lambda root: HOST)
+    monkeypatch.setattr("actors.container_runtime.host_setup._set", lambda path, value: None)
+    monkeypatch.setattr("actors.container_runtime.host_setup.look", lambda root: HOST)
     instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
     prepare(instance, HOST)
     arguments = (str(tmp_path), instance.root, instance.state, False, "")
@@ -110,8 +110,8 @@ def test_a_removed_configuration_of_containerd_comes_back_but_one_that_is_there_
 def test_in_a_cluster_the_template_is_made_again_and_the_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("actors.container_runtime.prepare._set", lambda path, value: None)
-    monkeypatch.setattr("actors.container_runtime.prepare.look", lambda root: HOST)
+    monkeypatch.setattr("actors.container_runtime.host_setup._set", lambda path, value: None)
+    monkeypatch.setattr("actors.container_runtime.host_setup.look", lambda root: HOST)
     instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
     prepare(instance, HOST, cluster=True)
     arguments = (str(tmp_path), instance.root, instance.state, True, "")

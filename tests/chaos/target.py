@@ -11,9 +11,9 @@ from actors.tree import tree
 from supervision.spec import walk
 from tests.support.faulty_node import FaultyNode, HealthWatch
 
-from .course import Course
 from .model import Check, Sort, Step
-from .wanted import Wanted
+from .run_record import RunRecord
+from .workload import Wanted
 
 ACTORS = [name for name, _, _ in walk(tree(Agent()))]
 HEALTH_SECONDS = 8.0
@@ -21,14 +21,14 @@ HEALTH_SECONDS = 8.0
 FORK_SERVER_FDS, FORK_SERVER_GROWTH = 400, 24 << 20
 
 
-class World(Protocol):
+class Target(Protocol):
     """An agent. Raises AskError, AssertionError, KeyError or CriError for what misses its aim."""
 
     @property
     def node(self) -> FaultyNode: ...
 
     @property
-    def course(self) -> Course: ...
+    def record(self) -> RunRecord: ...
 
     def create(self, name: str, sort: Sort) -> None: ...
 
@@ -53,16 +53,16 @@ class StaticPods:
     """An agent without a cluster; its pods are files."""
 
     def __init__(self, node: FaultyNode) -> None:
-        self.node, self.course = node, Course()
+        self.node, self.record = node, RunRecord()
         self.longest_silence = 0.0
         """Of /healthz, in seconds."""
 
     def create(self, name: str, sort: Sort) -> None:
-        self.course.wanted[name] = Wanted(sort)
+        self.record.wanted[name] = Wanted(sort)
         self.node.add(name)
 
     def delete(self, name: str, grace: int | None) -> None:
-        self.course.wanted.pop(name)
+        self.record.wanted.pop(name)
         self.node.withdraw(name)
 
     def forgive_unready(self) -> None:
@@ -90,45 +90,45 @@ class StaticPods:
 
 
 # -- what must hold of any agent --------------------------------------------------------------------------------------
-def _not_in_service(world: World) -> list[str]:
-    state = world.node.tree().state
+def _not_in_service(target: Target) -> list[str]:
+    state = target.node.tree().state
     return [] if state == "ready" else [state]
 
 
-def _bounded(world: World, actor_bytes: int) -> list[str]:
-    course, wrong = world.course, []
-    if course.fork_server_fds > FORK_SERVER_FDS:
-        wrong.append(f"the fork server had {course.fork_server_fds} open files")
-    sizes = course.fork_server_bytes
+def _bounded(target: Target, actor_bytes: int) -> list[str]:
+    record, wrong = target.record, []
+    if record.fork_server_fds > FORK_SERVER_FDS:
+        wrong.append(f"the fork server had {record.fork_server_fds} open files")
+    sizes = record.fork_server_bytes
     if sizes and max(sizes) - sizes[0] > FORK_SERVER_GROWTH:
         wrong.append(f"the fork server grew from {sizes[0]} to {max(sizes)} bytes")
-    heavy = [one.name for one in world.node.tree().actors if one.memory_bytes > actor_bytes]
+    heavy = [one.name for one in target.node.tree().actors if one.memory_bytes > actor_bytes]
     return [*wrong, f"over {actor_bytes} bytes: {heavy}"] if heavy else wrong
 
 
-def of_any_agent(actor_bytes: int) -> tuple[Check[World], ...]:
+def of_any_agent(actor_bytes: int) -> tuple[Check[Target], ...]:
     return (
         Check("every actor is in service", _not_in_service),
-        Check("no process is left", lambda world: world.node.strays()),
-        Check("nothing was wrong on the way", lambda world: world.course.unlike, 0),
-        Check("memory and open files are bounded", lambda world: _bounded(world, actor_bytes), 0),
+        Check("no process is left", lambda target: target.node.strays()),
+        Check("nothing was wrong on the way", lambda target: target.record.unlike, 0),
+        Check("memory and open files are bounded", lambda target: _bounded(target, actor_bytes), 0),
     )
 
 
 # -- and of one with static pods --------------------------------------------------------------------------------------
-def _other_pods(world: StaticPods) -> list[str]:
-    return sorted(set(world.node.running()) ^ set(world.course.wanted))
+def _other_pods(target: StaticPods) -> list[str]:
+    return sorted(set(target.node.running()) ^ set(target.record.wanted))
 
 
-def _traces(world: StaticPods) -> list[str]:
-    found = world.node.traces()
-    return [] if len(found) <= 2 * len(world.course.wanted) else sorted(found)
+def _traces(target: StaticPods) -> list[str]:
+    found = target.node.traces()
+    return [] if len(found) <= 2 * len(target.record.wanted) else sorted(found)
 
 
-def _silence(world: StaticPods) -> list[str]:
-    if world.course.killed or world.longest_silence <= HEALTH_SECONDS:
+def _silence(target: StaticPods) -> list[str]:
+    if target.record.killed or target.longest_silence <= HEALTH_SECONDS:
         return []
-    return [f"/healthz did not answer for {world.longest_silence:.1f} s"]
+    return [f"/healthz did not answer for {target.longest_silence:.1f} s"]
 
 
 def of_static_pods() -> tuple[Check[StaticPods], ...]:

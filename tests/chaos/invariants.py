@@ -46,7 +46,7 @@ def not_ready(nodes: Iterable[SeenEvent]) -> Iterator[str]:
             yield f"the node was not Ready at {one.at:.1f}: {found.get('reason')}: {found.get('message')}"
 
 
-def gone_back(pods: Iterable[SeenEvent]) -> Iterator[str]:
+def regressed_phases(pods: Iterable[SeenEvent]) -> Iterator[str]:
     """Restart counts do not go back, an end is final, and what has run is not pending again."""
     phases: dict[str, str] = {}
     counts: dict[tuple[str, str], int] = {}
@@ -92,7 +92,7 @@ def _ordered_just_before(incident: Incident, injected: Sequence[Injected]) -> bo
     return any(one.actor == incident.actor and 0 <= at - one.at < MISSED_SECONDS for one in injected)
 
 
-def untrue(pod: Obj, running: dict[str, str], restarts: dict[str, int]) -> str:
+def status_mismatch(pod: Obj, running: dict[str, str], restarts: dict[str, int]) -> str:
     """How the status of a pod that goes on differs from the runtime's; empty if it does not. By containers' names."""
     for one in status(pod).get("containerStatuses") or []:
         name = one["name"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.device_manager.pace import BURST, Pace
+from actors.device_manager.rate_limit import BURST, Pace
 
 
 def test_after_a_burst_ten_messages_a_second_are_read() -> None:

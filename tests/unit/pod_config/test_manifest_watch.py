@@ -8,7 +8,7 @@ import pytest
 from inotify_simple import Event, flags
 
 from actors.pod_config.file_source import is_ignored
-from actors.pod_config.watching import DirectoryWatch, changes_of, nearest_directory
+from actors.pod_config.manifest_watch import DirectoryWatch, changes_of, nearest_directory
 
 
 def event(mask: int, name: str, cookie: int = 0) -> Event:

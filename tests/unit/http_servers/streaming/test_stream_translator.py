@@ -14,7 +14,7 @@ from websocket import ABNF
 from actors.http_servers.streaming import spdy, websocket
 from actors.http_servers.streaming.options import Streams
 from actors.http_servers.streaming.spdy import SpdyError, SpdyFrameType
-from actors.http_servers.streaming.translated import (
+from actors.http_servers.streaming.stream_translator import (
     CLOSE,
     ERROR,
     STDIN,

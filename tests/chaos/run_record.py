@@ -9,12 +9,12 @@ import psutil
 from supervision.incidents import Incident
 from tests.support.faulty_node import FaultyNode
 
-from .told import Injected
-from .wanted import Wanted
+from .invariants import Injected
+from .workload import Wanted
 
 
 @dataclass
-class Course:
+class RunRecord:
     wanted: dict[str, Wanted] = field(default_factory=dict)
     injected: list[Injected] = field(default_factory=list)
     killed: list[float] = field(default_factory=list)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from supervision.incidents import Incident
 from supervision.protocol import Cause, Fault
-from tests.chaos.told import Injected, badly_reported, gone_back, not_ready, untrue
+from tests.chaos.invariants import Injected, badly_reported, not_ready, regressed_phases, status_mismatch
 from tests.support.api_connection import Obj, SeenEvent
 
 
@@ -25,11 +25,13 @@ def injected(pid: int, fault: Fault, at: float = 100.0) -> Injected:
 
 
 def test_restart_counts_that_go_back_and_ends_that_are_none_are_found() -> None:
-    assert list(gone_back([pod_told("Pending", 0), pod_told("Running", 0), pod_told("Running", 2)])) == []
-    assert len(list(gone_back([pod_told("Running", 2), pod_told("Running", 1)]))) == 1
-    assert list(gone_back([pod_told("Running", 2), pod_told("Running", 1, uid="another")])) == []
-    assert list(gone_back([pod_told("Failed", 0), pod_told("Running", 0)])) == ["p was Failed and then Running"]
-    assert list(gone_back([pod_told("Running", 0), pod_told("Pending", 0)])) == ["p was Running and then Pending"]
+    assert list(regressed_phases([pod_told("Pending", 0), pod_told("Running", 0), pod_told("Running", 2)])) == []
+    assert len(list(regressed_phases([pod_told("Running", 2), pod_told("Running", 1)]))) == 1
+    assert list(regressed_phases([pod_told("Running", 2), pod_told("Running", 1, uid="another")])) == []
+    assert list(regressed_phases([pod_told("Failed", 0), pod_told("Running", 0)])) == ["p was Failed and then Running"]
+    assert list(regressed_phases([pod_told("Running", 0), pod_told("Pending", 0)])) == [
+        "p was Running and then Pending"
+    ]
 
 
 def test_a_node_that_is_not_ready_for_once_is_found() -> None:
@@ -76,8 +78,8 @@ def test_a_status_is_compared_with_what_runs() -> None:
         return {"status": {"containerStatuses": [one]}}
 
     running = told({"running": {}}, 1)
-    assert untrue(running, {"main": "abc"}, {"main": 1}) == ""
-    assert "abc" in untrue(running, {}, {"main": 1})
-    assert "restart count" in untrue(running, {"main": "abc"}, {"main": 2})
-    assert untrue(told({"terminated": {}}, 1), {}, {"main": 1}) == ""
-    assert "xyz" in untrue(told({"waiting": {}}, 1), {"main": "xyz"}, {"main": 1})
+    assert status_mismatch(running, {"main": "abc"}, {"main": 1}) == ""
+    assert "abc" in status_mismatch(running, {}, {"main": 1})
+    assert "restart count" in status_mismatch(running, {"main": "abc"}, {"main": 2})
+    assert status_mismatch(told({"terminated": {}}, 1), {}, {"main": 1}) == ""
+    assert "xyz" in status_mismatch(told({"waiting": {}}, 1), {"main": "xyz"}, {"main": 1})

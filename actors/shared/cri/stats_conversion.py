@@ -7,6 +7,7 @@ from google.protobuf.message import Message
 from actors.shared.linux.psi import Pressure, Psi
 from proto import cri_pb2 as cri
 
+from .conversion import POD_UID
 from .stats import (
     ContainerStats,
     CpuUsage,
@@ -15,7 +16,6 @@ from .stats import (
     Memory,
     Swap,
 )
-from .translate import POD_UID
 
 
 def _number(message: Message, field: str) -> int | None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervision.documents.model import DocumentError, DocumentLimits
-from supervision.documents.reading import read
+from supervision.documents.reader import read
 from supervision.documents.scalars import plain_scalar
 
 LIMITS = DocumentLimits(size=10 << 20, depth=64, nodes=2_000_000)
