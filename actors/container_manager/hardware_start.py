@@ -149,13 +149,13 @@ def reserved_memory(config: KubeletConfiguration, machine: MachineTopology) -> d
     for amounts in by_node.values():
         for kind, size in amounts.items():
             sums[kind] = sums.get(kind, 0) + size
-    if not sums[MEMORY]:
-        raise StateError("[memorymanager] you should specify the system reserved memory")
     expected = {MEMORY: unallocatable_memory(config, sum(node.memory[MEMORY] for node in machine.nodes))}
     for kind, size in sums.items():
         if size != expected.get(kind, 0):
             text = f'the total amount "{_shown(size)}" of type "{kind}" is not equal to the value'
             raise StateError(f'{text} "{_shown(expected.get(kind, 0))}" determined by Node Allocatable feature')
+    if not sums[MEMORY]:
+        raise StateError("[memorymanager] you should specify the system reserved memory")
     return by_node
 
 
@@ -172,12 +172,15 @@ def _restored(
     try:
         found = decode(path.read_bytes())
         if policy_of(found) != policy:
-            raise StateError(f'configured policy "{policy}" differs from state checkpoint policy "{policy_of(found)}"')
+            prefix = "[memorymanager] " if kind == "memory" else ""
+            text = f'configured policy "{policy}" differs from state checkpoint policy "{policy_of(found)}"'
+            raise StateError(prefix + text)
     except FileNotFoundError:
         return None
     except (StateError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         advice = (
             f'please drain this node and delete the {kind} manager checkpoint file "{path}" before restarting Kubelet'
         )
-        raise StateError(f"could not restore state from checkpoint: {error}, {advice}") from None
+        raise StateError(f"could not restore state from checkpoint: {why}, {advice}") from None
     return found

@@ -146,7 +146,8 @@ def read(root_dir: str, name: str) -> dict[str, PodRecord]:
     except FileNotFoundError:
         return {}
     except (RecordError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise RecordError(
-            f"could not restore state from checkpoint: {error}, please drain this node and delete pod resource "
+            f"could not restore state from checkpoint: {why}, please drain this node and delete pod resource "
             f'information checkpoint file "{path}" before restarting Kubelet'
         ) from None

@@ -30,6 +30,22 @@ users: [{name: u, user: {token: abcdef.0123456789abcdef}}]
 """
 
 
+CPUS = "--cpu-manager-policy=static --kube-reserved=cpu=1"
+MEMORY = "--memory-manager-policy=Static --kube-reserved=memory=1Gi --eviction-hard=memory.available<100Mi"
+RESTORED = "could not restore state from checkpoint: "
+DRAIN = "|, please drain this node and delete "
+STATE_DRAIN = '|: please drain node and remove policy state file "{d}/root/cpu_manager_state"'
+
+
+def cpu_state(shared: str, *, policy: str = "static", entries: str = "{}", checksum: int = 0) -> dict[str, str]:
+    text = f'{{"policyName":"{policy}","defaultCpuSet":"{shared}","entries":{entries},"checksum":{checksum}}}'
+    return {"root/cpu_manager_state": text}
+
+
+def memory_state(policy: str = "Static", rest: str = '"machineState":{}', checksum: int = 0) -> dict[str, str]:
+    return {"root/memory_manager_state": f'{{"policyName":"{policy}",{rest},"checksum":{checksum}}}'}
+
+
 class Refusal(NamedTuple):
     name: str
     flags: str
@@ -90,6 +106,76 @@ ROWS = (
             {"p.yaml": "version: 1\nactors: {plegg: {memory_mib: 99}}\n"}),
     Refusal("no place for the log", "--log-file={d}/no/log", "--log-file: {d}/no/log"),
     Refusal("no place for the lock", "--lock-file={d}/no/lock", "--lock-file|{d}/no/lock"),
+    # what the managers of CPUs, memory, claims and pods' resources kept, with the kubelet's words
+    Refusal("a cut file of CPUs", CPUS, f"cpuManagerPolicy|{RESTORED}checkpoint is corrupted{DRAIN}the CPU manager "
+            'checkpoint file "{d}/root/cpu_manager_state"', {"root/cpu_manager_state": '{"policyName":"sta'}),
+    Refusal("a changed file of CPUs", CPUS, f"{RESTORED}checkpoint is corrupted, please drain",
+            cpu_state("0-1", checksum=7)),
+    Refusal("CPUs of another policy", CPUS, f'{RESTORED}configured policy "static" differs from state checkpoint '
+            f'policy "none"{DRAIN}the CPU', cpu_state("", policy="none")),
+    Refusal("CPUs of a policy that is off", "", 'configured policy "none" differs from state checkpoint policy '
+            f'"static"{DRAIN}the CPU', cpu_state("0-1")),
+    Refusal("CPUs of another machine", CPUS, f'doesn\'t match with CPUs in state "0-4095"{STATE_DRAIN}',
+            cpu_state("0-4095")),
+    Refusal("CPUs that are none", CPUS, f'{RESTORED}could not parse default cpu set "x"{DRAIN}', cpu_state("x")),
+    Refusal("CPUs of a container that are none", CPUS, 'could not parse cpuset "y" for container "c" in pod "u"',
+            cpu_state("0", entries='{"u":{"c":"y"}}')),
+    Refusal("a CPU of a container that is shared", CPUS, 'pod: u, container: c cpuset: "0" overlaps with default '
+            f'cpuset "0"{STATE_DRAIN}', cpu_state("0", entries='{"u":{"c":"0"}}')),
+    Refusal("no shared CPUs", CPUS, f"default cpuset cannot be empty{STATE_DRAIN}",
+            cpu_state("", entries='{"u":{"c":"0"}}')),
+    Refusal("a directory in place of CPUs", CPUS, f"{RESTORED}Is a directory{DRAIN}the CPU",
+            {"root/cpu_manager_state/x": ""}),
+    Refusal("a cut file of memory", "", f"memoryManagerPolicy|{RESTORED}checkpoint is corrupted{DRAIN}the memory "
+            'manager checkpoint file "{d}/root/memory_manager_state"', {"root/memory_manager_state": "{"}),
+    Refusal("memory of another policy", f"{MEMORY} --reserved-memory=0:memory=1124Mi", f"{RESTORED}[memorymanager] "
+            f'configured policy "Static" differs from state checkpoint policy "None"{DRAIN}the memory',
+            memory_state("None")),
+    Refusal("memory of another machine", f"{MEMORY} --reserved-memory=0:memory=1124Mi",
+            "[memorymanager] the expected machine state is different from the real one: please drain node and remove "
+            'policy state file "{d}/root/memory_manager_state"', memory_state(rest='"machineState":{"4095":{'
+            '"numberOfAssignments":0,"memoryMap":{},"cells":[4095]}}')),
+    Refusal("memory of a node that is not there", f"{MEMORY} --reserved-memory=0:memory=1124Mi",
+            "[memorymanager] (pod: u, container: c) the memory assignment uses the NUMA that does not exist",
+            memory_state(rest='"machineState":{"4095":{"numberOfAssignments":1,"memoryMap":{},"cells":[4095]}},'
+            '"entries":{"u":{"c":[{"numaAffinity":[4095],"type":"memory","size":1}]}}')),
+    Refusal("a cut file of claims", "", "--root-dir|failed to get checkpoint dra_manager_state|, please drain this "
+            'node and delete the file "{d}/root/dra_manager_state"', {"root/dra_manager_state": '{"Da'}),
+    Refusal("claims of a kubelet 1.30", "", 'failed to get checkpoint dra_manager_state|delete the file "{d}',
+            {"root/dra_manager_state": '{"version":"v1","entries":[],"checksum":1}'}),
+    Refusal("a changed file of allocated resources", "", f"{RESTORED}checkpoint is corrupted{DRAIN}pod resource "
+            'information checkpoint file "{d}/root/allocated_pods_state"',
+            {"root/allocated_pods_state": '{"data":"{}","checksum":1}'}),
+    Refusal("a cut file of actuated resources", "", f'{RESTORED}checkpoint is corrupted{DRAIN}pod resource '
+            'information checkpoint file "{d}/root/actuated_pods_state"', {"root/actuated_pods_state": "{"}),
+    # settings of these managers that contradict each other
+    Refusal("reserved CPUs that are off", "--cpu-manager-policy=static --reserved-cpus=0,4095",
+            'reservedSystemCPUs = "0,4095": must name CPUs that are online|--reserved-cpus'),
+    Refusal("CPUs of their own without a reservation", "--cpu-manager-policy=static", "cpuManagerPolicy|[cpumanager] "
+            "the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"),
+    Refusal("options without the policy", "--cpu-manager-policy-options=full-pcpus-only=true",
+            "cpuManagerPolicy|None policy: received unsupported options=map[full-pcpus-only:true]"),
+    Refusal("options that exclude each other", f"{CPUS} --cpu-manager-policy-options=distribute-cpus-across-numa=true,"
+            "prefer-align-cpus-by-uncorecache=true", "static policy options prefer-align-cpus-by-uncorecache and "
+            "distribute-cpus-across-numa can not be used at the same time"),
+    Refusal("a socket in place of one node", f"{CPUS} --feature-gates=CPUManagerPolicyAlphaOptions=true "
+            "--cpu-manager-policy-options=align-by-socket=true --topology-manager-policy=single-numa-node",
+            "cpuManagerPolicy|Topolgy manager Single numa policy is incompatible with CPUManager"),
+    Refusal("an option of alpha without its gate", f"{CPUS} --cpu-manager-policy-options=align-by-socket=true",
+            "cpuManagerPolicyOptions.align-by-socket|needs the feature gate CPUManagerPolicyAlphaOptions"),
+    Refusal("fewer NUMA nodes than are allowed at least", "--topology-manager-policy=restricted "
+            "--topology-manager-policy-options=max-allowable-numa-nodes=4",
+            "topologyManagerPolicyOptions.max-allowable-numa-nodes|must be 8 or more"),
+    Refusal("less memory reserved than is kept", f"{MEMORY} --reserved-memory=0:memory=1Gi", "memoryManagerPolicy|the "
+            'total amount "1Gi" of type "memory" is not equal to the value "1124Mi" determined by Node Allocatable'),
+    Refusal("no memory reserved", MEMORY, 'the total amount "0" of type "memory" is not equal to the value "1124Mi"'),
+    Refusal("memory reserved on no node", f"{MEMORY} --reserved-memory=4095:memory=1124Mi",
+            "the reserved memory configuration references a NUMA node 4095 that does not exist on this machine"),
+    Refusal("huge pages reserved that pods may have", f"{MEMORY} "
+            "--reserved-memory=0:memory=1124Mi,hugepages-2Mi=2Mi",
+            'the total amount "2Mi" of type "hugepages-2Mi" is not equal to the value "0"'),
+    Refusal("resource managers of pods", "--feature-gates=PodLevelResourceManagers=true",
+            "featureGates.PodLevelResourceManagers|is not supported"),
     Refusal("a root that cannot be made", "--root-dir={d}/file/root", "{d}/file/root", {"file": ""}),
 )  # fmt: skip
 

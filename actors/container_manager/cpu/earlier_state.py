@@ -16,7 +16,6 @@ from typing import Final
 import msgspec
 
 from actors.container_manager.topology.machine import Cpus
-from actors.shared.config.fields.resources import parse_cpu_list
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer
@@ -24,7 +23,7 @@ from actors.shared.hardware.checksum import fnv1a_32, map_text
 from supervision.errors import UNREADABLE
 from supervision.state_file import write_private
 
-from .state import CPU_STATE, CpuState, StateError, encode
+from .state import CPU_STATE, CpuState, StateError, container_set, default_set, encode
 
 TRIES: Final = 5
 PAUSE_SECONDS: Final = 1.0
@@ -63,15 +62,12 @@ def translated(file: EarlierFile, containers: Iterable[CriContainer]) -> CpuStat
 
 def _state(file: EarlierFile, names: dict[str, tuple[str, str]]) -> CpuState:
     entries: dict[str, dict[str, Cpus]] = {}
-    try:
-        for container, cpus in file.entries.items():
-            if container not in names:
-                raise StateError(f"containerID '{container}' not found in initial containers list")
-            uid, name = names[container]
-            entries.setdefault(uid, {})[name] = parse_cpu_list(cpus)
-        return CpuState(file.policyName, parse_cpu_list(file.defaultCpuSet), entries)
-    except UNREADABLE as error:
-        raise StateError(f"checkpoint is corrupted: {error}") from None
+    for container, cpus in file.entries.items():
+        if container not in names:
+            raise StateError(f"containerID '{container}' not found in initial containers list")
+        uid, name = names[container]
+        entries.setdefault(uid, {})[name] = container_set(cpus, name, uid)
+    return CpuState(file.policyName, default_set(file.defaultCpuSet), entries)
 
 
 async def translate(root_dir: str, runtime: Callable[[], CriClient]) -> None:

@@ -87,10 +87,30 @@ def decode(raw: bytes) -> CpuState:
         raise StateError(f"is larger than {_MOST_BYTES >> 20} MiB")
     try:
         file = msgspec.json.decode(raw, type=_File)
-        entries = {uid: {name: parse_cpu_list(text) for name, text in one.items()} for uid, one in file.entries.items()}
-        state = CpuState(file.policyName, parse_cpu_list(file.defaultCpuSet), entries)
     except UNREADABLE as error:
         raise StateError(f"checkpoint is corrupted: {error}") from None
     if file.checksum not in (0, checksum(file.policyName, file.defaultCpuSet, file.entries)):
         raise StateError("checkpoint is corrupted")
-    return state
+    shared = default_set(file.defaultCpuSet)
+    entries = {
+        uid: {name: container_set(text, name, uid) for name, text in containers.items()}
+        for uid, containers in file.entries.items()
+    }
+    return CpuState(file.policyName, shared, entries)
+
+
+def default_set(text: str) -> Cpus:
+    """The CPUs of defaultCpuSet. Raises StateError, with the kubelet's words."""
+    return _set(text, f'could not parse default cpu set "{text}"')
+
+
+def container_set(text: str, container: str, uid: str) -> Cpus:
+    """The CPUs of one entry. Raises StateError, with the kubelet's words."""
+    return _set(text, f'could not parse cpuset "{text}" for container "{container}" in pod "{uid}"')
+
+
+def _set(text: str, otherwise: str) -> Cpus:
+    try:
+        return parse_cpu_list(text)
+    except ValueError as error:
+        raise StateError(f"{otherwise}: {error}") from None

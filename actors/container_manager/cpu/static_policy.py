@@ -36,15 +36,17 @@ class StaticPolicy(msgspec.Struct, frozen=True):
 
 def static_policy(machine: MachineTopology, options: CpuOptions, reserved_milli: int, reserved: Cpus) -> StaticPolicy:
     """`reserved`: reservedSystemCPUs; if empty, as many as `reserved_milli` needs, from the lowest cores. Raises
-    StateError if nothing is reserved."""
+    StateError if nothing is reserved, or more than there is."""
     count = -(-reserved_milli // 1000)
     if not count:
         text = "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
         raise StateError(text)
     policy = StaticPolicy(machine, options, reserved)
-    if reserved:
-        return policy
-    return StaticPolicy(machine, options, take(policy, machine.online, min(count, len(machine.online))))
+    chosen = reserved or take(policy, machine.online, min(count, len(machine.online)))
+    if len(chosen) != count:
+        text = f"(size of {format_cpu_list(chosen)} did not equal {count})"
+        raise StateError(f"[cpumanager] unable to reserve the required amount of CPUs {text}")
+    return StaticPolicy(machine, options, chosen)
 
 
 def take(policy: StaticPolicy, free: Cpus, count: int) -> Cpus:
@@ -73,11 +75,15 @@ def begin(policy: StaticPolicy, state: CpuState) -> CpuState:
     if not strict and not reserved <= state.shared:
         text = format_cpu_list(reserved)
         raise StateError(f'not all reserved cpus: "{text}" are present in defaultCpuSet: "{shared}"')
+    owners: dict[int, str] = {}
     for uid, containers in state.entries.items():
         for name, cpus in containers.items():
+            text = f'pod: {uid}, container: {name} cpuset: "{format_cpu_list(cpus)}" overlaps with'
             if cpus & state.shared:
-                text = f'cpuset: "{format_cpu_list(cpus)}" overlaps with default cpuset "{shared}"'
-                raise StateError(f"pod: {uid}, container: {name} {text}")
+                raise StateError(f'{text} default cpuset "{shared}"')
+            others = {owners.setdefault(cpu, uid) for cpu in cpus} - {uid}
+            if others:
+                raise StateError(f"{text} that of pod: {min(others)}")
     known = state.shared | state.exclusive()
     if known != usable:
         text = f'doesn\'t match with CPUs in state "{format_cpu_list(known)}"'

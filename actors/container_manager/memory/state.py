@@ -183,9 +183,6 @@ def decode(raw: bytes) -> MemoryState:
     except UNREADABLE as error:
         raise StateError(f"checkpoint is corrupted: {error}") from None
     state = MemoryState(file.policyName, machine, file.entries)
-    known = all(
-        set(block.numaAffinity) <= machine.keys() for one in file.entries.values() for b in one.values() for block in b
-    )
-    if file.checksum not in (0, checksum(state)) or not known:
+    if file.checksum not in (0, checksum(state)):
         raise StateError("checkpoint is corrupted")
     return state

@@ -46,16 +46,27 @@ def begin(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
     """The state to go on from. Raises StateError if the kept one does not fit this machine."""
     if kept is None or not (kept.machine or kept.entries):
         return empty
+    if not kept.machine:
+        raise StateError("[memorymanager] machine state can not be empty when it has memory assignments")
     expected: Machine = empty.machine
-    for containers in kept.entries.values():
-        for blocks in containers.values():
+    for uid, containers in kept.entries.items():
+        for name, blocks in containers.items():
             for block in blocks:
-                if not set(block.numaAffinity) <= expected.keys():
-                    raise StateError(DIFFERENT)
+                if lacking := _lacking(expected, block):
+                    raise StateError(f"[memorymanager] (pod: {uid}, container: {name}) the memory assignment {lacking}")
                 expected = taken(expected, block.numaAffinity, block.type, block.size)
     if not _same(expected, kept.machine):
         raise StateError(DIFFERENT)
     return kept
+
+
+def _lacking(machine: Machine, block: Block) -> str:
+    """What the block uses that this machine does not have; '' if it has all."""
+    if not set(block.numaAffinity) <= machine.keys():
+        return "uses the NUMA that does not exist"
+    if any(block.type not in machine[node].memoryMap for node in block.numaAffinity):
+        return "uses memory resource that does not exist"
+    return ""
 
 
 DIFFERENT: Final = "[memorymanager] the expected machine state is different from the real one"

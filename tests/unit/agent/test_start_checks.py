@@ -178,7 +178,7 @@ def _reserves(*sizes: str, first: int = 0) -> list[dict[str, object]]:
     ("reserves", "text"),
     [
         (_reserves("1024Mi", "100Mi"), ""),
-        ([], "[memorymanager] you should specify the system reserved memory"),
+        ([], 'the total amount "0" of type "memory" is not equal to the value "1124Mi" determined by Node Allocatable'),
         (
             _reserves("1Gi"),
             'the total amount "1Gi" of type "memory" is not equal to the value "1124Mi" determined by Node Allocatable',
@@ -195,14 +195,19 @@ def test_memory_that_is_reserved_otherwise_than_the_node_does_forbids_the_start(
     assert not found or text in found[0]
 
 
+def test_a_memory_policy_on_a_node_that_keeps_no_memory_forbids_the_start(tmp_path):
+    (found,) = _said(tmp_path, memoryManagerPolicy="Static", evictionHard={"memory.available": "0%"})
+    assert found == "memoryManagerPolicy = Static: [memorymanager] you should specify the system reserved memory"
+
+
 def test_a_memory_state_of_another_policy_forbids_the_start_and_says_what_to_do(tmp_path):
     path = tmp_path / "memory_manager_state"
     path.write_text('{"policyName":"None","machineState":{},"checksum":4236770233}')
     (found,) = _said(tmp_path, **MEMORY, reservedMemory=_reserves("1024Mi", "100Mi"))
     assert found == (
-        'memoryManagerPolicy = Static: could not restore state from checkpoint: configured policy "Static" differs '
-        'from state checkpoint policy "None", please drain this node and delete the memory manager checkpoint file '
-        f'"{path}" before restarting Kubelet'
+        "memoryManagerPolicy = Static: could not restore state from checkpoint: [memorymanager] configured policy "
+        '"Static" differs from state checkpoint policy "None", please drain this node and delete the memory manager '
+        f'checkpoint file "{path}" before restarting Kubelet'
     )
 
 

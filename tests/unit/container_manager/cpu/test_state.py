@@ -58,7 +58,6 @@ def test_a_checksum_of_zero_is_not_checked():
         b"[]",
         b"{",
         b"\xff",
-        b'{"defaultCpuSet":"3-1"}',
         b'{"entries":{"id":"1"}}',
         b'{"checksum":"x"}',
         b"[" * 9999,
@@ -67,6 +66,22 @@ def test_a_checksum_of_zero_is_not_checked():
 def test_rubbish_is_refused(raw: bytes):
     with pytest.raises(StateError, match="checkpoint is corrupted: "):
         decode(raw)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ('"defaultCpuSet":"3-1"', 'could not parse default cpu set "3-1": must be CPU numbers'),
+        (
+            '"defaultCpuSet":"0","entries":{"u":{"c":"all"}}',
+            'could not parse cpuset "all" for container "c" in pod "u": must be CPU numbers',
+        ),
+    ],
+)
+def test_a_set_that_is_none_is_refused_by_name(file: str, text: str):
+    with pytest.raises(StateError) as error:
+        decode(f'{{"policyName":"static",{file},"checksum":0}}'.encode())
+    assert str(error.value).startswith(text)
 
 
 @given(STATES, st.data())

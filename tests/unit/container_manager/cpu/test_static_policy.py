@@ -107,6 +107,22 @@ def test_a_state_that_does_not_fit_the_machine_is_refused(
     assert str(error.value) == text
 
 
+def test_a_state_that_gives_a_cpu_to_two_pods_is_refused_but_containers_of_one_pod_may_share_it():
+    one = {"a": frozenset({6}), "b": frozenset({6, 7})}
+    state = CpuState("static", parse_cpu_list("0-5"), {"u": one})
+    assert begin(policy_on(SMT), state) == state
+    with pytest.raises(StateError) as error:
+        begin(policy_on(SMT), CpuState("static", parse_cpu_list("0-5"), {"u": one, "v": {"c": frozenset({7})}}))
+    assert str(error.value) == 'pod: v, container: c cpuset: "7" overlaps with that of pod: u'
+
+
+def test_more_reserved_cpus_than_the_machine_has_are_refused():
+    with pytest.raises(StateError) as error:
+        static_policy(SMT, CpuOptions(), 8500, frozenset())
+    text = "[cpumanager] unable to reserve the required amount of CPUs (size of 0-7 did not equal 9)"
+    assert str(error.value) == text
+
+
 def test_a_state_that_fits_is_gone_on_from():
     state = CpuState("static", parse_cpu_list("0-5,7"), {"u": {"c": frozenset({6})}})
     assert begin(policy_on(SMT), state) == state

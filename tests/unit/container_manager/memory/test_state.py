@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from actors.container_manager.cpu.state import StateError
-from actors.container_manager.memory.state import Block, MemoryState, decode, encode
+from actors.container_manager.memory.state import decode, encode
 
 KUBELETS = [
     '{"policyName":"None","machineState":{},"checksum":4236770233}',
@@ -25,12 +25,6 @@ def test_a_file_of_a_kubelet_is_read_and_written_to_the_byte(text: str):
 def test_a_changed_file_is_refused():
     with pytest.raises(StateError, match=r"^checkpoint is corrupted$"):
         decode(KUBELETS[1].replace("512}", "511}").encode())
-
-
-def test_a_block_of_a_node_that_is_not_there_is_refused():
-    entries = {"u": {"c": (Block((3,), "memory", 1),)}}
-    with pytest.raises(StateError, match=r"^checkpoint is corrupted$"):
-        decode(encode(MemoryState("Static", {}, entries)))
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b'{"machineState":{"x":{}}}', b'{"entries":7}', b"\xff", b"[" * 9999])

@@ -163,29 +163,55 @@ def test_a_pod_wants_what_it_has_at_one_time():
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("other", "text"),
     [
-        fresh(machine(sockets=2, nodes=2, memory=6 * GIB).nodes, {0: {"memory": GIB}, 1: {"memory": GIB}}),
-        fresh(machine(nodes=1, memory=5 * GIB).nodes, {0: {"memory": GIB}}),
-        fresh(machine(sockets=2, nodes=2, memory=5 * GIB).nodes, {0: {"memory": 2 * GIB}}),
+        (
+            fresh(machine(sockets=2, nodes=2, memory=6 * GIB).nodes, {0: {"memory": GIB}, 1: {"memory": GIB}}),
+            "the expected machine state is different from the real one",
+        ),
+        (
+            fresh(machine(nodes=1, memory=5 * GIB).nodes, {0: {"memory": GIB}}),
+            "(pod: u, container: a) the memory assignment uses the NUMA that does not exist",
+        ),
+        (
+            fresh(machine(sockets=2, nodes=2, memory=5 * GIB).nodes, {0: {"memory": 2 * GIB}}),
+            "the expected machine state is different from the real one",
+        ),
     ],
 )
-def test_a_state_of_another_machine_is_refused(other: MemoryState):
+def test_a_state_of_another_machine_is_refused(other: MemoryState, text: str):
     kept = given_to(TWO, one("6Gi"))
     assert begin(TWO, kept) == kept
     assert begin(TWO, None) == begin(TWO, MemoryState("Static")) == TWO
-    with pytest.raises(
-        StateError, match=r"^\[memorymanager\] the expected machine state is different from the real one$"
-    ):
+    with pytest.raises(StateError) as error:
         begin(other, kept)
+    assert str(error.value) == f"[memorymanager] {text}"
 
 
 def test_a_state_whose_entries_are_not_what_is_taken_is_refused():
     kept = given_to(TWO, one("1Gi"))
     with pytest.raises(StateError):
         begin(TWO, MemoryState("Static", kept.machine, {}))
-    with pytest.raises(StateError):
-        begin(TWO, MemoryState("Static", TWO.machine, {"u": {"a": (Block((7,), "memory", 1),)}}))
+
+
+@pytest.mark.parametrize(
+    ("node", "kind", "text"),
+    [
+        (7, "memory", "uses the NUMA that does not exist"),
+        (0, "hugepages-1Gi", "uses memory resource that does not exist"),
+    ],
+)
+def test_a_state_that_uses_what_is_not_there_is_refused_by_pod_and_container(node: int, kind: str, text: str):
+    entries = {"u": {"a": (Block((node,), kind, 1),)}}
+    with pytest.raises(StateError) as error:
+        begin(TWO, MemoryState("Static", TWO.machine, entries))
+    assert str(error.value) == f"[memorymanager] (pod: u, container: a) the memory assignment {text}"
+
+
+def test_a_state_with_entries_and_without_a_machine_is_refused():
+    with pytest.raises(StateError) as error:
+        begin(TWO, MemoryState("Static", {}, {"u": {"a": (Block((0,), "memory", 1),)}}))
+    assert str(error.value) == "[memorymanager] machine state can not be empty when it has memory assignments"
 
 
 def test_memory_of_an_ended_init_container_is_free_and_not_given_to_it_again():
