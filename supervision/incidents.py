@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from .errors import UNREADABLE
 from .message import Message, Question
 from .protocol import Cause, Exited, Started
+from .state_file import read_private
 
 MAX_BYTES = 1024 * 1024
 MAX_DETAIL = 16 * 1024
@@ -188,7 +189,7 @@ class Incidents:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if _size(self.path) + len(line) > self._max_bytes:
             self._rotate()
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
         try:
             end = os.fstat(fd).st_size
             torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
@@ -215,7 +216,8 @@ class Incidents:
         if not self._on_disk(record):
             return
         fd = os.open(
-            self.path if record.generation == self._generation else older(self.path), os.O_WRONLY | os.O_CLOEXEC
+            self.path if record.generation == self._generation else older(self.path),
+            os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK,  # a FIFO in its place would be waited for
         )
         try:
             os.pwrite(fd, _filled(seconds), record.offset)
@@ -261,7 +263,7 @@ def read(path: Path) -> IncidentHistory:
     damaged = 0
     for file in (older(path), path):
         try:
-            lines = file.read_bytes().splitlines()
+            lines = read_private(file).splitlines()
         except FileNotFoundError:
             continue
         for line in lines:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import struct
 import time
 import weakref
@@ -99,8 +100,7 @@ class Journal:
         self.damaged = ""
         """The path to which an unreadable file was moved, '' if there was none."""
         self._crashes = self._load()
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._fd = os.open(directory / "current", flags, 0o600)
+        self._fd = _opened(directory / "current")
         self._close = weakref.finalize(self, os.close, self._fd)
         self.died_on = self._recorded()
         """The key that was recorded when the last incarnation ended, '' for none."""
@@ -155,6 +155,14 @@ class Journal:
         except DamagedError:
             self.damaged = str(self._file.aside)
             return Crashes()
+
+
+def _opened(path: Path) -> int:
+    """A descriptor of the file. What is no regular file is set aside. Raises OSError."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            path.replace(path.with_name(f"{path.name}.damaged"))
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
 def _fitting(key: str) -> str:

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
 from .errors import UNREADABLE
 
 T = TypeVar("T")
+MAX_BYTES: Final = 64 << 20
+"""Of a file that is read."""
+
+
+class NotAFileError(OSError):
+    """It is no regular file, or a larger one than the agent writes."""
+
+
+def read_private(path: Path | str) -> bytes:
+    """The content of a file of this agent.
+
+    Raises OSError; of these, NotAFileError for what somebody has put in its place: a FIFO would be waited for, a device
+    has no end. A file of more than MAX_BYTES is none of the agent's."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise NotAFileError(errno.EINVAL, "not a regular file", str(path))
+        if about.st_size > MAX_BYTES:
+            raise NotAFileError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
@@ -86,17 +112,17 @@ class StateFile(Generic[T]):
         self._kind, self._version, self._sync = kind, version, sync
 
     def load(self) -> T | None:
-        """The value; None if there is no file. Raises OSError; DamagedError after renaming a damaged file."""
+        """The value; None if there is no file. Raises OSError; DamagedError after renaming what is in its place."""
         try:
-            raw = self.path.read_bytes()
+            raw = read_private(self.path)
+            return unseal(raw, self._kind, self._version)
         except FileNotFoundError:
             return None
-        try:
-            return unseal(raw, self._kind, self._version)
-        except DamagedError as error:
+        except (DamagedError, NotAFileError) as error:
             with suppress(OSError):
                 self.path.replace(self.aside)
-            raise DamagedError(f"{self.path} is damaged and set aside: {error}") from None
+            why = error.strerror if isinstance(error, OSError) else error
+            raise DamagedError(f"{self.path} is damaged and set aside: {why}") from None
 
     def save(self, value: T) -> None:
         """Raises OSError."""

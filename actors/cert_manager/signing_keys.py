@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 
 def request(
@@ -70,7 +70,7 @@ def _load(path: Path) -> Any:
     from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
     try:
-        key = serialization.load_pem_private_key(_only_key(path.read_bytes()), password=None)
+        key = serialization.load_pem_private_key(_only_key(read_private(path)), password=None)
     except (OSError, ValueError, TypeError, UnsupportedAlgorithm):
         return None
     return key if isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) else None

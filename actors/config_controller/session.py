@@ -17,7 +17,7 @@ from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.sources.effective import from_json, to_json
 from supervision.errors import UNREADABLE
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 SESSION_FILE: Final = "session"
 
@@ -47,8 +47,7 @@ def boot() -> str:
 def load(path: Path | str) -> Session | None:
     """The session of this run of the agent; None when it has no readable one."""
     try:
-        with open(path, "rb") as file:
-            return _read(file.read())
+        return _read(read_private(path))
     except (OSError, ConfigErrors, *UNREADABLE):
         return None
 

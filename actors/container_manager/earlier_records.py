@@ -16,7 +16,7 @@ from msgspec import UNSET
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.pod_records import ALLOCATED, PodRecord, encode, read
 from supervision.errors import UNREADABLE
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 EARLIER: Final = "allocated-resources"
 _POD: Final = ""
@@ -51,7 +51,7 @@ def _found(pods: Path) -> Iterator[tuple[Path, PodRecord | None]]:
     for file in sorted(pods.glob(f"*/{EARLIER}")):
         record = None
         with suppress(OSError, *UNREADABLE):
-            kept = msgspec.json.decode(file.read_bytes(), type=_Earlier)
+            kept = msgspec.json.decode(read_private(file), type=_Earlier)
             record = PodRecord(
                 ContainerResources={name: one for name, one in kept.allocated.items() if name != _POD},
                 PodLevelResources=kept.allocated.get(_POD),

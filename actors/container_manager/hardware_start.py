@@ -20,6 +20,7 @@ from actors.shared.config.fields.resources import parse_cpu_list
 from actors.shared.kube import quantity
 from actors.shared.kube.quantity import ceil
 from actors.shared.pod_records import ACTUATED, ALLOCATED, RecordError, read
+from supervision.state_file import read_private
 
 from .cpu.earlier_state import read_earlier, untranslated
 from .cpu.options import contradiction, options_of
@@ -170,7 +171,7 @@ def _restored(
 ) -> T | None:
     """The state of the last time; None if there is no file. Raises StateError."""
     try:
-        found = decode(path.read_bytes())
+        found = decode(read_private(path))
         if policy_of(found) != policy:
             prefix = "[memorymanager] " if kind == "memory" else ""
             text = f'configured policy "{policy}" differs from state checkpoint policy "{policy_of(found)}"'

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ class StateStore(Generic[T]):
         """Writes the file, unless it has this value: a full disk does not matter then. Raises OSError."""
         self._path, self._encode = path, encode
         self.value = value
-        if not path.exists() or path.read_bytes() != encode(value):
+        if not path.exists() or read_private(path) != encode(value):
             self.keep(value)
 
     def keep(self, value: T) -> None:

@@ -16,7 +16,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.linux.subordinate_ids import IdRange, SubordinateIdsError, assigned, check, default_range, program
 from actors.shared.pod_inventory import PodInventory
 from supervision.errors import UNREADABLE
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 from .messages import UserNamespaceGiven, UserNamespaceRefused
 
@@ -140,8 +140,7 @@ class PodUserNamespaces:
         for uid in os.listdir(self._agent.pods_dir) if os.path.isdir(self._agent.pods_dir) else []:
             path = self._path(uid)
             try:
-                with open(path, "rb") as file:
-                    held[uid] = decode(file.read())
+                held[uid] = decode(read_private(path))
             except FileNotFoundError:
                 continue
             except NotADirectoryError:

@@ -15,6 +15,7 @@ import msgspec
 
 from actors.shared.linux.parent_death import tied
 from supervision.errors import UNREADABLE
+from supervision.state_file import read_private
 from supervision.time_scale import scaled
 
 from . import images, program
@@ -113,8 +114,8 @@ def spawn(
 
 def _imported(instance: ManagedRuntime) -> dict[str, str]:
     try:
-        return msgspec.json.decode(Path(instance.images_file).read_bytes(), type=dict[str, str])
-    except (FileNotFoundError, *UNREADABLE):
+        return msgspec.json.decode(read_private(instance.images_file), type=dict[str, str])
+    except (OSError, *UNREADABLE):
         return {}
 
 

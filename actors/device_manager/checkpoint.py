@@ -11,13 +11,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from supervision.errors import UNREADABLE
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 from .holdings import Key, Share
 
@@ -62,7 +61,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 def read(path: str) -> Checkpoint | None:
     """None if there is no file. Raises DeviceCheckpointError, naming the file."""
     try:
-        raw = Path(path).read_bytes()
+        raw = read_private(path)
     except FileNotFoundError:
         return None
     except OSError as error:

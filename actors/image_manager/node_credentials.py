@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from actors.shared.config.start.host import working_directory
+from supervision.state_file import read_private
 
 from .keyring import Keyring, read_docker_config
 
@@ -43,8 +44,7 @@ class NodeCredentials:
     def _read(self) -> Keyring:
         for path in places(self._root_dir, os.environ, working_directory()):
             try:
-                with open(path, "rb") as file:
-                    found = read_docker_config([file.read(MAX_BYTES)])
+                found = read_docker_config([read_private(path)[:MAX_BYTES]])
             except OSError:
                 continue
             if found.entries:

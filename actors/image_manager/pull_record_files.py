@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 PULLING, PULLED = "image_manager/pulling", "image_manager/pulled"
 """Directories below the root directory, as in the reference."""
@@ -18,15 +18,11 @@ def read_all(root_dir: str) -> dict[str, list[bytes]]:
 
 
 def _read(directory: Path) -> list[bytes]:
-    found = []
     try:
         names = sorted(name for name in os.listdir(directory) if name.startswith("sha256-"))
     except FileNotFoundError:
         return []
-    for name in names:
-        with (directory / name).open("rb") as file:
-            found.append(file.read(MAX_BYTES))
-    return found
+    return [read_private(directory / name)[:MAX_BYTES] for name in names]
 
 
 def change(root_dir: str, written: dict[str, bytes], removed: list[str]) -> None:

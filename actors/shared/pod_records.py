@@ -20,6 +20,7 @@ from actors.shared.hardware.checksum import fnv1a_32
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
 from supervision.errors import UNREADABLE
+from supervision.state_file import read_private
 
 ALLOCATED: Final = "allocated_pods_state"
 ACTUATED: Final = "actuated_pods_state"
@@ -141,8 +142,7 @@ def read(root_dir: str, name: str) -> dict[str, PodRecord]:
     """The records of one of the two files; none if there is no file. Raises RecordError, with the kubelet's words."""
     path = f"{root_dir}/{name}"
     try:
-        with open(path, "rb") as file:
-            return decode(file.read())
+        return decode(read_private(path))
     except FileNotFoundError:
         return {}
     except (RecordError, OSError) as error:

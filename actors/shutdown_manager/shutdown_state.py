@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from supervision.errors import UNREADABLE
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 FILE: Final = "graceful_node_shutdown_state"
 _TIME: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -39,8 +39,7 @@ class ShutdownStateFile:
 
     def load(self) -> None:
         try:
-            with open(self.path, "rb") as file:
-                self.last = msgspec.json.decode(file.read(), type=Last)
+            self.last = msgspec.json.decode(read_private(self.path), type=Last)
         except FileNotFoundError:
             pass
         except (OSError, *UNREADABLE) as error:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from supervision.errors import UNREADABLE
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 from .container_status import Readiness
 
@@ -39,7 +38,7 @@ class ReadinessFile:
     def load(self) -> None:
         """Read the file; a damaged one is renamed, and its readiness lost."""
         try:
-            data = Path(self.path).read_bytes()
+            data = read_private(self.path)
         except FileNotFoundError:
             return
         except OSError as error:

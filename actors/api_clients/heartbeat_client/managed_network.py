@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import Final
 
+from supervision.state_file import read_private
+
 SOURCE: Final = "pod network"
 SERVICE: Final = "podCIDR"
 """What `supervise status` calls it: the runtime may find its own network well."""
@@ -38,7 +40,7 @@ def read(runtime_dir: str) -> list[str]:
     """The networks in the CNI configuration of the managed runtime. `runtime_dir`: its root directory."""
     try:
         file = min(Path(runtime_dir).glob(_FILES))
-        ranges = json.loads(file.read_bytes())["plugins"][0]["ipam"]["ranges"]
+        ranges = json.loads(read_private(file))["plugins"][0]["ipam"]["ranges"]
         return [str(each[0]["subnet"]) for each in ranges]
     except (OSError, ValueError, KeyError, IndexError, TypeError):
         return []

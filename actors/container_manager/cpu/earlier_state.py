@@ -21,7 +21,7 @@ from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer
 from actors.shared.hardware.checksum import fnv1a_32, map_text
 from supervision.errors import UNREADABLE
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 from .state import CPU_STATE, CpuState, StateError, container_set, default_set, encode
 
@@ -88,7 +88,7 @@ async def translate(root_dir: str, runtime: Callable[[], CriClient]) -> None:
 
 
 def _kept(path: Path) -> EarlierFile | None:
-    return read_earlier(path.read_bytes()) if path.exists() else None
+    return read_earlier(read_private(path)) if path.exists() else None
 
 
 async def _containers(runtime: CriClient) -> list[CriContainer]:

@@ -6,7 +6,7 @@ import os
 
 from actors.shared.kube.resource_claims import ResourceClaimError
 from supervision.metrics import Metrics
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 from .checkpoint import ClaimCheckpointError, decode, encode
 from .claims import Claims
@@ -48,8 +48,7 @@ class ClaimStore:
     def _read(self) -> bytes | None:
         """None: there is no file. Raises ResourceClaimError."""
         try:
-            with open(self.path, "rb") as file:
-                return file.read()
+            return read_private(self.path)
         except FileNotFoundError:
             return None
         except OSError as error:

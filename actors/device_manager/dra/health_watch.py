@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from actors.device_manager.rate_limit import Pace
 from actors.shared.kube.resource_claims import ResourceClaimError
 from supervision.actor import Actor, Timer
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 from supervision.time_scale import scaled
 
 from . import health_file
@@ -38,8 +38,7 @@ class HealthWatch:
 
     def load(self) -> None:
         try:
-            with open(self._path, "rb") as file:
-                self.health = health_file.decode(file.read())
+            self.health = health_file.decode(read_private(self._path))
         except FileNotFoundError:
             return
         except (OSError, ValueError) as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from supervision.state_file import read_private
+
 
 class ClaimedName(NamedTuple):
     volume: str
@@ -21,8 +23,7 @@ def claims_file(pod_dir: str) -> str:
 def claimed_names(pod_dir: str) -> dict[str, ClaimedName]:
     """By the name of the PersistentVolume. Without a file that can be read: {}."""
     try:
-        with open(claims_file(pod_dir), "rb") as file:
-            saved = json.load(file)
+        saved = json.loads(read_private(claims_file(pod_dir)))
         return {
             one["metadata"]["name"]: ClaimedName(volume, one["spec"].get("claimRef", {}).get("name", ""))
             for volume, one in saved.items()

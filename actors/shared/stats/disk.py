@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from actors.shared.linux import mountinfo
+from supervision.state_file import read_private
 
 from .claimed_volumes import ClaimedName, claimed_names, claims_file
 from .directory_size import DirectorySize, in_turns
@@ -151,8 +152,7 @@ def _claimed(pod_dir: str, name: str) -> ClaimedName:
 def _called(path: str, name: str) -> tuple[str, str, str]:
     """What the pod calls a driver's volume, its claim and its driver, as the volume manager has written it there."""
     try:
-        with open(f"{path}/vol_data.json", "rb") as file:
-            found = json.load(file)
+        found = json.loads(read_private(f"{path}/vol_data.json"))
     except (OSError, ValueError):
         return name, "", _CSI
     return found.get("volume") or name, found.get("claim") or "", found.get("driverName") or _CSI

@@ -15,7 +15,7 @@ from actors.volume_manager.host.links import link_device
 from actors.volume_manager.host.teardown import is_mounted
 from actors.volume_manager.layout import device_link
 from supervision.errors import UNREADABLE
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 from .model import (
     DATA,
@@ -151,8 +151,7 @@ def note_published(step: CsiMount, record: VolumeRecord) -> None:
 
 def read(folder: str) -> VolumeRecord | None:
     try:
-        with open(f"{folder}/{DATA}", "rb") as file:
-            return msgspec.json.decode(file.read(), type=VolumeRecord)
+        return msgspec.json.decode(read_private(f"{folder}/{DATA}"), type=VolumeRecord)
     except (OSError, *UNREADABLE):
         return None
 

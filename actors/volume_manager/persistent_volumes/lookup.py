@@ -22,7 +22,7 @@ from actors.shared.stats.claimed_volumes import claims_file
 from actors.volume_manager.csi.migration import MigrationError, migrated
 from actors.volume_manager.tools.volume_objects import VolumeObjects
 from supervision.errors import UNREADABLE
-from supervision.state_file import write_private
+from supervision.state_file import read_private, write_private
 
 from .claims import (
     ONE_POD,
@@ -126,8 +126,7 @@ class ClaimLookup:
 
 def _read(pod_dir: str) -> dict[str, PersistentVolume]:
     try:
-        with open(claims_file(pod_dir), "rb") as file:
-            return msgspec.json.decode(file.read(), type=dict[str, PersistentVolume])
+        return msgspec.json.decode(read_private(claims_file(pod_dir)), type=dict[str, PersistentVolume])
     except (OSError, *UNREADABLE):
         return {}
 

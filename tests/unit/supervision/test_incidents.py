@@ -1,6 +1,8 @@
 import json
+import os
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -187,3 +189,19 @@ def test_what_is_not_written_yet_is_told_with_the_reason_and_since_when(tmp_path
     blocked.unlink()
     incidents.flush()
     assert incidents.unwritten().incidents == []
+
+
+def test_a_fifo_in_the_place_of_the_file_holds_up_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "incidents.jsonl"
+    incidents = Incidents(path)
+    incidents.opened(exited())
+    path.unlink()
+    os.mkfifo(path)
+    incidents.closed(Started(name="pleg", incarnation=2, pid=4243, seconds=0.5), 0.5)
+    incidents.opened(exited(incarnation=2))
+    assert incidents.write_errors
+    with pytest.raises(OSError, match="not a regular file"):
+        read(path)
+    path.unlink()
+    incidents.closed(Started(name="pleg", incarnation=3, pid=4244, seconds=0.5), 0.5)
+    assert [each.incarnation for each in read(path).incidents] == [2]

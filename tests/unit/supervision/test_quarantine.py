@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,7 @@ def test_a_key_whose_work_has_ended_is_not_blamed(tmp_path: Path) -> None:
 
 HOLDING = """
 import sys, time
+from collections.abc import Callable
 from pathlib import Path
 from supervision.quarantine import Journal, QuarantinePolicy
 with Journal(Path(sys.argv[1]), QuarantinePolicy(crashes=3, window_seconds=100, most_keys=4)).handling("a/b \u00e9"):
@@ -148,3 +151,11 @@ def test_a_step_goes_on_when_the_disk_does_not_take_its_key(tmp_path):
     record = TaskRecord(lambda: "pod-1", full, full)
     record.begin()
     record.end()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+def test_what_is_in_the_place_of_the_record_is_set_aside(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "current")
+    die_on(tmp_path, "pod-1", Clock())
+    assert Journal(tmp_path, POLICY, Clock()).died_on == "pod-1"
+    assert os.path.lexists(tmp_path / "current.damaged")

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.state_file import DamagedError, StateFile, seal, unseal, write_private
+from supervision.state_file import (
+    MAX_BYTES,
+    DamagedError,
+    NotAFileError,
+    StateFile,
+    read_private,
+    seal,
+    unseal,
+    write_private,
+)
 
 
 def test_a_private_file_is_whole_and_for_the_owner_alone(tmp_path):
@@ -54,3 +63,53 @@ def test_a_value_is_there_again_and_one_of_another_version_is_set_aside(tmp_path
     assert file.load() is None
     assert (tmp_path / "state.json.damaged").exists()
     file.remove()
+
+
+def make_fifo(path):
+    os.mkfifo(path)
+
+
+def make_directory(path):
+    path.mkdir()
+
+
+def make_endless(path):
+    path.symlink_to("/dev/zero")
+
+
+def make_huge(path):
+    path.touch()
+    os.truncate(path, MAX_BYTES + 1)
+
+
+ODD = pytest.mark.parametrize("make", [make_fifo, make_directory, make_endless, make_huge])
+
+
+@ODD
+def test_what_is_in_the_place_of_a_file_is_refused_at_once_and_named(tmp_path, make):
+    path = tmp_path / "file"
+    make(path)
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(NotAFileError, match=str(path)):
+        read_private(path)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@ODD
+def test_what_is_in_the_place_of_a_state_file_is_set_aside(tmp_path, make):
+    file = StateFile(tmp_path / "file", dict[str, int])
+    make(file.path)
+    with pytest.raises(DamagedError, match=r"file is damaged and set aside: (not a regular file|File too large)"):
+        file.load()
+    assert os.path.lexists(file.aside)
+    assert file.load() is None
+    file.save({"a": 1})
+    assert file.load() == {"a": 1}
+
+
+def test_a_link_to_a_file_is_followed(tmp_path):
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "file").write_bytes(b"here")
+    assert read_private(tmp_path / "link") == b"here"
+    with pytest.raises(FileNotFoundError):
+        read_private(tmp_path / "none")

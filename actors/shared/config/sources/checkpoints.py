@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from supervision.state_file import DamagedError, StateFile, write_private
+from supervision.state_file import DamagedError, StateFile, read_private, write_private
 
 from .documents import Document
 
@@ -137,7 +137,7 @@ class ConfigCheckpoints:
         """Return the pending request and remove it; None if there is none."""
         path = self.directory / REQUEST
         try:
-            text = path.read_bytes()[:64].decode(errors="replace").strip()
+            text = read_private(path)[:64].decode(errors="replace").strip()
             path.unlink()
         except OSError:
             return None
