@@ -95,5 +95,5 @@ async def broken_node(directory: Path, *, runtime: bool = True) -> AsyncIterator
         finally:
             if node.agent is not None:
                 await asyncio.to_thread(node.agent.__exit__, None, None, None)
-            for mount in reversed(mountinfo.below(mountinfo.read(), str(directory))):
+            for mount in mountinfo.below(mountinfo.read(), str(directory)):
                 mounting.umount(mount.point)
