@@ -19,6 +19,7 @@ errors.py             the errors that an actor's calls and the command line rais
 faults.py             fault injection, for `supervise inject` and for the tests
 fork_server/          the process that forks every actor and runs no actor's code
 harness.py            runs one actor in the test's event loop, with fake neighbours and a virtual clock
+fake_answers.py       what its test answers to the actor's questions
 inbox.py              the actor's inbox: accepts connections, handles messages in order and in slices
 incidents.py          incident records: one JSON line per fault, in a bounded file that the fork server writes
 intensity.py          restart intensity as in Erlang/OTP: at most so many restarts in so many seconds

@@ -23,12 +23,14 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, WakeupMessage
 
-from .actor import Actor, Address, AskError, AskTimeout, DisposableError, Timer
+from .actor import Actor, Address, DisposableError, Timer
 from .class_names import class_name
+from .fake_answers import Answer, FakeAnswers, through_the_wire
 from .listeners import Make
-from .message import Message, registered, type_name
+from .message import Message
 from .process import load
 from .protocol import MessageCount
 from .steps import StepObserver, Steps
@@ -38,7 +40,6 @@ from .virtual_clock import VirtualClock
 
 T = TypeVar("T", bound=Message)
 A = TypeVar("A", bound=Actor)
-Answer = Message | BaseException | Callable[[Any], Any]
 
 
 class _OnRecord(StepObserver):
@@ -70,6 +71,10 @@ class HarnessPort:
         self._timers = Timers(harness.clock.call_later, self.run)
         self.ended = False
         """A task with a recorded input has failed."""
+
+    def serve(self, actor: ThespianActor) -> None:
+        """This is the port of that actor."""
+        actor._myRef = self
 
     def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None:
         self._harness._sent(target, message)
@@ -147,16 +152,15 @@ class Harness(Generic[A]):
         """(function, arguments) of every disposable."""
         self.disposables: dict[str, Callable[..., Any] | BaseException] = {}
         """Fake functions (or exceptions to raise), by `module:function`."""
-        self._answers: dict[tuple[type, str | None], Answer] = {}
-        self._waiting: list[tuple[str, Message, asyncio.Future[Message]]] = []
         self._replies: dict[int, asyncio.Future[Message]] = {}
         self._ids = itertools.count(1)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._failures: list[BaseException] = []
         self._changed = asyncio.Event()
         self.port = HarnessPort(self, name, context, incarnation)
+        self._answers = FakeAnswers(self.clock, self.port.start_task)
         self.actor = actor_class(**(arguments or {}))
-        self.actor._myRef = self.port
+        self.port.serve(self.actor)
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def __aenter__(self) -> Harness[A]:
@@ -180,16 +184,8 @@ class Harness(Generic[A]):
 
     # -- input -----------------------------------------------------------------------------------------------------
     def answer(self, question: type[Message], answer: Answer, *, name: str | None = None) -> None:
-        """Set the answer to questions of that type (from `name` only, if given).
-
-        A message, an exception to raise (AskError), or a function of the question that returns or raises one, which may
-        be a coroutine function; None from it means no answer. Questions that were waiting are answered now.
-        """
-        self._answers[question, name] = answer
-        waiting, self._waiting = self._waiting, []
-        for receiver, message, future in waiting:
-            if not future.done():
-                self._resolve(receiver, message, future)
+        """Set the answer to questions of that type (to `name` only, if given). Those that wait are answered now."""
+        self._answers.set(question, answer, name)
 
     async def deliver(self, message: Any, sender: str = "test", *, timeout: float = 5.0) -> Any:
         """Deliver a message, wait until its handler has ended, return its answer (or None).
@@ -199,7 +195,7 @@ class Harness(Generic[A]):
         address = Address(sender, next(self._ids))
         reply = self._replies[address.ask] = asyncio.get_running_loop().create_future()
         try:
-            result = self.actor.receiveMessage(_through_the_wire(message), address)
+            result = self.actor.receiveMessage(through_the_wire(message), address)
             if inspect.isawaitable(result):
                 await self._in_time(result, timeout, message)
             self._raise_failures()
@@ -212,7 +208,7 @@ class Harness(Generic[A]):
         address = Address(sender, next(self._ids))
         reply = self._replies[address.ask] = asyncio.get_running_loop().create_future()
         try:
-            self.port.run(lambda: self.actor.receiveMessage(_through_the_wire(message), address), "handler")
+            self.port.run(lambda: self.actor.receiveMessage(through_the_wire(message), address), "handler")
             return await self._in_time(reply, timeout, message)
         finally:
             self._replies.pop(address.ask, None)
@@ -277,7 +273,7 @@ class Harness(Generic[A]):
                 return
             if loop.time() > end:
                 sent_types = [(name, type(m).__name__) for name, m in self.outbox]
-                raise AssertionError(f"no {what} within {timeout} s; told: {sent_types}; {self._unanswered()}")
+                raise AssertionError(f"no {what} within {timeout} s; told: {sent_types}; {self._answers.unanswered()}")
             try:
                 await asyncio.wait_for(self._changed.wait(), 0.01)
             except TimeoutError:
@@ -292,7 +288,7 @@ class Harness(Generic[A]):
 
     # -- the fake port --------------------------------------------------------------------------------------------
     def _sent(self, target: ActorAddress, message: Any) -> None:
-        message = _through_the_wire(message)
+        message = through_the_wire(message)
         reply = self._replies.get(getattr(target, "ask", 0))
         if reply is not None and not reply.done():
             reply.set_result(message)
@@ -301,23 +297,10 @@ class Harness(Generic[A]):
         self._changed.set()
 
     async def _asked(self, name: str, message: Message, timeout: float) -> Message:
-        message = _through_the_wire(message)
+        message = through_the_wire(message)
         self.asks.append((name, message))
         self._changed.set()
-        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        expire = self.clock.call_later(timeout, lambda: _expire(future, name, message, timeout))
-        self._resolve(name, message, future)
-        try:
-            return await future
-        finally:
-            expire.cancel()
-
-    def _resolve(self, name: str, message: Message, future: asyncio.Future[Message]) -> None:
-        answer = self._answers.get((type(message), name), self._answers.get((type(message), None)))
-        if answer is None:
-            self._waiting.append((name, message, future))
-        else:
-            self.port.start_task(_settle_answer(answer, message, future), f"answer to {type(message).__name__}")
+        return await self._answers.ask(name, message, timeout)
 
     def _dispose(self, function: str, arguments: dict[str, Any]) -> Any:
         self.disposed.append((function, arguments))
@@ -350,12 +333,8 @@ class Harness(Generic[A]):
             return await asyncio.wait_for(awaitable, timeout)
         except TimeoutError as error:
             self._raise_failures()
-            text = f"the handler of {type(message).__name__} is still waiting after {timeout} s; {self._unanswered()}"
-            raise TimeoutError(text) from error
-
-    def _unanswered(self) -> str:
-        waiting = [f"{type(m).__name__} to {name}" for name, m, future in self._waiting if not future.done()]
-        return f"unanswered asks: {waiting}"
+            text = f"the handler of {type(message).__name__} is still waiting after {timeout} s"
+            raise TimeoutError(f"{text}; {self._answers.unanswered()}") from error
 
     def _raise_failures(self) -> None:
         if self._failures:
@@ -366,35 +345,5 @@ class Harness(Generic[A]):
             raise first
 
 
-def _through_the_wire(message: Any) -> Any:
-    """The message after encoding and decoding. Raises TypeError if it is not registered or cannot be read back."""
-    if not isinstance(message, Message):
-        return message
-    kind = type(message)
-    if registered(type_name(kind)) is not kind:
-        raise TypeError(f"{type_name(kind)} is not a registered message type: another class took its name")
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(message), type=kind)
-
-
-def _expire(future: asyncio.Future[Message], name: str, message: Message, timeout: float) -> None:
-    if not future.done():
-        future.set_exception(AskTimeout(f"{name} did not answer {type(message).__name__} within {timeout:g} s"))
-
-
 async def _await(awaitable: Any) -> Any:
     return await awaitable
-
-
-async def _settle_answer(answer: Answer, message: Message, future: asyncio.Future[Message]) -> None:
-    try:
-        result = answer(message) if callable(answer) and not isinstance(answer, Message) else answer
-        if inspect.isawaitable(result):
-            result = await result
-        if isinstance(result, BaseException):
-            raise result
-    except AskError as error:
-        if not future.done():
-            future.set_exception(error)
-        return
-    if result is not None and not future.done():
-        future.set_result(_through_the_wire(result))

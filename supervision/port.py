@@ -132,6 +132,10 @@ class ActorPort:
     def unsent(self) -> bool:
         return self.uplink.unsent or self.inbox.unsent or any(link.unsent for link in self._links.values())
 
+    def message_lost(self) -> None:
+        """An injected fault has dropped a message."""
+        self.losses.dropped += 1
+
     def undelivered(self, name: str, entry: QueuedMessage, reason: str) -> None:
         self.losses.dead_letters += 1
         self.losses.dropped += reason == "overflow"

@@ -221,7 +221,7 @@ class Process:
 
     def _receive(self, message: Any, sender: Address) -> Any:
         if self._faults is not None and not self._faults.intercept(message):
-            self._port.losses.dropped += 1
+            self._port.message_lost()
             return None
         if type(message) is Payload:
             try:

@@ -1,5 +1,5 @@
 """`python -m tests.shape`, a part of `make check`: no import circle, no class that is two things, one class for a name,
-and a map in each package's docstring.
+no module that writes another's objects, and a map in each package's docstring.
 
 Imports that only a type checker follows count too: a circle that is hidden behind TYPE_CHECKING is one all the same.
 """
@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Final
 
 import grimp
+
+from tests.field_writes import field_writes
+from tests.support.source_files import tree_of
 
 PACKAGES: Final = ("supervision", "actors", "proto")
 MAPPED: Final = ("supervision", "actors")
@@ -83,7 +86,7 @@ def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
 def attributes(source: str) -> Iterator[tuple[str, int]]:
     """(class, number of attributes) of each class in a module's text: those that its methods set on themselves, and
     the fields that it declares."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.ClassDef):
             names = {
                 inner.attr
@@ -102,7 +105,7 @@ def shared_names(sources: Mapping[str, str]) -> dict[str, list[str]]:
     """Each name of public classes that several of the modules (path to text) define, with the paths."""
     found: dict[str, list[str]] = {}
     for path, source in sources.items():
-        for node in ast.parse(source).body:
+        for node in tree_of(source).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found.setdefault(node.name, []).append(path)
     return {name: paths for name, paths in found.items() if len(paths) > 1}
@@ -142,6 +145,8 @@ def problems() -> Iterator[str]:
                 yield f"{place} has {count} attributes: more than {MOST_ATTRIBUTES} are two things"
             elif count <= MOST_ATTRIBUTES and place in FORMATS:
                 yield f"{place} has {count} attributes only: take it out of FORMATS"
+    for path, line, target in field_writes(sources, PACKAGES):
+        yield f"{path}:{line}: {target} is a field of another module's class: let that have a method for it"
     for package in sorted({path.parent for root in MAPPED for path in (ROOT / root).rglob("__init__.py")}):
         place = str(package.relative_to(ROOT))
         modules = {path.stem for path in package.glob("*.py")} - {"__init__"}

@@ -100,6 +100,7 @@ def script(shell: str, parser: argparse.ArgumentParser) -> str:
     """What the shell reads. Raises ModuleNotFoundError without shtab."""
     import shtab
 
+    action: argparse.Action
     for action in arguments_of(parser):
         if action.dest == "actor":
             action.complete = _ACTORS  # type: ignore[attr-defined]

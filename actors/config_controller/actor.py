@@ -110,7 +110,7 @@ class ConfigController(Actor):
             except AskError as error:
                 self.log.warning("the supervision policy cannot be validated yet: %s", error)
             else:
-                self._sources.tree = spec_of(tree, self._default_policies)
+                self._sources.learn_tree(spec_of(tree, self._default_policies))
 
     def _count_constants(self) -> None:
         """Count what changes with a restart only: the name of the node, and the gates."""
@@ -140,7 +140,7 @@ class ConfigController(Actor):
     @on(ConfigMapAssigned)
     def on_config_map(self, message: ConfigMapAssigned, sender: Address) -> None:
         if self._agent.gate("DynamicKubeletConfig"):
-            self._sources.remote = message if message.data else None
+            self._sources.use_config_map(message if message.data else None)
             self.follow()
         else:
             self.log.warning("ConfigMap %s is ignored: the gate DynamicKubeletConfig is off", message.name)

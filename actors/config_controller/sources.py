@@ -42,18 +42,26 @@ class ConfigSources:
     def __init__(self, agent: Agent, optional: Sequence[str]) -> None:
         """`optional`: actors that a policy may name although they are not in the tree."""
         self._agent, self._optional = agent, tuple(optional)
-        self.remote: ConfigMapAssigned | None = None
-        self.tree: ChildSpec | None = None
+        self._remote: ConfigMapAssigned | None = None
+        self._tree: ChildSpec | None = None
         """A policy is validated against it: the names of all actors, and which of them are supervisors."""
+
+    def learn_tree(self, tree: ChildSpec) -> None:
+        """From now on a policy is validated."""
+        self._tree = tree
+
+    def use_config_map(self, assigned: ConfigMapAssigned | None) -> None:
+        """It takes the place of the file; None: the file again."""
+        self._remote = assigned
 
     @property
     def lacks_tree(self) -> bool:
         """Whether there is a policy that cannot be validated yet, because the tree is not known."""
-        return bool(self._agent.policy_file) and self.tree is None
+        return bool(self._agent.policy_file) and self._tree is None
 
     def read(self) -> list[Document]:
         """The layers, read now."""
-        agent, remote = self._agent, self.remote
+        agent, remote = self._agent, self._remote
         policy = read_policy(agent.policy_file)
         if remote is None:
             return [*read_layers(agent.config_file, agent.config_dir), *policy]
@@ -83,11 +91,11 @@ class ConfigSources:
 
     def _policies(self, text: str) -> dict[str, Policy]:
         """Empty without a policy file, or while the tree is not known."""
-        if not text or self.tree is None:
+        if not text or self._tree is None:
             return {}
         from supervision.policy import load_text
 
-        return load_text(text, self._agent.policy_file, self.tree, self._optional)
+        return load_text(text, self._agent.policy_file, self._tree, self._optional)
 
     def directories(self) -> list[str]:
         """The directories to watch for changes of the sources and for rollback requests."""
@@ -97,7 +105,7 @@ class ConfigSources:
 
     def described(self) -> dict[str, str]:
         """The name and version of the ConfigMap for the checkpoint; empty for local files."""
-        remote = self.remote
+        remote = self._remote
         if remote is None:
             return {}
         return {

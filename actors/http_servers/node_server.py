@@ -102,7 +102,7 @@ class NodeServer(_Server):
         if self.server is None:
             await self._serve(self._access(), self.agent.config.port, read_only=False, tls=context)
             return
-        cast(ServerContext, self.server.ssl_options).successor = context
+        cast(ServerContext, self.server.ssl_options).replaced_by(context)
         self.server.ssl_options = context
         self.log.info("serving certificate or client CA changed: new connections use it")
 

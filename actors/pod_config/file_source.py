@@ -52,7 +52,14 @@ class ManifestFile(msgspec.Struct):
 class FileSource:
     """All files of the source. The caller decides when to look; `defer(path)` is called for a large file."""
 
-    def __init__(self, path: str, origin: Callable[[str], Origin], defer: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        path: str,
+        origin: Callable[[str], Origin],
+        defer: Callable[[str], None],
+        quarantine: Journal | None = None,
+    ) -> None:
+        """`quarantine`: of files on which the actor died, by path and stamp."""
         self.path = path
         self.files: dict[str, ManifestFile] = {}
         self.pending: set[str] = set()
@@ -63,12 +70,19 @@ class FileSource:
         """Some file may be incomplete and was skipped: look again soon."""
         self.error = ""
         """Why the path itself cannot be read; the pods stay."""
-        self.quarantine: Journal | None = None
-        """Files on which the actor died, by path and stamp."""
-        self.restored: dict[str, LastGoodPod] = {}
+        self._quarantine = quarantine
+        self._restored: dict[str, LastGoodPod] = {}
         """The last good pods of bad files, from before this incarnation."""
         self._origin, self._defer = origin, defer
         self._until = math.inf
+
+    def restore(self, last_good: dict[str, LastGoodPod]) -> None:
+        """The last good pods that an earlier incarnation has stored; before the first look."""
+        self._restored = last_good
+
+    def drop_restored(self) -> None:
+        """Forget those of files that have been read."""
+        self._restored = {path: pod for path, pod in self._restored.items() if path in self.pending}
 
     # -- looking --------------------------------------------------------------------------------------------------
     def scan(self, now_ns: int = 0) -> None:
@@ -136,15 +150,15 @@ class FileSource:
             self._entry(path, stamp)
             self.pending.add(path)
             self.waiting[path] = None
-        elif self.quarantine is None:
+        elif self._quarantine is None:
             self._read_here(path, stamp)
-        elif self.quarantine.is_quarantined(key := f"{path} {'.'.join(map(str, stamp))}"):
+        elif self._quarantine.is_quarantined(key := f"{path} {'.'.join(map(str, stamp))}"):
             text = (
-                f"in quarantine until it changes: reading it ended the reader {self.quarantine.crashes_on(key)} times"
+                f"in quarantine until it changes: reading it ended the reader {self._quarantine.crashes_on(key)} times"
             )
             self._fail(path, stamp, whole(text))
         else:
-            with self.quarantine.handling(key):
+            with self._quarantine.handling(key):
                 self._read_here(path, stamp)
 
     def _read_here(self, path: str, stamp: tuple[int, ...]) -> None:
@@ -172,7 +186,7 @@ class FileSource:
         self.pending.discard(path)
         entry = self._entry(path, stamp)
         entry.errors = [f"{path}: {text}" for text in error.texts()]
-        last_good = self.restored.pop(path, None)
+        last_good = self._restored.pop(path, None)
         if entry.pod is None and last_good is not None:
             entry.pod, entry.changed_ns = last_good.pod, last_good.changed_ns
 
@@ -189,7 +203,7 @@ class FileSource:
 
     def last_good(self) -> dict[str, LastGoodPod]:
         """The last good pods of bad files, and of files that are not read yet."""
-        unread = {path: pod for path, pod in self.restored.items() if path in self.pending}
+        unread = {path: pod for path, pod in self._restored.items() if path in self.pending}
         bad = {path: file for path, file in self.files.items() if file.errors}
         return unread | {
             path: LastGoodPod(file.pod, file.changed_ns) for path, file in bad.items() if file.pod is not None

@@ -44,8 +44,7 @@ class ManifestDirectory:
         self._actor, self._parse, self._changed = actor, parse, changed
         self.path = agent.config.staticPodPath
         self._frequency = float(agent.config.fileCheckFrequency)
-        self._files = FileSource(self.path, origin, self._read_large)
-        self._files.quarantine = _quarantine(actor, agent)
+        self._files = FileSource(self.path, origin, self._read_large, _quarantine(actor, agent))
         self._last_good = LastGoodPods(f"{agent.state_dir}/pod_config/kept.json")
         self._watch: DirectoryWatch | None = None
         self._watch_delay = WATCH_BACKOFF[0]
@@ -56,10 +55,10 @@ class ManifestDirectory:
     def start(self) -> None:
         """Read the first files, within the time of one handler, and follow the path from now on."""
         files = self._files
-        files.restored = self._last_good.load()
+        files.restore(self._last_good.load())
         self._follow()
         files.scan()
-        files.restored = {path: pod for path, pod in files.restored.items() if path in files.pending}
+        files.drop_restored()
         self._actor.every(self._frequency, self._scan, jitter=0.05)
         self._read_later()
 

@@ -30,7 +30,7 @@ async def get(handler: ServerHandler) -> None:
 
 async def delete(handler: ServerHandler) -> None:
     """Reset the counts."""
-    handler.state.check_results.clear()
+    handler.state.reset_check_results()
     await handler.finish("metrics reset\n")
 
 

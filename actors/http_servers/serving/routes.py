@@ -23,13 +23,13 @@ def application(state: ServerState, endpoints: Iterable[Endpoint], config: Kubel
     for endpoint in known:
         available = availability(endpoint, config, read_only=state.read_only)
         if available is Availability.SERVED:
-            state.paths.append(endpoint.prefix)
             routes += [(pattern(path), EndpointHandler, {**given, "endpoint": endpoint}) for path in endpoint.paths]
         elif available is Availability.DISABLED:
             routes.append((re.escape(endpoint.prefix) + "(?:/.*)?", DisabledHandler, given))
         else:
             continue
-        state.requests.add(endpoint.prefix, long_running=endpoint.long_running)
+        served = available is Availability.SERVED
+        state.add_route(endpoint.prefix, served=served, long_running=endpoint.long_running)
     return Application(
         routes,
         default_handler_class=NotFoundHandler,

@@ -63,6 +63,15 @@ class ServerState:
         self.paths: list[str] = []
         """Prefixes of the paths that are served."""
 
+    def add_route(self, prefix: str, *, served: bool, long_running: bool) -> None:
+        """Requests below this prefix are counted; `served` rather than answered that they are disabled."""
+        if served:
+            self.paths.append(prefix)
+        self.requests.add(prefix, long_running=long_running)
+
+    def reset_check_results(self) -> None:
+        self.check_results.clear()
+
     @property
     def agent(self) -> Agent:
         return cast(Agent, self.actor.context)

@@ -33,6 +33,10 @@ class ServerContext(ssl.SSLContext):
     verification_is_deferred: bool = False
     """An invalid client certificate does not fail the handshake."""
 
+    def replaced_by(self, context: ServerContext) -> None:
+        """New connections use that one from now on."""
+        self.successor = context
+
     def still_trusts(self) -> bool:
         """Whether all its roots are still client CAs: else it may accept certificates of a CA that was removed."""
         later = self.successor

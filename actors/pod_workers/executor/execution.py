@@ -40,7 +40,7 @@ class Execution:
 
     def __init__(self, services: ExecutorContext, state: PodState) -> None:
         self.services, self.state = services, state
-        self.news = asyncio.Event()
+        self._news = asyncio.Event()
         """Events have arrived that the pod worker has not handled yet."""
         self._watches: list[tuple[Callable[[PodState], bool], asyncio.Event]] = []
         self._marks_read = False
@@ -49,6 +49,16 @@ class Execution:
         self._probed: ProbedPod | None = None
 
     # -- the pod --------------------------------------------------------------------------------------------------
+    def wake(self) -> None:
+        """Have the pod worker decide again."""
+        self._news.set()
+
+    def news_handled(self) -> None:
+        self._news.clear()
+
+    async def until_news(self) -> None:
+        await self._news.wait()
+
     def report(self, event: PodEvent) -> None:
         """Apply the result of an effect."""
         self.proceed(event.apply(self.state))

@@ -169,7 +169,7 @@ class PodWorker:
 
     def wake(self) -> None:
         """Decide again now."""
-        self._run.news.set()
+        self._run.wake()
 
     def announce(self, kind: str, reason: str, text: str) -> None:
         """Emit a Kubernetes event for the pod."""
@@ -226,10 +226,10 @@ class PodWorker:
         if pause > 0:
             timer = services.actor.after(pause, self.wake)
             try:
-                await self._run.news.wait()
+                await self._run.until_news()
             finally:
                 timer.cancel()
-        self._run.news.clear()
+        self._run.news_handled()
 
     async def _live(self) -> None:
         """Do everything possible, in this phase and the following ones."""

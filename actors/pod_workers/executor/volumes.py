@@ -43,4 +43,4 @@ async def _renew(run: Execution) -> None:
             run.announce("Warning", event.reason, event.text)
     elif isinstance(answer, VolumesMounted):
         run.report(VolumesMountedAgain(answer.paths))
-        run.news.set()
+        run.wake()

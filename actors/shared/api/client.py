@@ -156,7 +156,7 @@ class ApiClient:
         request = RequestAttempt(method, self._target(path, query or {}), headers, body)
         try:
             async with asyncio.timeout(seconds):
-                request.waited = await self._turn()
+                request.permitted_after(await self._turn())
                 return await self._once_more(request)
         except TimeoutError:
             await self.drop()
@@ -187,7 +187,7 @@ class ApiClient:
 
     async def _exchange(self, request: RequestAttempt) -> ApiResponse:
         connections = await self._connected()
-        connections.in_flight += 1
+        connections.call_begins()
         began, code, received = time.monotonic(), NO_ANSWER, 0
         try:
             async with self._stream(connections.calls, request, self._timeout) as response:
@@ -198,8 +198,7 @@ class ApiClient:
         except _FAILURES as error:
             raise unreachable(request, error) from None
         finally:
-            connections.in_flight -= 1
-            await connections.closed_if_done()
+            await connections.call_ends()
             self._observe(request.observation(code, time.monotonic() - began, received))
         if not 200 <= answer.status < 300:
             raise error_of(answer.status, answer.body, answer.headers)
@@ -250,7 +249,7 @@ class ApiClient:
         began, code = time.monotonic(), NO_ANSWER
         try:
             async with asyncio.timeout(self._timeout):
-                request.waited = await self._turn()
+                request.permitted_after(await self._turn())
                 began = time.monotonic()
                 response = await stack.enter_async_context(self._stream(connections.watches, request, quiet))
             code = str(response.status)

@@ -39,7 +39,7 @@ class Connections:
         if proxy:
             self._backend = ProxyBackend(proxy, self._backend)
         self.calls, self.watches = self._pool(), self._pool()
-        self.in_flight = 0
+        self._in_flight = 0
         """The number of calls under way."""
         self.retired = False
         """Newer connections exist: close these after the last call."""
@@ -65,10 +65,17 @@ class Connections:
         """End the watches; calls under way still complete."""
         self.retired = True
         await self.watches.aclose()
-        await self.closed_if_done()
+        await self._close_if_done()
 
-    async def closed_if_done(self) -> None:
-        if self.retired and not self.in_flight:
+    def call_begins(self) -> None:
+        self._in_flight += 1
+
+    async def call_ends(self) -> None:
+        self._in_flight -= 1
+        await self._close_if_done()
+
+    async def _close_if_done(self) -> None:
+        if self.retired and not self._in_flight:
             await self.calls.aclose()
 
     async def close(self) -> None:

@@ -77,6 +77,10 @@ class RequestAttempt:
         if event == "http11.send_request_body.complete":
             self.written = True
 
+    def permitted_after(self, seconds: float) -> None:
+        """It has waited so long for its permit of the rate limit."""
+        self.waited = seconds
+
     @property
     def may_repeat(self) -> bool:
         """Whether it is safe to repeat: the server cannot have processed it, or it changes nothing."""

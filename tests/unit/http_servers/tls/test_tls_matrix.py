@@ -348,7 +348,7 @@ def test_a_connection_counts_as_long_as_no_authority_of_its_time_was_taken_out(s
         pool.write_bytes(b"".join(Path(authorities[letter].ca).read_bytes() for letter in letters))
         contexts.append(server(serving["ECDSA"], str(pool) if letters else ""))
     for before, after in itertools.pairwise(contexts):
-        before.successor = after
+        before.replaced_by(after)
     assert contexts[0].still_trusts() is trusted
     assert contexts[-1].still_trusts()
 
