@@ -8,10 +8,8 @@ import msgspec
 
 from actors.shared.config.feature_gates import enabled
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import amount as amount_of
-from actors.shared.kube.pods import container_limits, is_sidecar, pod_requests, qos_class
+from actors.shared.kube.pods import cgroup_limits, pod_requests, qos_class
 from actors.shared.linux.cgroup_limits import MAX_SHARES, MIN_SHARES, UNLIMITED, CgroupLimits
 
 GUARANTEED, BURSTABLE, BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
@@ -64,7 +62,7 @@ def pod_limits(pod: Pod, rules: Rules) -> CgroupLimits:
     none = {size_name(name): 0 for name in rules.huge_pages}
     if quality == BEST_EFFORT:
         return CgroupLimits(cpu_shares=MIN_SHARES, pids=pids, hugetlb=none)
-    requests, limits = pod_requests(pod), _limits(pod)
+    requests, limits = pod_requests(pod), cgroup_limits(pod)
     # without the tiers it is reset: the agent may have run with them before
     protected = requests.get("memory", 0) if rules.memory_tiers else 0
     cpu = limits.get("cpu", 0)
@@ -101,41 +99,3 @@ def size_name(resource: str) -> str:
     """The kernel's name for the page size of `hugepages-2Mi`: 2MB."""
     size = resource.removeprefix("hugepages-")
     return size.removesuffix("i") + "B" if size.endswith("i") else size
-
-
-def _limits(pod: Pod) -> dict[str, int]:
-    """Limits of the whole pod: cpu and memory only if every container, or the pod itself, has a limit."""
-    containers = [*pod.spec.initContainers, *pod.spec.containers]
-    found = _peak(pod)
-    for resource in ("cpu", "memory"):
-        if not all(container_limits(container).get(resource) for container in containers):
-            found.pop(resource, None)
-    if pod.spec.resources is not None:
-        found |= {name: amount_of(name, value) for name, value in pod.spec.resources.limits.items()}
-    for name, value in pod.spec.overhead.items():
-        if found.get(name):
-            found[name] += amount_of(name, value)
-    return found
-
-
-def _peak(pod: Pod) -> dict[str, int]:
-    """The peak of the containers' limits, computed like that of requests (KEP-753)."""
-    running: dict[str, int] = {}
-    peak: dict[str, int] = {}
-    for container in pod.spec.initContainers:
-        step = _plus(running, container)
-        peak = _most(peak, step)
-        if is_sidecar(container):
-            running = step
-    for container in pod.spec.containers:
-        running = _plus(running, container)
-    return _most(peak, running)
-
-
-def _plus(amounts: dict[str, int], container: Container) -> dict[str, int]:
-    more = container_limits(container)
-    return {name: amounts.get(name, 0) + more.get(name, 0) for name in amounts.keys() | more.keys()}
-
-
-def _most(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-    return {name: max(one.get(name, 0), other.get(name, 0)) for name in one.keys() | other.keys()}

@@ -67,11 +67,11 @@ class ImageManager(Actor):
         parallel = config.maxParallelImagePulls or (1 if config.serializeImagePulls else None)
         queue = PullQueue(parallel, config.registryPullQPS, config.registryBurst)
         credentials = CredentialLookup(NodeCredentials(agent.root_dir), self._plugins(agent))
-        records = None
-        if agent.gate("KubeletEnsureSecretPulledImages"):
+        records, verified = None, agent.gate("KubeletEnsureSecretPulledImages")
+        if verified:
             records = PullRecords(self, agent.root_dir, config)
             self.start_task(self._load(records), "pull records")
-        events = PullEvents(partial(self.tell, EVENT_CLIENT), time.monotonic)
+        events = PullEvents(partial(self.tell, EVENT_CLIENT), time.monotonic, verified=verified)
         self._pulls = ImagePulls(self._client, self._tracer, self.metrics, queue, credentials, events, records)
         thresholds = Thresholds(
             high_percent=config.imageGCHighThresholdPercent,

@@ -76,8 +76,8 @@ class ImagePulls:
             self._events.present(question, present.size_bytes, reference.full)
             return ready(question.image, present, pulled=False)
         if policy == "Never":
-            what = "not present" if present is None else "present, but its pull credentials are not the pod's,"
-            text = f'Container image "{question.image}" is {what} with pull policy of Never'
+            # the same for an image that others have pulled: the pod is not to learn of it
+            text = f'Container image "{question.image}" is not present with pull policy of Never'
             return ImageFailed(question.image, "ErrImageNeverPull", text)
         return self._backing_off(question, reference) or await self._pull(question, reference)
 
@@ -172,7 +172,7 @@ class ImagePulls:
         message_text = f'Failed to pull image "{question.image}": {why}'
         if isinstance(error, Unavailable):
             return ImageFailed(question.image, "ErrImagePull", why, retry_seconds=1.0, event=message_text)
-        reason, text = _named(reference.full, why)
+        reason, text = _named(question.image, why)
         now = time.monotonic()
         pause = self._backoffs.failed(question.uid, reference.full, reason, text, now, random.random)
         return ImageFailed(question.image, reason, text, retry_seconds=pause, event=message_text)

@@ -24,9 +24,12 @@ class PullStarted(msgspec.Struct, frozen=True):
 class PullEvents:
     """A container gets one event for a pull's start and one for its end, however often its worker asks."""
 
-    def __init__(self, tell: Callable[[RecordEvent], None], clock: Callable[[], float]) -> None:
-        """`clock`: seconds, monotonic."""
-        self._tell, self._clock = tell, clock
+    def __init__(
+        self, tell: Callable[[RecordEvent], None], clock: Callable[[], float], *, verified: bool = True
+    ) -> None:
+        """`clock`: seconds, monotonic; `verified`: the credentials of pods are compared with those of the pull (gate
+        KubeletEnsureSecretPulledImages)."""
+        self._tell, self._clock, self._verified = tell, clock, verified
         self._started: dict[tuple[str, str], PullStarted] = {}
         self._seconds: dict[str, float] = {}
         """Of the last pull, by image, without the time in the queue."""
@@ -58,7 +61,7 @@ class PullEvents:
         """The image is present. This also ends a pull that the container waited for, if its end was not reported."""
         started = self._started.pop((question.uid, question.field), None)
         if started is None:
-            self._tell(present(question))
+            self._tell(present(question, verified=self._verified))
         else:
             self._tell(pulled(question, *self._times(started.since, image), size))
 
@@ -73,9 +76,9 @@ class PullEvents:
             self._seconds.clear()
 
 
-def present(question: EnsureImage) -> RecordEvent:
-    text = f'Container image "{question.image}" already present on machine and can be accessed by the pod'
-    return _event(question, "Pulled", text)
+def present(question: EnsureImage, *, verified: bool) -> RecordEvent:
+    text = f'Container image "{question.image}" already present on machine'
+    return _event(question, "Pulled", text + (" and can be accessed by the pod" if verified else ""))
 
 
 def pulling(question: EnsureImage) -> RecordEvent:

@@ -4,7 +4,7 @@
 |---|---|
 | actor | messages in and out |
 | tracked_pod, pod_table | one pod as an immutable value, and all of them beside the API copy |
-| pod_status | the status of a pod (pure) |
+| pod_status, pod_resources | the status of a pod, and what it was allocated as a whole (pure) |
 | phase, pod_conditions, conditions, resize_conditions | its phase and conditions (pure) |
 | container_status, container_resources, lost_containers | the status of each container (pure) |
 | readiness, readiness_file | whether each container is ready, and a file that keeps it over a restart |

@@ -48,7 +48,10 @@ def conditions(facts: ConditionInput) -> list[PodCondition]:
 def _all_restarting(facts: ConditionInput) -> PodCondition:
     """KEP-5532. A pod without such a rule has no such condition."""
     over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(facts.phase, "")
-    return _condition(ALL_RESTARTING, facts.restarting_all and not over, over)
+    if facts.restarting_all and not over:
+        text = "container exited with restart policy rule"
+        return _condition(ALL_RESTARTING, True, "RestartAllContainersStarted", text)
+    return _condition(ALL_RESTARTING, False, over)
 
 
 def containers_ready(facts: ConditionInput) -> PodCondition:

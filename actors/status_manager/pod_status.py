@@ -22,6 +22,7 @@ from .lost_containers import failed, with_lost_ends
 from .messages import PodObserved
 from .phase import TERMINAL, pod_phase
 from .pod_conditions import Situation, pod_conditions
+from .pod_resources import allocated, applied
 from .times import rfc3339
 
 ENDED: Final = ("terminated", "rejected")
@@ -73,7 +74,6 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     situation = Situation(seen, observation.now_ns, before, start, rejected)
     host_ips, ips = _host_ips(node, old, rejected=rejected), _ips(observation, node, old, rejected=rejected)
     reason, message = _why(seen, phase, old)
-    given = old.resources if rejected else pod.spec.resources
     return PodStatus(
         observedGeneration=max(pod.metadata.generation, old.observedGeneration),
         phase=phase,
@@ -88,8 +88,8 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
         initContainerStatuses=[by_name[status.name] for status in containers.init],
         containerStatuses=[by_name[status.name] for status in containers.regular],
         ephemeralContainerStatuses=containers.ephemeral,
-        allocatedResources=given.requests if given is not None else {},
-        resources=given,
+        allocatedResources=old.allocatedResources if rejected else allocated(pod),
+        resources=old.resources if rejected else applied(pod, phase),
         qosClass=qos_class(pod),
         resourceClaimStatuses=pod.status.resourceClaimStatuses,
         extendedResourceClaimStatus=pod.status.extendedResourceClaimStatus,

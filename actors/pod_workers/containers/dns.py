@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from actors.shared.kube.pod import HostAlias, Pod
-from actors.shared.linux.resolv_conf import MAX_SEARCH_CHARACTERS, MAX_SEARCHES, MAX_SERVERS, Dns
+from actors.shared.linux.resolv_conf import (
+    MAX_DOMAIN_CHARACTERS,
+    MAX_SEARCH_CHARACTERS,
+    MAX_SEARCHES,
+    MAX_SERVERS,
+    Dns,
+)
 
 from .names import label
 
-NO_HOST_FILE = Dns(servers=["127.0.0.1"], searches=["."])
-"""For policy Default with resolvConf: "" in the configuration."""
+MISSING_CLUSTER_DNS: Final = "MissingClusterDNS"
+NO_CLUSTER_DNS: Final = (
+    'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. '
+    'Falling back to "Default" policy.'
+)
+"""Of the event of the node; that of the pod names the pod before it."""
+
+
+def without_host_file(node_ip: str) -> Dns:
+    """What the host has with `resolvConf: ""`: a resolver on the node, of each family of `node_ip` (--node-ip)."""
+    servers = ["::1" if ":" in address else "127.0.0.1" for address in node_ip.split(",")]
+    return Dns(servers=servers, searches=["."])
+
+
+def is_of_host(pod: Pod, cluster_servers: Sequence[str]) -> bool:
+    """Whether the pod resolves names as its host does."""
+    policy = policy_of(pod)
+    return policy == "Default" or (policy == "ClusterFirst" and not cluster_servers)
 
 
 def pod_dns(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
@@ -23,9 +46,7 @@ def warnings(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain
     """Reason and message of the events about truncated settings."""
     policy, found = policy_of(pod), []
     if policy == "ClusterFirst" and not cluster_servers:
-        text = "kubelet does not have ClusterDNS IP configured and cannot create Pod using"
-        text = f'pod: "{label(pod)}". {text} "ClusterFirst" policy. Falling back to "Default" policy.'
-        found.append(("MissingClusterDNS", text))
+        found.append((MISSING_CLUSTER_DNS, f'pod: "{label(pod)}". {NO_CLUSTER_DNS}'))
     whole = _whole(pod, policy, host, cluster_servers, cluster_domain)
     cut = _cut(whole)
     for begin, line, before, after in (
@@ -76,6 +97,8 @@ def _merge(pod: Pod, base: Dns) -> Dns:
 def _cut(dns: Dns) -> Dns:
     searches: list[str] = []
     for domain in dns.searches[:MAX_SEARCHES]:
+        if len(domain) > MAX_DOMAIN_CHARACTERS:
+            continue  # resolvers abort
         if len(" ".join([*searches, domain])) > MAX_SEARCH_CHARACTERS:
             break
         searches.append(domain)

@@ -36,6 +36,8 @@ class MountSources(msgspec.Struct, frozen=True, kw_only=True):
     """Host path by index in volumeMounts."""
     images: Mapping[str, str] = {}
     """Image by name of the image volume."""
+    image_paths: Mapping[int, str] = {}
+    """Expanded sub path in the image by index in volumeMounts."""
     read_only: frozenset[str] = frozenset()
     """Volumes that no container may write to."""
     recursive_read_only: bool = False
@@ -98,7 +100,7 @@ def image_volumes(pod: Pod, container: Container) -> dict[str, str]:
 
 def volume_mounts(container: Container, sources: MountSources) -> list[cri.Mount]:
     """The mounts of the container's volumes. Raises ConfigError."""
-    return [_mount(index, mount, sources) for index, mount in enumerate(container.volumeMounts)]
+    return [_mount(container, index, sources) for index in range(len(container.volumeMounts))]
 
 
 def volume_devices(container: Container, paths: Mapping[str, str], read_only: Collection[str]) -> list[cri.Device]:
@@ -116,7 +118,8 @@ def volume_devices(container: Container, paths: Mapping[str, str], read_only: Co
     return found
 
 
-def _mount(index: int, mount: VolumeMount, sources: MountSources) -> cri.Mount:
+def _mount(container: Container, index: int, sources: MountSources) -> cri.Mount:
+    mount = container.volumeMounts[index]
     entry = cri.Mount(
         container_path=mount.mountPath if mount.mountPath.startswith("/") else f"/{mount.mountPath}",
         readonly=mount.readOnly or mount.name in sources.read_only,
@@ -125,11 +128,12 @@ def _mount(index: int, mount: VolumeMount, sources: MountSources) -> cri.Mount:
         selinux_relabel=mount.name in sources.relabelled,
     )
     if mount.name in sources.images:
-        entry.image.image, entry.image_sub_path, entry.readonly = sources.images[mount.name], mount.subPath, True
+        entry.image.image, entry.readonly = sources.images[mount.name], True
+        entry.image_sub_path = sources.image_paths.get(index, "")
         return entry
     host_path = sources.subpaths.get(index) or sources.paths.get(mount.name)
     if host_path is None:
-        raise ConfigError(f'volumeMount "{mount.name}": no such volume')
+        raise ConfigError(f'cannot find volume "{mount.name}" to mount into container "{container.name}"')
     entry.host_path = host_path
     return entry
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.container import Container
 from actors.shared.kube.names import NODE_CRITICAL_CLASS
 from actors.shared.kube.pod import Pod
@@ -33,7 +34,12 @@ def shares(milli_cpu: int) -> int:
 
 def quota(milli_cpu: int, period_us: int) -> int:
     """Microseconds per period; 0 for no limit."""
-    return max(MIN_QUOTA_US, milli_cpu * period_us // 1000) if milli_cpu else 0
+    return max(MIN_QUOTA_US, milli_cpu * period_us // 1000) if milli_cpu and period_us else 0
+
+
+def period_of(config: KubeletConfiguration) -> int:
+    """Microseconds; 0: limits of CPU are not enforced."""
+    return round(float(config.cpuCFSQuotaPeriod) * 1e6) if config.cpuCFSQuota else 0
 
 
 class ResourcesHost(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,15 +58,13 @@ class ResourcesHost(msgspec.Struct, frozen=True, kw_only=True):
     """SELinux is enabled: files need labels."""
 
 
-def limits(
-    pod: Pod, container: Container, machine: ResourcesHost, *, enforce_quota: bool, period_us: int
-) -> LinuxContainerResources:
+def limits(pod: Pod, container: Container, machine: ResourcesHost, *, period_us: int) -> LinuxContainerResources:
     """The limits of one container on this node. For a resource without its own limit the pod's limit applies
-    (KEP-2837)."""
+    (KEP-2837). `period_us` as `period_of` answers it."""
     wanted, most = container_requests(container), _pod_limits(pod) | container_limits(container)
     return LinuxContainerResources(
         cpu_shares=shares(wanted.get("cpu", most.get("cpu", 0))),
-        cpu_quota=quota(most.get("cpu", 0), period_us) if enforce_quota else 0,
+        cpu_quota=quota(most.get("cpu", 0), period_us),
         cpu_period=period_us,
         memory_bytes=most.get("memory", 0),
         oom_score_adj=oom_score(pod, container, machine.memory),

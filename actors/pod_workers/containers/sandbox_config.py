@@ -7,7 +7,7 @@ import msgspec
 from actors.shared.admission.checks.sysctls import of_host
 from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import amount, container_limits, pod_requests
+from actors.shared.kube.pods import amount, pod_limits, pod_requests
 from actors.shared.linux.resolv_conf import Dns
 from actors.shared.linux.subordinate_ids import IdRange
 from proto import cri_pb2 as cri
@@ -95,14 +95,11 @@ def port_mappings(pod: Pod) -> list[cri.PortMapping]:
 
 
 def _whole(pod: Pod, period_us: int) -> cri.LinuxContainerResources:
-    """The sum over the containers without overhead, for runtimes that size the sandbox by it (virtual machines)."""
+    """All containers together, or what the pod itself has, without overhead: for runtimes that size the sandbox by it
+    (virtual machines)."""
     overhead = _overhead(pod)
     wanted = {name: value - overhead.get(name, 0) for name, value in pod_requests(pod).items()}
-    limits: dict[str, int] = {}
-    for container in pod.spec.containers:
-        for resource, value in container_limits(container).items():
-            limits[resource] = limits.get(resource, 0) + value
-    return _resources(wanted, limits, period_us)
+    return _resources(wanted, pod_limits(pod), period_us)
 
 
 def _overhead(pod: Pod) -> dict[str, int]:

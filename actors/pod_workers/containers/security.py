@@ -22,20 +22,14 @@ MASKED_PATHS: Final = (
 READONLY_PATHS: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
 
-def namespaces(pod: Pod, *, target_id: str = "") -> cri.NamespaceOption:
-    """Which namespaces are shared with the node, the pod, or (ephemeral containers) a target container."""
+def namespaces(pod: Pod) -> cri.NamespaceOption:
+    """Which namespaces are shared with the node, or among the containers of the pod."""
     spec = pod.spec
-    if target_id:
-        pid = cri.TARGET
-    elif spec.hostPID:
-        pid = cri.NODE
-    else:
-        pid = cri.POD if spec.shareProcessNamespace else cri.CONTAINER
+    together = cri.POD if spec.shareProcessNamespace else cri.CONTAINER
     return cri.NamespaceOption(
         network=cri.NODE if spec.hostNetwork else cri.POD,
-        pid=pid,
+        pid=cri.NODE if spec.hostPID else together,
         ipc=cri.NODE if spec.hostIPC else cri.POD,
-        target_id=target_id,
     )
 
 

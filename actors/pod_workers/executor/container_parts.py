@@ -27,7 +27,7 @@ from actors.pod_workers.containers.mounts import (
     volume_mounts,
 )
 from actors.pod_workers.containers.names import domain, hostname
-from actors.pod_workers.containers.resources import LinuxContainerResources, limits
+from actors.pod_workers.containers.resources import LinuxContainerResources, limits, period_of
 from actors.pod_workers.containers.security import container_context
 from actors.pod_workers.containers.swap import SwapFields, swap_fields
 from actors.pod_workers.errors import ConfigError
@@ -124,9 +124,7 @@ class ContainerParts:
         return dict(zip(places, found, strict=True))
 
     def _limits(self, pod: Pod, container: Container) -> LinuxContainerResources:
-        config = self._agent.config
-        period = round(float(config.cpuCFSQuotaPeriod) * 1e6)
-        return limits(pod, container, self._machine, enforce_quota=config.cpuCFSQuota, period_us=period)
+        return limits(pod, container, self._machine, period_us=period_of(self._agent.config))
 
     def _swap(self, pod: Pod, container: Container) -> SwapFields:
         return swap_fields(pod, container, self._agent.config.memorySwap.swapBehavior, self._machine)
@@ -171,9 +169,15 @@ class ContainerParts:
         container, uid = start.container, pod.metadata.uid
         pod_dir = self._agent.pod_dir(uid)
         images_of = image_volumes(pod, container)
+        sub_paths = {
+            index: path
+            for index, mount in enumerate(container.volumeMounts)
+            if (path := expanded_subpath(mount, values))
+        }
         sources = MountSources(
             paths=held.volumes,
-            subpaths=await self._subpaths(pod, container, values, held),
+            subpaths=await self._subpaths(pod, container, sub_paths, held),
+            image_paths=sub_paths,
             images={name: await self._image_id(reference) for name, reference in images_of.items()},
             read_only=read_only_volumes(pod),
             recursive_read_only=await self._recursive_read_only(pod, container),
@@ -216,12 +220,13 @@ class ContainerParts:
         handler = (await self._client.status()).handler(name)
         return handler is not None and handler.recursive_read_only_mounts
 
-    async def _subpaths(self, pod: Pod, container: Container, values: dict[str, str], held: Held) -> dict[int, str]:
+    async def _subpaths(self, pod: Pod, container: Container, paths: Mapping[int, str], held: Held) -> dict[int, str]:
+        """Host path by index in volumeMounts; none for image volumes, which are the runtime's."""
+        mounts = container.volumeMounts
         items = [
-            SubPath(mount.name, path, index, mount.readOnly)
-            for index, mount in enumerate(container.volumeMounts)
-            if mount.name in held.volumes
-            if (path := expanded_subpath(mount, values))
+            SubPath(mounts[index].name, path, index, mounts[index].readOnly)
+            for index, path in paths.items()
+            if mounts[index].name in held.volumes
         ]
         if not items:
             return {}

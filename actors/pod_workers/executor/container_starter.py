@@ -22,6 +22,7 @@ from actors.pod_workers.containers.mounts import (
     image_volumes,
 )
 from actors.pod_workers.containers.names import log_path
+from actors.pod_workers.containers.resources import period_of
 from actors.pod_workers.containers.sandbox_config import SandboxContext, sandbox_config
 from actors.pod_workers.containers.user_namespaces import use_in_container
 from actors.pod_workers.errors import ConfigError, StartFailed
@@ -76,7 +77,7 @@ class ContainerStarter:
             cgroup_parent=cgroup_parent,
             dns=dns.pod_dns(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain),
             cluster_domain=config.clusterDomain,
-            cpu_period_us=round(float(config.cpuCFSQuotaPeriod) * 1e6),
+            cpu_period_us=period_of(config),
             pod_sysctls=config.defaultPodSysctls,
             ids=ids,
         )
@@ -85,7 +86,8 @@ class ContainerStarter:
     def _host_dns(self, pod: Pod) -> Dns:
         path = self._agent.config.resolvConf
         if path == "":
-            return dns.NO_HOST_FILE if dns.policy_of(pod) == "Default" else Dns()
+            own = dns.is_of_host(pod, self._agent.config.clusterDNS)
+            return dns.without_host_file(self._agent.node_ip) if own else Dns()
         try:
             return parse_resolv_conf(Path(path or "/etc/resolv.conf").read_text(errors="replace")[: 10 * 2**20])
         except OSError as error:
@@ -153,9 +155,9 @@ class ContainerStarter:
             parts = await self.parts.gather(pod, start, image, sandbox.ips, held)
             config = await container_config(pod, start, parts)
             target = self._target(start.container, runtime)
-            if target:
-                config.linux.security_context.namespace_options.pid = cri.TARGET
-                config.linux.security_context.namespace_options.target_id = target
+            shared = config.linux.security_context.namespace_options
+            if target and shared.pid == cri.CONTAINER:  # else it sees the processes of the target anyway
+                shared.pid, shared.target_id = cri.TARGET, target
             ids = await ids_of(self._actor, pod)
             use_in_container(config, ids)
             whole = self.sandbox_config(pod, sandbox.attempt, held.cgroup_parent, ids)
@@ -236,7 +238,7 @@ class ContainerStarter:
             return ""
         found: CriContainer | None = runtime.newest(container.targetContainerName)
         if found is None:
-            raise ConfigError(f"target container {container.targetContainerName!r} is not running")
+            raise ConfigError(f"unable to find target container {container.targetContainerName}")
         return found.id
 
 

@@ -20,6 +20,7 @@ from actors.container_manager.messages import (
     ResizePod,
 )
 from actors.pod_workers.containers import allocation
+from actors.pod_workers.containers.resources import period_of
 from actors.pod_workers.containers.sandbox_config import sizes
 from actors.pod_workers.phases.effects import ActuateResize, AllocateResize
 from actors.pod_workers.phases.termination_plan import plan
@@ -152,8 +153,7 @@ async def _update_sandbox(run: Execution) -> None:
     runtime = run.state.runtime
     if runtime is None or not runtime.sandboxes:
         return
-    period = round(float(run.services.agent.config.cpuCFSQuotaPeriod) * 1e6)
-    overhead, resources = sizes(run.pod, period)
+    overhead, resources = sizes(run.pod, period_of(run.services.agent.config))
     with suppress(Unimplemented):
         await run.services.client.update_pod_sandbox_resources(
             runtime.sandboxes[0].id, overhead or cri.LinuxContainerResources(), resources

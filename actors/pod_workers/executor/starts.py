@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from actors.api_clients.messages import EVENT_CLIENT, node_event
 from actors.container_manager.messages import ActuatedContainer
 from actors.image_manager.messages import ImageReady
 from actors.pod_workers.containers import files
+from actors.pod_workers.containers.dns import MISSING_CLUSTER_DNS, NO_CLUSTER_DNS
 from actors.pod_workers.containers.security import with_groups
 from actors.pod_workers.errors import StartFailed
 from actors.pod_workers.kubernetes_events import of_failed_start
@@ -125,6 +127,9 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
         return False
     for reason, text in starter.dns_warnings(pod):
         run.announce("Warning", reason, text)
+        if reason == MISSING_CLUSTER_DNS:
+            of_node = node_event(run.services.agent.node_name, reason, NO_CLUSTER_DNS, "Warning")
+            run.services.actor.tell(EVENT_CLIENT, of_node)
     try:
         await run.look_again()
     except CriError as error:

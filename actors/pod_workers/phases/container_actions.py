@@ -19,7 +19,7 @@ from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, is_sidecar
-from actors.shared.kube.restart_policy import KILLED, RESTART_ALL, init_exit_code, may_restart, rule_for
+from actors.shared.kube.restart_policy import RESTART_ALL, init_exit_code, rule_for
 
 from .actions import ContainerBackoff, Kill, PodActions, Start
 
@@ -56,6 +56,11 @@ def _why(container: Container, what: str, *, again: bool) -> str:
     if is_sidecar(container):
         return f"Init container {container.name} {what}"
     return f"Container {container.name} {what}" + (", will be restarted" if again else "")
+
+
+def _restarts(pod: Pod, container: Container) -> bool:
+    """Whether the policy restarts it, whatever became of it: no rule applies, as it may not have exited."""
+    return (container.restartPolicy or pod.spec.restartPolicy) != "Never"
 
 
 class ContainerActions:
@@ -160,6 +165,8 @@ class ContainerActions:
                     return True, False
                 self._start(container)
                 return False, False
+            elif last.state is CriContainerState.UNKNOWN and not _restarts(self.pod, container):
+                return True, False
             else:
                 self._not_running(last) or self._unhealthy(last)
                 return False, False
@@ -208,7 +215,7 @@ class ContainerActions:
         if self._changed(container, last):
             return True
         if self._unhealthy(last):
-            return may_restart(self.pod, container, KILLED, init=False)
+            return _restarts(self.pod, container)
         return True
 
     def _ephemeral(self) -> None:
@@ -235,7 +242,7 @@ class ContainerActions:
         if kind is None:
             return False
         container = find_container(self.pod, last.name)
-        again = container is not None and may_restart(self.pod, container, KILLED, init=False)
+        again = container is not None and _restarts(self.pod, container)
         if kind == POST_START:
             self.kill.append(Kill(last, "FailedPostStartHook", kind))
         else:
@@ -250,7 +257,9 @@ class ContainerActions:
         if last.state is CriContainerState.CREATED:
             self.resume.append(last)
             return True
-        text = f"Container {last.name} is in state {last.state}, try killing it before restart"
+        container = find_container(self.pod, last.name)
+        what = "Init container" if container in self.pod.spec.initContainers else "Container"
+        text = f'{what} is in "unknown" state, try killing it before restart'
         self.kill.append(Kill(last, text, restart=True))
         return True
 

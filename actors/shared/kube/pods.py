@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from .container import Container
 from .meta import Quantity
@@ -110,13 +110,47 @@ def pod_requests(pod: Pod) -> dict[str, int]:
     return needs
 
 
+def pod_limits(pod: Pod) -> dict[str, int]:
+    """The pod's limits: those of its containers, overridden by pod-level limits (KEP-2837), without overhead. One
+    container without a limit of its own does not make the pod's less."""
+    most = _together(pod, container_limits)
+    if pod.spec.resources is not None:
+        most |= {resource: amount(resource, quantity) for resource, quantity in pod.spec.resources.limits.items()}
+    return most
+
+
+def limits_with_overhead(pod: Pod) -> dict[str, int]:
+    """As `pod_limits`; a resource without a limit gets none by the overhead."""
+    most = pod_limits(pod)
+    for resource, quantity in pod.spec.overhead.items():
+        if most.get(resource):
+            most[resource] += amount(resource, quantity)
+    return most
+
+
+def cgroup_limits(pod: Pod) -> dict[str, int]:
+    """The limits that the pod's cgroup can have: cpu and memory only if every container, or the pod itself, has one."""
+    most = limits_with_overhead(pod)
+    own = pod.spec.resources.limits if pod.spec.resources is not None else {}
+    for resource in ("cpu", "memory"):
+        every = (container_limits(each).get(resource) for each in (*pod.spec.initContainers, *pod.spec.containers))
+        if resource not in own and not all(every):
+            most.pop(resource, None)
+    return most
+
+
 def container_sum(pod: Pod) -> dict[str, int]:
-    """The requests of all containers together: sidecars count with later init containers and with the regular ones
-    (KEP-753)."""
+    """The requests of all containers together."""
+    return _together(pod, container_requests)
+
+
+def _together(pod: Pod, amounts: Callable[[Container], dict[str, int]]) -> dict[str, int]:
+    """The largest sum of containers that run at the same time: sidecars count with later init containers and with the
+    regular ones (KEP-753)."""
     running: dict[str, int] = {}
     peak: dict[str, int] = {}
     for container in pod.spec.initContainers:
-        needs = container_requests(container)
+        needs = amounts(container)
         if is_sidecar(container):
             _sum(running, needs)
             _largest(peak, running)
@@ -125,7 +159,7 @@ def container_sum(pod: Pod) -> dict[str, int]:
             _sum(step, needs)
             _largest(peak, step)
     for container in pod.spec.containers:
-        _sum(running, container_requests(container))
+        _sum(running, amounts(container))
     _largest(running, peak)
     return running
 

@@ -1,6 +1,6 @@
 """resolv.conf: how the host, or a pod, asks for names (resolv.conf(5)). Pure.
 
-Limits of the kubelet: 3 name servers, and 32 search domains with 2048 characters in all.
+Limits of the kubelet: 3 name servers, and 32 search domains of 253 characters each and 2048 in all.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-MAX_SERVERS, MAX_SEARCHES, MAX_SEARCH_CHARACTERS = 3, 32, 2048
+MAX_SERVERS, MAX_SEARCHES, MAX_SEARCH_CHARACTERS, MAX_DOMAIN_CHARACTERS = 3, 32, 2048, 253
 OF_CLUSTER: Final = 3
 """Search domains that a pod gets before those of the host."""
 
@@ -21,7 +21,8 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_resolv_conf(text: str) -> Dns:
-    """Parse a resolv.conf (resolv.conf(5)): the last `search` line counts, `options` lines add up."""
+    """Parse a resolv.conf (resolv.conf(5)): the last `search` line counts, `options` lines add up. The root domain is
+    no search domain: names are looked up as they are anyway."""
     servers: list[str] = []
     searches: list[str] = []
     options: dict[str, str] = {}
@@ -32,7 +33,7 @@ def parse_resolv_conf(text: str) -> Dns:
         if words[0] == "nameserver":
             servers.append(words[1])
         elif words[0] == "search":
-            searches = [word.rstrip(".") or "." for word in words[1:]]
+            searches = [word.removesuffix(".") for word in words[1:] if word != "."]
         elif words[0] == "options":
             options |= {word.partition(":")[0]: word for word in words[1:]}
     return Dns(servers=servers, searches=searches, options=list(options.values()))
@@ -43,8 +44,11 @@ def exceeded(path: str, text: str, *, cluster_domain: bool) -> str:
     pods get domains of the cluster beside it."""
     searches, most = parse_resolv_conf(text).searches, MAX_SEARCHES - (OF_CLUSTER if cluster_domain else 0)
     if len(searches) > most:
-        return f'Resolv.conf file "{path}" contains search line consisting of more than {most} domains!'
+        return f"Resolv.conf file '{path}' contains search line consisting of more than {most} domains!"
+    if any(len(domain) > MAX_DOMAIN_CHARACTERS for domain in searches):
+        text = f"a search path which length is more than allowed {MAX_DOMAIN_CHARACTERS} chars!"
+        return f'Resolv.conf file "{path}" contains {text}'
     if len(" ".join(searches)) > MAX_SEARCH_CHARACTERS:
         text = f"search line which length is more than allowed {MAX_SEARCH_CHARACTERS} chars!"
-        return f'Resolv.conf file "{path}" contains {text}'
+        return f"Resolv.conf file '{path}' contains {text}"
     return ""

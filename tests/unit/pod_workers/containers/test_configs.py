@@ -198,7 +198,7 @@ def test_volumes_are_mounted_as_they_are_asked_for():
 
 
 def test_a_mount_that_cannot_be_made_is_an_error():
-    with pytest.raises(ConfigError, match="no such volume"):
+    with pytest.raises(ConfigError, match='cannot find volume "w" to mount into container "'):
         mounts({"name": "w", "mountPath": "/w"})
     with pytest.raises(ConfigError, match="recursive"):
         mounts({"name": "v", "mountPath": "/v", "readOnly": True, "recursiveReadOnly": "Enabled"})
@@ -242,14 +242,10 @@ def test_a_sidecar_is_killed_no_sooner_than_the_regular_containers():
 
 def test_without_quotas_there_is_none():
     wanted = pod(containers=[sized(limits={"cpu": "1", "memory": "1Gi"})])
-    enforced = limits(
-        wanted, wanted.spec.containers[0], ResourcesHost(memory=4 * GIB), enforce_quota=True, period_us=100_000
-    )
+    enforced = limits(wanted, wanted.spec.containers[0], ResourcesHost(memory=4 * GIB), period_us=100_000)
     assert (enforced.cpu_quota, enforced.cpu_shares, enforced.memory_bytes) == (100_000, 1024, GIB)
-    free = limits(
-        wanted, wanted.spec.containers[0], ResourcesHost(memory=4 * GIB), enforce_quota=False, period_us=100_000
-    )
-    assert msgspec.structs.replace(enforced, cpu_quota=0) == free
+    free = limits(wanted, wanted.spec.containers[0], ResourcesHost(memory=4 * GIB), period_us=0)
+    assert msgspec.structs.replace(enforced, cpu_quota=0, cpu_period=0) == free
 
 
 # -- names of hosts ---------------------------------------------------------------------------------------------------
@@ -286,7 +282,7 @@ def test_what_a_container_does_not_limit_the_pod_does():
     whole = {"limits": {"cpu": "2", "memory": "1Gi", "hugepages-2Mi": "4Mi"}, "requests": {"memory": "512Mi"}}
     wanted = pod(containers=[sized(), container("b", resources={"limits": {"memory": "256Mi"}})], resources=whole)
     machine = ResourcesHost(memory=GIB, page_sizes=("2MB",))
-    a, b = (limits(wanted, one, machine, enforce_quota=True, period_us=100_000) for one in wanted.spec.containers)
+    a, b = (limits(wanted, one, machine, period_us=100_000) for one in wanted.spec.containers)
     assert (a.memory_bytes, a.cpu_quota, a.cpu_shares, a.huge_pages) == (GIB, 200_000, 2048, {"2MB": 4 << 20})
     assert (b.memory_bytes, b.cpu_quota) == (256 << 20, 200_000)
 
@@ -303,7 +299,7 @@ def test_memory_that_only_the_pod_asks_for_is_shared_by_its_containers_in_the_or
 def test_every_size_of_huge_pages_has_a_limit():
     wanted = pod(containers=[sized(limits={"hugepages-2Mi": "4Mi", "memory": "1Gi", "cpu": "1"})])
     machine = ResourcesHost(memory=GIB, page_sizes=("1GB", "2MB"))
-    found = limits(wanted, wanted.spec.containers[0], machine, enforce_quota=True, period_us=100_000)
+    found = limits(wanted, wanted.spec.containers[0], machine, period_us=100_000)
     assert found.huge_pages == {"1GB": 0, "2MB": 4 << 20}
     assert [size_name(size) for size in (64, 2048, 1 << 20)] == ["64KB", "2MB", "1GB"]
 
@@ -314,6 +310,20 @@ def test_overhead_is_told_apart_from_what_the_containers_want():
     assert (config.linux.resources.cpu_shares, config.linux.overhead.cpu_shares) == (1024, 256)
     assert config.linux.overhead.memory_limit_in_bytes == 64 << 20
     assert not box(pod()).linux.HasField("overhead")
+
+
+def test_a_sandbox_is_as_large_as_what_runs_in_it_at_the_same_time():
+    side = container("s", restartPolicy="Always", resources={"limits": {"cpu": "1", "memory": "1Gi"}})
+    first = container("i", resources={"limits": {"cpu": "4", "memory": "1Mi"}})
+    wanted = pod(containers=[sized(limits={"cpu": "2", "memory": "2Gi"})], initContainers=[side, first])
+    found = box(wanted).linux.resources
+    assert (found.cpu_quota, found.memory_limit_in_bytes) == (500_000, 3 * GIB)
+
+
+def test_a_sandbox_is_as_large_as_the_pod_where_that_has_resources():
+    own = {"limits": {"cpu": "3", "memory": "1Gi"}, "requests": {"cpu": "2"}}
+    found = box(pod(containers=[container("c")], resources=own)).linux.resources
+    assert (found.cpu_shares, found.cpu_quota, found.memory_limit_in_bytes) == (2048, 300_000, GIB)
 
 
 @pytest.mark.parametrize(
@@ -331,9 +341,11 @@ def test_signals_go_by_their_names(name, value):
 
 
 # -- mounts -----------------------------------------------------------------------------------------------------------
-def one_mount(supported: bool = True, **mount) -> cri.Mount:
+def one_mount(supported: bool = True, path: str = "", **mount) -> cri.Mount:
     wanted = pod(containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v", **mount}])])
-    sources = MountSources(paths={"v": "/host/v"}, images={"i": "sha256:2"}, recursive_read_only=supported)
+    sources = MountSources(
+        paths={"v": "/host/v"}, images={"i": "sha256:2"}, image_paths={0: path}, recursive_read_only=supported
+    )
     return volume_mounts(wanted.spec.containers[0], sources)[0]
 
 
@@ -390,7 +402,7 @@ def test_what_the_agent_keeps_up_to_date_is_read_only_whatever_the_mount_says():
 
 
 def test_an_image_is_mounted_by_the_runtime_and_read_only():
-    found = one_mount(name="i", subPath="a/b")
+    found = one_mount(path="a/b", name="i", subPathExpr="$(A)/b")
     assert (found.image.image, found.image_sub_path, found.readonly, found.host_path) == ("sha256:2", "a/b", True, "")
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod_workers.containers.dns import host_network_hosts_file, hosts_file, pod_dns, warnings
+from actors.pod_workers.containers.dns import host_network_hosts_file, hosts_file, pod_dns, warnings, without_host_file
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import HostAlias, Pod, PodDNSConfig, PodDNSConfigOption, PodSpec
 from actors.shared.linux.resolv_conf import MAX_SEARCH_CHARACTERS, MAX_SEARCHES, MAX_SERVERS, Dns, parse_resolv_conf
@@ -61,6 +61,24 @@ def test_resolvers_limits_are_kept(searches, servers):
     assert len(" ".join(found.searches)) <= MAX_SEARCH_CHARACTERS
 
 
+def test_a_domain_that_resolvers_would_abort_on_is_left_out():
+    found = dns("Default", host=Dns(searches=["a" * 254, "b"]))
+    assert found.searches == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("node_ip", "servers"),
+    [
+        ("", ["127.0.0.1"]),
+        ("10.0.0.1", ["127.0.0.1"]),
+        ("fd00::1", ["::1"]),
+        ("fd00::1,10.0.0.1", ["::1", "127.0.0.1"]),
+    ],
+)
+def test_without_a_file_of_the_host_the_node_itself_is_asked(node_ip, servers):
+    assert without_host_file(node_ip) == Dns(servers=servers, searches=["."])
+
+
 def test_users_are_told_what_their_pod_does_not_get():
     wanted = Pod(spec=PodSpec(dnsPolicy="ClusterFirst"))
     assert warnings(wanted, HOST, ["10.96.0.10"], "cluster.local") == []
@@ -78,9 +96,7 @@ def test_a_resolv_conf_is_read_as_resolvers_do():
         "# c\nnameserver 1.1.1.1\nsearch a b.\n; c\nnameserver ::1 # c\nsearch c .\n"
         "options ndots:9 rotate\noptions ndots:3\nn\n"
     )
-    assert parse_resolv_conf(text) == Dns(
-        servers=["1.1.1.1", "::1"], searches=["c", "."], options=["ndots:3", "rotate"]
-    )
+    assert parse_resolv_conf(text) == Dns(servers=["1.1.1.1", "::1"], searches=["c"], options=["ndots:3", "rotate"])
 
 
 @given(st.text())

@@ -1,0 +1,65 @@
+"""The resources of a pod as a whole, as its status shows them: what it was allocated, and what was applied (KEP-5419).
+Pure.
+
+Also of a pod that has no resources of its own: those of its containers together, with its overhead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from actors.shared.kube.container import ResourceRequirements
+from actors.shared.kube.meta import Quantity
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import amount, cgroup_limits, limits_with_overhead, pod_requests
+from actors.shared.kube.quantity_text import written
+
+from .container_resources import MIN_LIMIT_MILLI, MIN_REQUEST_MILLI
+
+
+def allocated(pod: Pod) -> dict[str, Quantity]:
+    """The requests for which the node has taken the pod."""
+    return _texts(pod_requests(pod), [each.requests for each in _given(pod)])
+
+
+def applied(pod: Pod, phase: str) -> ResourceRequirements | None:
+    """While it runs, what its cgroup has: CPU and memory, and what the pod itself asks for; else all that counts. None:
+    nothing."""
+    limits, requests = limits_with_overhead(pod), pod_requests(pod)
+    if phase == "Running":
+        own = pod.spec.resources or ResourceRequirements()
+        limits, requests = _of_cgroup(cgroup_limits(pod), own.limits), _of_cgroup(requests, own.requests)
+        limits = _above(limits, own.limits, MIN_LIMIT_MILLI)
+        requests = _above(requests, own.requests, MIN_REQUEST_MILLI)
+    if not limits and not requests:
+        return None
+    return ResourceRequirements(
+        requests=_texts(requests, [each.requests for each in _given(pod)]),
+        limits=_texts(limits, [each.limits for each in _given(pod)]),
+    )
+
+
+def _of_cgroup(amounts: dict[str, int], own: Mapping[str, Quantity]) -> dict[str, int]:
+    return {name: value for name, value in amounts.items() if name in ("cpu", "memory") or name in own}
+
+
+def _above(amounts: dict[str, int], own: Mapping[str, Quantity], least_milli: int) -> dict[str, int]:
+    """Without CPU that is no more than what the kernel gives at least, unless the pod itself asks for it."""
+    tiny = "cpu" not in own and amounts.get("cpu", 0) <= least_milli
+    return {name: value for name, value in amounts.items() if value and not (tiny and name == "cpu")}
+
+
+def _given(pod: Pod) -> Iterator[ResourceRequirements]:
+    if pod.spec.resources is not None:
+        yield pod.spec.resources
+    for container in (*pod.spec.containers, *pod.spec.initContainers):
+        yield container.resources
+
+
+def _texts(amounts: Mapping[str, int], given: list[dict[str, Quantity]]) -> dict[str, Quantity]:
+    """Each amount in the notation in which it was given, where it was given as a whole."""
+    return {name: _text(name, value, [each[name] for each in given if name in each]) for name, value in amounts.items()}
+
+
+def _text(name: str, value: int, given: list[Quantity]) -> Quantity:
+    return next((text for text in given if amount(name, text) == value), written(name, value))

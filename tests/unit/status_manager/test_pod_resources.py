@@ -1,0 +1,70 @@
+"""The resources of a pod as a whole, as its status shows them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from actors.shared.kube import codec
+from actors.shared.kube.pod import Pod
+from actors.status_manager.pod_resources import allocated, applied
+
+OWN = {
+    "requests": {"cpu": "1", "memory": "1Gi", "hugepages-2Mi": "4Mi"},
+    "limits": {"cpu": "2", "memory": "1Gi", "hugepages-2Mi": "4Mi"},
+}
+
+
+def limited(cpu: str, memory: str, **more: Any) -> dict[str, Any]:
+    amounts = {"cpu": cpu, "memory": memory}
+    return {"name": "c", "resources": {"requests": amounts, "limits": amounts}, **more}
+
+
+def asking(**requests: str) -> dict[str, Any]:
+    return {"name": "c", "resources": {"requests": requests}}
+
+
+def pod(*containers: dict[str, Any], **spec: Any) -> Pod:
+    metadata = {"name": "p", "namespace": "n", "uid": "u"}
+    return codec.decode_pod(json.dumps({"metadata": metadata, "spec": {"containers": containers, **spec}}).encode())
+
+
+def shown(wanted: Pod, phase: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    found = applied(wanted, phase)
+    return None if found is None else (found.requests, found.limits)
+
+
+def test_what_was_allocated_is_that_of_all_containers_and_the_overhead():
+    side = limited("100m", "16Mi", restartPolicy="Always")
+    wanted = pod(limited("500m", "64Mi"), asking(cpu="400m"), initContainers=[side], overhead={"memory": "4Mi"})
+    assert allocated(wanted) == {"cpu": "1", "memory": "84Mi"}
+
+
+@pytest.mark.parametrize("text", ["128974848", "0.1Gi", "1e3"])
+def test_an_amount_keeps_its_notation(text: str):
+    assert allocated(pod(asking(memory=text))) == {"memory": text}
+
+
+def test_what_the_pod_itself_asks_for_counts_instead():
+    wanted = pod(limited("100m", "16Mi"), resources=OWN)
+    assert allocated(wanted) == {"cpu": "1", "memory": "1Gi", "hugepages-2Mi": "4Mi"}
+    assert shown(wanted, "Running") == (OWN["requests"], OWN["limits"])
+
+
+def test_a_pod_that_runs_shows_what_its_cgroup_has():
+    wanted = pod(
+        limited("1", "64Mi"), {"name": "d", "resources": {"limits": {"memory": "1Mi", "ephemeral-storage": "1Gi"}}}
+    )
+    requests, limits = {"cpu": "1", "memory": "65Mi"}, {"cpu": "1", "memory": "65Mi"}
+    storage = {"ephemeral-storage": "1Gi"}
+    assert shown(wanted, "Pending") == (requests | storage, limits | storage)
+    assert shown(wanted, "Running") == (requests, {"memory": "65Mi"}), "one of them may use all CPUs"
+
+
+def test_of_the_least_that_the_kernel_gives_nothing_is_shown():
+    assert shown(pod({"name": "c"}), "Running") is None
+    tiny = {"name": "c", "resources": {"requests": {"cpu": "2m"}, "limits": {"cpu": "10m"}}}
+    assert shown(pod(tiny), "Running") is None
+    assert shown(pod(tiny), "Pending") == ({"cpu": "2m"}, {"cpu": "10m"})
