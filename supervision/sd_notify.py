@@ -42,6 +42,16 @@ def ping() -> None:
     notify("WATCHDOG=1")
 
 
+def set_watchdog(seconds: float) -> None:
+    """Replace the watchdog's timeout of the unit, until the service starts anew."""
+    notify(f"WATCHDOG_USEC={round(seconds * 1e6)}")
+
+
+def extend_timeout(seconds: float) -> None:
+    """Start or stop, whichever is under way, may take so long from now on; a later end that is set already stays."""
+    notify(f"EXTEND_TIMEOUT_USEC={round(seconds * 1e6)}")
+
+
 def watchdog_interval() -> float:
     """The watchdog's timeout in seconds; send pings at half of it. 0: no watchdog."""
     if os.environ.get("WATCHDOG_PID") not in (None, "", str(os.getpid())):

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import time
+from typing import Final
 
 from .. import sd_notify
 from ..protocol import ROOT
+from ..time_scale import scaled
 from .loop import Loop
 from .table import ProcessTable
 
+START_SECONDS: Final = 90.0
+"""systemd's default of TimeoutStartSec."""
+STOP_SECONDS: Final = 150.0
+"""TimeoutStopSec of the unit in etc/systemd."""
+
 
 class Watchdog:
-    """Feeds systemd's watchdog while the root's heartbeat is current; nothing else counts as the agent's health."""
+    """Feeds systemd's watchdog while the root's heartbeat is current; nothing else counts as the agent's health.
+
+    systemd measures start, stop and watchdog by its own deadlines, so on a slow machine it is told longer ones."""
 
     def __init__(self, loop: Loop, table: ProcessTable) -> None:
         self._loop, self._table = loop, table
-        self._interval = sd_notify.watchdog_interval()
+        self._interval = scaled(sd_notify.watchdog_interval())
+        self._extend(START_SECONDS)
         if self._interval:
+            if self._interval != sd_notify.watchdog_interval():
+                sd_notify.set_watchdog(self._interval)
             self._ping()
 
     def ready(self) -> None:
@@ -24,6 +36,11 @@ class Watchdog:
 
     def stopping(self) -> None:
         sd_notify.stopping()
+        self._extend(STOP_SECONDS)
+
+    def _extend(self, seconds: float) -> None:
+        if scaled(seconds) != seconds:
+            sd_notify.extend_timeout(scaled(seconds))
 
     def _ping(self) -> None:
         self._loop.call_later(self._interval / 2, self._ping)

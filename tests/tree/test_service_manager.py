@@ -31,3 +31,19 @@ def test_ready_watchdog_and_stopping_are_told(tmp_path: Path) -> None:
             fork_server.process.send_signal(signal.SIGTERM)
             fork_server.wait_end()
             wait_for(lambda: systemd.count("STOPPING=1") == 1)
+
+
+def test_on_a_slow_machine_systemd_is_told_longer_deadlines(tmp_path: Path) -> None:
+    with ServiceManager(tmp_path / "notify") as systemd:
+        environment = {**systemd.environment, "WATCHDOG_USEC": "200000", "SUPERVISION_TIME_SCALE": "5"}
+        with fork_server_running(f"{HERE}:lasting", tmp_path / "run", **environment) as fork_server:
+            wait_for(lambda: systemd.count("READY=1") == 1)
+            told = [systemd.count(line) for line in ("WATCHDOG_USEC=1000000", "EXTEND_TIMEOUT_USEC=450000000")]
+            assert told == [1, 1]
+            fed = systemd.count("WATCHDOG=1")
+            began = time.monotonic()
+            wait_for(lambda: systemd.count("WATCHDOG=1") == fed + 4)
+            assert time.monotonic() - began > 1.0  # four times half a second, the first of them sooner
+            fork_server.process.send_signal(signal.SIGTERM)
+            wait_for(lambda: systemd.count("EXTEND_TIMEOUT_USEC=750000000") == 1)
+            fork_server.wait_end()

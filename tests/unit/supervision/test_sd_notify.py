@@ -33,13 +33,17 @@ def test_it_says_ready_with_a_status_and_who_it_is(manager: socket.socket) -> No
     ]
 
 
-def test_it_says_stopping_status_and_watchdog(manager: socket.socket) -> None:
+def test_it_says_stopping_status_watchdog_and_deadlines(manager: socket.socket) -> None:
     sd_notify.stopping()
     sd_notify.status("degraded:\npleg")
     sd_notify.ping()
+    sd_notify.set_watchdog(600)
+    sd_notify.extend_timeout(0.25)
     assert manager.recv(4096) == b"STOPPING=1\nSTATUS=stopping"
     assert manager.recv(4096) == b"STATUS=degraded: pleg"
     assert manager.recv(4096) == b"WATCHDOG=1"
+    assert manager.recv(4096) == b"WATCHDOG_USEC=600000000"
+    assert manager.recv(4096) == b"EXTEND_TIMEOUT_USEC=250000"
 
 
 @pytest.mark.parametrize("path", ["", "relative", "/nobody/is/here"])
