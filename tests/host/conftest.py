@@ -46,7 +46,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         yield found
     finally:
         found.kill()
-        (folder / "disk.img").unlink(missing_ok=True)
+        for disk in ("disk.img", "swap.img"):
+            (folder / disk).unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 #   WHEEL   of the project
 #   IMAGES  archive of container images, imported in the guest
 #   KEPT    a directory: the root file system without the project is made there once, and again when the packages change
-#   OUT     a directory for disk.img, vmlinuz and initrd
+#   OUT     a directory for disk.img, swap.img, vmlinuz and initrd
 set -eu -o pipefail
 wheel=$1 images=$2 kept=$3 out=$4
 here=$(dirname "$(readlink -f "$0")")
@@ -63,11 +63,9 @@ said within systemctl mask systemd-networkd-wait-online.service systemd-timesync
 # Debian's profiles are for programs that are not here; the runtime loads its own
 find "$root/etc/apparmor.d" -maxdepth 1 -type f -delete
 
-if [ ! -e "$root/swap" ]; then
-  install -m 0600 /dev/null "$root/swap"
-  dd if=/dev/zero of="$root/swap" bs=1M count=512 status=none
-  said mkswap "$root/swap"
-fi
+rm -f "$out/swap.img"
+truncate -s 512M "$out/swap.img" # a disk of its own: mke2fs makes holes of a file's zeros, and swap has none
+said mkswap "$out/swap.img"
 rm -f "$out/disk.img"
 truncate -s 8G "$out/disk.img"
 said mke2fs -q -t ext4 -L root -d "$root" "$out/disk.img"

@@ -28,7 +28,7 @@ LOOK_AGAIN_SECONDS = 0.5
 
 
 class Machine:
-    """`folder` has disk.img, vmlinuz and initrd, and gets the console's log. The disk keeps what is written."""
+    """`folder` has disk.img, swap.img, vmlinuz, initrd, and gets the console's log. The disk keeps what is written."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -109,6 +109,7 @@ class Machine:
             "-smp", "2", "-m", str(MEMORY_MIB), "-display", "none", "-no-reboot",
             "-kernel", str(folder / "vmlinuz"), "-initrd", str(folder / "initrd"), "-append", KERNEL_FLAGS,
             "-drive", f"file={folder}/disk.img,if=virtio,format=raw,cache=unsafe",
+            "-drive", f"file={folder}/swap.img,if=virtio,format=raw,cache=unsafe",
             "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile=", "-device", "virtio-rng-pci",
             "-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,path={self._socket},server=on,wait=off",
             "-device", "virtserialport,chardev=agent,name=org.qemu.guest_agent.0",
