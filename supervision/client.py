@@ -36,7 +36,12 @@ class Client:
         except NoSuchActor:
             raise NotThere(f"{name} is not there") from None
         with sock:
-            answer = _exchange(sock, encode(f"client-{os.getpid()}", message, ask=1), end)
+            try:
+                answer = _exchange(sock, encode(f"client-{os.getpid()}", message, ask=1), end)
+            except (EOFError, ConnectionError):
+                raise AskError(f"{name} ended before it answered") from None
+            except (OSError, WireError) as error:
+                raise AskError(f"{name}: {error}") from error
         if answer is None:
             raise AskError(f"{name} did not answer {type(message).__name__} within {timeout:g} s")
         if not isinstance(answer, reply):
@@ -48,22 +53,20 @@ class Client:
 
 
 def _exchange(sock: socket.socket, body: bytes, end: float) -> Message | None:
+    """The answer; None at the end of the time. Raises EOFError, OSError, WireError."""
     reader, writer = FrameReader(), FrameWriter()
     writer.add(body)
     unsent = b""
     while (left := end - time.monotonic()) > 0:
         unsent = unsent or writer.take()
         readable, writable, _ = select.select([sock], [sock] if unsent else [], [], left)
-        try:
-            if writable:
-                unsent = unsent[sock.send(unsent) :]
-            if readable:
-                data = sock.recv(256 * 1024)
-                if not data:
-                    raise AskError("the connection was closed before an answer came")
-                for item in reader.feed(data):
-                    if isinstance(item, Frame) and item.answer:
-                        return item.message()
-        except (OSError, WireError) as error:
-            raise AskError(str(error)) from error
+        if writable:
+            unsent = unsent[sock.send(unsent) :]
+        if readable:
+            data = sock.recv(256 * 1024)
+            if not data:
+                raise EOFError
+            for item in reader.feed(data):
+                if isinstance(item, Frame) and item.answer:
+                    return item.message()
     return None

@@ -217,6 +217,8 @@ class Tree(Message, frozen=True, kw_only=True):
     """The log file besides stderr, '' for none."""
     incident_file: str = ""
     policy_file: str = ""
+    time_scale: float = 1.0
+    """The factor of this machine's deadlines."""
 
 
 class Shutdown(Question["Done"], frozen=True):

@@ -7,11 +7,13 @@ caller of `scaled`. Forked processes inherit it."""
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import logging  # the command line needs the factor only
 
 VARIABLE: Final = "SUPERVISION_TIME_SCALE"
 REFERENCE_SECONDS: Final = 0.0025
@@ -34,6 +36,11 @@ _scale = _Scale()
 def scaled(seconds: float) -> float:
     """The deadline for this machine."""
     return seconds * _scale.factor
+
+
+def factor() -> float:
+    """That of this process."""
+    return _scale.factor
 
 
 def use(factor: float) -> None:
@@ -71,7 +78,7 @@ def establish(log: logging.Logger) -> None:
     factor, why = find()
     use(factor)
     _scale.is_established = True
-    log.log(logging.INFO if factor == 1.0 else logging.WARNING, "%s", why)
+    (log.info if factor == 1.0 else log.warning)("%s", why)
 
 
 def _measure() -> float:

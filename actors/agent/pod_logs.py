@@ -22,13 +22,14 @@ from actors.shared.config.start import start_records
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod, PodStatus
 from supervision.cli import logs as actor_logs
+from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, execute, json_text, like
 from supervision.cli.parser import count
 from supervision.cli.subcommands import CommandSettings
 from supervision.state_file import DamagedError
 
-from .inspection.commands import known_pods
 from .inspection.node_pods import NoSuchPod, find
+from .inspection.questions import known_pods
 
 _DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 _TEXT: Final = "the log of one actor, of a supervisor and all below it, or of a pod"
@@ -109,7 +110,7 @@ async def _show(context: Context, directory: str, log: LogFile, query: LogQuery)
 
 def find_pod(context: Context) -> tuple[Pod, PodStatus]:
     """The pod of that name on this node. Raises CommandError."""
-    pods = known_pods(context, [])
+    pods, _ = known_pods(Answers(context, context.tree()))
     try:
         found = find(pods, context.arguments.actor)
         encoded = msgspec.json.encode(found)
@@ -135,11 +136,11 @@ def only_container(pod: Pod) -> str:
 
 def logs_dir(context: Context) -> str:
     """podLogsDir of the agent, of its start while the config controller does not answer. Raises CommandError."""
-    try:
-        answer = context.ask(GetConfigz(), Configz, name=CONFIG_CONTROLLER)
-    except CommandError as error:
-        if error.code != NO_ANSWER or not (known := _noted(context.arguments.root_dir)):
-            raise
+    answers = Answers(context, context.tree())
+    answer = answers.get(CONFIG_CONTROLLER, GetConfigz(), Configz)
+    if answer is None:
+        if not (known := _noted(context.arguments.root_dir)):
+            raise CommandError(NO_ANSWER, "; ".join(answers.problems))
         return known[-1].pod_logs_dir
     return str(msgspec.json.decode(answer.body)["kubeletconfig"]["podLogsDir"])
 

@@ -6,16 +6,15 @@ import socket
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
-from supervision.cli.command import NO_ANSWER, CommandError, Context
-from supervision.cli.health import SILENT_SECONDS, Reason
-from supervision.cli.status import stopped_by_signal
-from supervision.message import Message
+from supervision.cli.answers import Answers
+from supervision.cli.command import Context
+from supervision.cli.health import Reason
 from supervision.protocol import Tree
 
 NEAR_END: Final = timedelta(days=7)
@@ -23,7 +22,6 @@ LAST_PART: Final = 0.1
 """Of a lifetime: rotation asks for the next certificate at 70 to 90 % of it, so later than that it does not succeed."""
 RUNTIME: Final = "container runtime"
 _CONNECT_SECONDS: Final = 1.0
-R = TypeVar("R", bound=Message)
 
 
 class CertificateInUse(msgspec.Struct, frozen=True):
@@ -44,7 +42,7 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     """None: pod_config was not asked or did not answer, and so `waiting` of the config controller."""
     waiting: tuple[str, ...] = ()
     unanswered: tuple[str, ...] = ()
-    """Actors that did not answer, as errors."""
+    """Actors that were asked and did not answer, as errors."""
     runtime: str = ""
     """Why the runtime's socket cannot be reached."""
     runtime_reported: bool = False
@@ -98,44 +96,19 @@ def others(context: Context, tree: Tree) -> Iterable[Reason]:
     """What is wrong with a running agent. Raises CommandError when it ends meanwhile."""
     if tree.state in ("starting", "stopping"):
         return []
-    unanswered: list[str] = []
-    silent = _silent(tree)
-    sources = _ask(context, POD_CONFIG, GetSources(), PodSources, silent, unanswered)
-    flagz = _ask(context, CONFIG_CONTROLLER, GetFlagz(), Flagz, silent, unanswered)
+    answers = Answers(context, tree)
+    sources = answers.get(POD_CONFIG, GetSources(), PodSources)
+    flagz = answers.get(CONFIG_CONTROLLER, GetFlagz(), Flagz)
     facts = StatusInput(
         now=datetime.now(UTC),
         sources=sources,
         waiting=flagz.waiting if flagz is not None else (),
-        unanswered=tuple(unanswered),
+        unanswered=tuple(answers.unanswered),
         runtime=unreachable(flagz.flags.get("container-runtime-endpoint", "")) if flagz is not None else "",
         runtime_reported=any(trouble.service == RUNTIME for trouble in tree.troubles),
         certificates=tuple(certificates(flagz, context.arguments.root_dir)) if flagz is not None else (),
     )
     return reasons(facts)
-
-
-def _silent(tree: Tree) -> set[str]:
-    """Actors that will not answer, which the tree says already."""
-    stopped = stopped_by_signal(tree.actors)
-    return {
-        actor.name
-        for actor in tree.actors
-        if actor.state != "running" or actor.pid in stopped or actor.heartbeat_age > SILENT_SECONDS
-    }
-
-
-def _ask(
-    context: Context, name: str, question: Message, reply: type[R], silent: set[str], unanswered: list[str]
-) -> R | None:
-    if name in silent:
-        return None
-    try:
-        return context.ask(question, reply, name=name)
-    except CommandError as error:
-        if error.code != NO_ANSWER:
-            raise
-        unanswered.append(str(error))
-        return None
 
 
 def unreachable(endpoint: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from .. import time_scale
 from ..client import Client
 from ..errors import AskError, NotThere
 from ..message import Message
@@ -108,14 +109,17 @@ class Context:
                 raise CommandError(NO_ANSWER, text) from None
             if name == FORK_SERVER:
                 raise CommandError(NO_ANSWER, f"the fork server does not answer: {error}") from None
-            raise CommandError(NO_ANSWER, f"{name} does not answer: {error}; see `supervise tree`") from None
+            raise CommandError(NO_ANSWER, f"{error}; see `supervise tree`") from None
         except PeerRefused as error:
             raise CommandError(REFUSED, f"the process that listens on {run_dir} is not trusted: {error}") from None
         finally:
             client.close()
 
     def tree(self) -> Tree:
-        return self.ask(GetTree(), Tree)
+        """Raises CommandError. The deadlines of this process are then those of the agent's machine."""
+        tree = self.ask(GetTree(), Tree)
+        time_scale.use(tree.time_scale)
+        return tree
 
     def not_running(self) -> CommandError:
         arguments = self.arguments

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from .. import logs
+from .. import logs, time_scale
 from ..application import Application
 from ..faults import check
 from ..incidents import GetUnwrittenIncidents, UnwrittenIncidents
@@ -124,6 +124,7 @@ class Control:
             log_file=self._application.files.log,
             incident_file=self._application.files.incidents,
             policy_file=self._application.files.policy,
+            time_scale=time_scale.factor(),
         )
 
     def _rolling_restart(self, order: RollingRestart) -> str:

@@ -76,7 +76,7 @@ def test_they_answer_in_a_fifth_of_a_second(wedged: Agent) -> None:
 def test_an_actor_that_does_not_answer_is_named(wedged: Agent) -> None:
     done = wedged.supervise("logs", "group/x", "--level", "4", "--timeout", "0.3")
     assert done.returncode == 5
-    assert "group/x does not answer" in done.stderr
+    assert "group/x did not answer" in done.stderr
     assert "supervise tree" in done.stderr
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -9,11 +10,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 import yaml
 
+from actors.api_clients.messages import EVENT_CLIENT
 from tests.support.agent_command import HARMLESS, START, AgentCommand
 from tests.support.tcp_ports import free_port
 
@@ -38,7 +41,12 @@ class Node:
             f"--root-dir={self.root_dir}", f"--pod-manifest-path={pods}", f"--port={free_port()}", "--healthz-port=0",
             "--hostname-override=n1", f"--container-runtime-endpoint=unix://{directory}/none.sock",
         ]  # fmt: skip
-        self.agent = AgentCommand([*START, *HARMLESS, *flags], self.root_dir)
+        self._command = [*START, *HARMLESS, *flags]
+        self.agent = self.again()
+
+    def again(self) -> AgentCommand:
+        """Another agent with the same flags."""
+        return AgentCommand(self._command, self.root_dir)
 
     def supervise(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "actors.agent.command", *words, f"--root-dir={self.root_dir}"]
@@ -91,7 +99,7 @@ def test_why_a_pod_waits_is_said_when_the_runtime_is_away(node: Node) -> None:
 
 
 def test_that_there_are_no_events_yet_is_said(node: Node) -> None:
-    assert node.supervise("events").stdout == "no events yet\n"
+    assert node.supervise("events").stdout.startswith("no events since event_client started ")
     assert json.loads(node.supervise("events", "-o", "json").stdout) == []
 
 
@@ -102,14 +110,67 @@ def test_a_short_name_of_an_actor_is_enough(node: Node) -> None:
     assert "there is no actor worker/9" in done.stderr
 
 
-def test_a_wedged_status_manager_is_said_and_the_runtime_is_asked(node: Node) -> None:
-    pid = node.agent.tree()["status_manager"].pid
+@contextmanager
+def stopped(node: Node, actor: str) -> Iterator[None]:
+    pid = node.agent.tree()[actor].pid
     os.kill(pid, signal.SIGSTOP)
     try:
-        done = node.supervise("pods", "--timeout=0.5")
+        yield
     finally:
-        os.kill(pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_a_wedged_status_manager_is_said_and_the_runtime_is_asked(node: Node) -> None:
+    with stopped(node, "status_manager"):
+        done = node.supervise("pods")
     assert done.returncode == 0, done.stderr
-    assert "status_manager does not answer" in done.stderr
-    assert "what follows is what the runtime has" in done.stderr
+    assert "what follows is what the runtime has: status_manager is stopped by a signal" in done.stderr
     assert "bad.yaml" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("actor", "command", "missing"),
+    [
+        ("pod_config", "pods", "refused manifests are not shown: pod_config is stopped by a signal"),
+        ("pod_config", "describe pod web", "refused manifests are not shown: pod_config is stopped by a signal"),
+        ("event_client", "describe pod web", "events are not shown: api_clients/event_client is stopped by a signal"),
+    ],
+)
+def test_while_a_part_is_wedged_the_others_are_shown_and_it_is_named(
+    node: Node, actor: str, command: str, missing: str
+) -> None:
+    with stopped(node, {"event_client": EVENT_CLIENT}.get(actor, actor)):
+        done = node.supervise(*command.split())
+    assert done.returncode == 0, done.stderr
+    assert missing in done.stderr + done.stdout
+    assert "web-n1" in done.stdout
+
+
+def test_without_the_one_that_has_the_events_the_error_names_it(node: Node) -> None:
+    with stopped(node, EVENT_CLIENT):
+        done = node.supervise("events")
+    assert (done.returncode, done.stdout) == (5, "")
+    assert done.stderr == f"supervise: {EVENT_CLIENT} is stopped by a signal\n"
+
+
+def test_who_follows_pods_is_told_of_an_agent_that_ends_and_sees_the_next_one(tmp_path: Path) -> None:
+    first = Node(tmp_path)
+    command = [sys.executable, "-m", "actors.agent.command", "pods", "-w", f"--root-dir={first.root_dir}"]
+    with first.agent as agent:
+        agent.wait_ready()
+        follower = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert follower.stdout is not None
+        assert follower.stderr is not None
+        seen = list(itertools.takewhile(lambda line: "web-n1" not in line, follower.stdout))
+        assert seen[0].split()[0] == "NAMESPACE"
+    try:
+        assert "waiting for it" in follower.stderr.readline()
+        (tmp_path / "pods" / "other.yaml").write_text(POD.replace("name: web", "name: other"))
+        with first.again() as agent:
+            agent.wait_ready()
+            assert any("other-n1" in line for line in follower.stdout)
+    finally:
+        follower.send_signal(signal.SIGINT)
+        follower.communicate(timeout=30)
+    assert follower.returncode == 130

@@ -155,7 +155,7 @@ def test_messages_between_actors_are_lines_with_counts_and_a_wedged_actor_is_nam
         pid = await shown.value(f"{found}.then(actors => actors.find(each => each.name === 'prober').pid)")
         os.kill(pid, signal.SIGSTOP)
         try:
-            await shown.until("document.querySelector('#view').textContent.includes('prober does not answer')")
+            await shown.until("document.querySelector('#view').textContent.includes('prober did not answer')")
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)

@@ -14,7 +14,6 @@ KEPT = {
     ("supervision/harness.py", "0.01"): "tests run on a clock of their own",
     ("supervision/fork_server/warmup.py", "_SECONDS"): "a warm-up that takes long is given up, it saves time only",
     ("actors/agent/demo/command.py", "COMMAND_SECONDS"): "a person at a terminal waits for it",
-    ("actors/agent/doctor/runtime_checks.py", "SECONDS"): "a person at a terminal waits for it",
     ("actors/shared/linux/inotify.py", "0"): "does not wait",
     ("actors/http_servers/streaming/joined_streams.py", "LINGER_SECONDS"): "for the client's sake, who may be away",
 }

@@ -33,6 +33,8 @@ Break something, in another terminal, and watch the pod's log go on:
   {supervise} inject pod_workers/worker/0 hang {root}
   {supervise} incidents {root}
   {supervise} top {root}
+  {supervise} doctor {root}
+  {supervise} observe {root}
 Other pods: put manifests into {manifests}. The agent's log: {log}
 Ctrl-C stops everything and removes it."""
 

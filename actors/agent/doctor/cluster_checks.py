@@ -18,6 +18,7 @@ import msgspec
 from actors.shared.api.disposable_loader import scratch
 from actors.shared.config.version import MAJOR, MINOR
 from actors.shared.http_get.trust import as_go
+from supervision.time_scale import scaled
 
 from .certificate_checks import NEW_CERTIFICATE, certificate
 from .finding import Finding, Level, failure, ok, unknown, warning
@@ -115,7 +116,7 @@ def _asked(api: Any, server: str, node: str) -> Iterator[Finding]:
 
     try:
         began = time.time()
-        found, _, headers = client.VersionApi(api).get_code_with_http_info(_request_timeout=SECONDS)
+        found, _, headers = client.VersionApi(api).get_code_with_http_info(_request_timeout=scaled(SECONDS))
         ended = time.time()
     except HTTPError as error:
         yield unreachable(server, str(error))
@@ -202,7 +203,7 @@ def identity(api: Any, node: str) -> Iterator[Finding]:
     from kubernetes import client
 
     review: Any = client.AuthenticationV1Api(api).create_self_subject_review(
-        client.V1SelfSubjectReview(), _request_timeout=SECONDS
+        client.V1SelfSubjectReview(), _request_timeout=scaled(SECONDS)
     )
     name = review.status.user_info.username
     if name.startswith("system:node:") and NODES not in (review.status.user_info.groups or ()):
@@ -245,7 +246,7 @@ def rights(api: Any, node: str) -> Iterator[Finding]:
         )
         spec = client.V1SelfSubjectAccessReviewSpec(resource_attributes=attributes)
         review: Any = client.AuthorizationV1Api(api).create_self_subject_access_review(
-            client.V1SelfSubjectAccessReview(spec=spec), _request_timeout=SECONDS
+            client.V1SelfSubjectAccessReview(spec=spec), _request_timeout=scaled(SECONDS)
         )
         if not review.status.allowed:
             missing.append(str(right))
@@ -263,7 +264,7 @@ def registration(api: Any, node: str) -> Iterator[Finding]:
     from kubernetes import client
 
     try:
-        found: Any = client.CoreV1Api(api).read_node(node, _request_timeout=SECONDS)
+        found: Any = client.CoreV1Api(api).read_node(node, _request_timeout=scaled(SECONDS))
     except client.ApiException as error:
         if error.status != 404:
             raise
@@ -293,7 +294,7 @@ def lease(api: Any, node: str) -> Iterator[Finding]:
 
     try:
         found: Any = client.CoordinationV1Api(api).read_namespaced_lease(
-            node, "kube-node-lease", _request_timeout=SECONDS
+            node, "kube-node-lease", _request_timeout=scaled(SECONDS)
         )
     except client.ApiException as error:
         if error.status != 404:

@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from actors.agent.inspection.commands import node_pods
+from actors.agent.inspection.questions import known_pods
 from actors.agent.validation import validate
-from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvent, RecentEvents
+from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED, ConfigErrors
 from actors.shared.config.loading import load
 from actors.shared.config.paths import default_root_dir
+from supervision import time_scale
+from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, json_text
 from supervision.cli.status import stopped_by_signal
 from supervision.cli.text import terminal_columns, wrapped
@@ -98,8 +100,9 @@ def findings(context: Context) -> Iterator[Finding]:
     if not agent.standalone:
         yield from _guarded("API server", lambda: cluster_checks.cluster(_kubeconfig(agent), agent.node_name))
     if tree is not None:
-        yield from _guarded("pods", lambda: _pods(context, tree))
-        yield from _guarded("manifests", lambda: _manifests(context))
+        answers = Answers(context, tree)
+        yield from _guarded("pods", lambda: _pods(answers))
+        yield from _guarded("manifests", lambda: _manifests(answers))
 
 
 def _loaded(words: Sequence[str]) -> Agent | None:
@@ -115,24 +118,21 @@ def _kubeconfig(agent: Agent) -> str:
     return agent.kubeconfig if Path(agent.kubeconfig).exists() else agent.bootstrap_kubeconfig or agent.kubeconfig
 
 
-def _manifests(context: Context) -> Iterator[Finding]:
-    yield from agent_checks.manifests(context.ask(GetSources(), PodSources, name=POD_CONFIG))
+def _pods(answers: Answers) -> Iterator[Finding]:
+    pods, by_runtime = known_pods(answers)
+    if by_runtime:
+        yield unknown("pods", answers.problems[-1])
+        return
+    seen = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents)  # without them pods have a status
+    yield from agent_checks.pods(pods, seen.events if seen is not None else ())
 
 
-def _pods(context: Context, tree: Tree) -> Iterator[Finding]:
-    found = node_pods(context, tree)
-    for problem in found.problems:
-        yield unknown("pods", problem)
-    if not found.problems:
-        yield from agent_checks.pods(found.pods, _events(context))
-
-
-def _events(context: Context) -> Sequence[RecentEvent]:
-    """Without an answer none: pods have a status besides."""
-    try:
-        return context.ask(GetRecentEvents(), RecentEvents, name=EVENT_CLIENT).events
-    except CommandError:
-        return ()
+def _manifests(answers: Answers) -> Iterator[Finding]:
+    sources = answers.get(POD_CONFIG, GetSources(), PodSources)
+    if sources is None:
+        yield unknown("manifests", answers.problems[-1])
+        return
+    yield from agent_checks.manifests(sources)
 
 
 def _tree(context: Context) -> Tree | None:
@@ -140,9 +140,10 @@ def _tree(context: Context) -> Tree | None:
     try:
         return context.tree()
     except CommandError as error:
-        if error.code == NOT_RUNNING:
-            return None
-        raise
+        if error.code != NOT_RUNNING:
+            raise
+        time_scale.use(time_scale.find()[0])
+        return None
 
 
 def _words(context: Context, tree: Tree | None) -> list[str]:

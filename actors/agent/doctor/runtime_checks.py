@@ -13,6 +13,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
+from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok
 
@@ -34,7 +35,7 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
     try:
         version, status = asyncio.run(_asked(endpoint))
     except (CriError, TimeoutError) as error:
-        text = f"{endpoint} does not answer: {str(error) or f'not within {SECONDS:g} s'}"
+        text = f"{endpoint} does not answer: {str(error) or f'not within {scaled(SECONDS):g} s'}"
         yield failure(RUNTIME, text, "systemctl status containerd; journalctl -u containerd")
         return
     yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
@@ -44,7 +45,7 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
 async def _asked(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus]:
     client = CriClient(endpoint)
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(scaled(SECONDS)):
             return await client.version(), await client.status()
     finally:
         await client.close()

@@ -9,29 +9,25 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvent, RecentEvents
-from actors.pleg.messages import PLEG, GetRuntimePods, RuntimeSnapshot
-from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
-from actors.pod_workers.messages import is_pod_worker, worker_of
-from actors.status_manager.messages import STATUS_MANAGER, GetPods, GetPodStatus, Pods, PodStatusFound
-from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, json_text
+from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus, PodStatusFound
+from supervision.cli.answers import Answers
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, CommandError, Context, json_text
 from supervision.cli.parser import CODES, epilog
 from supervision.cli.subcommands import CommandSettings, command_parser
 from supervision.cli.text import plain, table, table_with_texts, terminal_columns
-from supervision.message import Message
-from supervision.protocol import Tree
 from supervision.suggestions import did_you_mean
 
 from . import event_rows, pod_description, pod_rows
-from .node_pods import NodePods, NoSuchPod, find, of_name, of_runtime, refused_by
+from .node_pods import NoSuchPod, find, of_name
+from .questions import node_pods, pod_worker, workers_of
 
 WATCH_SECONDS: Final = 1.0
-R = TypeVar("R", bound=Message)
 
 
 def register(subcommands: Any, settings: CommandSettings) -> None:
@@ -89,46 +85,52 @@ def _namespace(parser: argparse.ArgumentParser) -> None:
 # -- supervise pods -----------------------------------------------------------------------------------------------
 def pods(context: Context) -> int:
     """Show them once, or again and again."""
-    shown: dict[str, tuple[str, ...]] = {}
-    refused: list[str] = []
-    widths: list[int] = []
-    code = _show_pods(context, shown, refused, widths)
-    while context.arguments.watch:
-        time.sleep(WATCH_SECONDS)
-        _show_pods(context, shown, refused, widths)
-    return code
+    shown = _Shown()
+    _show_pods(context, shown)
+    if context.arguments.watch:
+        _watch(lambda: _show_pods(context, shown))
+    return OK
 
 
-def _show_pods(context: Context, shown: dict[str, tuple[str, ...]], refused: list[str], widths: list[int]) -> int:
-    """Print the pods that look otherwise than `shown`, which is brought up to date, and so `refused` and `widths`."""
+class _Shown:
+    """What `supervise pods` has shown: rows by UID, errors, problems, widths of columns."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, tuple[str, ...]] = {}
+        self.refused: list[str] = []
+        self.problems: list[str] = []
+        self.widths: list[int] = []
+
+
+def _show_pods(context: Context, shown: _Shown) -> None:
+    """Print the pods that look otherwise than `shown`, which is brought up to date."""
     arguments, tree = context.arguments, context.tree()
-    found = node_pods(context, tree)
+    found = node_pods(Answers(context, tree))
     chosen = [pod for pod in found.pods if arguments.namespace in ("", pod["metadata"].get("namespace"))]
     if arguments.name:
         chosen = [_find(found.pods, context, found.refused)]
-    if arguments.output in ("json", "yaml"):
-        _print_objects(context, {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": chosen})
-        return OK
-    if not shown:
+    if not shown.problems:  # it is told once, however its text changes
         for problem in found.problems:
             _warn(problem)
+    shown.problems = found.problems
+    if arguments.output in ("json", "yaml"):
+        _print_objects(context, {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": chosen})
+        return
     now, workers = time.time(), workers_of(tree)
     rows = {pod["metadata"]["uid"]: pod_rows.row(pod, now, pod_worker(pod, workers)) for pod in chosen}
     columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == "wide" else 0)
     # the age changes by itself
-    fresh = [row[:columns] for uid, row in rows.items() if _without_age(shown.get(uid, ())) != _without_age(row)]
+    fresh = [row[:columns] for uid, row in rows.items() if _without_age(shown.rows.get(uid, ())) != _without_age(row)]
     header = (*pod_rows.HEADER, *pod_rows.WIDE)[:columns]
     if fresh:
-        text = table(header, sorted(fresh), widths)
-        _print(*(text[1:] if shown else text))
-    elif not shown and not found.refused:
+        text = table(header, sorted(fresh), shown.widths)
+        _print(*(text[1:] if shown.rows else text))
+    elif not shown.rows and not found.refused:
         _print(f"no pods in namespace {arguments.namespace}" if found.pods else "no pods on this node")
-    shown.clear()
-    shown.update(rows)
+    shown.rows = rows
     if not arguments.name:
-        _print(*(f"refused: {error}" for error in found.refused if error not in refused))
-    refused[:] = found.refused
-    return OK
+        _print(*(f"refused: {error}" for error in found.refused if error not in shown.refused))
+    shown.refused = found.refused
 
 
 def _without_age(row: tuple[str, ...]) -> tuple[str, ...]:
@@ -136,24 +138,45 @@ def _without_age(row: tuple[str, ...]) -> tuple[str, ...]:
     return (*row[:4], *(cell.partition(" ")[0] for cell in row[4:5]), *row[6:])
 
 
+def _watch(show: Callable[[], object]) -> None:
+    """Show it each second, until Ctrl-C. An actor or an agent that does not answer is told once, and waited for."""
+    told = False
+    while True:
+        time.sleep(WATCH_SECONDS)
+        try:
+            show()
+            told = False
+        except CommandError as error:
+            if error.code not in (NO_ANSWER, NOT_RUNNING):
+                raise
+            if not told:
+                _warn(f"{error}; waiting for it")
+            told = True
+
+
 # -- supervise describe pod ---------------------------------------------------------------------------------------
 def describe(context: Context) -> int:
     tree = context.tree()
-    found = node_pods(context, tree)
+    answers = Answers(context, tree)
+    found = node_pods(answers)
     pod = _find(found.pods, context, found.refused)
-    uid, problems = pod["metadata"]["uid"], list(found.problems)
+    metadata, uid = pod["metadata"], pod["metadata"]["uid"]
     if context.arguments.output in ("json", "yaml"):
+        for problem in found.problems:
+            _warn(problem)
         _print_objects(context, pod)
         return OK
     report = None
-    if not problems:
-        report = _ask(context, STATUS_MANAGER, GetPodStatus(uid=uid), PodStatusFound, problems)
-    seen = _ask(context, EVENT_CLIENT, GetRecentEvents(), RecentEvents, problems)
-    metadata = pod["metadata"]
-    its = event_rows.of_object(
-        seen.events if seen is not None else [], "Pod", metadata.get("namespace", ""), metadata["name"], uid
-    )
-    description = pod_description.Description(pod, pod_worker(pod, workers_of(tree)), report, its, problems)
+    if not found.by_runtime:
+        report = answers.get(STATUS_MANAGER, GetPodStatus(uid=uid), PodStatusFound, "what its worker does is not shown")
+    seen = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents, "events are not shown")
+    its, since = None, 0.0
+    if seen is not None:
+        its = event_rows.of_object(seen.events, "Pod", metadata.get("namespace", ""), metadata["name"], uid)
+        since = seen.since
+    worker = pod_worker(pod, workers_of(tree))
+    problems = [*found.problems, *(one for one in answers.problems if one not in found.problems)]
+    description = pod_description.Description(pod, worker, report, its, problems, since)
     _print(*pod_description.lines(description, time.time(), terminal_columns(sys.stdout)))
     return OK
 
@@ -161,34 +184,41 @@ def describe(context: Context) -> int:
 # -- supervise events ---------------------------------------------------------------------------------------------
 def events(context: Context) -> int:
     """Show the events once, or follow new ones."""
-    arguments = context.arguments
     shown: dict[str, int] = {}
     widths: list[int] = []
-    while True:
-        found = context.ask(GetRecentEvents(), RecentEvents, name=EVENT_CLIENT)
-        mine = [event for event in found.events if _is_wanted(event, arguments.pod, arguments.namespace)]
-        if arguments.output in ("json", "yaml"):
-            _print_objects(context, mine)
-            return OK
-        fresh = [event for event in mine if shown.get(event_rows.identity(event)) != event.count]
-        now = time.time()
-        rows, columns = [event_rows.row(event, now) for event in fresh], terminal_columns(sys.stdout)
-        if fresh:
-            text = table_with_texts(event_rows.HEADER, rows, columns, widths)
-            _print(*(line for lines in (text[1:] if shown else text) for line in lines))
-        elif not shown and not arguments.watch:
-            _print(_nothing(arguments.pod, found.events))
-        shown.update((event_rows.identity(event), event.count) for event in fresh)
-        if not arguments.watch:
-            return OK
-        time.sleep(WATCH_SECONDS)
+    _show_events(context, shown, widths)
+    if context.arguments.watch and context.arguments.output == "text":
+        _watch(lambda: _show_events(context, shown, widths))
+    return OK
 
 
-def _nothing(pod: str, seen: Sequence[RecentEvent]) -> str:
+def _show_events(context: Context, shown: dict[str, int], widths: list[int]) -> None:
+    """Print the events that `shown` lacks, which is brought up to date: the count by identity."""
+    arguments = context.arguments
+    answers = Answers(context, context.tree())
+    found = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents)
+    if found is None:
+        raise CommandError(NO_ANSWER, "; ".join(answers.problems))
+    mine = [event for event in found.events if _is_wanted(event, arguments.pod, arguments.namespace)]
+    if arguments.output in ("json", "yaml"):
+        _print_objects(context, mine)
+        return
+    fresh = [event for event in mine if shown.get(event_rows.identity(event)) != event.count]
+    now = time.time()
+    rows, columns = [event_rows.row(event, now) for event in fresh], terminal_columns(sys.stdout)
+    if fresh:
+        text = table_with_texts(event_rows.HEADER, rows, columns, widths)
+        _print(*(line for lines in (text[1:] if shown else text) for line in lines))
+    elif not shown and not arguments.watch:
+        _print(_nothing(arguments.pod, found, now))
+    shown.update((event_rows.identity(event), event.count) for event in fresh)
+
+
+def _nothing(pod: str, seen: RecentEvents, now: float) -> str:
     """Instead of events of the pod, or of any, where others have been seen."""
-    if not seen:
-        return "no events yet"
-    hint = did_you_mean(pod, sorted({event.name for event in seen if event.kind == "Pod"}))
+    if not seen.events:
+        return event_rows.none_since(seen.since, now)
+    hint = did_you_mean(pod, sorted({event.name for event in seen.events if event.kind == "Pod"}))
     return f"no events of {pod or 'that namespace'}{hint}: `supervise events` shows all"
 
 
@@ -199,49 +229,7 @@ def _is_wanted(event: RecentEvent, pod: str, namespace: str) -> bool:
     return not name or (event.kind, event.name) == ("Pod", name)
 
 
-# -- asking -------------------------------------------------------------------------------------------------------
-def node_pods(context: Context, tree: Tree) -> NodePods:
-    """From the status manager, else from the PLEG. Raises CommandError when neither answers."""
-    problems: list[str] = []
-    pods = known_pods(context, problems)
-    sources = _ask(context, POD_CONFIG, GetSources(), PodSources, problems)
-    return NodePods(pods, refused_by(sources) if sources is not None else [], problems)
-
-
-def known_pods(context: Context, problems: list[str]) -> list[dict[str, Any]]:
-    """As API objects. `problems` gets what did not answer. Raises CommandError when no actor that knows them does."""
-    answer = _ask(context, STATUS_MANAGER, GetPods(), Pods, problems)
-    if answer is not None:
-        pods: list[dict[str, Any]] = msgspec.json.decode(answer.data)["items"]
-        return pods
-    snapshot = _ask(context, PLEG, GetRuntimePods(), RuntimeSnapshot, problems)
-    if snapshot is None:
-        raise CommandError(NO_ANSWER, "; ".join(problems))
-    problems[-1] += "; what follows is what the runtime has"
-    return [of_runtime(pod) for pod in snapshot.pods]
-
-
-def _ask(context: Context, name: str, question: Message, reply: type[R], problems: list[str]) -> R | None:
-    """The answer; None when it does not come, and `problems` says so. Raises CommandError: no agent runs."""
-    try:
-        return context.ask(question, reply, name=name)
-    except CommandError as error:
-        if error.code != NO_ANSWER:
-            raise
-        problems.append(str(error))
-        return None
-
-
-def workers_of(tree: Tree) -> int:
-    """How many shards the pods are spread over."""
-    return sum(is_pod_worker(actor.name) for actor in tree.actors)
-
-
-def pod_worker(pod: dict[str, Any], workers: int) -> str:
-    """The name of the shard that drives the pod; '' without any."""
-    return worker_of(pod["metadata"].get("uid", ""), workers) if workers else ""
-
-
+# -- one of them ---------------------------------------------------------------------------------------------------
 def _find(found: list[dict[str, Any]], context: Context, refused: Sequence[str]) -> dict[str, Any]:
     try:
         return find(found, context.arguments.name, context.arguments.namespace, refused)

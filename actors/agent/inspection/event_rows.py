@@ -28,6 +28,11 @@ def when(event: RecentEvent, now: float) -> str:
     return f"{last} (x{event.count} over {whole(now - event.first)})"
 
 
+def none_since(since: float, now: float) -> str:
+    """Instead of events, where there are none. `since`: when the event client started, seconds since 1970."""
+    return f"no events since event_client started {whole(now - since)} ago"
+
+
 def identity(event: RecentEvent) -> str:
     """The same for an event that is seen again."""
     parts = (event.kind, event.namespace, event.name, event.uid, event.field, event.type, event.reason, event.message)

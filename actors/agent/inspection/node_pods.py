@@ -30,6 +30,8 @@ class NodePods(msgspec.Struct, frozen=True):
     """Errors by manifest and field, and pods in quarantine."""
     problems: list[str] = []
     """Actors that did not answer, and what is therefore not shown."""
+    by_runtime: bool = False
+    """The pods are as the runtime has them: the status manager did not answer."""
 
 
 class NoSuchPod(Exception):

@@ -31,8 +31,11 @@ class Description(msgspec.Struct, frozen=True):
     worker: str = ""
     """Name of the shard that drives it."""
     report: PodStatusFound | None = None
-    events: list[RecentEvent] = []
+    events: list[RecentEvent] | None = None
+    """None: the event client did not answer."""
     problems: list[str] = []
+    events_since: float = 0.0
+    """When the event client started, seconds since 1970: it has no older ones."""
 
 
 def lines(found: Description, now: float, columns: int = 0) -> list[str]:
@@ -43,7 +46,7 @@ def lines(found: Description, now: float, columns: int = 0) -> list[str]:
         text += _containers(title, found.pod, field, statuses, now)
     text += _conditions(found.pod.get("status", {}), now, columns)
     text += _volumes(found.pod.get("spec", {}))
-    return text + _events(found.events, now, columns)
+    return text + _events(found, now, columns)
 
 
 def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
@@ -182,7 +185,9 @@ def _volume(details: Object) -> str:
     return "-"
 
 
-def _events(events: Iterable[RecentEvent], now: float, columns: int) -> list[str]:
+def _events(found: Description, now: float, columns: int) -> list[str]:
+    if found.events is None:
+        return ["Events: not known"]
     rows = [
         (
             event_rows.when(event, now),
@@ -191,9 +196,11 @@ def _events(events: Iterable[RecentEvent], now: float, columns: int) -> list[str
             event_rows.container_of(event.field) or "-",
             " ".join(event.message.split()),
         )
-        for event in events
+        for event in found.events
     ]
-    return ["Events:", *_fitted(_EVENT_HEADER, rows, columns)] if rows else ["Events: none"]
+    if not rows:
+        return [f"Events: {event_rows.none_since(found.events_since, now)}"]
+    return ["Events:", *_fitted(_EVENT_HEADER, rows, columns)]
 
 
 def _time(time: str | None, now: float) -> str:

@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from actors.agent.inspection import event_rows, pod_rows
-from actors.agent.inspection.commands import node_pods, pod_worker, workers_of
+from actors.agent.inspection.questions import node_pods, pod_worker, workers_of
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
+from supervision.cli.answers import Answers
 from supervision.cli.command import CommandError, Context
 from supervision.cli.health import Reason, decide
 from supervision.cli.incidents import incident_file
@@ -82,7 +83,7 @@ class AgentQueries:
     def pods(self) -> dict[str, Any]:
         """A row for each pod, refused manifests, and actors that did not answer."""
         tree = self._context.tree()
-        found, workers, now = node_pods(self._context, tree), workers_of(tree), time.time()
+        found, workers, now = node_pods(Answers(self._context, tree)), workers_of(tree), time.time()
         return {
             "header": (*pod_rows.HEADER, *pod_rows.WIDE),
             "rows": sorted(pod_rows.row(pod, now, pod_worker(pod, workers)) for pod in found.pods),

@@ -9,12 +9,16 @@ import pytest
 
 from actors.agent.inspection import commands
 from actors.api_clients.messages import RecentEvent, RecentEvents
+from supervision.protocol import Tree
 
 
 class Asked:
     """A command's context with one event at the agent."""
 
-    arguments = Namespace(pod="", namespace="", output="text", watch=False)
+    arguments = Namespace(pod="", namespace="", output="text", watch=False, timeout=1.0)
+
+    def tree(self) -> Tree:
+        return Tree(pid=1, uptime=1.0, state="ready", actors=[])
 
     def __init__(self, message: str) -> None:
         self._event = RecentEvent(

@@ -1,0 +1,47 @@
+"""What the actors are asked for the pods of this node, with a way out where one is wedged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from actors.pleg.messages import PLEG, GetRuntimePods, RuntimeSnapshot
+from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
+from actors.pod_workers.messages import is_pod_worker, worker_of
+from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
+from supervision.cli.answers import Answers
+from supervision.cli.command import NO_ANSWER, CommandError
+from supervision.protocol import Tree
+
+from .node_pods import NodePods, of_runtime, refused_by
+
+
+def node_pods(answers: Answers) -> NodePods:
+    """From the status manager, else from the PLEG. Raises CommandError when neither answers."""
+    pods, by_runtime = known_pods(answers)
+    sources = answers.get(POD_CONFIG, GetSources(), PodSources, "refused manifests are not shown")
+    refused = refused_by(sources) if sources is not None else []
+    return NodePods(pods, refused, list(answers.problems), by_runtime)
+
+
+def known_pods(answers: Answers) -> tuple[list[dict[str, Any]], bool]:
+    """As API objects, and whether only the runtime has told of them. Raises CommandError when no actor knows any."""
+    answer = answers.get(STATUS_MANAGER, GetPods(), Pods, "what follows is what the runtime has")
+    if answer is not None:
+        pods: list[dict[str, Any]] = msgspec.json.decode(answer.data)["items"]
+        return pods, False
+    snapshot = answers.get(PLEG, GetRuntimePods(), RuntimeSnapshot, "pods are not shown")
+    if snapshot is None:
+        raise CommandError(NO_ANSWER, "; ".join(answers.problems))
+    return [of_runtime(pod) for pod in snapshot.pods], True
+
+
+def workers_of(tree: Tree) -> int:
+    """How many shards the pods are spread over."""
+    return sum(is_pod_worker(actor.name) for actor in tree.actors)
+
+
+def pod_worker(pod: dict[str, Any], workers: int) -> str:
+    """The name of the shard that drives the pod; '' without any."""
+    return worker_of(pod["metadata"].get("uid", ""), workers) if workers else ""

@@ -1,0 +1,69 @@
+"""Asks several actors, of which some may be wedged: what the others know is shown soon, and who is missing is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+from ..message import Message
+from ..protocol import ActorState, Tree
+from ..time_scale import scaled
+from .command import NO_ANSWER, CommandError, Context
+from .health import SILENT_SECONDS
+from .status import stopped_by_signal
+from .text import duration
+
+PATIENCE_SECONDS: Final = 1.5
+"""Each question waits so long, unless --timeout is less: actors answer within milliseconds."""
+R = TypeVar("R", bound=Message)
+
+
+class Answers:
+    """What the actors of one agent answer. An actor that the tree shows to be wedged is not asked."""
+
+    def __init__(self, context: Context, tree: Tree) -> None:
+        self._context = context
+        self._silent = silent(tree)
+        self._patience = min(context.arguments.timeout, scaled(PATIENCE_SECONDS))
+        self.passed_over: list[str] = []
+        """Why actors were not asked, which the tree says, too."""
+        self.unanswered: list[str] = []
+        """Actors that did not answer in time."""
+
+    @property
+    def problems(self) -> list[str]:
+        """Both, with what is missing."""
+        return [*self.passed_over, *self.unanswered]
+
+    def get(self, name: str, question: Message, reply: type[R], missing: str = "") -> R | None:
+        """The answer; None when it does not come, and `problems` says so. `missing`: what is not shown then.
+
+        Raises CommandError: no agent runs, or it may not be asked.
+        """
+        begin = f"{missing}: " if missing else ""
+        if why := self._silent.get(name):
+            self.passed_over.append(f"{begin}{name} {why}")
+            return None
+        try:
+            return self._context.ask(question, reply, name=name, timeout=self._patience)
+        except CommandError as error:
+            if error.code != NO_ANSWER:
+                raise
+            self.unanswered.append(f"{begin}{error}")
+            return None
+
+
+def silent(tree: Tree) -> Mapping[str, str]:
+    """The actors that will not answer, and why."""
+    stopped = stopped_by_signal(tree.actors)
+    return {actor.name: why for actor in tree.actors if (why := _why(actor, actor.pid in stopped))}
+
+
+def _why(actor: ActorState, is_stopped: bool) -> str:
+    if actor.state != "running":
+        return f"is {actor.state}"
+    if is_stopped:
+        return "is stopped by a signal"
+    if actor.kind != "program" and actor.heartbeat_age > SILENT_SECONDS:
+        return f"hangs, for {duration(actor.heartbeat_age)}"
+    return ""

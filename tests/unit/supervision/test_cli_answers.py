@@ -1,0 +1,71 @@
+"""What a command shows when some of the actors that it asks are wedged."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supervision import time_scale
+from supervision.cli.answers import PATIENCE_SECONDS, Answers
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, CommandError, Context, Where
+from supervision.protocol import ActorState, Done, SetLogLevel, Tree
+
+
+class _Asked(Context):
+    """Nobody answers."""
+
+    def __init__(self, timeout: float = 5.0, code: int = NO_ANSWER) -> None:
+        super().__init__(argparse.Namespace(output="text", timeout=timeout), lambda _: Where(Path(), Path()))
+        self.asked: list[tuple[str, float]] = []
+        self._code = code
+
+    def ask(self, question: Any, reply: Any, name: str = "", timeout: float = 0.0) -> Any:
+        self.asked.append((name, timeout))
+        raise CommandError(self._code, f"{name} did not answer")
+
+
+def tree(**actor: Any) -> Tree:
+    state = {"state": "running", "pid": os.getpid(), **actor}
+    return Tree(pid=1, uptime=9.0, state="ready", actors=[ActorState(name="a", parent="root", kind="actor", **state)])
+
+
+def test_an_actor_that_is_not_known_to_be_wedged_is_asked_for_a_second_or_so() -> None:
+    context = _Asked()
+    answers = Answers(context, tree())
+    assert answers.get("a", SetLogLevel(1), Done, "its level is not shown") is None
+    assert context.asked == [("a", PATIENCE_SECONDS)]
+    assert answers.problems == ["its level is not shown: a did not answer"]
+    Answers(context, tree()).get("b", SetLogLevel(1), Done)
+    Answers(less := _Asked(timeout=0.2), tree()).get("a", SetLogLevel(1), Done)
+    assert less.asked == [("a", 0.2)]
+
+
+def test_a_slow_machine_has_more_time() -> None:
+    time_scale.use(3.0)
+    try:
+        Answers(context := _Asked(), tree()).get("a", SetLogLevel(1), Done)
+    finally:
+        time_scale.use(1.0)
+    assert context.asked == [("a", 3 * PATIENCE_SECONDS)]
+
+
+@pytest.mark.parametrize(
+    ("actor", "why"),
+    [
+        ({"state": "down", "pid": 0}, "a is down"),
+        ({"heartbeat_age": 8.0}, "a hangs, for 8.0s"),
+    ],
+)
+def test_an_actor_that_the_tree_shows_to_be_wedged_is_not_asked(actor: dict[str, Any], why: str) -> None:
+    answers = Answers(context := _Asked(), tree(**actor))
+    assert answers.get("a", SetLogLevel(1), Done, "x") is None
+    assert (context.asked, answers.passed_over, answers.unanswered) == ([], [f"x: {why}"], [])
+
+
+def test_that_no_agent_runs_is_an_error() -> None:
+    with pytest.raises(CommandError):
+        Answers(_Asked(code=NOT_RUNNING), tree()).get("a", SetLogLevel(1), Done)
