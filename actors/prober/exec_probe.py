@@ -114,6 +114,7 @@ def timed_out(command: list[str], timeout: int) -> ProbeOutcome:
 
 
 def command_of(command: list[str], container: Container) -> list[str]:
-    """The command with $(NAME) replaced, from the variables whose values the manifest has. Raises ExpansionError."""
-    values = {variable.name: variable.value for variable in container.env if variable.valueFrom is None}
+    """The command with $(NAME) replaced, from the variables whose values the manifest has; of one that comes from
+    elsewhere nothing is left. Raises ExpansionError."""
+    values = {variable.name: variable.value for variable in container.env}
     return expand_all(command, values)

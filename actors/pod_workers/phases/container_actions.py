@@ -251,13 +251,17 @@ class ContainerActions:
         return True
 
     def _not_running(self, last: CriContainer) -> bool:
-        """A created container is started now. One in an unknown state is stopped, then created again."""
+        """A created container is started now. One in an unknown state is stopped, then created again, whatever the
+        runtime says of it by then."""
         if last.state is CriContainerState.RUNNING:
             return False
         if last.state is CriContainerState.CREATED:
             self.resume.append(last)
             return True
         container = find_container(self.pod, last.name)
+        if container is not None and last.id in self.restarting:
+            self._start(container)
+            return True
         what = "Init container" if container in self.pod.spec.initContainers else "Container"
         text = f'{what} is in "unknown" state, try killing it before restart'
         self.kill.append(Kill(last, text, restart=True))

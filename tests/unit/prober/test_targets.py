@@ -72,7 +72,7 @@ def test_commands_take_variables_from_the_manifest_only():
     environment = [EnvVar(name="A", value="1"), EnvVar(name="B", valueFrom=EnvVarSource())]
     container = Container(name="c", env=environment)
     command = ["$(A)", "$(B)", "$$(A)", "$(C) $(A)$", "$"]
-    assert command_of(command, container) == ["1", "$(B)", "$(A)", "$(C) 1$", "$"]
+    assert command_of(command, container) == ["1", "", "$(A)", "$(C) 1$", "$"]
 
 
 def test_health_messages_are_coded_as_protocol_buffers_say():
