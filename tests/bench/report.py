@@ -27,6 +27,8 @@ BARS: Final = {
     "hang.replaced": "12 s",
     "config.load": "0.03 s",
     "admission.all": "floor + 2 ms",
+    "managers.eviction.cpu": "floor + 0.5 points",
+    "managers.eviction.pss": "floor + 9.5 MiB",
     "eviction.polling": "12 s",
     "eviction.notified": "1 s",
     "joined.ready": "1.5 s",
@@ -61,7 +63,10 @@ class Figure(msgspec.Struct, frozen=True):
             return None
         if self.floor is None or "floor" not in text:
             return float(text.split()[0])
-        return self.floor + float(text.split()[2]) / 1000 if "+" in text else self.floor * float(text.split()[0])
+        if "+" not in text:
+            return self.floor * float(text.split()[0])
+        _, _, more, unit = text.split()
+        return self.floor + float(more) / (1000 if unit == "ms" else 1)
 
 
 class Report(msgspec.Struct, frozen=True):

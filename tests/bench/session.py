@@ -15,7 +15,7 @@ from .baseline import Times, floor
 from .node import Node
 from .report import Figure, median_of, percentile
 
-SECTIONS = ("start", "pods", "kill", "idle", "hang", "joined", "config", "admission", "eviction", "engine")
+SECTIONS = ("start", "pods", "kill", "idle", "hang", "joined", "config", "admission", "eviction", "managers", "engine")
 ENGINE = (
     ("ask_us_p50", "round trip of a question, p50", "us"),
     ("ask_us_p99", "round trip of a question, p99", "us"),
@@ -91,6 +91,8 @@ class Session:
             figures += admission.figures()
         if "eviction" in wanted:
             figures += self._evictions()
+        if "managers" in wanted:
+            figures += self._managers()
         if "engine" in wanted:
             self._say("the engine alone")
             figures += self._engine()
@@ -106,6 +108,13 @@ class Session:
 
         self._say("evictions")
         return eviction.figures(self._runtime, self._plan.rounds)
+
+    def _managers(self) -> list[Figure]:
+        from . import managers
+
+        plan = self._plan
+        pods = max(plan.idle_pods)
+        return managers.figures(self._runtime, pods, min(plan.rounds, 3), plan.idle_seconds, self._say)
 
     @staticmethod
     def _engine() -> list[Figure]:

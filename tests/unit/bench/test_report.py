@@ -19,6 +19,8 @@ def a_report(*figures: Figure, commit: str = "abc") -> Report:
     [
         (Figure("pods.1.p50", "", 0.2, "s", floor=0.17), 0.215),
         (Figure("admission.all", "", 0.004, "s", floor=0.001), 0.003),
+        (Figure("managers.eviction.cpu", "", 1.4, "%", floor=1.0), 1.5),
+        (Figure("managers.eviction.pss", "", 90.0, "MiB", floor=85.0), 94.5),
         (Figure("pods.10.last", "", 1.0, "s", floor=1.0), 1.15),
         (Figure("idle.10.pss", "", 90.0, "MiB"), 150.0),
         (Figure("start.stop", "", 0.1, "s"), None),
