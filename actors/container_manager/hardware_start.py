@@ -15,6 +15,7 @@ import msgspec
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
+from actors.shared.config.fields.booleans import TRUE
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.fields.resources import parse_cpu_list
 from actors.shared.kube import quantity
@@ -91,7 +92,7 @@ def topology_settings(agent: Agent, machine: MachineTopology) -> TopologySetting
     most = int(options.get("max-allowable-numa-nodes", MOST_NODES))
     if config.topologyManagerPolicy != NONE and len(machine.nodes) > most:
         raise StateError(f"unsupported on machines with more than {most} NUMA Nodes")
-    closest = options.get("prefer-closest-numa-nodes") == "true"
+    closest = options.get("prefer-closest-numa-nodes") in TRUE
     distances = {node.id: node.distances for node in machine.nodes} if closest else {}
     return TopologySettings(
         config.topologyManagerPolicy, config.topologyManagerScope, Numa(machine.node_ids, distances)

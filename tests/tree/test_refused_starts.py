@@ -150,7 +150,7 @@ ROWS = (
             'information checkpoint file "{d}/root/actuated_pods_state"', {"root/actuated_pods_state": "{"}),
     # settings of these managers that contradict each other
     Refusal("reserved CPUs that are off", "--cpu-manager-policy=static --reserved-cpus=0,4095",
-            'reservedSystemCPUs = "0,4095": must name CPUs that are online|--reserved-cpus'),
+            'reservedSystemCPUs = "0,4095": reserved CPUs: 0,4095 is not a subset of online-CPUs: |--reserved-cpus'),
     Refusal("CPUs of their own without a reservation", "--cpu-manager-policy=static", "cpuManagerPolicy|[cpumanager] "
             "the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"),
     Refusal("options without the policy", "--cpu-manager-policy-options=full-pcpus-only=true",
@@ -162,10 +162,18 @@ ROWS = (
             "--cpu-manager-policy-options=align-by-socket=true --topology-manager-policy=single-numa-node",
             "cpuManagerPolicy|Topolgy manager Single numa policy is incompatible with CPUManager"),
     Refusal("an option of alpha without its gate", f"{CPUS} --cpu-manager-policy-options=align-by-socket=true",
-            "cpuManagerPolicyOptions.align-by-socket|needs the feature gate CPUManagerPolicyAlphaOptions"),
+            "cpuManagerPolicyOptions.align-by-socket|CPU Manager Policy Alpha-level Options not enabled, but option "
+            '"align-by-socket" provided'),
+    Refusal("an unknown option of CPUs", f"{CPUS} --cpu-manager-policy-options=x=true",
+            'cpuManagerPolicyOptions.x|unknown CPU Manager Policy option: "x"'),
+    Refusal("an option that is neither on nor off", "--topology-manager-policy=restricted "
+            "--topology-manager-policy-options=prefer-closest-numa-nodes=yes",
+            "topologyManagerPolicyOptions.prefer-closest-numa-nodes|bad value for option "
+            '"prefer-closest-numa-nodes": strconv.ParseBool: parsing "yes": invalid syntax'),
     Refusal("fewer NUMA nodes than are allowed at least", "--topology-manager-policy=restricted "
             "--topology-manager-policy-options=max-allowable-numa-nodes=4",
-            "topologyManagerPolicyOptions.max-allowable-numa-nodes|must be 8 or more"),
+            "topologyManagerPolicyOptions.max-allowable-numa-nodes|the minimum value of "
+            '"max-allowable-numa-nodes" should not be less than 8'),
     Refusal("less memory reserved than is kept", f"{MEMORY} --reserved-memory=0:memory=1Gi", "memoryManagerPolicy|the "
             'total amount "1Gi" of type "memory" is not equal to the value "1124Mi" determined by Node Allocatable'),
     Refusal("no memory reserved", MEMORY, 'the total amount "0" of type "memory" is not equal to the value "1124Mi"'),

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from actors.container_manager.topology.machine import MachineTopology
+from actors.shared.config.fields.booleans import TRUE
 
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _APART: Final = (
     ("full-pcpus-only", "distribute-cpus-across-cores"),
     ("distribute-cpus-across-numa", "distribute-cpus-across-cores"),
@@ -38,7 +38,7 @@ class CpuOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def options_of(given: Mapping[str, str]) -> CpuOptions:
     """As the configuration has them; its rules have checked names and values."""
-    on = {name for name, value in given.items() if value in _TRUE}
+    on = {name for name, value in given.items() if value in TRUE}
     return CpuOptions(
         full_cores="full-pcpus-only" in on,
         strict_reservation="strict-cpu-reservation" in on,
@@ -51,7 +51,7 @@ def options_of(given: Mapping[str, str]) -> CpuOptions:
 
 def contradiction(given: Mapping[str, str], topology_policy: str, machine: MachineTopology) -> str:
     """Why these options cannot be used together, on this machine; '' if they can. The kubelet's texts."""
-    on = {name for name, value in given.items() if value in _TRUE}
+    on = {name for name, value in given.items() if value in TRUE}
     for one, other in _APART:
         if {one, other} <= on:
             return f"static policy options {one} and {other} can not be used at the same time"

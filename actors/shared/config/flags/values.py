@@ -12,22 +12,21 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from actors.shared.config.fields.booleans import FALSE, TRUE
 from actors.shared.config.fields.duration import Duration
 from actors.shared.kube import quantity
 
 from .table import Kind
 
-_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _INTEGER = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F_]+)|0[bB]([01_]+)|0[oO]?([0-7_]+)|([0-9][0-9_]*))\Z", re.ASCII)
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def read_bool(text: str, before: Any = None) -> bool:
     """strconv.ParseBool."""
-    if text in _TRUE:
+    if text in TRUE:
         return True
-    if text in _FALSE:
+    if text in FALSE:
         return False
     raise ValueError("must be true or false")
 

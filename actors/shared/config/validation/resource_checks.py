@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from actors.shared.config.fields.booleans import FALSE, TRUE
 from actors.shared.config.fields.eviction import SIGNALS, parse_amount, parse_grace, parse_reclaim
 from actors.shared.config.fields.groups import MemoryReservation
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.fields.resources import parse_cpu_list, parse_percent, reserved_amount
+from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list, parse_percent, reserved_amount
 from actors.shared.kube import quantity
 
 from .rule_kinds import Finding, ValidationContext, gate, refusal
@@ -23,6 +24,8 @@ CPU_OPTIONS: Final = {
     "distribute-cpus-across-cores": "CPUManagerPolicyAlphaOptions",
 }
 """Options of the static CPU policy with the gate that each needs."""
+LEAST_NUMA_NODES: Final = 8
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}\Z", re.ASCII)
 TOPOLOGY_OPTIONS: Final = ("prefer-closest-numa-nodes", "max-allowable-numa-nodes")
 ENFORCEABLE: Final = (
     "pods",
@@ -72,28 +75,33 @@ def _unknown_signal(signal: str) -> str:
 
 
 def wrong_cpu_option(config: KubeletConfiguration, name: str, value: str) -> str:
+    """With the kubelet's words, as those of the topology manager."""
     needed = CPU_OPTIONS.get(name)
     if needed is None:
-        return f"must be one of the options {', '.join(CPU_OPTIONS)}"
+        return f'unknown CPU Manager Policy option: "{name}": must be one of {", ".join(CPU_OPTIONS)}'
     if needed and not gate(config, needed):
-        return f"needs the feature gate {needed}"
-    if value not in {"true", "false"}:
-        return 'must be "true" or "false"'
-    if name.startswith("distribute-") and value == "true" and _on(config, "align-by-socket"):
-        return "cannot be combined with align-by-socket"
-    return ""
-
-
-def _on(config: KubeletConfiguration, option: str) -> bool:
-    return config.cpuManagerPolicyOptions.get(option) == "true"
+        level = "Alpha" if "Alpha" in needed else "Beta"
+        text = f'CPU Manager Policy {level}-level Options not enabled, but option "{name}" provided'
+        return f"{text}: needs the feature gate {needed}"
+    return _wrong_switch(name, value)
 
 
 def wrong_topology_option(config: KubeletConfiguration, name: str, value: str) -> str:
-    if name == "prefer-closest-numa-nodes":
-        return "" if value in {"true", "false"} else 'must be "true" or "false"'
-    if name == "max-allowable-numa-nodes":
-        return "" if value.isascii() and value.isdigit() and int(value[:6]) >= 8 else "must be 8 or more, in quotes"
-    return f"must be one of the options {', '.join(TOPOLOGY_OPTIONS)}"
+    if name not in TOPOLOGY_OPTIONS:
+        return f'unknown Topology Manager Policy option: "{name}": must be one of {", ".join(TOPOLOGY_OPTIONS)}'
+    if name != "max-allowable-numa-nodes":
+        return _wrong_switch(name, value)
+    if not _WHOLE.match(value):
+        return f'unable to convert policy option to integer "{name}": strconv.Atoi: parsing "{value}": invalid syntax'
+    if int(value) < LEAST_NUMA_NODES:
+        return f'the minimum value of "{name}" should not be less than {LEAST_NUMA_NODES}'
+    return ""
+
+
+def _wrong_switch(name: str, value: str) -> str:
+    if value in TRUE or value in FALSE:
+        return ""
+    return f'bad value for option "{name}": strconv.ParseBool: parsing "{value}": invalid syntax'
 
 
 def wrong_enforcement(config: KubeletConfiguration, index: str, name: str) -> str:
@@ -145,7 +153,8 @@ def reserved_cpus(config: KubeletConfiguration, context: ValidationContext) -> I
         yield "reservedSystemCPUs", text, str(error)
         return
     if context.online_cpus is not None and not cpus <= context.online_cpus:
-        yield "reservedSystemCPUs", text, "must name CPUs that are online"
+        online = format_cpu_list(context.online_cpus)
+        yield "reservedSystemCPUs", text, f"reserved CPUs: {text} is not a subset of online-CPUs: {online}"
     if config.systemReservedCgroup or config.kubeReservedCgroup:
         yield "reservedSystemCPUs", text, "cannot be combined with systemReservedCgroup or kubeReservedCgroup"
 
