@@ -61,7 +61,6 @@ __all__ = [
 ]
 
 R = TypeVar("R", bound=Message)
-M = TypeVar("M", bound=Message)
 Handler = Callable[..., Any]
 
 

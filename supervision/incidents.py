@@ -117,7 +117,7 @@ class _Unwritten(msgspec.Struct):
 
 
 class Incidents:
-    """The fork server's file; implements `application.IncidentSink`. An error of the disk is counted, never raised."""
+    """The fork server's file; implements `application.IncidentSink`. `unwritten` tells of an error of the disk."""
 
     def __init__(
         self,
@@ -127,7 +127,6 @@ class Incidents:
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.path, self._max_bytes, self._clock, self._wall = path, max_bytes, clock, wall
-        self.write_errors = 0
         self._error, self._failing_since = "", 0.0
         self._generation = 0
         self._seen: dict[tuple[str, int], None] = {}
@@ -155,7 +154,7 @@ class Incidents:
             try:
                 self._fill(record, seconds + (last - record.at))
             except OSError:
-                self.write_errors += 1
+                pass  # the record stays without it
         self.flush()
 
     def flush(self) -> None:
@@ -165,7 +164,6 @@ class Incidents:
             try:
                 offset = self._append(_line(first.incident, first.restart_seconds))
             except OSError as error:
-                self.write_errors += 1
                 self._failing_since = self._failing_since if self._error else self._clock()
                 self._error = error.strerror or str(error)
                 return

@@ -165,6 +165,11 @@ def _opened(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
+def content_key(name: str, content: bytes) -> str:
+    """The key of what has this name and content: once it has changed, it has a new chance."""
+    return f"{name}/{hashlib.sha256(content).hexdigest()[:16]}"
+
+
 def _fitting(key: str) -> str:
     """The stored form of a key: itself, or its digest if it is long."""
     data = key.encode(errors="replace")

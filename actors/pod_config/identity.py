@@ -5,20 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from actors.shared.fnv import fnv1a_128
 from actors.shared.kube.names import CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE, SOURCE_FILE
 
-_OFFSET: Final = 0x6C62272E07BB014262B821756295C58D
-_PRIME: Final = 0x0000000001000000000000000000013B
-_MASK: Final = (1 << 128) - 1
 _NO_EXECUTE: Final = {"operator": "Exists", "effect": "NoExecute"}
-
-
-def fnv128a(data: bytes) -> str:
-    """FNV-1a, 128 bits, as 32 hexadecimal digits (draft-eastlake-fnv)."""
-    value = _OFFSET
-    for byte in data:
-        value = ((value ^ byte) * _PRIME) & _MASK
-    return f"{value:032x}"
 
 
 def static_uid(pod: dict[str, Any], node: str, source: str, origin: str) -> str:
@@ -28,7 +18,7 @@ def static_uid(pod: dict[str, Any], node: str, source: str, origin: str) -> str:
     """
     text = json.dumps(pod, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     place = f"host:{node}file:{origin}" if source == SOURCE_FILE else f"url:{origin}"
-    return fnv128a((text + place).encode("utf-8", "surrogatepass"))
+    return fnv1a_128((text + place).encode("utf-8", "surrogatepass"))
 
 
 def make_static(pod: dict[str, Any], node: str, source: str, origin: str) -> dict[str, Any]:

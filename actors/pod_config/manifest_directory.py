@@ -11,6 +11,7 @@ from typing import Final
 
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor
+from supervision.backoff import RetrySchedule
 from supervision.quarantine import Journal
 
 from .errors import ManifestError
@@ -24,8 +25,8 @@ MOST_READERS: Final = 4
 REPLACED_SECONDS: Final = 0.1
 """How long a manifest may be missing while an editor replaces it."""
 SETTLE_SECONDS: Final = 0.3
-WATCH_BACKOFF: Final = (1.0, 20.0)
-"""First and longest pause before inotify is tried again, seconds."""
+WATCH_RETRIES: Final = RetrySchedule(1.0, 20.0)
+"""The pauses before inotify is tried again."""
 
 
 class ManifestDirectory:
@@ -47,7 +48,7 @@ class ManifestDirectory:
         self._files = FileSource(self.path, origin, self._read_large, _quarantine(actor, agent))
         self._last_good = LastGoodPods(f"{agent.state_dir}/pod_config/kept.json")
         self._watch: DirectoryWatch | None = None
-        self._watch_delay = WATCH_BACKOFF[0]
+        self._watch_failures = 0
         self._reading_is_due = False
         """A handler that reads waiting files is scheduled."""
         self._readers = asyncio.Semaphore(MOST_READERS)
@@ -111,13 +112,13 @@ class ManifestDirectory:
                 self._watch = DirectoryWatch()
                 asyncio.get_running_loop().add_reader(self._watch.fileno(), self._events, self._watch)
             self._watch.follow(self.path)
-            self._watch_delay = WATCH_BACKOFF[0]
+            self._watch_failures = 0
         except OSError as error:
             self._actor.log.warning(
                 "cannot watch %s: %s; it is scanned periodically instead", self.path, error.strerror
             )
-            self._actor.after(self._watch_delay, self._follow)
-            self._watch_delay = min(2 * self._watch_delay, WATCH_BACKOFF[1])
+            self._watch_failures += 1
+            self._actor.after(WATCH_RETRIES.pause(self._watch_failures), self._follow)
 
     def _events(self, watch: DirectoryWatch) -> None:
         """Handle the inotify events of the watched directory."""

@@ -14,9 +14,8 @@ from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.status_manager.messages import STATUS_MANAGER, PodObserved, Waiting
 from supervision.actor import Actor
-from supervision.quarantine import Journal, QuarantinePolicy
+from supervision.quarantine import Journal, QuarantinePolicy, content_key
 
-from .executor.pod_worker import quarantine_key
 from .pod.runtime import alive
 
 POLICY: Final = QuarantinePolicy()
@@ -46,13 +45,13 @@ class QuarantinedPods:
 
     def handling(self, uid: str, data: bytes) -> AbstractContextManager[None]:
         """Record the pod while it is read: if the shard dies meanwhile, the pod is blamed."""
-        return self.journal.handling(self._ending.get(uid) or quarantine_key(uid, data))
+        return self.journal.handling(self._ending.get(uid) or content_key(uid, data))
 
     def takes(self, uid: str, data: bytes) -> bool:
         """Whether this version of the pod is in quarantine. A changed pod gets a new chance."""
         if uid in self._ending:
             return False
-        if not self.journal.is_quarantined(quarantine_key(uid, data)):
+        if not self.journal.is_quarantined(content_key(uid, data)):
             self._forget(uid)
             return False
         if uid not in self._pods:
@@ -69,7 +68,7 @@ class QuarantinedPods:
         data = self._pods.get(uid)
         if data is None:
             return None
-        key = f"{quarantine_key(uid, data)}/end"
+        key = f"{content_key(uid, data)}/end"
         if self.journal.is_quarantined(key):
             return None
         self._actor.log.warning("pod %s leaves its quarantine to be ended", uid)

@@ -5,6 +5,7 @@ api/                 how to reach an API server: kubeconfig, credentials, connec
 config/              the configuration of the agent: how it is read, merged and validated
 cri/                 the container runtime interface (CRI v1): the client, and the runtime's answers as small values
 declaration.py       an actor's declaration: the tree and every table about actors are derived from it
+fnv.py               FNV-1a, the hash of the kubelet's checksums and UIDs
 hardware/            what the managers of CPUs, memory and devices say to each other and to the pod workers
 http_get/            the HTTP GET of probes and hooks: without proxy, keep-alive and certificate verification
 input_quarantine.py  quarantines pods and images whose work ended an actor three times

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from contextlib import AbstractContextManager, nullcontext
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -15,7 +14,7 @@ import msgspec
 
 from supervision.actor import Actor
 from supervision.errors import UNREADABLE
-from supervision.quarantine import Journal, QuarantinePolicy
+from supervision.quarantine import Journal, QuarantinePolicy, content_key
 from supervision.task_context import InputRecord
 
 R = TypeVar("R")
@@ -40,18 +39,18 @@ class InputQuarantine:
     def refusal(self, name: str, data: bytes) -> str:
         """Why nothing is done for this version of it; '' when it is. `name`: a pod's UID, an image's reference. `data`:
         all else that the work depends on: the pod's JSON."""
-        if self._journal is None or not self._journal.is_quarantined(_key(name, data)):
+        if self._journal is None or not self._journal.is_quarantined(content_key(name, data)):
             return ""
         whose = f"{self._work} of this {self._kind}"
         return f"{whose} ended {self._actor.name} {POLICY.crashes} times: left alone until it changes"
 
     def handling(self, name: str, data: bytes) -> AbstractContextManager[None]:
         """Record the block as work for it."""
-        return self._journal.handling(_key(name, data)) if self._journal is not None else nullcontext()
+        return self._journal.handling(content_key(name, data)) if self._journal is not None else nullcontext()
 
     def record(self, name: str, data: bytes) -> InputRecord | None:
         """For the steps of a task (`start_task`)."""
-        key = _key(name, data)
+        key = content_key(name, data)
         return self._journal.record_of(lambda: key) if self._journal is not None else None
 
     async def run(self, name: str, data: bytes, work: Coroutine[Any, Any, R]) -> R:
@@ -76,7 +75,3 @@ class _Names(msgspec.Struct):
 
 class _Named(msgspec.Struct):
     metadata: _Names = msgspec.field(default_factory=_Names)
-
-
-def _key(name: str, data: bytes) -> str:
-    return f"{name}/{sha256(data).hexdigest()[:16]}"

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from actors.shared.hardware.checksum import fnv1a_32
+from actors.shared.fnv import fnv1a_32
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
 from supervision.errors import UNREADABLE

@@ -11,9 +11,8 @@ from .top_keys import HELP, TopView, fault_lines, question, scrolled, selected
 from .tree import figures
 
 Piece = tuple[str, str]
-"""(style, text); the styles are `STYLES`."""
+"""(style, text). Styles: none, good, warning, bad, title, dim, chosen."""
 Line = list[Piece]
-STYLES: Final = ("", "good", "warning", "bad", "title", "dim", "chosen")
 _RECENT_SECONDS: Final = 600.0
 _BUSY_CPU, _FULL_CPU = 50.0, 90.0
 _STATE_STYLES: Final = {"running": "good", "starting": "warning", "stopping": "warning"}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from typing import Literal
 
-from ..protocol import FORK_SERVER
 from ..time_scale import scaled
 from .disposables import Disposables
 from .loop import Loop
@@ -17,7 +15,6 @@ from .shutdown import OrderedStop, is_whole
 from .table import ProcessTable
 from .watchdog import Watchdog
 
-log = logging.getLogger(FORK_SERVER)
 _LAST_SECONDS = 2.0
 
 

@@ -19,7 +19,8 @@ from actors.container_manager.topology.machine import Cpus
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer
-from actors.shared.hardware.checksum import fnv1a_32, map_text
+from actors.shared.fnv import fnv1a_32
+from actors.shared.hardware.checksum import map_text
 from supervision.errors import UNREADABLE
 from supervision.state_file import read_private, write_private
 

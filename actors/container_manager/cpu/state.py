@@ -12,7 +12,8 @@ import msgspec
 
 from actors.container_manager.topology.machine import Cpus
 from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list
-from actors.shared.hardware.checksum import fnv1a_32, map_text
+from actors.shared.fnv import fnv1a_32
+from actors.shared.hardware.checksum import map_text
 from supervision.errors import UNREADABLE
 
 CPU_STATE: Final = "cpu_manager_state"

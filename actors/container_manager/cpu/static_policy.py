@@ -21,7 +21,6 @@ from .requests import exclusive_cpus, exclusive_cpus_of_pod
 from .state import CpuState, StateError
 
 STATIC: Final = "static"
-NONE: Final = "none"
 CPU: Final = "cpu"
 
 

@@ -9,7 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.container_manager.cpu.state import StateError
-from actors.shared.hardware.checksum import fnv1a_32, list_text, map_text
+from actors.shared.fnv import fnv1a_32
+from actors.shared.hardware.checksum import list_text, map_text
 from supervision.errors import UNREADABLE
 
 MEMORY_STATE: Final = "memory_manager_state"

@@ -85,10 +85,6 @@ class MachineTopology(msgspec.Struct, frozen=True, dict=True):
         wanted = frozenset(sockets)
         return frozenset(cpu.id for cpu in self.cpus if cpu.socket in wanted)
 
-    def of_caches(self, caches: Iterable[int]) -> Cpus:
-        wanted = frozenset(caches)
-        return frozenset(cpu.id for cpu in self.cpus if cpu.cache in wanted)
-
     def sockets_of(self, nodes: Iterable[int]) -> frozenset[int]:
         """The sockets that these nodes are in."""
         wanted = frozenset(nodes)

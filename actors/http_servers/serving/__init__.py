@@ -1,5 +1,6 @@
 """Ports, limits on connections, the base class of handlers, routes, health checks, request metrics and spans.
 
+api_socket.py       a gRPC API on a Unix socket of the node, started for its first client
 endpoint.py         the declaration of an endpoint: its paths, permission, server, the configuration that it needs
 handler.py          the base class of the handlers of the node server and the read-only server, on tornado
 health_checks.py    the named health checks of the node server: ping, log, syncloop, device-plugin

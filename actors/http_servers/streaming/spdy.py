@@ -14,8 +14,6 @@ from typing import Final
 import msgspec
 
 VERSION: Final = 3
-MOST_BYTES: Final = 16 << 20
-"""Of one frame: the length has 24 bits."""
 _CONTROL: Final = 1 << 15
 _FINAL: Final = 1
 _HEAD: Final = 8

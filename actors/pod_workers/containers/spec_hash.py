@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import json
 
+from actors.shared.fnv import fnv1a_32
 from actors.shared.kube.container import Container
-
-
-def fnv1a_32(data: bytes) -> int:
-    """FNV-1a, 32 bits (draft-eastlake-fnv)."""
-    value = 0x811C9DC5
-    for byte in data:
-        value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
-    return value
 
 
 def container_hash(container: Container) -> str:
@@ -23,4 +16,4 @@ def container_hash(container: Container) -> str:
         text = text.replace(char, f"\\u{ord(char):04x}")
     # the kubelet does not hash these bytes, but the text that its dump library prints for the slice
     dumped = f"([]uint8)[{' '.join(map(str, text.encode()))}]"
-    return f"{fnv1a_32(dumped.encode()):x}"
+    return f"{fnv1a_32(dumped):x}"

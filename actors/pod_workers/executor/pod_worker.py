@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
-from hashlib import sha256
 from typing import Any, Final
 
 from actors.pleg.messages import PLEG, StartHangs
@@ -29,6 +28,7 @@ from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.pod import Pod
 from supervision.actor import AskError, DisposableError
+from supervision.quarantine import content_key
 
 from . import admission, claims, cleanup, instance_marks, resizing, spans, starts, termination
 from .execution import EffectInterrupted, Execution
@@ -86,7 +86,7 @@ class PodWorker:
         self._services = services
         self._synced = b""
         """The pod at the last synchronization."""
-        self._keyed = (b"", quarantine_key(uid, b""))
+        self._keyed = (b"", content_key(uid, b""))
         """The data and its key, which is computed once."""
         self._seen_at: float | None = time.monotonic()
         """None after its first synchronization."""
@@ -104,7 +104,7 @@ class PodWorker:
         """The quarantine key of the current pod."""
         data = self.state.wanted.source or self.state.wanted.data
         if data is not self._keyed[0]:
-            self._keyed = (data, quarantine_key(self.state.uid, data))
+            self._keyed = (data, content_key(self.state.uid, data))
         return self._keyed[1]
 
     # -- inputs ---------------------------------------------------------------------------------------------------
@@ -263,8 +263,3 @@ class PodWorker:
         if phase is PodWorkerPhase.RUNNING:
             update, self._synced = self._operation(), self.state.wanted.data
         return spans.of_phase(self._run, SPANS[phase], update)
-
-
-def quarantine_key(uid: str, data: bytes) -> str:
-    """The key of a pod's content: a changed pod gets a new chance."""
-    return f"{uid}/{sha256(data).hexdigest()[:16]}"

@@ -8,8 +8,11 @@ there are never two.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+
+from supervision.backoff import RetrySchedule
 
 from .errors import DeadlineExceeded, NameReserved, StillCreating
 
@@ -36,11 +39,12 @@ class Settling:
 
     def pauses(self) -> Iterator[float]:
         """Seconds to wait before each retry."""
-        pause, waited = self.first, 0.0
-        while waited < self.total:
-            yield pause
+        schedule, waited = RetrySchedule(self.first, self.longest), 0.0
+        for tries in itertools.count(1):
+            if waited >= self.total:
+                return
+            yield (pause := schedule.pause(tries))
             waited += pause
-            pause = min(2 * pause, self.longest)
 
 
 DEFAULT_SETTLING = Settling()

@@ -1,9 +1,9 @@
-"""The methods of CRI v1: the path and the types of each."""
+"""The methods of CRI v1 that the agent calls: the path and the types of each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from google.protobuf.message import Message
 
@@ -46,13 +46,11 @@ STOP_POD_SANDBOX = _runtime("StopPodSandbox", cri.StopPodSandboxRequest, cri.Sto
 REMOVE_POD_SANDBOX = _runtime("RemovePodSandbox", cri.RemovePodSandboxRequest, cri.RemovePodSandboxResponse)
 POD_SANDBOX_STATUS = _runtime("PodSandboxStatus", cri.PodSandboxStatusRequest, cri.PodSandboxStatusResponse)
 LIST_POD_SANDBOX = _runtime("ListPodSandbox", cri.ListPodSandboxRequest, cri.ListPodSandboxResponse)
-STREAM_POD_SANDBOXES = _runtime("StreamPodSandboxes", cri.StreamPodSandboxesRequest, cri.StreamPodSandboxesResponse)
 CREATE_CONTAINER = _runtime("CreateContainer", cri.CreateContainerRequest, cri.CreateContainerResponse)
 START_CONTAINER = _runtime("StartContainer", cri.StartContainerRequest, cri.StartContainerResponse)
 STOP_CONTAINER = _runtime("StopContainer", cri.StopContainerRequest, cri.StopContainerResponse)
 REMOVE_CONTAINER = _runtime("RemoveContainer", cri.RemoveContainerRequest, cri.RemoveContainerResponse)
 LIST_CONTAINERS = _runtime("ListContainers", cri.ListContainersRequest, cri.ListContainersResponse)
-STREAM_CONTAINERS = _runtime("StreamContainers", cri.StreamContainersRequest, cri.StreamContainersResponse)
 CONTAINER_STATUS = _runtime("ContainerStatus", cri.ContainerStatusRequest, cri.ContainerStatusResponse)
 UPDATE_CONTAINER_RESOURCES = _runtime(
     "UpdateContainerResources", cri.UpdateContainerResourcesRequest, cri.UpdateContainerResourcesResponse
@@ -64,44 +62,17 @@ ATTACH = _runtime("Attach", cri.AttachRequest, cri.AttachResponse)
 PORT_FORWARD = _runtime("PortForward", cri.PortForwardRequest, cri.PortForwardResponse)
 CONTAINER_STATS = _runtime("ContainerStats", cri.ContainerStatsRequest, cri.ContainerStatsResponse)
 LIST_CONTAINER_STATS = _runtime("ListContainerStats", cri.ListContainerStatsRequest, cri.ListContainerStatsResponse)
-STREAM_CONTAINER_STATS = _runtime(
-    "StreamContainerStats", cri.StreamContainerStatsRequest, cri.StreamContainerStatsResponse
-)
-POD_SANDBOX_STATS = _runtime("PodSandboxStats", cri.PodSandboxStatsRequest, cri.PodSandboxStatsResponse)
-LIST_POD_SANDBOX_STATS = _runtime(
-    "ListPodSandboxStats", cri.ListPodSandboxStatsRequest, cri.ListPodSandboxStatsResponse
-)
-STREAM_POD_SANDBOX_STATS = _runtime(
-    "StreamPodSandboxStats", cri.StreamPodSandboxStatsRequest, cri.StreamPodSandboxStatsResponse
-)
 UPDATE_RUNTIME_CONFIG = _runtime("UpdateRuntimeConfig", cri.UpdateRuntimeConfigRequest, cri.UpdateRuntimeConfigResponse)
 STATUS = _runtime("Status", cri.StatusRequest, cri.StatusResponse)
 CHECKPOINT_CONTAINER = _runtime("CheckpointContainer", cri.CheckpointContainerRequest, cri.CheckpointContainerResponse)
-CHECKPOINT_POD = _runtime("CheckpointPod", cri.CheckpointPodRequest, cri.CheckpointPodResponse)
-RESTORE_POD = _runtime("RestorePod", cri.RestorePodRequest, cri.RestorePodResponse)
 GET_CONTAINER_EVENTS = _runtime("GetContainerEvents", cri.GetEventsRequest, cri.ContainerEventResponse)
-LIST_METRIC_DESCRIPTORS = _runtime(
-    "ListMetricDescriptors", cri.ListMetricDescriptorsRequest, cri.ListMetricDescriptorsResponse
-)
-LIST_POD_SANDBOX_METRICS = _runtime(
-    "ListPodSandboxMetrics", cri.ListPodSandboxMetricsRequest, cri.ListPodSandboxMetricsResponse
-)
-STREAM_POD_SANDBOX_METRICS = _runtime(
-    "StreamPodSandboxMetrics", cri.StreamPodSandboxMetricsRequest, cri.StreamPodSandboxMetricsResponse
-)
 RUNTIME_CONFIG = _runtime("RuntimeConfig", cri.RuntimeConfigRequest, cri.RuntimeConfigResponse)
 UPDATE_POD_SANDBOX_RESOURCES = _runtime(
     "UpdatePodSandboxResources", cri.UpdatePodSandboxResourcesRequest, cri.UpdatePodSandboxResourcesResponse
 )
 
 LIST_IMAGES = _image("ListImages", cri.ListImagesRequest, cri.ListImagesResponse)
-STREAM_IMAGES = _image("StreamImages", cri.StreamImagesRequest, cri.StreamImagesResponse)
 IMAGE_STATUS = _image("ImageStatus", cri.ImageStatusRequest, cri.ImageStatusResponse)
 PULL_IMAGE = _image("PullImage", cri.PullImageRequest, cri.PullImageResponse)
 REMOVE_IMAGE = _image("RemoveImage", cri.RemoveImageRequest, cri.RemoveImageResponse)
 IMAGE_FS_INFO = _image("ImageFsInfo", cri.ImageFsInfoRequest, cri.ImageFsInfoResponse)
-
-ALL: dict[str, Method[Any, Any]] = {
-    value.name: value for value in list(globals().values()) if isinstance(value, Method)
-}
-"""Every method by its name."""

@@ -42,12 +42,6 @@ def config_map_texts(body: bytes) -> dict[str, str]:
     return decode(body, ConfigMap).data
 
 
-def config_map_data(body: bytes) -> dict[str, bytes]:
-    """The data for a volume: `data` and `binaryData`. Raises ObjectError."""
-    found = decode(body, ConfigMap)
-    return {**{key: text.encode() for key, text in found.data.items()}, **_decoded(found.binaryData)}
-
-
 def _decoded(data: dict[str, str]) -> dict[str, bytes]:
     try:
         return {key: base64.b64decode(text, validate=True) for key, text in data.items()}

@@ -27,7 +27,8 @@ from actors.device_manager.messages import (
     PodClaim,
     PodClaims,
 )
-from actors.http_servers.pod_resources_server import RETRY_SECONDS, PodResourcesServer
+from actors.http_servers.pod_resources_server import PodResourcesServer
+from actors.http_servers.serving.api_socket import RETRY_SECONDS
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.hardware.exclusive import ContainerExclusive, Exclusive, MemoryOfNodes

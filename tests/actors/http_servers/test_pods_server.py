@@ -17,7 +17,8 @@ import grpc.aio
 import pytest
 
 from actors.http_servers.pods_api.watches import MOST_EVENTS
-from actors.http_servers.pods_server import BURST, RETRY_SECONDS, PodsServer
+from actors.http_servers.pods_server import BURST, PodsServer
+from actors.http_servers.serving.api_socket import RETRY_SECONDS
 from actors.shared.config.agent import Agent
 from actors.status_manager.messages import ServedPod, ServedPods
 from proto import pod_pb2 as core

@@ -15,7 +15,7 @@ from actors.pod_workers.quarantine import POLICY
 from actors.shared.kube.codec import encode
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.protocol import Hello
-from supervision.quarantine import Journal
+from supervision.quarantine import Journal, content_key
 from supervision.virtual_clock import VirtualClock
 from tests.support.fake_cri import FakeRuntime
 from tests.support.shard_harness import BEGAN, NAME, Driven, container, pod
@@ -118,7 +118,7 @@ def counted(node: Driven) -> list[str]:
 
 def blame(home: Path, clock: VirtualClock) -> None:
     """The shard died on the pod as often as it takes."""
-    key = pod_worker.quarantine_key("bad", encode(BAD))
+    key = content_key("bad", encode(BAD))
     for _ in range(POLICY.crashes):
         journal = Journal(home / "run" / "quarantine" / NAME, POLICY, clock)
         journal.record_of(lambda: key).begin()

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from actors.pod_config.defaults import default_pull_policy
 from actors.pod_config.errors import ManifestError
-from actors.pod_config.identity import fnv128a
 from actors.pod_config.limits import MOST_CONTAINERS, MOST_VOLUMES
 from actors.pod_config.manifest import Origin, from_process, read_in_process, read_manifest
 from actors.shared.kube import codec
@@ -101,12 +100,6 @@ def test_the_uid_depends_only_on_content_and_place():
     assert pod_of(WEB, Origin("file", "/other", "Node-1"))["metadata"]["uid"] != uid
     assert pod_of(WEB, Origin("file", ORIGIN.place, "Node-2"))["metadata"]["uid"] != uid
     assert pod_of(WEB.replace("name: web,", "name: web, uid: abc-1,"))["metadata"]["uid"] == "abc-1"
-
-
-def test_fnv_has_the_values_of_its_specification():
-    # draft-eastlake-fnv: offset basis, and FNV-1a of "a"
-    assert fnv128a(b"") == "6c62272e07bb014262b821756295c58d"
-    assert fnv128a(b"a") == "d228cb696f1a8caf78912b704e4a8964"
 
 
 BROKEN = """

@@ -125,12 +125,12 @@ def test_no_file_holds_no_incidents(tmp_path: Path) -> None:
     assert read(tmp_path / "none").incidents == []
 
 
-def test_a_disk_that_refuses_raises_nothing_and_is_counted(tmp_path: Path) -> None:
+def test_a_disk_that_refuses_raises_nothing_and_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     incidents = Incidents(tmp_path / "file" / "incidents")
     incidents.opened(exited())
     incidents.closed(Started("pleg", 2, 1, 0.1), 0.1)
-    assert incidents.write_errors > 0
+    assert incidents.unwritten().error
 
 
 def test_a_long_traceback_keeps_its_end() -> None:
@@ -163,7 +163,7 @@ def test_what_a_full_disk_refused_is_written_later_with_the_time_of_the_restart(
     clock.now += 1.0
     incidents.opened(exited(incarnation=2))
     incidents.closed(Started("pleg", 3, 1, 0.1), 0.5)
-    assert incidents.write_errors > 0
+    assert incidents.unwritten().error
     blocked.unlink()
     incidents.flush()
     found = read(blocked / "incidents").incidents
@@ -199,7 +199,7 @@ def test_a_fifo_in_the_place_of_the_file_holds_up_nobody(tmp_path: Path) -> None
     os.mkfifo(path)
     incidents.closed(Started(name="pleg", incarnation=2, pid=4243, seconds=0.5), 0.5)
     incidents.opened(exited(incarnation=2))
-    assert incidents.write_errors
+    assert incidents.unwritten().error
     with pytest.raises(OSError, match="not a regular file"):
         read(path)
     path.unlink()

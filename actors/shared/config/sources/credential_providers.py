@@ -21,8 +21,6 @@ from . import documents
 from .decoding import decode
 from .layers import read_bounded
 
-CONFIG_FLAG: Final = "image-credential-provider-config"
-BIN_DIR_FLAG: Final = "image-credential-provider-bin-dir"
 _KIND: Final = "CredentialProviderConfig"
 _GROUP: Final = "kubelet.config.k8s.io/"
 _VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
