@@ -39,7 +39,7 @@ class Client:
             try:
                 answer = _exchange(sock, encode(f"client-{os.getpid()}", message, ask=1), end)
             except (EOFError, ConnectionError):
-                raise AskError(f"{name} ended before it answered") from None
+                raise AskError(f"{name} closed the connection before it answered") from None
             except (OSError, WireError) as error:
                 raise AskError(f"{name}: {error}") from error
         if answer is None:

@@ -18,6 +18,7 @@ import msgspec
 
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.agent import Agent
+from actors.shared.config.commands import take_option
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.loading import load
 from actors.shared.kube.pod import ContainerStatus, Pod
@@ -114,23 +115,17 @@ def run(words: Sequence[str]) -> int:
 
 def _options(words: Sequence[str]) -> tuple[float, bool, list[str]]:
     """Timeout, whether JSON is asked for, and the rest. Raises ConfigErrors."""
-    rest, seconds, as_json = list(words), TIMEOUT_SECONDS, False
-    for word in words:
-        if word in ("-ojson", "-o=json", "--output=json"):
-            as_json = True
-            rest.remove(word)
-        elif word.startswith("--timeout="):
-            try:
-                seconds = float(word.removeprefix("--timeout="))
-            except ValueError:
-                given = word.removeprefix("--timeout=")
-                raise ConfigErrors([ConfigProblem("--timeout", given, "must be a number of seconds")]) from None
-            rest.remove(word)
-    if "-o" in rest:
-        place = rest.index("-o")
-        as_json = rest[place + 1 : place + 2] == ["json"]
-        del rest[place : place + 2]
-    return seconds, as_json, rest
+    form, rest = take_option(words, "-o", "--output")
+    given, rest = take_option(rest, "--timeout")
+    if form not in (None, "text", "json"):
+        raise ConfigErrors([ConfigProblem("--output", form, "must be text or json")])
+    try:
+        seconds = TIMEOUT_SECONDS if given is None else float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ConfigErrors([ConfigProblem("--timeout", str(given), "must be a number of seconds above 0")])
+    return seconds, form == "json", rest
 
 
 def _started(flags: Sequence[str]) -> subprocess.Popen[bytes]:

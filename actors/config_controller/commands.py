@@ -39,7 +39,9 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
 
 def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Print the history of configurations, oldest first. Takes the flags of start; --root-dir selects the agent."""
-    _, flags = positional(words)
+    names, flags = positional(words)
+    if names:
+        raise ConfigErrors([ConfigProblem("history", names[0], "one argument too many: it takes --root-dir only")])
     state = _readable(_directory(flags)).state()
     if as_json:
         out.write(msgspec.json.format(msgspec.json.encode(state)).decode() + "\n")

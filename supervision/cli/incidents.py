@@ -26,7 +26,7 @@ def run(context: Context) -> int:
     except OSError as error:
         hint = f"; try {context.as_root()}" if isinstance(error, PermissionError) else ""
         raise CommandError(REFUSED, f"{path} cannot be read: {error.strerror}{hint}") from None
-    waiting = context.ask(GetUnwrittenIncidents(), UnwrittenIncidents) if tree else UnwrittenIncidents()
+    waiting = _unwritten(context) if tree else UnwrittenIncidents()
     recorded = [*reading.incidents, *waiting.incidents]
     known = [*(actor.name for actor in tree.actors), FORK_SERVER] if tree else []
     known += [incident.actor for incident in recorded]
@@ -58,6 +58,14 @@ def _tree(context: Context) -> Tree | None:
         return context.tree()
     except CommandError:
         return None
+
+
+def _unwritten(context: Context) -> UnwrittenIncidents:
+    """None where the agent does not answer, as one of an older version, which was not restarted since the upgrade."""
+    try:
+        return context.ask(GetUnwrittenIncidents(), UnwrittenIncidents)
+    except CommandError:
+        return UnwrittenIncidents()
 
 
 def _refuse(context: Context, path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from supervision.cli.command import NOT_WELL, OK, Context
+from supervision.cli.command import NOT_WELL, OK, USAGE, CommandError, Context
 from supervision.cli.parser import LOCAL_CODES
 from supervision.cli.subcommands import CommandSettings, command_parser
 
@@ -32,6 +32,9 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
 
 
 def _run(context: Context) -> int:
+    flags = context.arguments.flags
+    if flags and not flags[0].startswith("-"):
+        raise CommandError(USAGE, f"doctor takes no {flags[0]}; options come first, and flags of start after --")
     from .command import run
 
     return run(context)

@@ -82,15 +82,33 @@ def run(
 
 
 def _output(words: Sequence[str]) -> tuple[bool, list[str]]:
-    """Remove -o FORMAT from the arguments."""
-    rest, as_json = list(words), False
-    for mark in ("-o", "--output"):
-        while mark in rest:
-            place = rest.index(mark)
-            as_json = rest[place + 1 : place + 2] == ["json"]
-            del rest[place : place + 2]
-    joined = {"-ojson", "-o=json", "--output=json"} & set(rest)
-    return as_json or bool(joined), [word for word in rest if word not in joined]
+    """Whether JSON is asked for, and the other arguments. Raises ConfigErrors."""
+    form, rest = take_option(words, "-o", "--output")
+    if form not in (None, "text", "json"):
+        raise ConfigErrors([ConfigProblem("--output", form, "must be text or json")])
+    return form == "json", rest
+
+
+def take_option(words: Sequence[str], *names: str) -> tuple[str | None, list[str]]:
+    """The value of an option, None if it is not given, and the other words; `names`: `-o`, `--output`.
+
+    Its value is the next word, or follows an `=`, or the letter of a short name. The last one of several counts.
+    """
+    found, rest, coming = None, list[str](), iter(words)
+    for word in coming:
+        name = next((one for one in names if word == one or word.startswith(_begin(one))), "")
+        if not name:
+            rest.append(word)
+        elif word == name:
+            found = next(coming, "")
+        else:
+            found = word.removeprefix(name).removeprefix("=")
+    return found, rest
+
+
+def _begin(name: str) -> str:
+    """With which a word begins that has the option and its value."""
+    return f"{name}=" if name.startswith("--") else name
 
 
 def _validate(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[ConfigProblem, ...]]:
@@ -150,11 +168,15 @@ def explain(words: Sequence[str], as_json: bool, out: TextIO, effect: Callable[[
     from .documentation import entries, similar
     from .documentation import explain as text_of
 
-    for word in words:
-        text = text_of(word, effect)
-        if not text:
-            rule = f"no such field, flag or feature gate{similar(word)}"
-            raise ConfigErrors([ConfigProblem(word, "", rule)])
+    found = {word: text_of(word, effect) for word in words}
+    if unknown := [word for word, text in found.items() if not text]:
+        rules = {word: f"no such field, flag or feature gate{similar(word)}" for word in unknown}
+        raise ConfigErrors([ConfigProblem(word, "", rule) for word, rule in rules.items()])
+    if as_json:
+        texts = found or {entry.path: entry.text for entry in entries()}
+        out.write(msgspec.json.format(msgspec.json.encode(texts)).decode() + "\n")
+        return 0
+    for text in found.values():
         out.write(text + "\n")
     if not words:
         for entry in entries():

@@ -92,3 +92,8 @@ def test_a_rollback_to_an_unknown_configuration_names_the_known_ones(store, tmp_
 def test_the_other_config_commands_are_registered_too(tmp_path, capsys):
     assert do(tmp_path, "check") == 0
     assert capsys.readouterr().out == "valid\n"
+
+
+def test_a_word_that_history_does_not_take_is_an_error(tmp_path, capsys):
+    assert do(tmp_path, "history", "web") == 1
+    assert "history = web: one argument too many" in capsys.readouterr().err

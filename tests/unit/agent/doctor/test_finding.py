@@ -8,6 +8,7 @@ import pytest
 
 from actors.agent.doctor.command import run
 from actors.agent.doctor.finding import for_agent, warning
+from actors.agent.subcommands import parser_of
 from supervision.cli.command import Context, Where
 
 
@@ -44,3 +45,9 @@ def test_the_doctor_names_the_directory_that_it_was_given(
     (shown,) = json.loads(capsys.readouterr().out)
     option = f" --root-dir {tmp_path}" if given else ""
     assert shown["remedy"] == f"supervise logs pod_config{option}"
+
+
+def test_a_word_without_a_dash_is_no_flag_of_start(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = parser_of(["doctor"])[0].parse_args(["doctor", "web", "--all"])
+    assert arguments.execute(arguments) == 2
+    assert capsys.readouterr().err.startswith("supervise: doctor takes no web")

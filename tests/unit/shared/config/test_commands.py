@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from actors.shared.config.commands import early_text, run
+from actors.shared.config.commands import early_text, run, take_option
 from actors.shared.config.documentation import entries
 from actors.shared.config.flags.table import FLAGS
 from tests.support.present import present
@@ -125,3 +125,32 @@ def test_checking_needs_none_of_the_costly_libraries():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, cwd=os.getcwd())
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "rest"),
+    [
+        ("a b", None, "a b"),
+        ("a -o json b", "json", "a b"),
+        ("-ojson a", "json", "a"),
+        ("--output=json a", "json", "a"),
+        ("--output yaml -o json", "json", ""),
+        ("--outputs=json", None, "--outputs=json"),
+        ("a -o", "", "a"),
+    ],
+)
+def test_an_option_is_taken_out_of_the_words(words, value, rest):
+    assert take_option(words.split(), "-o", "--output") == (value, rest.split())
+
+
+def test_a_format_that_there_is_not_is_an_error():
+    code, out, err = do("check", "-o", "yaml")
+    assert (code, out) == (1, "")
+    assert "--output = yaml: must be text or json" in err
+
+
+def test_explain_as_json_is_for_programs():
+    found = json.loads(do("explain", "maxPods", "-o", "json")[1])
+    assert list(found) == ["maxPods"]
+    assert "default: 110" in found["maxPods"]
+    assert "maxPods" in json.loads(do("explain", "-o", "json")[1])
