@@ -2,8 +2,7 @@
 
 Each probe has at most one command under way: a command that outlives its probe is left to the runtime, which was told
 the timeout, and until it has ended the probe fails without another one being started. There is no other cap, as each
-command waits for its own container only; but commands that write more than a brief answer of the runtime holds run one
-after the other, for each answer of 16 MiB takes three times that.
+command waits for its own container only.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ from .probe_type import Key, ProbeTools, ProbeType, Subject
 
 SLACK_SECONDS: Final = 1.0
 """How much longer than its timeout the runtime may take to say that a command was stopped."""
-MOST_VERBOSE: Final = 1024
-"""Probes that are remembered for their large output."""
 TOO_LARGE: Final = "rpc error: code = ResourceExhausted desc = grpc: received message larger than max"
 VERSION_SECONDS: Final = 2.0
 """A runtime that does not answer Version in this time is silent."""
@@ -37,12 +34,8 @@ class ExecProbe(ProbeType[ExecAction]):
 
     def __init__(self, tools: ProbeTools) -> None:
         super().__init__(tools)
-        self._under_way: dict[tuple[Key, str], asyncio.Task[ProbeOutcome | None]] = {}
+        self._under_way: dict[tuple[Key, str], asyncio.Task[ProbeOutcome]] = {}
         """By probe and container id."""
-        self._verbose: dict[Key, None] = {}
-        """Probes whose output was too large to be read beside others, the latest last."""
-        self._turn = asyncio.Semaphore(1)
-        """Of those whose output may be large."""
 
     @property
     def under_way(self) -> int:
@@ -52,39 +45,20 @@ class ExecProbe(ProbeType[ExecAction]):
         key = (subject.key, subject.container_id)
         if key in self._under_way:
             late = failure("the command of an earlier probe is still running")
-            return await self._unless_silent(self._under_way[key], late) or late
+            return await self._unless_silent(self._under_way[key], late)
         try:
             command = command_of(action.command, subject.container)
         except ExpansionError as problem:
             return error(str(problem))
-        outcome = None
-        if subject.key not in self._verbose:
-            outcome = await self._within(subject, command, brief=True)
-        if outcome is None:
-            self._remember(subject.key)
-            async with self._turn:
-                outcome = await self._within(subject, command, brief=False)
-        return outcome or error(TOO_LARGE)
-
-    def _remember(self, key: Key) -> None:
-        """So that its next command does not run twice."""
-        self._verbose.pop(key, None)
-        self._verbose[key] = None
-        if len(self._verbose) > MOST_VERBOSE:
-            del self._verbose[next(iter(self._verbose))]
-
-    async def _within(self, subject: Subject, command: list[str], *, brief: bool) -> ProbeOutcome | None:
-        """Run the command, and wait for it as long as its timeout says. None: it has ended, and how is not known, as
-        its output is too large."""
-        key, timeout = (subject.key, subject.container_id), subject.timeout_seconds
-        running = self._exec(subject.container_id, command, timeout, brief=brief)
+        timeout = subject.timeout_seconds
+        running = self._exec(subject.container_id, command, timeout)
         task = self._tools.start_task(running, f"exec {subject.key}")
         self._under_way[key] = task
         task.add_done_callback(lambda _: self._under_way.pop(key, None))
         done, _ = await asyncio.wait([task], timeout=timeout + SLACK_SECONDS)
         return task.result() if done else await self._unless_silent(task, timed_out(command, timeout))
 
-    async def _unless_silent(self, task: asyncio.Task[ProbeOutcome | None], late: ProbeOutcome) -> ProbeOutcome | None:
+    async def _unless_silent(self, task: asyncio.Task[ProbeOutcome], late: ProbeOutcome) -> ProbeOutcome:
         """`late`, the outcome of a command that has not ended in time. A runtime that answers nothing (stopped,
         overloaded) says nothing about the container: a failure would restart it as soon as the runtime is back."""
         try:
@@ -96,11 +70,11 @@ class ExecProbe(ProbeType[ExecAction]):
         await asyncio.wait([task], timeout=scaled(SLACK_SECONDS))
         return task.result() if task.done() else late
 
-    async def _exec(self, container_id: str, command: list[str], timeout: int, *, brief: bool) -> ProbeOutcome | None:
+    async def _exec(self, container_id: str, command: list[str], timeout: int) -> ProbeOutcome:
         try:
-            result = await self._tools.runtime().exec_sync(container_id, command, timeout, brief=brief)
+            result = await self._tools.runtime().exec_sync(container_id, command, timeout)
         except AnswerTooLarge:
-            return None
+            return error(TOO_LARGE)
         except DeadlineExceeded:
             return timed_out(command, timeout)
         except CriError as problem:

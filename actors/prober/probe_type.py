@@ -39,9 +39,7 @@ class TargetError(ValueError):
 class Runtime(Protocol):
     """The calls of the CRI client that a probe may make."""
 
-    async def exec_sync(
-        self, container_id: str, command: Sequence[str], timeout_seconds: int = 0, *, brief: bool = False
-    ) -> ExecResult: ...
+    async def exec_sync(self, container_id: str, command: Sequence[str], timeout_seconds: int = 0) -> ExecResult: ...
 
     async def version(self) -> RuntimeVersion: ...
 

@@ -43,7 +43,7 @@ from supervision.actor import Actor, AskError
 
 from . import hardware, images, instance_marks
 from .container_parts import ContainerParts
-from .hooks import HookFailed, OutputTooLarge, PodIp, failure_text, run_hook
+from .hooks import HookFailed, PodIp, failure_text, run_hook
 from .permit import Permit
 from .shard_metrics import ShardMetrics
 from .user_ids import ids_of, require_support
@@ -59,8 +59,6 @@ class ContainerStarter:
         self._actor, self._client, self._agent = actor, client, agent
         self.metrics = ShardMetrics(actor.metrics)
         self._slots = asyncio.Semaphore(slots)
-        self._verbose = asyncio.Semaphore(1)
-        """The turn of postStart hooks whose output is large."""
         self.parts = ContainerParts(actor, client, agent)
 
     def permit(self) -> Permit:
@@ -218,16 +216,12 @@ class ContainerStarter:
         self, pod: Pod, container: Container, container_id: str, pod_ip: PodIp, fell_back: Callable[[str], None]
     ) -> str:
         """Run its hook to the end. Returns the error, '' on success. Raises Unavailable if the runtime went away
-        meanwhile. One with a large output is run again in its turn, as its exit code matters."""
+        meanwhile."""
         hook = container.lifecycle.postStart if container.lifecycle else None
         if hook is None:
             return ""
         try:
-            try:
-                await run_hook(self._client, hook, container_id, pod_ip, container.ports, fell_back)
-            except OutputTooLarge:
-                async with self._verbose:
-                    await run_hook(self._client, hook, container_id, pod_ip, container.ports, fell_back, brief=False)
+            await run_hook(self._client, hook, container_id, pod_ip, container.ports, fell_back)
         except HookFailed as error:
             return failure_text(hook, container, pod, error)
         return ""

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import AnswerTooLarge, CriError, Unavailable
+from actors.shared.cri.errors import CriError, Unavailable
 from actors.shared.http_get.dialer import HTTP_FOR_HTTPS
 from actors.shared.http_get.exchange import ExchangeError
 from actors.shared.http_get.redirects import get_following
@@ -31,10 +31,6 @@ class HookFailed(Exception):
     def __init__(self, why: str, output: str = "") -> None:
         super().__init__(why)
         self.output = output
-
-
-class OutputTooLarge(Exception):
-    """The hook's command has ended, and how is not known, as its output was too large to be read beside others."""
 
 
 def failure_text(handler: LifecycleHandler, container: Container, pod: Pod, failure: HookFailed) -> str:
@@ -59,21 +55,17 @@ async def run_hook(
     pod_ip: PodIp,
     ports: list[ContainerPort],
     fell_back: Callable[[str], None] = unobserved,
-    *,
-    brief: bool = True,
 ) -> None:
     """Run it to its end. A tcpSocket hook is ignored, as in the kubelet. `fell_back` is called with the host and port
-    of a server that answered HTTPS with HTTP, once HTTP has worked. `brief`: a large output is not read.
+    of a server that answered HTTPS with HTTP, once HTTP has worked.
 
-    Raises HookFailed; Unavailable if the runtime went away meanwhile, so that the result is unknown; OutputTooLarge.
+    Raises HookFailed; Unavailable if the runtime went away meanwhile, so that the result is unknown.
     """
     if handler.exec is not None:
         try:
-            result = await client.exec_sync(container_id, handler.exec.command, brief=brief)
+            result = await client.exec_sync(container_id, handler.exec.command)
         except Unavailable:
             raise
-        except AnswerTooLarge as error:
-            raise OutputTooLarge if brief else HookFailed(str(error)) from None
         except CriError as error:
             raise HookFailed(str(error)) from None
         if result.exit_code:

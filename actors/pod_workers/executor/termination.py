@@ -27,7 +27,7 @@ from actors.shared.paced import pieces
 
 from . import instance_marks
 from .execution import Execution
-from .hooks import HookFailed, OutputTooLarge, PodIp, run_hook, unobserved
+from .hooks import HookFailed, PodIp, run_hook, unobserved
 from .unlisted import refuse_to_forget
 
 MIN_GRACE_SECONDS = 2
@@ -95,8 +95,6 @@ async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer
     except Unavailable:
         observer.unreached(one.ran.id)  # then the stop fails too, and both are retried
         return
-    except OutputTooLarge:
-        pass  # it has ended, and nothing follows from how
     except HookFailed as error:
         observer.failed(one.ran.name, str(error))
     observer.ended(one.ran)

@@ -15,6 +15,7 @@ measured_transport.py  counts the calls to a runtime and their time, as kubelet_
 methods.py             the methods of CRI v1: the path and the types of each
 model.py               sandboxes, containers and images of the runtime, as immutable values for messages
 next_instance.py       whether an instance of a container that has ended is followed by another one
+output_transport.py    the transport of ExecSync, which reads one answer at a time
 sandbox_calls.py       the runtime service's calls for sandboxes
 silence.py             reports a container runtime or image service that does not answer in `supervise status`
 stats.py               resource usage of containers and the image store, measured by the runtime

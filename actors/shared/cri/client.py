@@ -25,9 +25,10 @@ from .errors import IncompatibleVersion, Unimplemented
 from .image_calls import ImageCalls
 from .measured_transport import MeasuredTransport
 from .model import RuntimeStatus, RuntimeVersion
+from .output_transport import OutputTransport
 from .sandbox_calls import SandboxCalls
 from .stats_calls import StatsCalls
-from .transport import BRIEF_MESSAGE_BYTES, MAX_MESSAGE_BYTES, GrpcTransport, Transport
+from .transport import GrpcTransport, Transport
 
 API_VERSION: Final = "0.1.0"
 """The version of CRI in the request and in the answer of Version."""
@@ -49,18 +50,12 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
         """`request_seconds` is runtimeRequestTimeout. `metrics`: where calls are counted. Raises EndpointError."""
         path = socket_path(endpoint, RUNTIME_FLAG)
         image_path = socket_path(image_endpoint, IMAGE_FLAG) if image_endpoint else path
-        self._runtime = self._transport(path, tracer, metrics)
-        self._brief = self._transport(path, tracer, metrics, BRIEF_MESSAGE_BYTES)
-        self._images = self._runtime if image_path == path else self._transport(image_path, tracer, metrics)
+        self._runtime = measured(GrpcTransport(path, tracer), metrics)
+        self._outputs = measured(OutputTransport(path, tracer), metrics)
+        same = image_path == path
+        self._images = self._runtime if same else measured(GrpcTransport(image_path, tracer), metrics)
         self._deadlines = Deadlines(scaled(request_seconds))
         self._settling = DEFAULT_SETTLING
-
-    @staticmethod
-    def _transport(
-        path: str, tracer: Tracer, metrics: Metrics | None, most_bytes: int = MAX_MESSAGE_BYTES
-    ) -> Transport:
-        transport = GrpcTransport(path, tracer, most_bytes)
-        return transport if metrics is None else MeasuredTransport(transport, metrics)
 
     @classmethod
     def over(
@@ -68,7 +63,7 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
     ) -> CriClient:
         """A client with this transport, for a fake in the same process."""
         client = cls.__new__(cls)
-        client._runtime = client._images = client._brief = transport
+        client._runtime = client._images = client._outputs = transport
         client._deadlines, client._settling = deadlines, settling
         return client
 
@@ -114,6 +109,11 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
     async def close(self) -> None:
         """Close the connections; calls in progress fail."""
         await self._runtime.close()
-        await self._brief.close()
+        await self._outputs.close()
         if self._images is not self._runtime:
             await self._images.close()
+
+
+def measured(transport: Transport, metrics: Metrics | None) -> Transport:
+    """`metrics` None: it is not measured."""
+    return transport if metrics is None else MeasuredTransport(transport, metrics)

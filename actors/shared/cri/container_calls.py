@@ -24,8 +24,8 @@ class ContainerCalls:
     """Containers. Every call may raise a CriError."""
 
     _runtime: Transport
-    _brief: Transport
-    """To the same runtime; it does not read large answers."""
+    _outputs: Transport
+    """To the same runtime; it reads one answer at a time."""
     _deadlines: Deadlines
     _settling: Settling
 
@@ -113,18 +113,15 @@ class ContainerCalls:
         request = cri.ReopenContainerLogRequest(container_id=container_id)
         await self._runtime.call(methods.REOPEN_CONTAINER_LOG, request, self._deadlines.request)
 
-    async def exec_sync(
-        self, container_id: str, command: Sequence[str], timeout_seconds: int = 0, *, brief: bool = False
-    ) -> ExecResult:
-        """Run a command to its end. A timeout of 0 means no limit. `brief`: for callers of whom many may wait at once,
-        as an answer takes three times its size, which is up to 16 MiB.
+    async def exec_sync(self, container_id: str, command: Sequence[str], timeout_seconds: int = 0) -> ExecResult:
+        """Run a command to its end. A timeout of 0 means no limit. The output is up to 16 MiB: take what is needed of
+        it before the next await, as the next one is read then.
 
-        Raises DeadlineExceeded when the timeout is over (the command is killed); AnswerTooLarge when the command has
-        ended and `brief` does not let its output be read; another CriError when the command cannot be executed.
+        Raises DeadlineExceeded when the timeout is over (the command is killed); AnswerTooLarge; another CriError when
+        the command cannot be executed.
         """
         request = cri.ExecSyncRequest(container_id=container_id, cmd=command, timeout=timeout_seconds)
-        runtime = self._brief if brief else self._runtime
-        answer = await runtime.call(methods.EXEC_SYNC, request, self._deadlines.exec_sync(timeout_seconds))
+        answer = await self._outputs.call(methods.EXEC_SYNC, request, self._deadlines.exec_sync(timeout_seconds))
         return ExecResult(answer.exit_code, answer.stdout, answer.stderr)
 
     async def exec_url(self, request: cri.ExecRequest) -> str:

@@ -66,7 +66,7 @@ class StillStarting(CriError):
 
 
 class AnswerTooLarge(CriError):
-    """The call went through, but its answer is larger than the caller wanted to take, and was not read."""
+    """The call went through, but its answer is larger than 16 MiB, and was not read."""
 
 
 class IncompatibleVersion(CriError):

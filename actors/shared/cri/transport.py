@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import grpc
 import grpc.aio
@@ -18,11 +18,9 @@ from .methods import Method, Request, Response
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
 """Limit of one message in either direction, as in the kubelet."""
 
-BRIEF_MESSAGE_BYTES: Final = 256 * 1024
-"""Limit of an answer of which the caller needs the beginning only."""
-
 CHANNEL_OPTIONS: Final = (
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 3000),
     ("grpc.min_reconnect_backoff_ms", 5000),  # despite its name: how long one attempt to connect may take
@@ -57,10 +55,11 @@ class Transport(Protocol):
 class GrpcTransport:
     """One channel, opened at the first call: never before a fork. It reconnects by itself."""
 
-    def __init__(self, path: str, tracer: Tracer = OFF, most_bytes: int = MAX_MESSAGE_BYTES) -> None:
-        """`most_bytes`: limit of an answer; a larger one is not read, and raises AnswerTooLarge."""
+    options: ClassVar[tuple[tuple[str, int], ...]] = ()
+    """Of the channel, besides CHANNEL_OPTIONS."""
+
+    def __init__(self, path: str, tracer: Tracer = OFF) -> None:
         self.path, self._tracer = path, tracer
-        self._options = (*CHANNEL_OPTIONS, ("grpc.max_receive_message_length", most_bytes))
         self._channel: grpc.aio.Channel | None = None
         self._calls: dict[str, Any] = {}
 
@@ -68,14 +67,26 @@ class GrpcTransport:
         rpc = self._calls.get(method.path)
         if rpc is None:
             if self._channel is None:
-                self._channel = grpc.aio.insecure_channel(f"unix://{self.path}", options=self._options)
-            kind = self._channel.unary_stream if method.streams else self._channel.unary_unary
-            rpc = self._calls[method.path] = kind(
+                self._channel = grpc.aio.insecure_channel(
+                    f"unix://{self.path}", options=(*CHANNEL_OPTIONS, *self.options)
+                )
+            rpc = self._calls[method.path] = self._kind(method, self._channel)(
                 method.path,
                 request_serializer=method.request.SerializeToString,
                 response_deserializer=method.response.FromString,
             )
         return rpc
+
+    def _kind(self, method: Method[Any, Any], channel: grpc.aio.Channel) -> Any:
+        """The constructor of the method's calls."""
+        return channel.unary_stream if method.streams else channel.unary_unary
+
+    async def _answer(
+        self, method: Method[Request, Response], request: Request, timeout: float | None, metadata: Any
+    ) -> Response:
+        """Raises AioRpcError, CriError."""
+        response: Response = await self._callable(method)(request, timeout=timeout, metadata=metadata)
+        return response
 
     async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
         span = self._begin(method)
@@ -83,7 +94,7 @@ class GrpcTransport:
             try:
                 metadata = (*method.headers, *headers_of(span))
                 timeout = None if timeout is None else min(timeout, LONGEST_SECONDS)
-                response: Response = await self._callable(method)(request, timeout=timeout, metadata=metadata)
+                response = await self._answer(method, request, timeout, metadata)
             except grpc.aio.AioRpcError as error:
                 span.set(STATUS_CODE, error.code().value[0])
                 raise self._mapped(method, error) from None

@@ -34,7 +34,7 @@ class Runtime:
 
     async def version(self): ...
 
-    async def exec_sync(self, container_id, command, timeout_seconds=0, *, brief=False):
+    async def exec_sync(self, container_id, command, timeout_seconds=0):
         self.calls.append(container_id)
         if container_id in self.hang:
             await asyncio.Event().wait()

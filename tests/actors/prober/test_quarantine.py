@@ -26,7 +26,7 @@ class Poison(Exception):
 class Runtime:
     async def version(self): ...
 
-    async def exec_sync(self, container_id, command, timeout_seconds=0, *, brief=False):
+    async def exec_sync(self, container_id, command, timeout_seconds=0):
         if container_id == "bad":
             raise Poison
         return ExecResult(0, b"")

@@ -78,9 +78,9 @@ def test_nothing_waits_any_more_for_a_container_that_could_not_be_stopped():
     asyncio.run(story())
 
 
-def test_a_hook_that_writes_much_has_ended_and_is_not_run_again():
+def test_a_hook_whose_output_no_answer_holds_has_failed_and_is_not_run_again():
     class Verbose(Runtime):
-        async def exec_sync(self, container_id, command, timeout_seconds=0, *, brief=False):
+        async def exec_sync(self, container_id, command, timeout_seconds=0):
             ran_hooks.append(container_id)
             raise AnswerTooLarge("ExecSync", "RESOURCE_EXHAUSTED", "CLIENT: Received message larger than max")
 
@@ -95,4 +95,4 @@ def test_a_hook_that_writes_much_has_ended_and_is_not_run_again():
     runtime: Any = Verbose()
     hook = LifecycleHandler(exec=ExecAction(command=["yes"]))
     asyncio.run(terminate_all(runtime, None, [Termination(ran=ran(), grace=5, pre_stop=hook)], nowhere, observer))
-    assert (len(ran_hooks), told) == (1, ["a ended"])
+    assert (len(ran_hooks), told) == (1, ["a failed", "a ended"])
