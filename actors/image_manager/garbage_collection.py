@@ -71,18 +71,19 @@ def plan(
     """Plan the removal. Images in use, pinned, or younger than the minimum age are never removed."""
     removable = _removable(records, in_use, thresholds, now)
     freeable = sum(image.size_bytes for image in removable)
-    remove = [image.id for image in removable if _expired(image, thresholds, now, running_for)]
+    expired = [image for image in removable if _expired(image, thresholds, now, running_for)]
+    remove = dict.fromkeys(image.id for image in expired)
     wanted = 0
     if disk.capacity_bytes > 0 and thresholds.high_percent < 100 and disk.used_percent >= thresholds.high_percent:
         wanted = disk.capacity_bytes * (100 - thresholds.low_percent) // 100 - disk.available_bytes
-    left = wanted - sum(image.size_bytes for image in removable if image.id in remove)
+    left = wanted - sum(image.size_bytes for image in expired)
     for image in removable:
         if left <= 0:
             break
         if image.id not in remove:
-            remove.append(image.id)
+            remove[image.id] = None
             left -= image.size_bytes
-    return Collection(remove, max(0, wanted), freeable)
+    return Collection(list(remove), max(0, wanted), freeable)
 
 
 def unused(records: Iterable[ImageRecord], in_use: set[str], thresholds: Thresholds, now: float) -> list[str]:

@@ -74,7 +74,8 @@ class ImageCollector:
             disk = await self._disk()
             collection = plan(left.values(), in_use, disk, self._thresholds, now, now - self._began)
             failed = [text for image_id in collection.remove if (text := await self._remove(image_id))]
-            left = {image_id: record for image_id, record in left.items() if image_id not in collection.remove}
+            for image_id in collection.remove:
+                del left[image_id]
             failures += failed
             if not failed:  # otherwise other images would be removed in their place
                 break

@@ -18,7 +18,7 @@ from actors.pod_workers.messages import KnownPods, worker_of
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.kube import codec
-from actors.shared.kube.node_addresses import host_ips, host_ips_without_node
+from actors.shared.kube.node_addresses import has_specified, host_ips, host_ips_without_node
 from actors.shared.linux.host_addresses import source_address
 from supervision.actor import Actor, Address, AskError, on
 from supervision.addresses import ActorName
@@ -56,6 +56,8 @@ from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
 SAVE_SECONDS: Final = 0.5
 """How long a change of readiness waits for others before the file is written."""
 NODE_SECONDS: Final = 1.0
+NODE_IP_READS: Final = 30
+"""So many reads of the Node object may lack the address of --node-ip, before it is taken as it is."""
 UNKNOWN_PODS_SECONDS: Final = 600.0
 """After this time the file forgets the pods that no worker has reported."""
 
@@ -71,7 +73,7 @@ class StatusManager(Actor):
         self._latency = StartLatency(self.metrics)
         self._pod_metrics = PodMetrics(self.metrics)
         self._readiness = ReadinessTable(ReadinessFile(""), self._began_ns)
-        self._node = PodStatusNode([])
+        self._node, self._node_reads = PodStatusNode([]), 0
         self._api_sync: ApiSync | None = None
         """None: standalone."""
         self._claims: dict[str, dict[str, list[ClaimedDeviceHealth]]] = {}
@@ -111,6 +113,9 @@ class StatusManager(Actor):
         except AskError:
             state = ObjectState(question.ref)
         ips = host_ips(state.body)
+        self._node_reads += 1
+        if self._node_reads < NODE_IP_READS and not has_specified(ips, self.agent.node_ip):
+            ips = []  # those of before a restart with another --node-ip: the node is written soon
         self.after(UPKEEP_SECONDS if ips else NODE_SECONDS, self._read_node_addresses)
         if ips and ips != self._node.ips:
             self._node = msgspec.structs.replace(self._node, ips=ips)

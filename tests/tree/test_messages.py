@@ -105,6 +105,7 @@ def test_a_flood_of_unfinished_large_messages_does_not_cost_the_receiver_its_lif
         cut_off = [sock for sock in socks if _is_closed(sock)]
         assert len(cut_off) == 5
         assert fork_server.ask(Say("still"), Said, "echo").pid == pid
+        assert not any(actor.restarts for actor in fork_server.tree().values())
         for sock in socks:
             sock.close()
         os.close(names.fd)

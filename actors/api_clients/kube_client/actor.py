@@ -41,7 +41,7 @@ from .assigned_config import Assignment, assigned, assignment
 from .cached_collection import CachedCollection, trimmed_service
 from .object_cache import DEFAULT_TTL, NODE, ObjectCache
 from .pod_feed import PodFeed
-from .pod_references import references
+from .pod_references import references_of
 from .refused_collections import RefusedCollections
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class KubeClient(ApiActor):
     def _on_pod(self, item: Item) -> None:
         assert self.objects is not None  # noqa: S101 - there is a server
         try:
-            refs = references(codec.decode_pod(item.data))
+            refs = references_of(item.data)
         except codec.ObjectError as error:
             # pod_config puts it in quarantine, and reports it
             self.log.warning("pod %s/%s cannot be read: %s", item.namespace, item.name, error)

@@ -56,8 +56,15 @@ class ObjectCache:
         before = self._of_pod.get(uid, {})
         if refs == before:
             return
+        watches = self.watches
         for ref, mounted in refs.items():
-            self._object(ref).refer(uid, mounted=mounted)
+            cached = self._objects.get(ref)
+            if cached is None:
+                watched = self._strategy == "Watch" and watches < MAX_WATCHES
+                watches += watched
+                cached = CachedObject(self._owner, ref, self._changed, now=self._clock(), watched=watched)
+                self._objects[ref] = cached
+            cached.refer(uid, mounted=mounted)
         for ref in before.keys() - refs.keys():
             self._release(ref, uid)
         if refs:
@@ -69,14 +76,6 @@ class ObjectCache:
         """Drop the references of all other pods."""
         for uid in self._of_pod.keys() - uids - {NODE}:
             self.refer(uid, {})
-
-    def _object(self, ref: ObjectRef) -> CachedObject:
-        cached = self._objects.get(ref)
-        if cached is None:
-            watched = self._strategy == "Watch" and self.watches < MAX_WATCHES
-            cached = CachedObject(self._owner, ref, self._changed, now=self._clock(), watched=watched)
-            self._objects[ref] = cached
-        return cached
 
     def _release(self, ref: ObjectRef, uid: str) -> None:
         cached = self._objects[ref]

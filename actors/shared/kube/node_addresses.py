@@ -124,6 +124,12 @@ def host_ips(node: bytes) -> list[str]:
     )
 
 
+def has_specified(ips: list[str], given: str) -> bool:
+    """Whether the addresses of --node-ip (`given`) are among those of the Node object: they are not yet after a restart
+    with other ones."""
+    return {_address(text) for text in specified_ips(given)} <= {_address(ip) for ip in ips}
+
+
 def host_ips_without_node(given: str, source: Callable[[int], str]) -> list[str]:
     """hostIPs while no Node object has addresses: --node-ip, else the source address of the default route; [] without
     one.

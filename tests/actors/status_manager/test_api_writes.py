@@ -7,6 +7,7 @@ from typing import Any
 
 from actors.api_clients.messages import RecordEvent
 from actors.pod_config.messages import SourcePod
+from actors.status_manager.actor import NODE_IP_READS, NODE_SECONDS
 from actors.status_manager.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPods
 from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, pod, seen
@@ -47,10 +48,29 @@ async def test_a_pods_host_is_where_its_node_object_says(tmp_path):
             {"type": kind, "address": ip} for kind, ip in (("ExternalIP", "fd00::1"), ("InternalIP", "10.0.0.2"))
         ]
         store.node = {**present(store.node), "status": {"addresses": addresses}}
-        await harness.advance(UPKEEP_SECONDS)
+        await harness.advance(NODE_IP_READS * NODE_SECONDS)
         await harness.settle()
         found = store.find("p")["status"]
         assert (found["hostIP"], found["hostIPs"]) == ("10.0.0.2", [{"ip": "10.0.0.2"}, {"ip": "fd00::1"}])
+
+
+async def test_after_a_restart_with_another_node_ip_no_pod_is_told_the_address_of_before(tmp_path):
+    store = ApiNeighbour()
+    bound = store.put(pod())
+
+    def addresses(ip: str) -> dict[str, Any]:
+        return {**present(store.node), "status": {"addresses": [{"type": "InternalIP", "address": ip}]}}
+
+    store.node = addresses("10.0.0.9")
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.advance(3 * NODE_SECONDS)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        assert store.find("p")["status"]["hostIPs"] == [{"ip": "10.0.0.1"}]
+        store.node = addresses("10.0.0.1")
+        await harness.advance(NODE_IP_READS * NODE_SECONDS)
+        assert store.find("p")["status"]["hostIPs"] == [{"ip": "10.0.0.1"}]
 
 
 async def test_a_node_that_gets_an_address_of_another_family_is_told_to_users_of_its_pods(tmp_path):
@@ -62,7 +82,7 @@ async def test_a_node_that_gets_an_address_of_another_family_is_told_to_users_of
         await harness.settle()
         for address in ("10.0.0.2", "fd00::1"):
             store.node = {**present(store.node), "status": {"addresses": [{"type": "InternalIP", "address": address}]}}
-            await harness.advance(UPKEEP_SECONDS)
+            await harness.advance(NODE_IP_READS * NODE_SECONDS)
             await harness.settle()
         [event] = [one for one in harness.sent(RecordEvent) if one.reason == "HostIPsIPFamilyMismatch"]
         assert event.name == "p"

@@ -102,3 +102,20 @@ def test_a_disk_that_stays_too_full_and_one_without_a_size_are_events_in_the_ref
 def test_the_high_threshold_itself_and_100_percent_are_where_removal_begins_and_is_off():
     assert removed([record("a")], available=15) == ["a"]
     assert removed([record("a")], available=0, thresholds=Thresholds(high_percent=100)) == []
+
+
+def test_a_node_with_ten_thousand_images_plans_without_comparing_each_with_each() -> None:
+    class Counted(str):
+        compared = 0
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            Counted.compared += 1
+            return str.__eq__(self, str(other))
+
+        __hash__ = str.__hash__
+
+    count = 10_000
+    records = [record(Counted(number), 0, last_used=number + 1) for number in range(count)]
+    assert len(removed(records, available=0, thresholds=Thresholds(maximum_age=5000))) == count
+    assert Counted.compared < 20 * count

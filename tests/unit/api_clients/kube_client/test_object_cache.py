@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actors.api_clients.kube_client import object_cache
-from actors.api_clients.kube_client.cached_object import IDLE_SECONDS
+from actors.api_clients.kube_client.cached_object import IDLE_SECONDS, CachedObject
 from actors.api_clients.kube_client.object_cache import ObjectCache
 from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.shared.api.client import ApiResponse, WatchEvent
@@ -126,6 +126,20 @@ async def test_watches_have_an_upper_bound_beyond_which_objects_are_read_when_th
     assert site.objects.watches == 2
     assert sorted(site.server.reads) == ["2", "3"]
     assert sorted(state.ref.name for state in site.told) == ["0", "1", "2", "3"]
+
+
+async def test_watches_are_counted_once_for_all_references_of_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[CachedObject] = []
+
+    def running(one: CachedObject) -> bool:
+        counted.append(one)
+        return False
+
+    monkeypatch.setattr(CachedObject, "running", property(running))
+    site = Site("Cache")
+    site.objects.refer("a", {ref(str(number)): False for number in range(500)})
+    site.objects.refer("b", {ref(str(number)): False for number in range(1000)})
+    assert len(counted) == 500
 
 
 async def test_what_is_mounted_is_read_again_when_its_time_is_over_and_told_when_it_changed() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from actors.api_clients.kube_client.pod_references import references
+import pytest
+
+from actors.api_clients.kube_client.pod_references import references, references_of
 from actors.api_clients.messages import ObjectRef
-from actors.shared.kube.codec import decode_pod
+from actors.shared.kube.codec import ObjectError, decode_pod
 
 
 def found(spec: dict[str, Any], phase: str = "") -> dict[str, bool]:
@@ -75,3 +77,17 @@ def test_a_pod_that_has_ended_needs_nothing() -> None:
 def test_references_can_be_compared() -> None:
     assert ObjectRef("Secret", "a", "b") == ObjectRef("Secret", "a", "b")
     assert len({ObjectRef("Secret", "a", "b"), ObjectRef("Secret", "a", "b"), ObjectRef("Secret", "a", "c")}) == 2
+
+
+def test_of_a_pod_that_has_ended_only_the_phase_is_read() -> None:
+    assert references_of(b'{"spec": {"containers": 1}, "status": {"phase": "Failed"}}') == {}
+    with pytest.raises(ObjectError):
+        references_of(b'{"spec": {"containers": 1}, "status": {"phase": "Running"}}')
+    with pytest.raises(ObjectError):
+        references_of(b"no json")
+
+
+def test_of_a_pod_that_runs_the_references_are_those_of_its_spec() -> None:
+    pod = {"metadata": {"namespace": "ns"}, "spec": EVERYTHING, "status": {"phase": "Running"}}
+    data = json.dumps(pod).encode()
+    assert references_of(data) == references(decode_pod(data)) != {}

@@ -8,6 +8,7 @@ from actors.shared.kube.node_addresses import (
     AddressError,
     HostAddresses,
     choose,
+    has_specified,
     host_ips,
     host_ips_without_node,
     one_of_each_family,
@@ -110,3 +111,18 @@ def test_at_last_the_default_route_of_either_family():
     assert ips(at=host(v4="")) == ["fd00::7"]
     with pytest.raises(AddressError, match="can't get ip address of node n1"):
         ips(at=host(v4="", v6=""))
+
+
+@pytest.mark.parametrize(
+    ("given", "ips", "has"),
+    [
+        ("", [], True),
+        ("0.0.0.0", ["10.0.0.1"], True),
+        ("10.0.0.1", ["10.0.0.2"], False),
+        ("10.0.0.1", ["10.0.0.2", "10.0.0.1"], True),
+        ("10.0.0.1,fd00::1", ["10.0.0.1"], False),
+        ("fd00::01", ["fd00::1"], True),
+    ],
+)
+def test_whether_the_node_has_the_specified_addresses(given: str, ips: list[str], has: bool) -> None:
+    assert has_specified(ips, given) is has
