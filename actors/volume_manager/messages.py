@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from actors.shared.stats.volume_figures import VolumeFigures
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
@@ -79,27 +80,6 @@ class SubPathsBound(Message, frozen=True):
     uid: str
     container: str
     paths: dict[int, str]
-
-
-class VolumeFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """A volume that its CSI driver measures."""
-
-    uid: str
-    """Of the pod."""
-    folder: str
-    """Below the pod's `volumes` or `volumeDevices`, as in `kubernetes.io~csi/pv-1`."""
-    volume: str
-    """Its name in the pod."""
-    claim: str
-    """'' for an inline volume."""
-    driver: str
-    figures: dict[str, int] | None = None
-    """`capacity_bytes`, `available_bytes`, `used_bytes`, `inodes`, `inodes_free`, `inodes_used`, of which a driver may
-    leave out some; None: it has not answered."""
-    abnormal: bool | None = None
-    """The driver's word on the volume's health; None where it is not asked for."""
-    seconds: float = 0.0
-    """How long the driver took."""
 
 
 class GetVolumeFigures(Question["DriverFigures"], frozen=True):

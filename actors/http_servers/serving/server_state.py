@@ -12,8 +12,9 @@ from actors.http_servers.access.access import AccessCheck
 from actors.http_servers.exposition.actor_metrics import ActorMetrics
 from actors.http_servers.exposition.program_metrics import AgentProcesses
 from actors.shared.config.agent import Agent
+from actors.shared.stats.volume_figures import VolumeFigures
 from actors.shared.tracing.tracer import OFF, Tracer
-from actors.volume_manager.messages import FIGURES_SECONDS, VOLUME_MANAGER, GetVolumeFigures, VolumeFigures
+from actors.volume_manager.messages import FIGURES_SECONDS, VOLUME_MANAGER, GetVolumeFigures
 from supervision.actor import Actor, AskError
 from supervision.time_scale import scaled
 

@@ -8,9 +8,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from actors.volume_manager.messages import VolumeFigures
-
 from .hanging_paths import Disposable, HangingPaths
+from .volume_figures import VolumeFigures
 
 PODS_SECONDS: Final = 30.0
 MOUNTED_SECONDS: Final = 10.0

@@ -12,10 +12,11 @@ import msgspec
 from actors.api_clients.messages import EVENT_CLIENT, pod_event
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod
+from actors.shared.stats.volume_figures import VolumeFigures
 from supervision.actor import Actor
 from supervision.time_scale import scaled
 
-from ..messages import FIGURES_SECONDS, VolumeFigures
+from ..messages import FIGURES_SECONDS
 from .drivers import CsiDrivers
 from .errors import CsiError
 from .model import PLUGIN, CsiMount, Driver

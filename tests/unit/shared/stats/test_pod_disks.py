@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.shared.stats.pod_disks import PodDisks
-from actors.volume_manager.messages import VolumeFigures
+from actors.shared.stats.volume_figures import VolumeFigures
 
 TOP = "/pods/u/volumes/kubernetes.io~csi"
 

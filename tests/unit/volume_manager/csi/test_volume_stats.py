@@ -9,11 +9,11 @@ import pytest
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
 from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.stats.volume_figures import VolumeFigures
 from actors.volume_manager.csi import volume_stats
 from actors.volume_manager.csi.errors import CsiError, UnknownDriverError
 from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver
 from actors.volume_manager.csi.volume_stats import CALLS, DriverMeasurements, figures_of
-from actors.volume_manager.messages import VolumeFigures
 from proto import csi_pb2 as csi
 from supervision.actor import Actor
 from supervision.harness import Harness
