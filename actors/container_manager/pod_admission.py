@@ -74,7 +74,8 @@ class PodAdmission:
             return await self._admit(message, admission)
 
     async def count(self, message: CountRunningPod) -> None:
-        """Add a pod that was admitted before, without checks."""
+        """Add a pod that was admitted before, without checks. It has its hardware already; what an earlier process
+        did not keep of that is allocated again."""
         with self._pending.begin(message.uid) as admission:
             try:
                 candidate, limits = self._read(message.uid, message.pod)
@@ -82,10 +83,18 @@ class PodAdmission:
                 self._actor.log.warning("pod %s is not counted, as it cannot be read: %s", message.uid, error)
                 return
             await self._setup.renew()
+            if message.uid not in self._ledger and not admission.withdrawn:
+                self._restore(candidate.pod)
             if not admission.withdrawn:
                 self._resizes.forget(message.uid)
                 await self.counted.enter(candidate.pod, candidate.demand, limits, admission, running=True)
                 self._resizes.room_is_free(UPDATED)
+
+    def _restore(self, pod: Pod) -> None:
+        try:
+            self._hardware.restore(pod)
+        except (AllocationError, OSError) as error:
+            self._actor.log.warning("pod %s runs on without hardware of its own: %s", pod.metadata.uid, error)
 
     def _read(self, uid: str, data: bytes) -> tuple[PodAdmitAttributes, CgroupLimits]:
         """Raises ObjectError, QuantityError."""

@@ -47,11 +47,18 @@ class ExclusiveCpus:
     async def reserve(
         self, pod: Pod, container: Container, affinity: TopologyHint, *, running: bool
     ) -> ContainerAllocation:
-        return await self.allocate(pod, container, affinity, running=running)
+        return self._allocate(pod, container, affinity)
 
     async def allocate(
         self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
     ) -> ContainerAllocation:
+        return self._allocate(pod, container, affinity)
+
+    def restore(self, pod: Pod, container: Container) -> None:
+        self._allocate(pod, container, None)
+
+    def _allocate(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
+        """Raises AllocationError, OSError."""
         if not exclusive_cpus(pod, container):
             return self._of(pod.metadata.uid, container.name)
         self._metrics.count("kubelet_cpu_manager_pinning_requests_total")

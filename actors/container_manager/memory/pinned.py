@@ -33,11 +33,18 @@ class PinnedMemory:
     async def reserve(
         self, pod: Pod, container: Container, affinity: TopologyHint, *, running: bool
     ) -> ContainerAllocation:
-        return await self.allocate(pod, container, affinity, running=running)
+        return self._allocate(pod, container, affinity)
 
     async def allocate(
         self, pod: Pod, container: Container, affinity: TopologyHint | None, *, running: bool
     ) -> ContainerAllocation:
+        return self._allocate(pod, container, affinity)
+
+    def restore(self, pod: Pod, container: Container) -> None:
+        self._allocate(pod, container, None)
+
+    def _allocate(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
+        """Raises AllocationError, OSError."""
         if wanted(pod, container):
             self._metrics.count("kubelet_memory_manager_pinning_requests_total")
             before = self._store.value

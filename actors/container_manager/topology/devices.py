@@ -89,6 +89,9 @@ class DeviceHintProvider:
             self._served.setdefault(request.uid, set()).update(answer.served)
         return answer.allocation
 
+    def restore(self, pod: Pod, container: Container) -> None:
+        """The device manager keeps what the container has."""
+
     def prepares(self, pod: Pod) -> bool:
         return any(self._requests.get(pod.metadata.uid, {}).values())
 

@@ -153,6 +153,13 @@ class PodHardware:
             for one in _containers(pod)
         }
 
+    def restore(self, pod: Pod) -> None:
+        """Allocate again, without regard to affinity, what this running pod had and no state file has. Raises
+        AllocationError, OSError."""
+        for container in _containers(pod):
+            for provider in self._providers:
+                provider.restore(pod, container)
+
     # -- afterwards -------------------------------------------------------------------------------------------------
     async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
         """What the container gets that is about to be created. `ended`: earlier init containers.

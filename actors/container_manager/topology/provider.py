@@ -64,6 +64,10 @@ class HintProvider(Protocol):
         containers, so it has its hardware already. Raises AllocationError, and OSError if what is taken cannot be
         kept: then nothing is taken."""
 
+    def restore(self, pod: Pod, container: Container) -> None:
+        """A running pod is counted by a new process: what its container had is allocated again, unless it is kept, or
+        kept elsewhere. Waits for nobody. Raises like `allocate`."""
+
     def prepares(self, pod: Pod) -> bool:
         """Whether `prepare` is to be asked before each container of this pod is created."""
 

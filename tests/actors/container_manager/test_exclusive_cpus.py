@@ -101,6 +101,21 @@ async def test_a_new_container_manager_gives_a_running_pod_what_it_has(smt):
         assert (await admit(manager, "v", two("v"), running=False)).containers["a"].cpuset_cpus == "2,6"
 
 
+async def test_a_new_container_manager_that_finds_no_state_gives_a_running_pod_cpus_of_its_own_again(smt):
+    async with smt.start(**STATIC) as manager:
+        await admit(manager, "u", two())
+        kept = state(smt)
+    (smt.root / "kubelet/cpu_manager_state").unlink()
+    async with smt.start(**STATIC) as manager:
+        assert "entries" not in state(smt)
+        await manager.deliver(CountRunningPod("u", two()))
+        assert state(smt) == kept
+        await manager.deliver(CountRunningPod("u", two()))
+        assert state(smt) == kept
+        await manager.deliver(StopCounting("u"))
+        assert "entries" not in state(smt)
+
+
 @pytest.mark.parametrize("end", [StopCounting("u"), ReleasePod("u")])
 async def test_the_cpus_of_a_pod_that_ends_are_shared_again(smt, end):
     async with smt.start(**STATIC) as manager:

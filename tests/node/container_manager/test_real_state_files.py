@@ -159,3 +159,32 @@ def test_a_cpu_manager_state_of_before_1_18_is_translated_though_it_is_killed_wh
     node.ask_for("shared", {**container("main", WAITS, "", ""), "resources": {}})
     node.wait_running("shared")
     assert node.kept("cpu_manager_state") == kept
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("cpu_manager_state", "delete the CPU manager checkpoint file"),
+        ("memory_manager_state", "delete the memory manager checkpoint file"),
+        ("allocated_pods_state", "delete pod resource information checkpoint file"),
+        ("actuated_pods_state", "delete pod resource information checkpoint file"),
+    ],
+)
+def test_a_file_that_is_damaged_while_the_agent_runs_is_named_and_harms_no_pod_and_without_it_all_goes_on(
+    node: PinnedNode, file: str, text: str
+) -> None:
+    node.ask_for("own", container("main", WAITS, "32Mi", "1"))
+    node.wait_running("own")
+    path, uid, before = node.home / "root" / file, node.uid("own"), node.running()
+    cpus, memory = node.kept("cpu_manager_state"), node.memory()
+    path.write_text('{"policyName":"sta')
+    manager = node.actors()["container_manager"]
+    os.kill(manager.pid, signal.SIGKILL)
+    node.until(lambda: f'{text} "{path}"' in node.log.read_text().replace("\\", ""), "the file is named")
+    assert node.running() == before
+    path.unlink()
+    node.wait_replaced("container_manager", manager.incarnation)
+    node.until(lambda: (node.kept("cpu_manager_state"), node.memory()) == (cpus, memory), "the pod has all again")
+    assert list(cpus["entries"]) == [uid]
+    assert node.running() == before
+    assert node.doubles() == []
