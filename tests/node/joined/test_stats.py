@@ -12,8 +12,12 @@ from typing import Any
 import pytest
 
 from tests.support.joined import NODE, Joined, container, pod
+from tests.support.promql import grouped_by, selectors
 from tests.support.waiting import wait_for
 
+ROOT = Path(__file__).parents[3]
+COUNTS_FAILURES = {"kubelet_runtime_operations_errors_total"}
+"""It has rows after a failure only."""
 SPINS = (
     "trap 'exit 0' TERM; dd if=/dev/zero of=/data/file bs=1M count=3 oflag=direct 2>/dev/null || "
     "dd if=/dev/zero of=/data/file bs=1M count=3 conv=fsync 2>/dev/null; "
@@ -101,6 +105,28 @@ def test_resource_metrics_go_up_with_what_is_used(node: Joined) -> None:
     time.sleep(2.1)
     used = seconds() - before
     assert 0.02 < used < 0.4 * (time.monotonic() - began)
+
+
+def test_each_series_of_the_dashboard_is_on_the_page_with_its_labels(node: Joined) -> None:
+    text = page(node, "/metrics")
+    types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
+    wrong = []
+    for expression in dashboard_expressions():
+        for selector in selectors(expression):
+            if selector.metric == "up":
+                continue  # of Prometheus itself
+            family = selector.metric if selector.metric in types else selector.metric.rpartition("_")[0]
+            rows = re.findall(rf"^{selector.metric}(?:\{{(.*)\}})? \S+$", text, re.M)
+            if family not in types or not (rows or family in COUNTS_FAILURES):
+                wrong.append(f"{selector.metric} is not there")
+            wanted = (selector.labels | grouped_by(expression)) - {"job", "instance"}  # these Prometheus adds
+            wrong += [f"{selector.metric}{{{row}}}" for row in rows if wanted - set(re.findall(r'(\w+)="', row))]
+    assert wrong == []
+
+
+def dashboard_expressions() -> list[str]:
+    found = json.loads((ROOT / "etc" / "prometheus" / "dashboard.json").read_text())["panels"]
+    return [target["expr"] for one in found for target in one["targets"]]
 
 
 def test_cadvisor_metrics_have_the_labels_that_dashboards_use(node: Joined) -> None:
