@@ -95,8 +95,10 @@ def disk(path: str) -> Iterator[Finding]:
     text = f"{place} has {found.f_bavail * found.f_frsize >> 20} MiB free ({space:.0%}), {inodes:.0%} of its inodes"
     if found.f_flag & os.ST_RDONLY:
         yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,rw {place}")
-    elif space < LOW_SHARE or inodes < LOW_INODE_SHARE:
+    elif space < LOW_SHARE:
         yield failure("disk", f"{text}: DiskPressure", f"free space: du -xh {place} | sort -h | tail")
+    elif inodes < LOW_INODE_SHARE:
+        yield failure("disk", f"{text}: DiskPressure", f"remove files: du --inodes -x {place} | sort -n | tail")
     else:
         yield ok("disk", text)
 

@@ -21,6 +21,8 @@ _NO_CAUSE: Final = frozenset({"BackOff", "MissingClusterDNS", "Killing", "Failed
 _CRASHES: Final = frozenset({"CrashLoopBackOff", "Error", "Completed"})
 _NOT_SAID: Final = frozenset({"ContainerCreating", "PodInitializing", ""})
 
+_CNI_PLUGINS: Final = "bridge|host-local|portmap|loopback|firewall|bandwidth|tuning|dhcp|ptp|macvlan|ipvlan|vlan|static"
+"""Those of the package containernetworking-plugins."""
 _REMEDIES: Final = tuple(
     (re.compile(sign, re.IGNORECASE), remedy)
     for sign, remedy in (
@@ -28,8 +30,11 @@ _REMEDIES: Final = tuple(
         ("unable to (apply|start).*(systemd|dbus|scope)", "cgroupDriver: cgroupfs, as no systemd runs; then restart"),
         ("NetworkPluginNotReady|cni plugin not initialized|cni config uninitialized",
          "install the cluster's network plugin (kubectl apply -f ...); then: ls /etc/cni/net.d /opt/cni/bin"),
-        ("failed to find plugin", "apt-get install containernetworking-plugins; bin_dir of the runtime must name them"),
-        ("no space left on device|disk quota exceeded", "df -h; du -xh / | sort -h | tail"),
+        (f'failed to find plugin "({_CNI_PLUGINS})"',
+         "apt-get install containernetworking-plugins; bin_dir of the runtime must name them"),
+        ("failed to find plugin",
+         "install the cluster's network plugin, or remove the file in /etc/cni/net.d that names one that is not there"),
+        ("no space left on device|disk quota exceeded", "df -h; df -i; du -xh / | sort -h | tail"),
         ("x509: |certificate signed by unknown", "the registry's CA into certs.d/HOST/hosts.toml of the runtime"),
         ("pull access denied|unauthorized|authentication required|authorization failed|401|403 forbidden",
          "imagePullSecrets of the pod must name a secret with the registry's password"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -75,6 +76,21 @@ def test_swap_is_a_failure_where_it_is_not_allowed(text: str, allowed: bool, lev
 def test_a_directory_that_is_not_there_yet_is_measured_where_it_will_be(tmp_path: Path) -> None:
     (found,) = disk(str(tmp_path / "a" / "b"))
     assert found.text.startswith(f"{tmp_path} has ") or found.level is not Level.OK
+
+
+@pytest.mark.parametrize(
+    ("blocks", "inodes", "remedy"),
+    [(1, 100, "du -xh {}"), (100, 1, "du --inodes -x {}"), (100, 100, ""), (100, None, "")],
+)
+def test_what_finds_the_space_depends_on_what_has_run_out(
+    blocks: int, inodes: int | None, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_files = (0, 0, 0) if inodes is None else (100, inodes, inodes)  # btrfs counts none
+    found = os.statvfs_result((4096, 4096, 100, blocks, blocks, *of_files, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: found)
+    (finding,) = disk(str(tmp_path))
+    assert remedy.format(tmp_path) in finding.remedy
+    assert (finding.level is Level.FAILURE) is bool(remedy)
 
 
 def test_a_port_that_is_taken_is_named_with_its_field() -> None:

@@ -43,6 +43,12 @@ def event(reason: str, message: str, last: float = 1.0, uid: str = "u1") -> Rece
         ("ErrImagePull", "pull access denied, repository does not exist", "imagePullSecrets of the pod"),
         ("ErrImagePull", "dial tcp: lookup r.example: no such host", "curl -v https://REGISTRY/v2/"),
         ("ErrImagePull", "tls: x509: certificate signed by unknown authority", "the registry's CA"),
+        ("CreateError", 'failed to find plugin "bridge" in path [/opt/cni/bin]', "containernetworking-plugins"),
+        (
+            "CreateError",
+            'failed to find plugin "calico" in path [/opt/cni/bin]',
+            "install the cluster's network plugin",
+        ),
         ("InvalidImageName", "invalid reference format", "correct the image in the pod: nginx:9"),
         ("ErrImageNeverPull", "ErrImageNeverPull", "imagePullPolicy: IfNotPresent"),
         ("CreateContainerConfigError", 'secret "db" not found', "kubectl -n shop get secrets,configmaps"),
