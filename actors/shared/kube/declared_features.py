@@ -11,7 +11,12 @@ from .restart_policy import can_restart_all
 
 _RESTART_ALL: Final = "RestartAllContainersOnContainerExits"
 _USERS_AND_NETWORK: Final = "UserNamespacesHostNetworkSupport"
-OFFERED: Final = ("ExtendWebSocketsToKubelet", "InPlacePodLevelResourcesVerticalScaling", _RESTART_ALL)
+OFFERED: Final = (
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    _RESTART_ALL,
+)
 """The features that this agent has among those that a node declares; named as their gates."""
 
 

@@ -25,6 +25,7 @@ from actors.cert_manager.messages import CERT_MANAGER, NodeAddresses
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pleg.messages import PodNetwork
 from actors.shared.config.fields.duration import Duration
+from actors.shared.kube.declared_features import OFFERED
 from supervision.protocol import FORK_SERVER, Hello, ServiceState
 from tests.support.apiserver import ApiServer
 from tests.support.heartbeat import CAPACITY, Heartbeat
@@ -81,11 +82,7 @@ def test_a_new_node_is_registered_and_becomes_ready_as_soon_as_its_runtime_is(pl
                 "DiskPressure",
                 "PIDPressure",
             ]
-            assert status["declaredFeatures"] == [
-                "ExtendWebSocketsToKubelet",
-                "InPlacePodLevelResourcesVerticalScaling",
-                "RestartAllContainersOnContainerExits",
-            ]
+            assert status["declaredFeatures"] == list(OFFERED)
             assert node.node["metadata"]["labels"]["role"] == "db"
             assert node.events() == [
                 "Starting",
@@ -183,7 +180,7 @@ def test_a_resolv_conf_beyond_the_limits_is_an_event_until_it_is_mended(play, tm
             await node.pass_time(35)
             said = [one for one in node.harness.sent(RecordEvent) if one.reason == "CheckLimitsForResolvConf"][-1]
             assert said.type == "Warning"
-            assert said.message == f'Resolv.conf file "{path}" contains search line consisting of more than 29 domains!'
+            assert said.message == f"Resolv.conf file '{path}' contains search line consisting of more than 29 domains!"
             await node.pass_time(35)
             assert node.events().count("CheckLimitsForResolvConf") == 3
             path.write_text("search a\n")

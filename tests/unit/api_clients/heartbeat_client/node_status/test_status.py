@@ -131,6 +131,7 @@ def test_features_are_declared_that_the_agent_has_and_no_longer_when_it_has_them
     offered = (
         "ExtendWebSocketsToKubelet",
         "InPlacePodLevelResourcesVerticalScaling",
+        "InPlacePodVerticalScalingInitContainers",
         "RestartAllContainersOnContainerExits",
     )
     assert declared_features(lambda gate: True) == offered
