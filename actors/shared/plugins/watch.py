@@ -1,6 +1,7 @@
 """Registers a plugin when its socket appears in the directory, and deregisters it when the socket disappears.
 
-Each socket has a task while it exists, so a plugin that never answers delays no other. The answers to plugins are the
+Each socket has a task while it exists, so a plugin that never answers delays no other, unless AT_ONCE of them do not:
+thousands of sockets must neither hold the loop nor fill the memory with connections. The answers to plugins are the
 kubelet's texts.
 """
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 LOOK_SECONDS: Final = 1.0
 """Between two looks while the kernel does not tell of changes."""
 WATCHED_LOOK_SECONDS: Final = 60.0
+AT_ONCE: Final = 64
+"""Registrations under way."""
 RETRIES: Final = RetrySchedule(first=0.5, limit=122.0)
 DESIRED, ACTUAL = "desired_state_of_world", "actual_state_of_world"
 _TOTAL: Final = "plugin_manager_total_plugins"
@@ -55,6 +58,7 @@ class PluginWatch:
         self._watched_paths: dict[str, _WatchedPath] = {}
         self._folders = FolderWatch(directory, self.look)
         self._watched = False
+        self._places = asyncio.Semaphore(AT_ONCE)
 
     def start(self) -> None:
         self.look()
@@ -127,7 +131,11 @@ class PluginWatch:
             watched.changed.clear()
 
     async def _register(self, path: str, watched: _WatchedPath) -> str:
-        """Why the plugin is not registered; '' if it is, or another actor's."""
+        """Why the plugin is not registered; '' if it is, or another actor's, or something has changed meanwhile."""
+        async with self._places:
+            return "" if watched.changed.is_set() else await self._register_now(path, watched)
+
+    async def _register_now(self, path: str, watched: _WatchedPath) -> str:
         registrar = self._connect(path)
         try:
             plugin = await registrar.who()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actors.shared.plugins.model import Plugin, PluginError
-from actors.shared.plugins.watch import ACTUAL, DESIRED, PluginWatch
+from actors.shared.plugins.watch import ACTUAL, AT_ONCE, DESIRED, PluginWatch
 from supervision.actor import Actor
 from supervision.harness import Harness
 
@@ -25,8 +25,11 @@ class Plugins:
         self.there: dict[str, tuple[str, str]] = {}
         self.silent: set[str] = set()
         self.told: list[tuple[str, str]] = []
+        self.connections = self.most_connections = 0
 
     def __call__(self, path: str) -> Any:
+        self.connections += 1
+        self.most_connections = max(self.most_connections, self.connections)
         return Calls(self, path)
 
 
@@ -35,6 +38,7 @@ class Calls:
         self.plugins, self.path, self.file = plugins, path, os.path.basename(path)
 
     async def who(self) -> Plugin:
+        await asyncio.sleep(0)
         if self.file in self.plugins.silent:
             await asyncio.Event().wait()
         if self.file not in self.plugins.there:
@@ -46,7 +50,7 @@ class Calls:
         self.plugins.told.append((self.file, error))
 
     async def close(self) -> None:
-        pass
+        self.plugins.connections -= 1
 
 
 class Served:
@@ -208,3 +212,28 @@ async def test_without_watches_of_the_kernel_the_directory_is_looked_at_each_sec
         node.come("a.sock")
         await node.harness.advance(1)
         assert node.served.log == ["+p"]
+
+
+async def test_of_many_plugins_some_at_a_time_are_connected_to_and_all_are_taken(node: Node) -> None:
+    count = 3 * AT_ONCE
+    for number in range(count):
+        node.come(f"{number}.sock", name=f"p{number}")
+    node.plugins.silent = {f"{number}.sock" for number in range(AT_ONCE - 1)}
+    async with node:
+        await node.harness.wait(lambda: len(node.plugins.told) == count - len(node.plugins.silent))
+    assert node.plugins.most_connections == AT_ONCE
+
+
+async def test_a_socket_that_goes_while_it_waits_is_not_connected_to(node: Node) -> None:
+    for number in range(AT_ONCE):
+        node.come(f"{number}.sock")
+        node.plugins.silent.add(f"{number}.sock")
+    async with node:
+        await node.harness.wait(lambda: node.plugins.connections == AT_ONCE)
+        node.come("late.sock")
+        await node.harness.wait(lambda: ("late.sock", DESIRED) in node.counted())
+        node.go("late.sock")
+        await node.harness.wait(lambda: ("late.sock", DESIRED) not in node.counted())
+        node.plugins.silent.clear()
+    assert node.plugins.most_connections == AT_ONCE
+    assert node.plugins.told == []
