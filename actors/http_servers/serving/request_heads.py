@@ -49,7 +49,12 @@ class RequestHeads:
         stream: Any = self._stream
         if not isinstance(stream, SSLIOStream):
             return False
-        await stream.wait_for_handshake()
+        if stream.closed():  # nobody would tell of the end of its handshake
+            raise StreamClosedError
+        try:
+            await stream.wait_for_handshake()
+        except OSError as error:  # tornado tells it already, and takes no other error for the end of a connection
+            raise StreamClosedError(error) from None
         try:
             return identity_on(stream.socket) is not None
         except BadClientCertificate:

@@ -7,13 +7,16 @@ import contextlib
 import errno
 import logging
 import socket
+import ssl
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tornado.httputil import HTTPServerRequest
+from tornado.iostream import IOStream
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
@@ -28,6 +31,7 @@ from actors.http_servers.serving.routes import application
 from actors.http_servers.serving.server_state import ServerState
 from actors.shared.config.agent import Agent
 from supervision.metrics import Metrics
+from tests.support.certificates import Authority
 
 
 class Knows(RequestHandler):
@@ -102,6 +106,41 @@ async def test_a_head_of_too_many_lines_is_refused_before_they_are_read() -> Non
         writer.close()
         _, writer = await ask(port, "/out")
         writer.close()
+
+
+class Told(BoundedServer):
+    """Tells when a connection has begun, and when it has ended."""
+
+    def initialize(self, *args: Any, **more: Any) -> None:
+        super().initialize(*args, **more)
+        self.begun, self.ended = asyncio.Event(), asyncio.Event()
+
+    def handle_stream(self, stream: IOStream, address: Any) -> None:
+        super().handle_stream(stream, address)
+        self.begun.set()
+
+    def on_close(self, server_conn: Any) -> None:
+        super().on_close(server_conn)
+        self.ended.set()
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_handshake_that_fails_is_no_error_of_the_server(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, late: bool
+) -> None:
+    """`late`: the server waits for it already."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*Authority(tmp_path).client("n"))
+    server = Told(Application([(".*", Knows)]), ssl_options=context)
+    sockets = bind_sockets(0, "127.0.0.1")
+    server.add_sockets(sockets)
+    with socket.create_connection(sockets[0].getsockname()) as client:
+        if late:
+            await asyncio.wait_for(server.begun.wait(), 20)
+        client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        await asyncio.wait_for(server.ended.wait(), 20)
+    server.stop()
+    assert [one.getMessage() for one in caplog.records if one.levelno > logging.WARNING] == []
 
 
 async def test_only_who_was_authenticated_sends_long_heads() -> None:
