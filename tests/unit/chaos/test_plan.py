@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from supervision.protocol import Fault
 from tests.chaos import faults
 from tests.chaos.cluster import SORTS
+from tests.chaos.faults.actors import FAULTS
 from tests.chaos.model import Check, Drawn, Kind, Step
 from tests.chaos.plan import FEWEST_PODS, plan
 from tests.chaos.target import ACTORS
@@ -82,3 +84,7 @@ def test_what_must_hold_of_a_kind_is_in_its_entry() -> None:
     checks = [check for one in faults.IN_A_CLUSTER for check in one.holds]
     assert all(isinstance(one, Check) for one in checks)
     assert {one.name for one in faults.IN_A_CLUSTER if one.holds} >= {"fault", "kill", "secret", "exec", "server away"}
+
+
+def test_every_fault_that_can_be_injected_comes_in_a_chaos_run() -> None:
+    assert {fault for fault, weight in FAULTS if weight} == set(get_args(Fault))

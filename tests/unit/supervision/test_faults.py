@@ -1,12 +1,13 @@
 import asyncio
 import contextlib
 import time
+from typing import get_args
 
 import pytest
 
-from supervision.faults import Faults, InjectedFault, check
+from supervision.faults import EXPLAINED, Faults, InjectedFault, check
 from supervision.message import Message
-from supervision.protocol import Exited, Inject
+from supervision.protocol import Exited, Fault, Inject
 
 
 class Ping(Message, frozen=True):
@@ -95,3 +96,7 @@ async def test_a_leak_grows_by_its_rate_and_stays() -> None:
         await asyncio.wait_for(later, 5)
     leaked = sum(len(part) for part in faults._leaked)
     assert leaked == 6 * 1024 * 1024
+
+
+def test_every_fault_is_explained():
+    assert set(EXPLAINED) == set(get_args(Fault))
