@@ -79,7 +79,7 @@ class VolumeManager(Actor):
         self._orphans = OrphanSweep(self, agent, self._mounts, self._teardown, self._locks, self._clock)
         os.makedirs(agent.pods_dir, 0o750, exist_ok=True)
         await self._pods_directory.share()
-        self._count_mounts()
+        await self._count_mounts()
         self._orphans.start()
         self._csi = tools.csi
         if tools.csi is not None:
@@ -133,9 +133,9 @@ class VolumeManager(Actor):
     async def on_stop(self) -> None:
         self._pods_directory.unshare()
 
-    def _count_mounts(self) -> None:
+    async def _count_mounts(self) -> None:
         """Count the mounts of earlier incarnations. They stay until the workers have reported their pods."""
-        mounts = self._teardown.mounts(self._agent.pods_dir)
+        mounts = await self._teardown.mounts(self._agent.pods_dir)
         self.metrics.count("reconstruct_volume_operations_total", len(mounts))
         if mounts:
             self.log.info(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Any, Final
 
@@ -26,6 +27,8 @@ class Teardown:
     def __init__(self, actor: Actor, agent: Agent, tools: VolumeTools) -> None:
         self._actor, self._agent, self._tools = actor, agent, tools
         self._pods_dir = real_path(agent.pods_dir)
+        self._turn = asyncio.Lock()
+        """Of those who read the mount table: between two of a thousand pods that end at once others are served."""
 
     async def volumes(self, uid: str) -> str:
         """Unmount and remove the pod's volumes. '' or the error's text."""
@@ -40,9 +43,11 @@ class Teardown:
         pod_dir = self._agent.pod_dir(uid)
         return await self._unmount_all(pod_dir) or await self._run(REMOVE_POD_DIR, {"pod_dir": pod_dir}, REMOVE_SECONDS)
 
-    def mounts(self, directory: str, *, without: tuple[str, ...] = ()) -> list[str]:
+    async def mounts(self, directory: str, *, without: tuple[str, ...] = ()) -> list[str]:
         """Mount points below the directory, except the pods' directory and paths that contain one of `without`."""
-        points = mounts_below(directory)
+        async with self._turn:
+            await asyncio.sleep(0)
+            points = mounts_below(directory)
         return [point for point in points if point != self._pods_dir and not any(one in point for one in without)]
 
     async def _unmount_all(self, pod_dir: str) -> str:
@@ -58,11 +63,11 @@ class Teardown:
         """Unmount; then detach what is busy or hangs, which the kernel unmounts with its last user."""
         error = ""
         for lazy in (False, True):
-            points = self.mounts(pod_dir, without=without)
+            points = await self.mounts(pod_dir, without=without)
             if not points:
                 return ""
             error = await self._run(_UNMOUNT, {"points": points, "lazy": lazy}, UNMOUNT_SECONDS)
-        left = self.mounts(pod_dir, without=without)
+        left = await self.mounts(pod_dir, without=without)
         return f"still mounted: {', '.join(left[:5])}: {error}" if left else ""
 
     async def _run(self, function: str, arguments: dict[str, Any], deadline: float) -> str:

@@ -20,7 +20,7 @@ _ALL: Final = 256
 def mounts_below(directory: str) -> list[str]:
     """Mount points at or below the directory, in the order in which they can be unmounted. Touches none of them."""
     real = os.path.realpath(directory)
-    return [mount.point for mount in mountinfo.below(mountinfo.read(), real)]
+    return mountinfo.points_below(real)
 
 
 def is_mounted(path: str) -> bool:

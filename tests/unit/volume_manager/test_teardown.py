@@ -1,0 +1,35 @@
+"""Many pods that end at once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from actors.shared.config.agent import Agent
+from actors.volume_manager import teardown
+from actors.volume_manager.teardown import Teardown
+
+
+async def test_between_two_looks_at_the_mount_table_others_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    served = 0
+    at: list[int] = []
+
+    async def others() -> None:
+        nonlocal served
+        while True:
+            served += 1
+            await asyncio.sleep(0)
+
+    def mounts_below(directory: str) -> list[str]:
+        at.append(served)
+        return []
+
+    monkeypatch.setattr(teardown, "mounts_below", mounts_below)
+    nothing: Any = None
+    ending = Teardown(nothing, Agent(root_dir="/nowhere"), nothing)
+    task = asyncio.ensure_future(others())
+    await asyncio.gather(*(ending.mounts(f"/pods/{number}") for number in range(100)))
+    task.cancel()
+    assert len(set(at)) == 100
