@@ -31,6 +31,8 @@ def read_private(path: Path | str) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         about = os.fstat(descriptor)
+        if stat.S_ISDIR(about.st_mode):
+            raise NotAFileError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(about.st_mode):
             raise NotAFileError(errno.EINVAL, "not a regular file", str(path))
         if about.st_size > MAX_BYTES:

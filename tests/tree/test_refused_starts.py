@@ -231,6 +231,13 @@ def test_a_start_is_refused_with_a_text_that_names_what_is_wrong(row: Refusal, d
     assert in_order("\n".join(lines), parts), lines
 
 
+def test_a_fifo_in_place_of_a_state_file_is_not_waited_for(directory: Path) -> None:
+    (directory / "root").mkdir(exist_ok=True)
+    os.mkfifo(directory / "root/cpu_manager_state")
+    text = "\n".join(refused(directory, CPUS.split()))
+    assert in_order(text, [f"{RESTORED}not a regular file", *DRAIN.split("|"), "cpu_manager_state"]), text
+
+
 def test_all_that_is_wrong_with_flags_files_and_fields_comes_at_once(directory: Path) -> None:
     directory.joinpath("c.yaml").write_text(f"{HEADER}maxPods: -1\nsyncFrequency: soon\n")
     flags = [
