@@ -45,8 +45,8 @@ class CountRunningPod(Message, frozen=True):
     """From a worker: this pod was admitted and has running containers, so it is counted without any check. A resize of
     it that waits for room is forgotten.
 
-    Sent when a new container manager says Hello, before KnownPods, when the containers of a pod are resized, and when a
-    resize is taken back.
+    Sent when a new container manager says Hello, before KnownPods, when the containers of a pod are resized, when a
+    resize is taken back, and when the pod gets another sandbox: its cgroup is made again if it is gone.
     """
 
     uid: str

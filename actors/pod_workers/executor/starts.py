@@ -15,6 +15,7 @@ from actors.pod_workers.kubernetes_events import of_failed_start
 from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.phases.effects import RunPostStart, StartContainers
 from actors.pod_workers.phases.termination_plan import plan
+from actors.pod_workers.pod.resizes import ResizeRetried
 from actors.pod_workers.pod.results import RuntimeTouched
 from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.pod.starts import (
@@ -39,7 +40,7 @@ from actors.shared.kube.pods import find_container
 from . import claims, instance_marks
 from .execution import Execution
 from .permit import Permit
-from .resizing import keep_actuated
+from .resizing import count_allocated, keep_actuated
 from .termination import announce_fallback, announce_hook, announce_termination, terminate
 from .unlisted import refuse_doubles
 
@@ -113,6 +114,9 @@ async def _prepare_claims(run: Execution) -> bool:
 async def _start_sandbox(run: Execution, attempt: int) -> bool:
     pod, starter = run.pod, run.services.starter
     held = run.state.held
+    if attempt:  # its cgroup may have gone with the one before: systemd stops a slice with all that is in it
+        count_allocated(run)
+        run.report(ResizeRetried())
     if not _goes_on(run, SANDBOX):
         starter.metrics.sandbox_begins(pod, attempt)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod
 from tests.support.fake_cri import Fault
 from tests.support.shard_harness import Driven, pod
 
@@ -20,6 +21,19 @@ async def test_a_sandbox_that_died_is_stopped_before_there_is_a_new_one(tmp_path
         order = [name for name, _ in node.fake.calls if name in ("RunPodSandbox", "StopPodSandbox")]
         assert order == ["RunPodSandbox", "StopPodSandbox", "RunPodSandbox"]
         assert [one.pod_sandbox_id for one in node.fake.asked("StopPodSandbox")] == [first]
+
+
+async def test_the_cgroup_of_a_pod_is_ensured_again_with_a_new_sandbox(tmp_path: Path) -> None:
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        counted = len(node.harness.sent(CountRunningPod, to=CONTAINER_MANAGER))
+        node.fake.lose_sandbox(next(iter(node.fake.world.sandboxes)))
+        await node.relist()
+        await node.until(lambda: node.asked("RunPodSandbox") == 2)
+        more = node.harness.sent(CountRunningPod, to=CONTAINER_MANAGER)[counted:]
+        assert [message.uid for message in more] == ["u"]
 
 
 async def test_a_sandbox_is_stopped_before_it_is_removed(tmp_path: Path) -> None:
