@@ -22,6 +22,12 @@ def amounts(cpu: str, memory: str, more_cpu: str = "", more_memory: str = "") ->
     return {"requests": {"cpu": cpu, "memory": memory}, "limits": limits}
 
 
+def resize(site: Site, name: str, wanted: Obj) -> None:
+    """Of the container `main`."""
+    patch = {"spec": {"containers": [{"name": "main", "resources": wanted}]}}
+    site.api.call("PATCH", f"{PODS}/{name}/resize", patch, STRATEGIC)
+
+
 def test_limits_stand_in_the_files_of_each_class(site: Site) -> None:
     site.create(
         pod("guaranteed", container("main", resources=amounts("1", "64Mi"))),
@@ -47,7 +53,9 @@ def test_limits_stand_in_the_files_of_each_class(site: Site) -> None:
     whole = site.container_files("guaranteed", "main", "cpuset.cpus", "cpu.max", "memory.max", "memory.oom.group")
     assert whole == {"cpuset.cpus": "1", "cpu.max": "max 100000", "memory.max": str(64 * MIB), "memory.oom.group": "1"}
     for name in ("burstable", "best"):
-        assert site.container_files(name, "main", "cpuset.cpus.effective") == {"cpuset.cpus.effective": "0"}
+        assert site.container_files(name, "main", "cpuset.cpus.effective", *HUGE) == {
+            "cpuset.cpus.effective": "0", "hugetlb.2MB.max": "0", "hugetlb.1GB.max": "0",
+        }  # fmt: skip
     site.delete("guaranteed")
     site.wait_no_pod("guaranteed", seconds=SECONDS)
     site.machine.out(
@@ -84,6 +92,14 @@ def test_swap_goes_to_burstable_pods_by_their_request_or_to_none(site: Site) -> 
     assert site.container_files("varying", "main", "memory.swap.max") == {"memory.swap.max": str(share // PAGE * PAGE)}
     assert site.container_files("fixed", "main", "memory.swap.max") == {"memory.swap.max": "0"}
 
+    # how much it may swap follows its request, so its memory is not resized in place
+    resize(site, "varying", amounts("100m", "96Mi", "200m", "160Mi"))
+    site.pods.until(lambda: condition(site.pod("varying"), "PodResizePending"), "the refusal", SECONDS)
+    refused = condition(site.pod("varying"), "PodResizePending")
+    assert refused["reason"] == "Infeasible"
+    assert refused["message"].endswith("In-place resize of containers with swap is not supported.")
+    assert site.container_files("varying", "main", "memory.max") == {"memory.max": str(128 * MIB)}
+
     site.configure(memorySwap={"swapBehavior": "NoSwap"})
     site.machine.out(f"systemctl restart kubelet; {READY}")
     try:
@@ -96,12 +112,12 @@ def test_swap_goes_to_burstable_pods_by_their_request_or_to_none(site: Site) -> 
 
 
 def test_a_resize_reaches_the_files_without_a_restart(site: Site) -> None:
-    site.create(pod("grown", container("main", resources=amounts("100m", "64Mi", "200m", "128Mi"))))
+    # a container of which memory's request is its limit has no swap
+    site.create(pod("grown", container("main", resources=amounts("100m", "64Mi", "200m"))))
     site.wait_pods_ready("grown", seconds=SECONDS)
     before = site.container_id("grown", "main")
-    wanted = amounts("150m", "96Mi", "300m", "160Mi")
-    patch = {"spec": {"containers": [{"name": "main", "resources": wanted}]}}
-    site.api.call("PATCH", f"{PODS}/grown/resize", patch, STRATEGIC)
+    wanted = amounts("150m", "96Mi", "300m")
+    resize(site, "grown", wanted)
 
     def done() -> bool:
         (found,) = status(site.pod("grown"))["containerStatuses"]
@@ -110,11 +126,28 @@ def test_a_resize_reaches_the_files_without_a_restart(site: Site) -> None:
 
     site.pods.until(done, "resized", SECONDS)
     files = ("cpu.max", "memory.max", "memory.low")
-    values = dict(zip(files, ("30000 100000", str(160 * MIB), str(96 * MIB)), strict=True))
+    values = dict(zip(files, ("30000 100000", str(96 * MIB), str(96 * MIB)), strict=True))
     assert site.container_files("grown", "main", *files) == values
     assert site.pod_files("grown", *files) == values
     assert site.container_id("grown", "main") == before
     assert site.restarts()["default/grown"] == 0
+
+
+def test_a_slice_that_an_operator_stops_is_there_again_with_its_limits(site: Site) -> None:
+    site.create(pod("stopped", container("main", resources=amounts("100m", "64Mi", "200m", "128Mi"))))
+    site.wait_pods_ready("stopped", seconds=SECONDS)
+    files = ("cpu.max", "cpu.weight", "memory.max", "pids.max", *HUGE)
+    before, instance = site.pod_files("stopped", *files), site.container_id("stopped", "main")
+    site.machine.out("systemctl daemon-reload")
+    assert site.pod_files("stopped", *files) == before
+    site.machine.out(f"systemctl stop kubepods-burstable-pod{site.uid('stopped').replace('-', '_')}.slice")
+
+    def another() -> bool:
+        (found,) = status(site.pod("stopped"))["containerStatuses"]
+        return "running" in found["state"] and site.container_id("stopped", "main") != instance
+
+    site.pods.until(another, "another instance", SECONDS)
+    assert site.pod_files("stopped", *files) == before
 
 
 def test_a_profile_of_apparmor_confines_a_container_and_one_that_is_missing_is_refused(site: Site) -> None:
