@@ -17,7 +17,7 @@ from .choice import DevicesUnavailable
 from .device_reports import health, listed
 from .earlier_plugins import EarlierPlugins
 from .health_reports import HealthReports
-from .hints import hints
+from .hints import MOST_NODES, hints
 from .holders import Holders
 from .holdings import Holdings
 from .inventory import Inventory
@@ -113,6 +113,8 @@ class DeviceService:
     # -- questions ----------------------------------------------------------------------------------------------------
     async def hints(self, request: DeviceRequest) -> DeviceHints:
         await self._earlier.found.wait()
+        options = self._actor.context.config.topologyManagerPolicyOptions
+        most = int(options.get("max-allowable-numa-nodes", MOST_NODES))
         found = {}
         for name, needed in request.amounts.items():
             resource = self._inventory.get(name)
@@ -120,11 +122,11 @@ class DeviceService:
                 continue
             held = self._holdings.held_by(request.uid, request.container, name)
             if held:
-                found[name] = hints(resource.devices, held, (), needed) if len(held) == needed else []
+                found[name] = hints(resource.devices, held, (), needed, most) if len(held) == needed else []
                 continue
             reusable = self._holdings.reusable(request.uid, request.container, name, request.finished)
             free = resource.healthy - self._holdings.taken(name, request.uid, request.container)
-            found[name] = hints(resource.devices, free, reusable, needed)
+            found[name] = hints(resource.devices, free, reusable, needed, most)
         return DeviceHints(found)
 
     async def reserve(self, question: ReserveDevices) -> DevicesReserved | DevicesRefused:

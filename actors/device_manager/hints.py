@@ -10,17 +10,21 @@ from actors.shared.hardware.hints import TopologyHint, mask_of, masks_of
 from .inventory import Device
 
 MOST_NODES: Final = 8
-"""With more nodes there are too many combinations; the kubelet refuses such machines, too."""
+"""With more nodes there are too many combinations, unless max-allowable-numa-nodes says otherwise."""
 
 
 def hints(
-    devices: Mapping[str, Device], free: Collection[str], reusable: Collection[str], needed: int
+    devices: Mapping[str, Device],
+    free: Collection[str],
+    reusable: Collection[str],
+    needed: int,
+    most_nodes: int = MOST_NODES,
 ) -> list[TopologyHint] | None:
-    """None: no opinion, for the plugin tells no nodes. []: nothing satisfies the request.
+    """None: no opinion, for the plugin tells no nodes, or more than `most_nodes`. []: nothing satisfies the request.
 
     `free` and `reusable`: healthy devices that the container may have; `reusable` ones must all be on the nodes."""
     nodes = sorted({node for device in devices.values() for node in device.nodes})
-    if not nodes or len(nodes) > MOST_NODES:
+    if not nodes or len(nodes) > most_nodes:
         return None
     if len({*free, *reusable}) < needed:
         return []
