@@ -17,6 +17,11 @@ get their turn."""
 SLICE_DEADLINE: Final = 40.0
 FIRST_REPORT_SECONDS: Final = 30.0
 REPORT_SECONDS: Final = 60.0
+_ADVICE: Final = (
+    "is taking longer than expected, consider using OnRootMismatch - "
+    "https://kubernetes.io/docs/tasks/configure-pod-container/security-context/"
+    "#configure-volume-permission-and-ownership-change-policy-for-pods"
+)
 _APPLY: Final = "actors.volume_manager.host.ownership:apply_group"
 _GROUP: Final = "actors.volume_manager.host.ownership:group_of"
 
@@ -32,7 +37,7 @@ class FsGroup:
 
         Files that cannot be changed are logged and are no error, as in the kubelet. '' or the error's text.
         """
-        after, files, report_at = "", 0, self._clock() + FIRST_REPORT_SECONDS
+        after, files, reports, report_at = "", 0, 0, self._clock() + FIRST_REPORT_SECONDS
         while True:
             arguments = {"path": path, "group": group, "on_root_mismatch": on_root_mismatch, "after": after}
             try:
@@ -46,8 +51,8 @@ class FsGroup:
             if not after:
                 return ""
             if self._clock() >= report_at:
-                self._report(pod, path, files)
-                report_at = self._clock() + REPORT_SECONDS
+                self._report(pod, path, files if reports else None)
+                reports, report_at = reports + 1, self._clock() + REPORT_SECONDS
 
     async def compare(self, pod: Pod, volume: str, path: str, group: int) -> None:
         """Tell users of the pod if another group owns the top of a volume that is not changed for it. Raises
@@ -65,8 +70,10 @@ class FsGroup:
                 "fsGroup: %d files of %s stay as they are: %s", done["failed"], path, "; ".join(done["errors"])
             )
 
-    def _report(self, pod: Pod, path: str, files: int) -> None:
-        advice = "consider fsGroupChangePolicy OnRootMismatch"
-        message = f"Setting volume ownership for {path} takes long, processed {files} files: {advice}"
+    def _report(self, pod: Pod, path: str, files: int | None) -> None:
+        """The first report has the advice, the later ones have the number of files."""
+        of_pod = path.find(pod.metadata.uid)  # a path of the host is told from the pod's directory on
+        what = f"Setting volume ownership for {path[max(0, of_pod) :]}"
+        message = f"{what} {_ADVICE}" if files is None else f"{what}, processed {files} files."
         event = pod_event(pod.metadata, "Warning", "VolumePermissionChangeInProgress", message)
         self._actor.tell(EVENT_CLIENT, event, deadline=60.0)

@@ -434,7 +434,10 @@ async def test_a_volume_with_many_files_is_changed_in_slices_and_that_is_an_even
     assert calls == ["", *(f"d{number}" for number in range(1, 10))]
     events = node.harness.sent(RecordEvent, "api_clients/event_client")
     assert [event.reason for event in events] == ["VolumePermissionChangeInProgress"] * 2
-    assert "processed 3000 files" in events[0].message
+    advice, progress = (event.message for event in events)
+    assert "/volumes/" in advice
+    assert " is taking longer than expected, consider using OnRootMismatch - https://kubernetes.io/docs/" in advice
+    assert progress.endswith(", processed 8000 files.")
 
 
 async def test_a_claim_on_an_in_tree_volume_is_one_on_its_driver(node: Node, tmp_path: Path) -> None:
