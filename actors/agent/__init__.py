@@ -1,5 +1,6 @@
 """The program around the tree: the command line, the start and its checks, run-once and the demo.
 
+certificate_lifetime.py  when a certificate is near its end
 completion.py         `supervise completion bash|zsh|fish`: the completion script of a shell
 doctor/               `supervise doctor`: checks everything that keeps the node from Ready or a pod from Running
 inspection/           what runs on this node, and why something does not: `supervise pods`, `supervise describe pod`

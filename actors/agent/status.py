@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from actors.agent.certificate_lifetime import ends_soon
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from supervision.cli.answers import Answers
@@ -17,9 +18,6 @@ from supervision.cli.command import Context
 from supervision.cli.health import Reason
 from supervision.protocol import Tree
 
-NEAR_END: Final = timedelta(days=7)
-LAST_PART: Final = 0.1
-"""Of a lifetime: rotation asks for the next certificate at 70 to 90 % of it, so later than that it does not succeed."""
 RUNTIME: Final = "container runtime"
 _CONNECT_SECONDS: Final = 1.0
 
@@ -67,7 +65,7 @@ def reasons(facts: StatusInput) -> Iterator[Reason]:
 
 
 def near_end(certificate: CertificateInUse, now: datetime) -> str:
-    """What is wrong with its time, '' if nothing. Near its end: less than a week and than a tenth of its lifetime."""
+    """What is wrong with its time, '' if nothing."""
     begin, end, path = certificate.begin, certificate.end, certificate.path
     if begin is None or end is None:
         return f"{path}: {certificate.error}"
@@ -75,7 +73,7 @@ def near_end(certificate: CertificateInUse, now: datetime) -> str:
         return f"{path} is valid from {_text(begin)} only: is the clock right?"
     if now >= end:
         return f"{path} expired on {_text(end)}"
-    if end - now < min(NEAR_END, (end - begin) * LAST_PART):
+    if ends_soon(begin, end, now):
         return f"{path} ends on {_text(end)}, and no other has taken its place"
     return ""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from cryptography import x509
 
+from actors.agent.certificate_lifetime import ends_soon
 from actors.shared.config.agent import Agent
 
 from .finding import Finding, failure, ok, unknown, warning
 
-SOON: Final = timedelta(days=7)
 NEW_CERTIFICATE: Final = (
     "kubeadm token create --print-join-command; its token into the file of --bootstrap-kubeconfig; restart the agent"
 )
@@ -39,7 +39,7 @@ def certificate(subject: str, path: str, now: datetime, remedy: str) -> Iterator
         yield failure(subject, f"{path} is valid from {begin:%Y-%m-%d %H:%M} UTC only", "set the clock: timedatectl")
     elif now >= end:
         yield failure(subject, f"{path} expired on {end:%Y-%m-%d %H:%M} UTC", remedy)
-    elif end - now < SOON:
+    elif ends_soon(begin, end, now):
         yield warning(subject, f"{text}: it ends soon", remedy)
     else:
         yield ok(subject, text)

@@ -41,6 +41,11 @@ def found_on(day: float, path: Path) -> Finding:
     return found
 
 
+def test_a_certificate_for_a_day_ends_soon_in_its_last_hours_only(tmp_path: Path) -> None:
+    path = Authority(tmp_path).client("system:node:n1", "system:nodes", seconds=86_400)[0]
+    assert [found_on(-hours / 24, path).level for hours in (23, 3, 1)] == [Level.OK, Level.OK, Level.WARNING]
+
+
 @pytest.mark.parametrize(
     ("day", "level", "said"),
     [
