@@ -112,10 +112,13 @@ def shared_names(sources: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def map_problems(docstring: str, modules: set[str]) -> Iterator[str]:
-    """What is wrong with the map of a package with these modules and sub-packages. `*_probe` names all that end so."""
+    """What is wrong with the map of a package with these modules and sub-packages. An entry is `name.py`, `name/`, a
+    name in backticks, or a name in the first column of a table; `*_probe` stands for all names that end so."""
     endings = tuple(re.findall(r"\*(_\w+)", docstring))
+    cells = ", ".join(re.findall(r"^\| ([^|]*) \|", docstring, re.MULTILINE)).split(", ")
     for name in sorted(modules - OF_EACH_ACTOR):
-        if not re.search(rf"\b{name}\b", docstring) and not name.endswith(endings):
+        entry = re.search(rf"(?<![\w/]){name}(\.py\b|/)|`{name}`", docstring)
+        if entry is None and name not in cells and not name.endswith(endings):
             yield f"its docstring does not say what {name} is"
     named = set(re.findall(r"^(\w+)(?:\.py|/) ", docstring, re.MULTILINE))
     for name in sorted(named - modules):

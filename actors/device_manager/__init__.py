@@ -16,6 +16,7 @@ inventory.py             the devices that plugins have told of, by resource
 rate_limit.py            limits the rate at which a stream from a plugin is read
 plugin_client.py         calls to a device plugin
 plugin_directory.py      the directory device-plugins: sockets of plugins, kubelet.sock and the checkpoint
+plugins.py               the connected device plugins: their devices go into the inventory
 record.py                the checkpoint of this process: read once, written when it differs
 registration.py          how device plugins register: by kubelet.sock in the directory device-plugins
 registration_service.py  the service on kubelet.sock, over gRPC

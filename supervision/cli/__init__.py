@@ -3,6 +3,7 @@
 They ask the fork server, which answers without asking any actor: they work while actors are hung or the root is dead.
 Nothing heavy is imported here.
 
+answers.py      asks several actors, of which some may be wedged
 command.py      the common part of all subcommands: finding the agent, asking it, showing results and errors
 health.py       whether the agent is ready, degraded or down, and why
 incidents.py    `supervise incidents`: the incident record, read from its file; works without a running agent

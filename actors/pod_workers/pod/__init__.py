@@ -8,4 +8,6 @@ resizes.py      events of an in-place resize (KEP-1287)
 results.py      events that result from the pod worker's own effects: looks, admission, retries, termination, clean-up
 runtime.py      reads the runtime's state of a pod: containers that may have a process, and data to keep between looks
 starts.py       events of the start of sandboxes and containers, and of their postStart hooks
+state.py        a pod worker's whole state, as one immutable value
+table.py        the phases as a table: phase, event, next phase
 """

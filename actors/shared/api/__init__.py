@@ -2,11 +2,14 @@
 
 access.py              how to reach an API server and as which user: the resolved current context of a kubeconfig
 client.py              requests to an API server and watches of it
+connections.py         two pools of connections to one server: for calls, and for watches
+credentials.py         headers and client certificate of requests, and when to refresh them
 disposable_loader.py   runs one request in `kubeconfig_process`
 errors.py              the errors of an API server, by cause (Kubernetes API conventions, section on error codes)
 exchange.py            one request and its response: its progress, its measurements and its answer; bounded
 exec_plugin.py         credential plugins: a program that prints an ExecCredential
 fields.py              reads plain data and collects every problem with its field, instead of raising the first
+kubeconfig.py          loads and writes kubeconfig files
 kubeconfig_check.py    validates a kubeconfig and reports every problem with its field
 kubeconfig_process.py  the process in which the `kubernetes` package loads a kubeconfig or runs a credential plugin
 lines.py               splits a byte stream into lines, for watches: one JSON document per line

@@ -2,7 +2,9 @@
 
 adoption.py            creates a sandbox or container, or adopts the one that an earlier create of the same name made
 cdi.py                 whether a runtime ignores CDI names (Container Device Interface), which CRI does not tell
+client.py              the CRI client: a typed coroutine with a deadline for each call
 container_calls.py     the runtime service's calls for containers
+conversion.py          converts the runtime's answers to the values of model.py
 crash_loop.py          the crash-loop backoff: when a container may be started again
 deadlines.py           the deadline of each call in seconds, as in the kubelet
 endpoint.py            runtime endpoints, as given to --container-runtime-endpoint: the path of a Unix socket
@@ -10,17 +12,16 @@ errors.py              the errors of CRI calls
 image_calls.py         the image service's calls
 leftover_tasks.py      ends tasks that a cancelled StartContainer leaves in containerd
 liveness.py            whether a container runtime answers: the CRI call Version, without a gRPC library
-pod_lookup.py          reads the sandboxes and containers of one pod from the runtime
 measured_transport.py  counts the calls to a runtime and their time, as kubelet_runtime_operations_*
 methods.py             the methods of CRI v1: the path and the types of each
 model.py               sandboxes, containers and images of the runtime, as immutable values for messages
 next_instance.py       whether an instance of a container that has ended is followed by another one
 output_transport.py    the transport of ExecSync, which reads one answer at a time
+pod_lookup.py          reads the sandboxes and containers of one pod from the runtime
 sandbox_calls.py       the runtime service's calls for sandboxes
 silence.py             reports a container runtime or image service that does not answer in `supervise status`
 stats.py               resource usage of containers and the image store, measured by the runtime
 stats_calls.py         the calls for statistics of containers; those of sandboxes come from cgroups
-conversion.py          converts the runtime's answers to the values of model.py
 stats_conversion.py    converts the runtime's statistics to the values of stats.py
 transport.py           transports CRI calls to a runtime: gRPC over a Unix socket
 """

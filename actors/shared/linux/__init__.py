@@ -10,8 +10,10 @@ host_addresses.py   the addresses of this host, from the kernel and from DNS
 inotify.py          watches files and directories with inotify(7), without blocking
 links.py            symbolic links that are there, old or new, at any moment
 memory.py           memory of the machine, from /proc/meminfo (proc_meminfo(5))
+mountinfo.py        the mount table, /proc/<pid>/mountinfo
 mounting.py         mount(2) and umount2(2), which Python lacks
 oom.py              oom_score_adj: lowering it below a process's initial value needs CAP_SYS_RESOURCE
+parent_death.py     commands that end together with their parent
 program.py          runs a program beside an actor, and ends it whoever holds its pipes
 psi.py              pressure stall information (PSI) of the kernel, of a cgroup or of the whole host
 removal.py          removes a tree of untrusted files: never follows a symlink, never crosses into another mount
@@ -19,5 +21,4 @@ resolv_conf.py      resolv.conf: how the host, or a pod, asks for names (resolv.
 subordinate_ids.py  the user and group IDs that the node may give to user namespaces of pods
 system_bus.py       the client of the D-Bus system bus, for whoever asks systemd or systemd-logind
 systemd.py          whether systemd runs this host
-parent_death.py     commands that end together with their parent
 """

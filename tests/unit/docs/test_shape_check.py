@@ -53,8 +53,12 @@ def test_modules_of_one_kind_are_named_by_their_ending():
 
 
 def test_a_package_names_its_modules_and_no_others():
-    text = "A package.\n\none.py   the first, with two\ngone.py  what was there"
-    assert list(map_problems(text, {"one", "two", "three", "actor"})) == [
+    text = (
+        "A package for five.\n\none.py   the first; two.py: the second, `four`\ngone.py  what was there\n| six | nine |"
+    )
+    modules = {"one", "two", "three", "four", "five", "six", "seven", "actor"}
+    assert list(map_problems(f"{text}\nseven/  below", modules)) == [
+        "its docstring does not say what five is",
         "its docstring does not say what three is",
         "its docstring names gone, which is not there",
     ]
