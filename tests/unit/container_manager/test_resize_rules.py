@@ -65,3 +65,22 @@ def test_the_pods_own_resources_are_resized_unless_the_gate_is_off() -> None:
         "feature_gate_off",
     )
     assert refusal(before, before, feature_gates=off) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("policy", "gate", "refused"),
+    [("", True, True), ("", False, False), ("Always", True, True), ("Always", False, True)],
+)
+def test_sidecars_count_and_other_init_containers_only_while_their_resize_is_on(
+    policy: str, gate: bool, refused: bool
+) -> None:
+    def with_init(cpu: str) -> Pod:
+        amounts = {"cpu": cpu, "memory": "64Mi"}
+        resources = {"requests": amounts, "limits": amounts}
+        init = {"name": "i", "image": "i", "resources": resources, "restartPolicy": policy}
+        plain = msgspec.to_builtins(pod("1"))
+        return msgspec.convert({**plain, "spec": {**plain["spec"], "initContainers": [init]}}, Pod)
+
+    gates = {"InPlacePodVerticalScalingInitContainers": gate}
+    found = refusal(with_init("1"), with_init("2"), gates, static_cpu=True)
+    assert found == ((CPU, "guaranteed_pod_cpu_manager_static_policy") if refused else ("", ""))

@@ -139,6 +139,7 @@ def test_the_headroom_ends_at_the_nearest_memory_threshold_that_is_not_met():
     soft = Threshold("memory.available", Amount(absolute=300), grace_seconds=5.0)
     assert headroom([MEMORY_LEFT, soft, DISK_LEFT], memory(500)) == 200
     assert headroom([MEMORY_LEFT, soft], memory(250)) == 150
+    assert headroom([MEMORY_LEFT, soft], memory(100)) == 0
     assert headroom([MEMORY_LEFT, soft], memory(50)) is None
     assert headroom([DISK_LEFT], memory(50)) is None
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from actors.eviction_manager.resources import DiskLayout
 from actors.eviction_manager.usage import ContainerUsage, DiskUsage, PodUsage
 from actors.eviction_manager.usage_reader import disk_usage
-from actors.eviction_manager.victims import evictable, of_threshold, over_limits, victim
+from actors.eviction_manager.victims import evictable, of_threshold, over_limits, preempted, victim
 from actors.shared.config.fields.eviction import Amount, Threshold
 
 from .pods import active, container
@@ -31,6 +31,18 @@ def test_for_memory_the_usage_over_the_request_counts():
     assert chosen(pods, usages, "memory.available", DiskLayout.SINGLE) == "b"
     assert chosen(pods, {**usages, "a": PodUsage(memory=102 * MI)}, "memory.available", DiskLayout.SINGLE) == "a"
     assert victim([], {}, "memory.available", DiskLayout.SINGLE) is None
+
+
+def test_of_pods_over_their_requests_the_lowest_priority_is_evicted_and_none_counts_as_zero():
+    pods = [active(uid="high", priority=5), active(uid="none"), active(uid="low", priority=-5)]
+    usages = {"high": PodUsage(memory=9 * MI), "none": PodUsage(memory=2 * MI), "low": PodUsage(memory=MI)}
+    assert chosen(pods, usages, "memory.available", DiskLayout.SINGLE) == "low"
+    assert chosen(pods[:2], usages, "memory.available", DiskLayout.SINGLE) == "none"
+
+
+def test_only_the_chosen_pods_are_preempted():
+    evictions = preempted([active(uid="a"), active(uid="b"), active(uid="c")], {"a", "c"}, "cpu")
+    assert [(one.uid, one.signal) for one in evictions] == [("a", "cpu"), ("c", "cpu")]
 
 
 def chosen(pods, usages, signal, layout):

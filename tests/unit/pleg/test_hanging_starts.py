@@ -19,6 +19,7 @@ def test_the_runtime_is_not_restarted_again_before_a_pause() -> None:
     at = 100.0 + HANGS_SECONDS
     state = found(acted(found(HangingStarts(), "a", 100.0, KNOWN), at), "a", at, KNOWN)
     assert not overdue(state, "a", at + HANGS_SECONDS)
+    assert not overdue(state, "a", at + PAUSE_SECONDS - 1.0)
     assert overdue(state, "a", at + PAUSE_SECONDS)
 
 

@@ -12,6 +12,7 @@ from actors.pod_workers.containers.container_config import container_annotations
 from actors.pod_workers.containers.spec_hash import container_hash
 from actors.pod_workers.phases.actions import PodActions, Start
 from actors.pod_workers.phases.pod_actions import compute_actions
+from actors.pod_workers.pod.starts import POST_START
 from actors.pod_workers.pod.state import Verdicts
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes, Probe, ResourceRequirements
@@ -137,6 +138,22 @@ def test_an_unhealthy_container_is_killed_for_its_probe(kind):
     assert [(kill.container.id, kill.probe) for kill in actions.kill] == [("a-0", kind)]
 
 
+def test_a_container_whose_post_start_hook_failed_is_stopped_for_that():
+    actions = do(pod("a"), ran("a"), verdicts=Verdicts({"a-0": POST_START}))
+    assert [(kill.container.id, kill.why, kill.probe) for kill in actions.kill] == [
+        ("a-0", "FailedPostStartHook", POST_START)
+    ]
+
+
+@pytest.mark.parametrize(("reason", "restarted"), [("OOMKilled", True), ("Completed", False)])
+def test_an_init_container_that_lost_a_process_for_memory_has_failed_whatever_its_exit_code(reason, restarted):
+    wanted = pod("a", init=(Container(name="i"),), policy="OnFailure")
+    ended = ran("i", S.EXITED, exit_code=0, reason=reason)
+    assert starts(do(wanted, ended)) == ([("i", 1)] if restarted else [("a", 0)])
+    lost = do(wanted, ended, boxes=(box(ready=False),))
+    assert (lost.create_sandbox, lost.done) == (True, False)
+
+
 def test_a_changed_image_ends_the_container_and_only_it():
     same = {"io.kubernetes.container.hash": container_hash(Container(name="b", image="i"))}
     old = {"io.kubernetes.container.hash": "1"}
@@ -230,6 +247,7 @@ def test_an_ephemeral_container_starts_once_and_never_again():
     wanted = pod("a", ephemeralContainers=[Container(name="debug", image="i")])
     assert starts(do(wanted, ran("a"))) == [("debug", 0)]
     assert starts(do(wanted, ran("debug", S.EXITED), ran("a"))) == []
+    assert do(wanted, ran("debug"), ran("a")) == PodActions(initialized=True)
 
 
 GIVEN_UP: dict[str, Any] = {"exit_code": 128, "reason": "StartError", "started_ns": 0}

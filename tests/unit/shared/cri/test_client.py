@@ -18,6 +18,7 @@ from actors.shared.cri.errors import (
     RuntimeFailure,
     Unavailable,
 )
+from actors.shared.cri.transport import GrpcTransport
 from proto import cri_pb2 as cri
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault, serve
@@ -57,6 +58,20 @@ async def test_a_stop_with_a_grace_of_centuries_is_not_over_at_once(tmp_path: Pa
         await client.stop_container("gone", 2**40)
         await client.close()
     assert len(fake.asked("StopContainer")) == 1
+
+
+@pytest.mark.parametrize(("image_socket", "connections"), [("", 2), ("/i.sock", 3)])
+async def test_close_closes_each_connection_once(
+    monkeypatch: pytest.MonkeyPatch, image_socket: str, connections: int
+) -> None:
+    closed: list[GrpcTransport] = []
+
+    async def close(transport: GrpcTransport) -> None:
+        closed.append(transport)
+
+    monkeypatch.setattr(GrpcTransport, "close", close)
+    await CriClient("/s.sock", image_socket).close()
+    assert len(closed) == len(set(map(id, closed))) == connections
 
 
 async def test_a_runtime_without_network_says_why() -> None:
