@@ -15,6 +15,7 @@ from actors.cert_manager.client_plan import (
     config_of,
     decide,
     is_of_node,
+    needs_storing,
     to_rotate,
 )
 
@@ -91,3 +92,20 @@ def test_the_certificate_of_another_node_does_not_belong_to_this_node():
     assert is_of_node(NODE, "n1")
     assert not is_of_node(NODE, "n2")
     assert not is_of_node(Certificate(0, 1, "system:node:n1", ("others",)), "n1")
+
+
+ADMIN = Certificate(0.0, 100.0, "kubernetes-admin", ("system:masters",))
+
+
+@pytest.mark.parametrize(
+    ("config", "stored", "certificate", "needed"),
+    [
+        (Config.GOOD, False, NODE, True),
+        (Config.GOOD, True, NODE, False),
+        (Config.ENDED, False, NODE, False),
+        (Config.GOOD, False, None, False),
+        (Config.GOOD, False, ADMIN, False),
+    ],
+)
+def test_only_a_good_certificate_of_the_node_is_stored_and_only_in_an_empty_store(config, stored, certificate, needed):
+    assert needs_storing(ClientFacts(config, U, stored=stored), certificate, "n1") is needed

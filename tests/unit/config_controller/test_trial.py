@@ -54,6 +54,11 @@ def test_a_change_is_applied_at_once_and_accepted_after_its_trial():
     assert (state.last_known_good, state.trial_until) == ("b", 0.0)
 
 
+def test_a_tick_without_a_trial_changes_nothing():
+    state, _ = after(*GOOD)
+    assert after(TRIAL_SECONDS * 3, TrialTick(), state=state) == (state, [])
+
+
 def test_a_configuration_that_fails_its_trial_is_rolled_back_and_not_applied_again():
     state, applied = after(*GOOD, NewConfiguration("b"), TrialFailed("x"), NewConfiguration("b"), NewConfiguration("b"))
     assert (state.current, state.assigned, state.bad, applied) == ("a", "b", ("b",), ["b", "a"])

@@ -11,6 +11,7 @@ import pytest
 from actors.shared.kube.names import CONFIG_HASH, CONFIG_MIRROR, CONFIG_SOURCE
 from actors.shared.kube.pod import PodStatus
 from actors.status_manager.api_pods import ApiPod, read
+from actors.status_manager.backlog import CHANGE, TRANSITION
 from actors.status_manager.messages import PodObserved
 from actors.status_manager.pod_table import PodTable
 from actors.status_manager.steps import CreateMirror, DeletePod, PatchStatus, next_step
@@ -68,6 +69,26 @@ FINISHED: dict[str, Any] = {"worker_phase": "terminated", "finished": True}
 def test_the_next_step_follows_from_both_sides(objects, of, step):
     found = next_step(table(*objects, pods=(of,)), "u")
     assert (found if step is None else type(found)) == step
+
+
+@pytest.mark.parametrize(("has_base", "phase"), [(False, "Running"), (True, None)])
+def test_nothing_is_written_without_a_status_or_before_its_base_is_known(has_base, phase):
+    of = msgspec.structs.replace(pod(phase), has_base=has_base)
+    assert next_step(table(stored("Pending"), pods=(of,)), "u") is None
+
+
+def test_a_change_of_phase_and_the_last_write_of_a_deleted_pod_come_first():
+    def priority(of: TrackedPod, **meta: Any) -> int:
+        step = next_step(table(stored(**meta), pods=(of,)), "u")
+        assert step is not None
+        return step.priority
+
+    message = PodStatus(phase="Running", message="m")
+    assert priority(pod("Failed")) == TRANSITION
+    assert priority(msgspec.structs.replace(pod(), status=message)) == CHANGE
+    gone = msgspec.structs.replace(pod("Failed", **FINISHED), status=PodStatus(phase="Failed", message="m"))
+    assert priority(gone, phase="Failed", deletionTimestamp=DELETED) == TRANSITION
+    assert priority(gone, phase="Failed") == CHANGE
 
 
 def test_nothing_is_done_before_the_server_has_listed_its_pods():

@@ -151,6 +151,21 @@ def planned(source: dict[str, Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
+    ("source", "modes"),
+    [
+        ({"gcePersistentDisk": {"pdName": "d", "readOnly": True}}, ["ReadOnlyMany"]),
+        ({"gcePersistentDisk": {"pdName": "d"}}, ["ReadWriteOnce"]),
+        ({"awsElasticBlockStore": {"volumeID": "vol-1", "readOnly": True}}, ["ReadWriteOnce"]),
+        ({"azureFile": {"secretName": "s", "shareName": "x", "readOnly": True}}, ["ReadWriteMany"]),
+    ],
+)
+def test_the_access_mode_of_an_inline_volume_follows_from_its_type(source: dict[str, Any], modes: list[str]) -> None:
+    (field,) = source
+    inline = decode(encode({"name": "v", **source}), Volume)
+    assert migrated_inline(inline, field, "ns").spec.accessModes == modes
+
+
+@pytest.mark.parametrize(
     ("source", "name", "read_only"),
     [
         ({"awsElasticBlockStore": {"volumeID": "vol-1", "readOnly": True}}, "ebs.csi.aws.com-vol-1", True),
