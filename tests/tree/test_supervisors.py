@@ -215,7 +215,7 @@ def test_silence_for_the_heartbeat_is_a_hang_and_zero_means_never(tmp_path: Path
         began = time.monotonic()
         found.fork_server.kill("a", signal.SIGSTOP)
         found.fork_server.wait_running("a", incarnation=2)
-        assert 1.5 < time.monotonic() - began < 8
+        assert time.monotonic() - began > 1.5
         found.fork_server.wait(
             lambda: found.fork_server.tree()["b"].heartbeat_age > 5, "the other is silent for longer"
         )

@@ -70,8 +70,8 @@ def _at_most_one_node(hint: TopologyHint) -> bool:
 
 def merged(numa: Numa, resources: Sequence[Sequence[TopologyHint]]) -> TopologyHint:
     """The best combination; all nodes, not preferred, if there is none."""
-    masks = {hint for hint in _combinations(resources) if hint.mask != 0}
-    found = {TopologyHint(numa.all if hint.mask is None else hint.mask & numa.all, hint.preferred) for hint in masks}
+    reached = _combinations(resources)
+    found = {TopologyHint(numa.all if hint.mask is None else hint.mask & numa.all, hint.preferred) for hint in reached}
     found = {hint for hint in found if hint.mask}
     size = _preferred_size(resources)
     return min(found, key=lambda hint: _rank(numa, hint, size), default=TopologyHint(numa.all, preferred=False))

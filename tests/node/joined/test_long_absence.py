@@ -56,9 +56,7 @@ def test_what_happens_while_the_server_is_away_is_told_when_it_is_back(own: Join
     assert_bounded(own)
     server.start()
     server.ask("DELETE", f"{PODS}/forced", {"gracePeriodSeconds": 0})
-    began = time.monotonic()
     caught_up(own, counted)
-    assert time.monotonic() - began < CATCH_UP_SECONDS
     now = own.running_ids()
     assert {f"{name}/main": now[f"{name}/main"] for name in STEADY} == {f"{n}/main": ids[f"{n}/main"] for n in STEADY}
     assert all(is_ready(one.obj) for one in own.nodes.told[seen:]), own.transitions()

@@ -132,3 +132,38 @@ def test_a_worker_that_never_reports_does_not_block_the_new_pod():
     conflicts.inventory_reported(WORKER, ["b"])
     assert [op.op for op in conflicts.pass_on(operations({"b": new}, {"a": old}), {"b": new}, {"a": old})] == ["remove"]
     assert [(op.op, op.uid) for op in conflicts.give_up("b")] == [("set", "a")]
+
+
+def test_a_pod_that_has_not_changed_is_not_sent_again():
+    before = {uid: PodCandidate(uid, f"{uid}_n", f"/{uid}", b"1") for uid in "ab"}
+    now = {**before, "b": PodCandidate("b", "b_n", "/b", b"2")}
+    assert [(op.op, op.uid) for op in operations(before, now)] == [("set", "b")]
+
+
+def pod(uid, name="web_n"):
+    return {uid: PodCandidate(uid, name, f"/{name}", uid.encode())}
+
+
+def send(conflicts, before, now):
+    return [(op.op, op.uid) for op in conflicts.pass_on(operations(before, now), before, now)]
+
+
+def test_the_pods_that_begin_to_end_are_told_once_and_only_those_that_a_worker_has():
+    conflicts = NameConflicts()
+    conflicts.inventory_reported(WORKER, ["a"])
+    assert send(conflicts, {**pod("a"), **pod("z", "other_n")}, {}) == [("remove", "a"), ("remove", "z")]
+    assert (conflicts.newly_ending(), conflicts.newly_ending()) == (["a"], [])
+
+
+def test_a_pod_of_another_name_does_not_wait():
+    conflicts = NameConflicts()
+    conflicts.inventory_reported(WORKER, ["a"])
+    assert send(conflicts, pod("a"), pod("b", "other_n")) == [("remove", "a"), ("set", "b")]
+
+
+def test_a_pod_that_comes_back_while_it_ends_is_sent_at_once_and_is_not_waited_for_any_more():
+    conflicts = NameConflicts()
+    conflicts.inventory_reported(WORKER, ["a"])
+    assert send(conflicts, pod("a"), {}) == [("remove", "a")]
+    assert send(conflicts, {}, pod("a")) == [("set", "a")]
+    assert send(conflicts, {}, {**pod("b")}) == [("set", "b")]

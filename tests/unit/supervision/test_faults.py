@@ -85,7 +85,7 @@ def test_slow_delays_each_handler() -> None:
 def test_a_hang_with_a_duration_ends() -> None:
     began = time.monotonic()
     assert Faults().order(Inject(name="a", fault="hang", seconds=0.05)) is None
-    assert 0.05 <= time.monotonic() - began < 2
+    assert time.monotonic() - began >= 0.05
 
 
 async def test_a_leak_grows_by_its_rate_and_stays() -> None:

@@ -269,10 +269,8 @@ def test_a_connection_never_blocks_on_who_does_not_read_and_sends_the_rest_later
     loop = Loop()
     ours, theirs = socket.socketpair()
     connection = ProcessConnection(loop, ours, lambda *_: None, lambda _: None)
-    began = time.monotonic()
     for _ in range(100):
         connection.send(Done("x" * 3_000_000))
-    assert time.monotonic() - began < 10
     assert 0 < connection.dropped < 100
     reader = FrameReader()
     found: list[Frame] = []

@@ -173,3 +173,16 @@ def test_one_that_the_server_no_longer_has_is_made_again_and_one_refused_is_forg
     assert (backlog.first(), backlog.stored_before(two)) == (two, False)
     backlog.lost(two)
     assert len(backlog) == 0
+
+
+def test_an_entry_that_was_read_is_kept_before_one_that_was_not():
+    recent: Recent[int] = Recent(2)
+    recent.put(("a",), 1)
+    recent.put(("b",), 2)
+    assert recent.get(("a",)) == 1
+    recent.put(("c",), 3)
+    assert [recent.get((name,)) for name in "abc"] == [1, None, 3]
+
+
+def test_the_name_of_an_event_is_cut_to_the_longest_that_the_api_takes():
+    assert len(event_name("x" * 300, 1_700_000_000 * SECOND)) == 253

@@ -100,10 +100,10 @@ async def test_a_flood_of_complaints_is_cut_in_the_process_that_reads_it(tmp_pat
 
 
 async def test_one_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
-    access = plugin(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child; wait", timeout=4)
+    access = plugin(tmp_path, f"sleep 600 & echo $! > {tmp_path}/child; wait", timeout=5)
     runs: list[PluginRun] = []
-    with pytest.raises(NoCredentials, match=r"no answer within 4(\.0)? s"):
-        await run(access, runs.append)
+    with pytest.raises(NoCredentials, match="no answer within 5 s"):
+        await asyncio.wait_for(run(access, runs.append), 60)
     assert runs == [PluginRun("plugin_execution_error", -1)]
     child = int((tmp_path / "child").read_text())
     end = time.monotonic() + 5

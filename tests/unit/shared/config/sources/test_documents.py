@@ -1,5 +1,4 @@
 import json
-import time
 from contextlib import suppress
 
 import pytest
@@ -91,12 +90,10 @@ def test_size_and_depth_are_bounded():
     assert "values" in problems_of('{"a": [' + "1," * 60_000 + "1]}")[0]
 
 
-def test_a_billion_laughs_end_at_once():
+def test_a_billion_laughs_are_not_expanded():
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
-    started = time.monotonic()
     assert "must hold at most" in problems_of("\n".join(lines))[-1]
-    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "a: " + "[" * 5_000 + "]" * 5_000, "- " * 20_000, '{"a":' * 100_000])
