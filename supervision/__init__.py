@@ -22,14 +22,14 @@ harness.py            runs one actor in the test's event loop, with fake neighbo
 fake_answers.py       what its test answers to the actor's questions
 inbox.py              the actor's inbox: accepts connections, handles messages in order and in slices
 incidents.py          incident records: one JSON line per fault, in a bounded file that the fork server writes
-intensity.py          restart intensity as in Erlang/OTP: at most so many restarts in so many seconds
+intensity.py          restart intensity as in Erlang/OTP: a limit of restarts within a period
 link.py               the link from this actor to one receiver: its queue, its window
 listeners.py          listening sockets that survive their actor
 log_streams.py        the log's streams: stderr for all lines, or stdout for those that are not errors
 logs.py               logs in klog's text or JSON format, to stderr and to a file
 mailbox.py            the queue of messages for one receiver: first in, first out, bounded in number and bytes
 message.py            messages between actors: frozen msgspec Structs, registered by name when their class is defined
-message_flow.py       counts the messages that reach a process, by sender and type: who sends what to whom
+message_flow.py       counts the messages that reach a process, by sender and type
 metrics.py            an actor's counters, gauges and histograms: plain numbers, which a scrape reads by message
 names.py              names are sockets in a private directory; a name always refers to the incarnation in service
 payload.py            plain data and Thespian's own messages on the wire
@@ -47,13 +47,13 @@ sd_notify.py          the sd_notify(3) protocol of Type=notify units: a datagram
 spec.py               child specs, with the terms of Erlang/OTP's supervisor
 state_file.py         private files, written atomically and safe against loss of power, and checksummed values in them
 status_page.py        the shared status page: shared memory with one entry per actor, which the fork server reads
-steps.py              a coroutine of which each step is announced: before it runs, after it, and when it fails
+steps.py              runs a coroutine and tells an observer of each of its steps
 strategy.py           the restart strategies one_for_one, one_for_all and rest_for_one
 strict.py             checks plain data against msgspec types and reports every unknown field and every wrong type
 suggestions.py        suggests known names for an unknown one
 supervisor.py         the supervisor: an actor that creates, watches, restarts and stops its children
 system_base.py        a Thespian system base on this engine
-task_context.py       what a task works for
+task_context.py       the subject of a task, such as a pod, which the status page shows
 time_scale.py         one factor for all deadlines: a machine that is ten times slower gets ten times as long
 timers.py             `after` and `every`, shared by the real port and the harness, which differ only in their clocks
 transitions.py        what a supervisor does when something happens to a child

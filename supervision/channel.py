@@ -131,9 +131,9 @@ class Channel(asyncio.Protocol):
             self._mark()
 
     @property
-    def unfinished(self) -> int:
+    def incomplete_bytes(self) -> int:
         """The bytes received of an incomplete large message."""
-        return self._reader.unfinished
+        return self._reader.incomplete_bytes
 
     def flush(self) -> None:
         """Write as much as the kernel takes."""

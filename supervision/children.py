@@ -66,7 +66,7 @@ class Child(msgspec.Struct, frozen=True, kw_only=True):
     budget: float
     """Seconds that its stop may take, its own children included."""
     phase: ChildPhase = ChildPhase.WAITING
-    doomed: bool = False
+    restarts_with_group: bool = False
     """It runs, but a member of its group failed: it is stopped and restarted with the group."""
     not_before: float = 0.0
     """WAITING: when it may be started."""
@@ -118,7 +118,7 @@ def ended_orderly(exited: Exited) -> bool:
 def wake_at(state: SupervisorState) -> float | None:
     """When `decide` wants its next Tick, or None when only an event can change anything."""
     times = [child.due for child in state.children if child.phase in (ChildPhase.STARTING, ChildPhase.STOPPING)]
-    if state.ending is Ending.NO and not any(child.doomed and child.alive for child in state.children):
+    if state.ending is Ending.NO and not any(child.restarts_with_group and child.alive for child in state.children):
         times += [child.not_before for child in state.children if child.phase is ChildPhase.WAITING]
     return min(times, default=None)
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TypeVar
 
-from .errors import AskError, NotThere
+from .errors import AskError, NotRunning
 from .message import Message
 from .names import Names, NoSuchActor
 from .protocol import FORK_SERVER
@@ -34,7 +34,7 @@ class Client:
         try:
             sock, _ = self._names.connect(name)
         except NoSuchActor:
-            raise NotThere(f"{name} is not there") from None
+            raise NotRunning(f"{name} is not there") from None
         with sock:
             try:
                 answer = _exchange(sock, encode(f"client-{os.getpid()}", message, ask=1), end)

@@ -17,7 +17,7 @@ class AskTimeout(AskError):
     """The receiver did not answer in time; it may still be working on it."""
 
 
-class NotThere(AskError):
+class NotRunning(AskError):
     """Nobody has the receiver's name."""
 
 

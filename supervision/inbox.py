@@ -52,10 +52,10 @@ class Sender:
 
         A correct sender has one large message under way at a time; a sender with several is disconnected.
         """
-        unfinished = sum(channel.unfinished for channel in self.channels)
-        if unfinished <= MAX_BYTES:
+        size = sum(channel.incomplete_bytes for channel in self.channels)
+        if size <= MAX_BYTES:
             return ""
-        return f"pid {self.pid} has begun large messages of {unfinished} bytes in all, more than {MAX_BYTES}"
+        return f"pid {self.pid} has begun large messages of {size} bytes in all, more than {MAX_BYTES}"
 
 
 class Inbox:

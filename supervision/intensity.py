@@ -1,4 +1,4 @@
-"""Restart intensity as in Erlang/OTP: at most so many restarts in so many seconds. Pure; the clock is passed in."""
+"""Restart intensity as in Erlang/OTP: a limit of restarts within a period. Pure; the clock is passed in."""
 
 from __future__ import annotations
 

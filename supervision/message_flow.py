@@ -1,4 +1,4 @@
-"""Counts the messages that reach a process, by sender and type: who sends what to whom.
+"""Counts the messages that reach a process, by sender and type.
 
 One addition for each message; read only when somebody asks (GetMessageFlow). Answers are not counted, nor is what goes
 to the fork server.

@@ -147,7 +147,7 @@ class Names:
         for file in (own, f"{file_of(name)}+", file_of(name)):
             self._unlink(file)
 
-    def bury(self, name: str) -> None:
+    def retire(self, name: str) -> None:
         """The name will never be used again: senders get an error at once."""
         os.close(os.open(file_of(name), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=self.fd))
 
@@ -161,7 +161,7 @@ class Names:
             sock.close()
             if error.errno not in (errno.ENOENT, errno.ECONNREFUSED, errno.EAGAIN, errno.ENOTSOCK):
                 raise
-            raise NoSuchActor(name, gone=self._is_buried(name)) from error
+            raise NoSuchActor(name, gone=self._is_retired(name)) from error
         except PeerRefused:
             sock.close()
             raise
@@ -196,7 +196,7 @@ class Names:
         except FileNotFoundError:
             pass
 
-    def _is_buried(self, name: str) -> bool:
+    def _is_retired(self, name: str) -> bool:
         try:
             return stat.S_ISREG(os.stat(file_of(name), dir_fd=self.fd).st_mode)
         except FileNotFoundError:

@@ -18,7 +18,7 @@ import msgspec
 
 from .documents.model import below
 from .policy_file import PolicyError, PolicyFile, PolicyProblem, read, read_text
-from .policy_rules import SUPERVISORS_ONLY, shown, wrong_alone, wrong_setting
+from .policy_rules import SUPERVISORS_ONLY, policy_conflicts, shown, wrong_setting
 from .protocol import ROOT
 from .spec import SUPERVISOR_POLICY, ChildSpec, Policy, own_settings, walk
 from .suggestions import did_you_mean
@@ -129,7 +129,7 @@ class _Join:
                 self._wrong(("actors", name, field), wrong)
 
     def _wrong_together(self, name: str, policy: Policy, policies: dict[str, Policy]) -> Iterator[tuple[str, str]]:
-        yield from wrong_alone(name, policy)
+        yield from policy_conflicts(name, policy)
         if not policy.significant:
             return
         parent = self._specs[name][0]

@@ -72,7 +72,7 @@ def wrong_setting(field: str, value: Any) -> str:
     return "must be a value, not a mapping" if isinstance(value, dict) else RULES[field](value)
 
 
-def wrong_alone(name: str, policy: Policy) -> Iterator[tuple[str, str]]:
+def policy_conflicts(name: str, policy: Policy) -> Iterator[tuple[str, str]]:
     """(field, rule) for each conflict between the valid settings of one policy."""
     most, first = policy.backoff_max_seconds, policy.backoff_seconds
     if most < first:
@@ -86,6 +86,6 @@ def wrong_policies(policies: Mapping[str, Policy]) -> str:
     found = []
     for name, policy in policies.items():
         wrong = [(field, wrong_setting(field, value)) for field, value in msgspec.structs.asdict(policy).items()]
-        problems = [one for one in wrong if one[1]] or wrong_alone(name, policy)
+        problems = [one for one in wrong if one[1]] or policy_conflicts(name, policy)
         found += [f"{name}.{field}: {rule}" for field, rule in problems]
     return "; ".join(found)

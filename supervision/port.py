@@ -39,7 +39,7 @@ _DISPOSABLE_GRACE_SECONDS = 10.0
 
 
 @dataclass
-class Losses:
+class LostMessages:
     """Messages that were not handled, counted."""
 
     dropped: int = 0
@@ -66,7 +66,7 @@ class ActorPort:
         self.inbox: Inbox
         self.uplink: Uplink
         self.actor: ThespianActor
-        self.losses = Losses()
+        self.losses = LostMessages()
         self._dynamic = dynamic
         self._links: dict[str, Link] = {}
         self._questions = Questions(asyncio.get_running_loop(), incarnation)

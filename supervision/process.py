@@ -110,7 +110,7 @@ class Process:
         self._launch = launch
         self.name = launch.name
         self._faults: FaultHook | None = None
-        self._leaving = False
+        self._exiting = False
         self._type_names: dict[type, str] = {}
         self._log = logging.getLogger(launch.name)
 
@@ -236,8 +236,8 @@ class Process:
         return self.actor.receiveMessage(message, sender)
 
     def _begin_to_leave(self) -> None:
-        if not self._leaving:
-            self._leaving = True
+        if not self._exiting:
+            self._exiting = True
             self._runner.task(self._leave(), "on_stop")
 
     def ordered(self, message: Message) -> None:

@@ -1,4 +1,4 @@
-"""A coroutine of which each step is announced: before it runs, after it, and when it fails."""
+"""Runs a coroutine and tells an observer of each step: before it runs, after it, and when it fails."""
 
 from __future__ import annotations
 

@@ -38,7 +38,6 @@ class Supervisor(Actor):
         self._state: SupervisorState
         self._timer: Timer | None = None
         self._finished: asyncio.Event
-        self._leaving = False
 
     async def on_start(self) -> None:
         self._finished = asyncio.Event()

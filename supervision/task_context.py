@@ -1,4 +1,5 @@
-"""What a task works for. It is shown while a step of the task runs, and passes on to the tasks that it begins."""
+"""The subject of a task, such as a pod. The status page shows it while a step of the task runs; tasks that it begins
+inherit it."""
 
 from __future__ import annotations
 

@@ -115,13 +115,13 @@ def _stopped(state: SupervisorState, child: Child, now: float, rng: Rng) -> tupl
 
 def _restarting(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     """Not a failure: it is not counted, does not concern the group, and the child is started again at once."""
-    if state.ending is not Ending.NO or child.doomed:
+    if state.ending is not Ending.NO or child.restarts_with_group:
         return _failed(state, child, now, rng)
     return state.replace(_change(child, phase=ChildPhase.WAITING, in_service_since=None, not_before=now)), []
 
 
 def _ended(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
-    if state.ending is not Ending.NO or child.doomed or child.policy.restart == "permanent":
+    if state.ending is not Ending.NO or child.restarts_with_group or child.policy.restart == "permanent":
         return _failed(state, child, now, rng)
     return _gone(state, child), []
 
@@ -129,7 +129,7 @@ def _ended(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[
 def _failed(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     if state.ending is not Ending.NO:
         return state.replace(_change(child, phase=ChildPhase.GONE)), []
-    if child.doomed:
+    if child.restarts_with_group:
         return state.replace(_rest(child)), []
     if child.policy.restart == "temporary":
         return _gone(state, child), []
@@ -150,7 +150,7 @@ def _gone(state: SupervisorState, child: Child) -> SupervisorState:
 def _rest(child: Child) -> Child:
     """A child that was stopped with its group has ended. A temporary child is never restarted."""
     phase = ChildPhase.GONE if child.policy.restart == "temporary" else ChildPhase.WAITING
-    return _change(child, phase=phase, doomed=False, in_service_since=None)
+    return _change(child, phase=phase, restarts_with_group=False, in_service_since=None)
 
 
 def _restart(state: SupervisorState, child: Child, now: float, rng: Rng) -> SupervisorState:
@@ -186,14 +186,14 @@ def _escalate(state: SupervisorState, who: str, most: int, period: float) -> Sup
 def _take(child: Child, not_before: float) -> Child:
     """Mark a member of a group that is restarted. As in OTP, that includes a transient child that had ended."""
     if child.alive:
-        return _change(child, doomed=True, not_before=max(child.not_before, not_before))
+        return _change(child, restarts_with_group=True, not_before=max(child.not_before, not_before))
     return _change(_rest(child), not_before=max(child.not_before, not_before))
 
 
 # -- the orders that are due ------------------------------------------------------------------------------------------
 def _settle(state: SupervisorState, now: float) -> tuple[SupervisorState, list[Order]]:
     ending = state.ending is not Ending.NO
-    to_stop = [child for child in state.children if child.alive and (ending or child.doomed)]
+    to_stop = [child for child in state.children if child.alive and (ending or child.restarts_with_group)]
     if to_stop:
         if any(child.phase is ChildPhase.STOPPING for child in to_stop):
             return state, []

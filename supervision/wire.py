@@ -116,7 +116,7 @@ class FrameReader:
         self._large = bytearray()
 
     @property
-    def unfinished(self) -> int:
+    def incomplete_bytes(self) -> int:
         """The bytes received of an incomplete large message."""
         return len(self._large)
 

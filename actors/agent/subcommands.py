@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from supervision.cli.command import Context, Where
+    from supervision.cli.command import AgentFiles, Context
     from supervision.cli.health import Reason
     from supervision.protocol import Tree
     from supervision.spec import ChildSpec
@@ -180,14 +180,14 @@ def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collecti
         add_flags(parser)
 
 
-def _where(arguments: argparse.Namespace) -> Where:
+def _where(arguments: argparse.Namespace) -> AgentFiles:
     from actors.shared.config.paths import run_dir_of, state_dir_of
-    from supervision.cli.command import Where
+    from supervision.cli.command import AgentFiles
 
     run_dir = arguments.run_dir or run_dir_of(arguments.root_dir)
     state_dir = Path(state_dir_of(arguments.root_dir))
     of_root = None if arguments.run_dir else Path(run_dir_of(arguments.root_dir, uid=0))
-    return Where(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock", of_root)
+    return AgentFiles(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock", of_root)
 
 
 def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:

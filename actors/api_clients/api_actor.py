@@ -160,7 +160,7 @@ class ApiActor(Actor):
             self.log.warning("the API server warns: %s", text)
 
     def _observe(self, seen: RequestObservation) -> None:
-        """The reference's metrics of its API clients."""
+        """The kubelet's metrics of its API clients."""
         host = self.client.host if self.client is not None else ""
         metrics, labels = self.metrics, {"host": host, "verb": seen.method}
         metrics.count("rest_client_requests_total", code=seen.code, host=host, method=seen.method)
@@ -185,5 +185,5 @@ def stamp_of(files: tuple[str, ...]) -> Stamp:
 
 
 def client_limits(qps: float, burst: int) -> dict[str, Any]:
-    """Of the configuration; 0 is the client library's default, 5 a second and a burst of 10, as in the reference."""
+    """Of the configuration; 0 is the client library's default, 5 a second and a burst of 10, as in the kubelet."""
     return {"qps": qps or 5.0, "burst": burst or 10}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .signed_serving import SignedServing
 
 CHECK_SECONDS = 10.0
-"""How often the files are checked, as in the reference."""
+"""How often the files are checked, as in the kubelet."""
 CHECK_PAIR_SECONDS = 24 * 3600.0
 """How often an unchanged pair is checked again: a self-signed one is renewed before it expires."""
 VERSIONS = 1_000_000

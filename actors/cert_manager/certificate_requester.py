@@ -11,7 +11,7 @@ from supervision.actor import Actor, Timer
 
 from .clocks import CertificateClocks
 from .request_attempt import AttemptFailed, Pending, RequestAttempts, RequestTemplate
-from .request_retries import FailureKind, Failures, PendingReports, useful_pause
+from .request_retries import FailureKind, Failures, PendingReports, pause_before_rotation
 
 Template = Callable[[], "RequestTemplate | None"]
 Installed = Callable[[], Awaitable[None]]
@@ -108,7 +108,7 @@ class CertificateRequester:
             return 0.0
         self._failures = self._failures.after(FailureKind.REFUSED)
         left = template.store.seconds_left(self._clocks.wall())
-        pause = useful_pause(self._failures.pause(random.random), left)
+        pause = pause_before_rotation(self._failures.pause(random.random), left)
         self._actor.log.warning(
             "%s: the signed one (for %s, %.0f s left by this host's clock) is due for rotation already; the next "
             "request is in %.0f s",

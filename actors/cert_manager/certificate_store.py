@@ -1,6 +1,6 @@
 """The store of signed pairs: <prefix>-<time>.pem has certificate and key, <prefix>-current.pem links to one of them.
 
-The layout is the reference's, so that either agent can use the files of the other. Files are written completely or not
+The layout is the kubelet's, so that either agent can use the files of the other. Files are written completely or not
 at all, and the link is replaced by rename, so that a reader always finds a pair.
 """
 

@@ -1,6 +1,6 @@
 """The next action for the node's client certificate, by the state of the files. Pure: one table.
 
-The rules are the reference's (kubernetes.io, "TLS bootstrapping"): a kubeconfig that works wins; one that does not is
+The rules are the kubelet's (kubernetes.io, "TLS bootstrapping"): a kubeconfig that works wins; one that does not is
 replaced with the bootstrap credentials, if there are any. Two rules are this agent's own: a kubeconfig with credentials
 other than a certificate is left to the operator, and a usable pair in the store is used before a new one is requested.
 """
@@ -101,7 +101,7 @@ def to_rotate(certificate: Certificate | None, node_name: str, now: float, *, en
 
 
 def needs_storing(facts: ClientFacts, certificate: Certificate | None, node_name: str) -> bool:
-    """Whether to put the kubeconfig's pair into an empty store, as the reference does: kubeadm looks for it there, and
+    """Whether to put the kubeconfig's pair into an empty store, as the kubelet does: kubeadm looks for it there, and
     names it in the kubeconfig of a new control plane."""
     good = facts.config is Config.GOOD and not facts.stored
     return good and certificate is not None and is_of_node(certificate, node_name)

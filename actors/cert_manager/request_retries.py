@@ -81,7 +81,7 @@ class PendingReports(msgspec.Struct, frozen=True):
         return POLL_SECONDS if self.attempts <= POLLS else SLOW_POLL_SECONDS
 
 
-def useful_pause(pause: float, left: float) -> float:
+def pause_before_rotation(pause: float, left: float) -> float:
     """How long to use a certificate that is due for rotation at once, because its life is short or a clock is wrong:
     long enough not to flood the cluster with requests, but at most half of the seconds that are `left`."""
     return pause if left <= 0 else max(SHORTEST_USE_SECONDS, min(pause, left / 2))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .certificate import Certificate
 
 EARLIEST, SPREAD = 0.7, 0.2
-"""Rotation is due at 70 to 90 % of a certificate's life, as in the reference."""
+"""Rotation is due at 70 to 90 % of a certificate's life, as in the kubelet."""
 
 
 def due_at(certificate: Certificate) -> float:

@@ -1,7 +1,7 @@
 """Creates a self-signed serving pair for a node whose cluster does not sign one: a CA and a leaf, valid for one year.
 
 Runs in a disposable process, to keep the cryptography library and key generation out of the actor. As in
-the reference: valid from one hour ago (clocks differ), the leaf followed by its CA in one file, key ECDSA P-256.
+the kubelet: valid from one hour ago (clocks differ), the leaf followed by its CA in one file, key ECDSA P-256.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ def effect_of(field: str, consumers: Consumers) -> str:
         return "acts at once, in every process"
     if field in UNREAD:
         return "has no effect: nothing reads it"
-    readers = [name for name, read in consumers.items() if field in read]
-    restart = f"{', '.join(readers)} {'restarts' if len(readers) == 1 else 'restart'}"
+    affected = [name for name, read in consumers.items() if field in read]
+    restart = f"{', '.join(affected)} {'restarts' if len(affected) == 1 else 'restart'}"
     exception = ""
     if field in SWITCHES:
         exception = "; from or to 0 it waits for a restart of the agent"
@@ -72,8 +72,8 @@ def effect_of(field: str, consumers: Consumers) -> str:
 def outcome(changed: Iterable[str], waiting: Iterable[str], consumers: Consumers) -> str:
     """What became of the fields of a new configuration, for the history; '' when none differs."""
     changed = list(changed)
-    readers = {field: [name for name, read in consumers.items() if field in read] for field in changed}
-    acting = [f"{field} ({', '.join(names)})" if names else field for field, names in readers.items()]
+    affected = {field: [name for name, read in consumers.items() if field in read] for field in changed}
+    acting = [f"{field} ({', '.join(names)})" if names else field for field, names in affected.items()]
     groups = {
         "acts": [text for field, text in zip(changed, acting, strict=True) if field not in UNREAD],
         "waits for a restart": list(waiting),
@@ -85,5 +85,5 @@ def outcome(changed: Iterable[str], waiting: Iterable[str], consumers: Consumers
 def consumers_of(fields: Iterable[str], consumers: Consumers, workers: int) -> tuple[ActorName, ...]:
     """The actors that read any of the fields, in the order of the tree. `workers`: the number of shards."""
     changed = set(fields)
-    readers = [name for name, read in consumers.items() if not changed.isdisjoint(read)]
-    return tuple(actor for name in readers for actor in (pod_workers(workers) if name == POD_WORKERS else [name]))
+    affected = [name for name, read in consumers.items() if not changed.isdisjoint(read)]
+    return tuple(actor for name in affected for actor in (pod_workers(workers) if name == POD_WORKERS else [name]))

@@ -1,7 +1,7 @@
 """The cgroups of pods: kubepods, its QoS tiers, one for each pod.
 
-With systemd's driver a slice is started first. The files are written all the same, as systemd rounds some values and
-leaves others out.
+With systemd's driver a slice is started first. The limits are also written to the files, because systemd rounds some
+values and leaves others out.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ OPEN_SECONDS: Final = 1.5
 are decided in order."""
 FIRST_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 180.0
-"""When waiting resizes are tried again although no pod has given room: the reference's times."""
+"""When waiting resizes are tried again although no pod has given room: the kubelet's times."""
 TELL_SECONDS: Final = 30.0
 PERIODIC, UPDATED, REMOVED, TERMINATED = "periodic_retry", "pod_updated", "pods_removed", "pod_terminated"
 """The causes of another try; labels of a metric."""

@@ -45,7 +45,7 @@ class ResizeQueue:
 
     def ordered(self) -> list[WaitingResize]:
         """Pods that request no more first, then by priority, Guaranteed pods before others, the longest deferred first;
-        the reference's order."""
+        the kubelet's order."""
         return sorted(self._waiting.values(), key=_rank)
 
 

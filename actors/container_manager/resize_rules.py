@@ -1,6 +1,6 @@
 """Which resizes this node never carries out, whatever room there is (KEP-1287). Pure.
 
-Source: the reference's admit handler of resizes: its texts, its order, its label of the metric.
+Source: the kubelet's admit handler of resizes: its texts, its order, its label of the metric.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """systemCgroups: moves the host's processes that are in the root cgroup into a cgroup of their own.
 
-As in the reference, PID 1 and kernel threads stay. Runs in a disposable process: the kernel may block while it moves a
+As in the kubelet, PID 1 and kernel threads stay. Runs in a disposable process: the kernel may block while it moves a
 process.
 """
 

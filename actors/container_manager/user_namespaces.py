@@ -112,7 +112,7 @@ class PodUserNamespaces:
 
     def _give(self, uid: str, whole: IdRange) -> IdRange:
         """Raises UserNamespaceError, OSError."""
-        held = self._free_those_that_are_gone(self._held if self._held is not None else self._read())
+        held = self._without_removed_pods(self._held if self._held is not None else self._read())
         self._held = held
         if uid not in held:
             found = free_slot(whole, self._size, held.values())
@@ -131,7 +131,7 @@ class PodUserNamespaces:
     def _path(self, uid: str) -> str:
         return f"{self._agent.pod_dir(uid)}/{FILE}"
 
-    def _free_those_that_are_gone(self, held: dict[str, IdRange]) -> dict[str, IdRange]:
+    def _without_removed_pods(self, held: dict[str, IdRange]) -> dict[str, IdRange]:
         return {uid: ids for uid, ids in held.items() if uid in self._inventory or os.path.exists(self._path(uid))}
 
     def _read(self) -> dict[str, IdRange]:

@@ -14,8 +14,8 @@ from .choice import DevicesUnavailable
 
 T = TypeVar("T")
 RELEASED = "the pod was released meanwhile"
-NO_TURN = "a plugin has not answered an earlier question about the container"
-TURN_SECONDS: Final = 90.0
+EARLIER_UNANSWERED = "a plugin has not answered an earlier question about the container"
+LOCK_SECONDS: Final = 90.0
 """Longer than anybody waits for the answer: questions that come again and again do not pile up behind a plugin that
 never answers."""
 
@@ -27,19 +27,19 @@ class Allocations:
         self._tasks: dict[str, set[asyncio.Task[Any]]] = {}
         self._containers = PodLocks()
 
-    async def in_turn(self, uid: str, container: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def serialized(self, uid: str, container: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """After earlier work for this container. Raises DevicesUnavailable, also when the pod is released meanwhile."""
 
-        async def turn() -> T:
+        async def locked() -> T:
             async with AsyncExitStack() as held:
                 try:
-                    async with asyncio.timeout(scaled(TURN_SECONDS)):
+                    async with asyncio.timeout(scaled(LOCK_SECONDS)):
                         await held.enter_async_context(self._containers.hold(f"{uid}/{container}"))
                 except TimeoutError:
-                    raise DevicesUnavailable(NO_TURN) from None
+                    raise DevicesUnavailable(EARLIER_UNANSWERED) from None
                 return await work()
 
-        return await self.at_once(uid, turn)
+        return await self.at_once(uid, locked)
 
     async def at_once(self, uid: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Raises DevicesUnavailable when the pod is released meanwhile."""

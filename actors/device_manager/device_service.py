@@ -160,7 +160,7 @@ class DeviceService:
             return await work()
 
         try:
-            allocation = await self._allocations.in_turn(request.uid, request.container, when_found)
+            allocation = await self._allocations.serialized(request.uid, request.container, when_found)
         except DevicesUnavailable as error:
             return DevicesRefused(str(error))
         self.tell_health()

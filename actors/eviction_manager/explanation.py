@@ -30,7 +30,7 @@ def explain(
 ) -> Explanation:
     """Names the containers (with pod-level memory, the pod too) that use more than they request.
 
-    As in the reference the event of a pod of which nothing is known has no annotations.
+    As in the kubelet the event of a pod of which nothing is known has no annotations.
     """
     resource = RESOURCE_OF[threshold.signal]
     parts = [f"The node was low on resource: {resource}. "]

@@ -1,4 +1,4 @@
-"""The resource usage of a pod, and which part of it counts for a signal. Data and pure functions."""
+"""The resource usage of a pod, and the part of it that an eviction signal counts. Data and pure functions."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class UsageReader:
         return await self._by_cgroup(pods, read)
 
     async def processes(self, pods: Iterable[RunningPod]) -> dict[str, PodUsage]:
-        """Of each pod that has a cgroup, by UID. As in the reference a process counts once, however many tasks it
+        """Of each pod that has a cgroup, by UID. As in the kubelet a process counts once, however many tasks it
         has."""
 
         def read(path: str) -> PodUsage:

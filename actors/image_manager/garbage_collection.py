@@ -104,7 +104,7 @@ def _removable(
 
 
 def shortfall(disk: Disk, collection: Collection) -> tuple[str, str] | None:
-    """Reason and text of the node's event when the disk is wrong, or stays too full; in the reference's words."""
+    """Reason and text of the node's event when the disk is wrong, or stays too full; in the kubelet's words."""
     if disk.capacity_bytes <= 0:
         return "InvalidDiskCapacity", f"invalid capacity {disk.capacity_bytes} on image filesystem"
     if collection.wanted_bytes > collection.freeable_bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from supervision.state_file import read_private, write_private
 
 PULLING, PULLED = "image_manager/pulling", "image_manager/pulled"
-"""Directories below the root directory, as in the reference."""
+"""Directories below the root directory, as in the kubelet."""
 MAX_BYTES = 1 << 20
 
 

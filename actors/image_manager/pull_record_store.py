@@ -32,7 +32,7 @@ FILE_SECONDS: Final = 10.0
 POLICY_ALLOWED: Final = "credentialPolicyAllowed"
 RECORD_FOUND: Final = "credentialRecordFound"
 MUST_AUTHENTICATE: Final = "mustAuthenticate"
-"""Results of a check, as the reference labels them."""
+"""Results of a check, as the kubelet labels them."""
 _FILES: Final = "actors.image_manager.pull_record_files"
 
 ImageRef = Callable[[str], Awaitable[str]]

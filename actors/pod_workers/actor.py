@@ -208,7 +208,7 @@ class Shard(Actor):
             worker = self.pods[uid] = PodWorker(self.services, uid, runtime)
             if runtime is not None:
                 self.services.starter.metrics.orphan()
-            record = self._quarantine.journal.record_of(lambda: self._quarantine.key_of_ending(uid) or worker.key)
+            record = self._quarantine.journal.record_of(lambda: self._quarantine.key_of_termination(uid) or worker.key)
             self.start_task(self._run(worker), f"pod {uid}", record=record)
         return worker
 

@@ -7,7 +7,7 @@ class StartFailed(Exception):
     """A container was not started: waiting reason, message, and the seconds until the retry (0: the usual backoff).
 
     `container_id`: the created container, which may run if its start was not answered. `event`: the text of the event,
-    where it is not `message`. `under_way`: an earlier order to make or start the same, perhaps that of a worker which
+    where it is not `message`. `under_way`: an earlier call for the same container, perhaps by a worker that has
     died since, has not ended yet.
     """
 

@@ -20,7 +20,7 @@ _ALIVE: Final = frozenset({PodWorkerPhase.ADMITTING, PodWorkerPhase.RUNNING, Pod
 
 
 def overdue_after(grace_seconds: int) -> float:
-    """The reference's time: the grace and half of it again."""
+    """The kubelet's time: the grace and half of it again."""
     return max(LEAST_SECONDS, 1.5 * grace_seconds)
 
 

@@ -76,7 +76,7 @@ class QuarantinedPods:
         self._forget(uid)
         return data
 
-    def key_of_ending(self, uid: str) -> str:
+    def key_of_termination(self, uid: str) -> str:
         """The journal key for the end of this pod; '' unless it was in quarantine."""
         return self._ending.get(uid, "")
 

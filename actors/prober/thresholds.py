@@ -1,4 +1,4 @@
-"""From the outcomes of a probe to a result that counts: so many in a row (API reference, Probe). A pure state table.
+"""The result of a probe from its outcomes, by successThreshold and failureThreshold (API reference, Probe). Pure.
 
 | outcome | fewer in a row than the threshold | as many as the threshold |
 |---|---|---|

@@ -28,7 +28,7 @@ from supervision.repeated_warnings import RepeatedWarnings
 
 from .logind import DROP_IN_DIR, Logind, LogindError
 from .messages import NodeShutdown
-from .shutdown_state import Last, ShutdownStateFile, boot_id, seconds, stamp
+from .shutdown_state import ShutdownRecord, ShutdownStateFile, boot_id, seconds, stamp
 from .termination_order import REPEAT_SECONDS, TerminationOrder
 
 RETRY_SECONDS: Final = 1.0
@@ -162,7 +162,7 @@ class ShutdownManager(Actor):
     def _begin(self) -> None:
         self.log.info("the node is shutting down: its pods end within %.0f s", seconds_in_all(self._windows))
         if not self._presumed:
-            self._state.put(Last(start=stamp(self._wall()), boot=self._boot, pods=self._state.last.pods))
+            self._state.put(ShutdownRecord(start=stamp(self._wall()), boot=self._boot, pods=self._state.last.pods))
         self._active, self._presumed = True, False
         self._measure()
         self._publish()

@@ -18,7 +18,7 @@ FILE: Final = "graceful_node_shutdown_state"
 _TIME: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
-class Last(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ShutdownRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last shutdown. Times are RFC 3339; empty when not known."""
 
     start: str = msgspec.field(default="", name="startTime")
@@ -35,17 +35,17 @@ class ShutdownStateFile:
     def __init__(self, root_dir: str) -> None:
         self.path = f"{root_dir}/{FILE}"
         self.problem = ""
-        self.last = Last()
+        self.last = ShutdownRecord()
 
     def load(self) -> None:
         try:
-            self.last = msgspec.json.decode(read_private(self.path), type=Last)
+            self.last = msgspec.json.decode(read_private(self.path), type=ShutdownRecord)
         except FileNotFoundError:
             pass
         except (OSError, *UNREADABLE) as error:
             self.problem = f"{self.path} cannot be read: {error}"
 
-    def put(self, last: Last) -> None:
+    def put(self, last: ShutdownRecord) -> None:
         """Write the changes."""
         if last == self.last:
             return

@@ -191,7 +191,7 @@ class GetActivePods(Question["ActivePods"], frozen=True):
 
 
 class ActivePod(msgspec.Struct, frozen=True):
-    """A pod that has not come to its end."""
+    """A pod that has not ended."""
 
     uid: str
     pod: bytes

@@ -1,4 +1,4 @@
-"""What is to be done next at the API server for one pod: write its status, delete it, create its mirror, or nothing.
+"""The next step at the API server for one pod: write its status, delete it, create its mirror pod, or nothing.
 
 Pure. A key is the UID of a tracked pod, or of a mirror pod without one.
 """

@@ -15,7 +15,7 @@ import msgspec
 
 from .. import time_scale
 from ..client import Client
-from ..errors import AskError, NotThere
+from ..errors import AskError, NotRunning
 from ..message import Message
 from ..names import PeerRefused
 from ..protocol import FORK_SERVER, GetTree, Tree
@@ -34,7 +34,7 @@ TreeOf = Callable[[], tuple[ChildSpec, Collection[str]]]
 """Returns the application's tree, and the names that other configurations add to it."""
 
 
-class Where(NamedTuple):
+class AgentFiles(NamedTuple):
     """The files of one agent."""
 
     run_dir: Path
@@ -42,7 +42,7 @@ class Where(NamedTuple):
     """The incident file, for when the agent does not run."""
     lock: Path | None = None
     """The agent's lock file; None: in run_dir."""
-    of_root: Path | None = None
+    run_dir_of_root: Path | None = None
     """The run directory that root\'s agent would have; None: not known."""
 
 
@@ -75,16 +75,16 @@ def _tree_of(run_dir: Path) -> Tree | None:
         client.close()
 
 
-def default_where(arguments: argparse.Namespace) -> Where:
+def default_files(arguments: argparse.Namespace) -> AgentFiles:
     """All files below the root directory."""
     state = Path(arguments.root_dir) / "supervision"
-    return Where(Path(arguments.run_dir or state), state / "incidents.jsonl")
+    return AgentFiles(Path(arguments.run_dir or state), state / "incidents.jsonl")
 
 
 class Context:
     """One call of one subcommand."""
 
-    def __init__(self, arguments: argparse.Namespace, where: Callable[[argparse.Namespace], Where]) -> None:
+    def __init__(self, arguments: argparse.Namespace, where: Callable[[argparse.Namespace], AgentFiles]) -> None:
         self.arguments = arguments
         self.where = where(arguments)
         self.json: bool = arguments.output == "json"
@@ -104,7 +104,7 @@ class Context:
         except AskError as error:
             if name == FORK_SERVER and not self.fork_server_pid():
                 raise self.not_running() from None
-            if name == FORK_SERVER and isinstance(error, NotThere):
+            if name == FORK_SERVER and isinstance(error, NotRunning):
                 text = f"the agent, pid {self.fork_server_pid()}, cannot be asked yet: it is starting; try again"
                 raise CommandError(NO_ANSWER, text) from None
             if name == FORK_SERVER:
@@ -123,9 +123,9 @@ class Context:
 
     def not_running(self) -> CommandError:
         arguments = self.arguments
-        of_root = self.where.of_root
-        if of_root not in (None, self.where.run_dir) and os.path.isdir(str(of_root)):
-            text = f"permission denied: the agent on {of_root} is root's; try {self.as_root()}"
+        run_dir_of_root = self.where.run_dir_of_root
+        if run_dir_of_root not in (None, self.where.run_dir) and os.path.isdir(str(run_dir_of_root)):
+            text = f"permission denied: the agent on {run_dir_of_root} is root's; try {self.as_root()}"
             return CommandError(REFUSED, text)
         where = f"--run-dir {arguments.run_dir}" if arguments.run_dir else f"--root-dir {arguments.root_dir}"
         text = f"no agent is running on {self.where.run_dir}: start one with `supervise start {where}`"
@@ -191,7 +191,7 @@ def like(name: str, names: Collection[str]) -> str:
 Run = Callable[[Context], int]
 
 
-def execute(run: Run, arguments: argparse.Namespace, where: Callable[[argparse.Namespace], Where]) -> int:
+def execute(run: Run, arguments: argparse.Namespace, where: Callable[[argparse.Namespace], AgentFiles]) -> int:
     """Run a subcommand; its exit code."""
     try:
         return run(Context(arguments, where))

@@ -24,11 +24,11 @@ from .command import (
     NOT_WELL,
     OK,
     REFUSED,
+    AgentFiles,
     Context,
     Run,
     TreeOf,
-    Where,
-    default_where,
+    default_files,
     execute,
 )
 from .parser import CODES, LOCAL_CODES, count, epilog, number, positive, whole_number
@@ -44,7 +44,7 @@ _SINCE = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 class CommandSettings:
     """What the subcommands need from the application."""
 
-    where: Callable[[argparse.Namespace], Where] = default_where
+    where: Callable[[argparse.Namespace], AgentFiles] = default_files
     tree_of: TreeOf | None = None
     """None: there is no `policy check`."""
     root_dir: str = DEFAULT_ROOT_DIR

@@ -107,15 +107,15 @@ def rows(tree: Tree, rate: Callable[[ActorState], tuple[float, float]], view: To
 def frame(tree: Tree, found: Sequence[Row], view: TopView, width: int, height: int) -> tuple[list[Line], TopView]:
     """At most `height` lines of at most `width` letters, and the view as it is scrolled now."""
     head: list[Line] = [_headline(tree)]
-    foot = _foot(view)
-    if height < len(head) + len(foot) + 3:
-        head, foot = [], foot[-1:] if view.mode != "table" or view.said else []
-    space = max(1, height - len(head) - len(foot) - 1)
+    footer = _footer(view)
+    if height < len(head) + len(footer) + 3:
+        head, footer = [], footer[-1:] if view.mode != "table" or view.said else []
+    space = max(1, height - len(head) - len(footer) - 1)
     names = [row.actor.name for row in found]
     view = scrolled(view, names, space)
     body = table(found, view, width)
     shown = [body[0], *body[1 + view.offset : 1 + view.offset + space]]
-    lines = [*head, *shown, *foot][-height:] if height > 1 else shown[1:2] or shown
+    lines = [*head, *shown, *footer][-height:] if height > 1 else shown[1:2] or shown
     return [cut(line, width) for line in lines], view
 
 
@@ -156,7 +156,7 @@ def _headline(tree: Tree) -> Line:
     return [(style, tree.state), ("", f": {figures(tree)}")]
 
 
-def _foot(view: TopView) -> list[Line]:
+def _footer(view: TopView) -> list[Line]:
     if view.mode == "question" and view.order is not None:
         return [[("warning", question(view.order))]]
     if view.mode == "faults":

@@ -38,7 +38,7 @@ class TopView(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of the last order, until the next key."""
 
 
-class Pressed(NamedTuple):
+class KeyResult(NamedTuple):
     """The outcome of a key."""
 
     view: TopView
@@ -47,19 +47,19 @@ class Pressed(NamedTuple):
     quit: bool = False
 
 
-Handler = Callable[[TopView, Sequence[str]], Pressed]
+Handler = Callable[[TopView, Sequence[str]], KeyResult]
 
 
-def press(view: TopView, key: str, names: Sequence[str]) -> Pressed:
+def press(view: TopView, key: str, names: Sequence[str]) -> KeyResult:
     """The outcome of one key. `names`: of the rows, in their order, all of those that pass the filter."""
     view = msgspec.structs.replace(view, said="")
     if view.mode == "filter":
-        return Pressed(_typed(view, key))
+        return KeyResult(_typed(view, key))
     if view.mode == "faults" and key.isdigit() and 1 <= int(key) <= len(FAULTS):
-        return Pressed(_asking(view, names, FAULTS[int(key) - 1]))
+        return KeyResult(_asking(view, names, FAULTS[int(key) - 1]))
     handler = _KEYS[view.mode].get(key)
     if handler is None:
-        return Pressed(view if view.mode == "table" else _table(view))
+        return KeyResult(view if view.mode == "table" else _table(view))
     return handler(view, names)
 
 
@@ -98,25 +98,25 @@ def keys_of(typed: str) -> Iterator[str]:
 
 
 def _moved(by: int) -> Handler:
-    def handler(view: TopView, names: Sequence[str]) -> Pressed:
+    def handler(view: TopView, names: Sequence[str]) -> KeyResult:
         if not names:
-            return Pressed(view)
+            return KeyResult(view)
         place = min(max(selected(view, names) + by, 0), len(names) - 1)
-        return Pressed(msgspec.structs.replace(view, selected=names[place]))
+        return KeyResult(msgspec.structs.replace(view, selected=names[place]))
 
     return handler
 
 
 def _sorted(by: int) -> Handler:
-    def handler(view: TopView, names: Sequence[str]) -> Pressed:
+    def handler(view: TopView, names: Sequence[str]) -> KeyResult:
         place = (SORTS.index(view.sort) + by) % len(SORTS)
-        return Pressed(msgspec.structs.replace(view, sort=SORTS[place], reverse=False))
+        return KeyResult(msgspec.structs.replace(view, sort=SORTS[place], reverse=False))
 
     return handler
 
 
 def _to_mode(mode: Mode) -> Handler:
-    return lambda view, names: Pressed(msgspec.structs.replace(view, mode=mode))
+    return lambda view, names: KeyResult(msgspec.structs.replace(view, mode=mode))
 
 
 def _table(view: TopView) -> TopView:
@@ -131,20 +131,20 @@ def _asking(view: TopView, names: Sequence[str], fault: Fault) -> TopView:
     return msgspec.structs.replace(view, mode="question", order=order, selected=name)
 
 
-def _kill(view: TopView, names: Sequence[str]) -> Pressed:
-    return Pressed(_asking(view, names, "crash"))
+def _kill(view: TopView, names: Sequence[str]) -> KeyResult:
+    return KeyResult(_asking(view, names, "crash"))
 
 
-def _confirmed(view: TopView, names: Sequence[str]) -> Pressed:
-    return Pressed(_table(view), view.order)
+def _confirmed(view: TopView, names: Sequence[str]) -> KeyResult:
+    return KeyResult(_table(view), view.order)
 
 
-def _without_filter(view: TopView, names: Sequence[str]) -> Pressed:
-    return Pressed(msgspec.structs.replace(view, filter=""))
+def _without_filter(view: TopView, names: Sequence[str]) -> KeyResult:
+    return KeyResult(msgspec.structs.replace(view, filter=""))
 
 
-def _turned(view: TopView, names: Sequence[str]) -> Pressed:
-    return Pressed(msgspec.structs.replace(view, reverse=not view.reverse))
+def _turned(view: TopView, names: Sequence[str]) -> KeyResult:
+    return KeyResult(msgspec.structs.replace(view, reverse=not view.reverse))
 
 
 def _typed(view: TopView, key: str) -> TopView:
@@ -156,7 +156,7 @@ def _typed(view: TopView, key: str) -> TopView:
     return msgspec.structs.replace(view, filter=view.filter + key) if len(key) == 1 and key.isprintable() else view
 
 
-_QUIT: Handler = lambda view, names: Pressed(view, quit=True)  # noqa: E731
+_QUIT: Handler = lambda view, names: KeyResult(view, quit=True)  # noqa: E731
 _KEYS: Final[dict[Mode, dict[str, Handler]]] = {
     "table": {
         "q": _QUIT,

@@ -26,7 +26,7 @@ _OPTIONAL: Final = ("__doc__", "__module__", "__qualname__", "__kwdefaults__", "
 
 
 class _Reference:
-    """A reference to a function: that of a module or a class by its name there, or of a property there."""
+    """A reference to a function: the name by which a module, a class or a property holds it."""
 
     def __init__(self, owner: ModuleType | type, attribute: str) -> None:
         self._owner, self._attribute = owner, attribute

@@ -142,7 +142,7 @@ class ForkServer:
         self._sockets.ended(child.name, keep=exited.cause == "parent" or is_incident(child, exited))
         if child.is_dynamic:
             self._table.discard(child)
-            self._directory.names.bury(child.name)
+            self._directory.names.retire(child.name)
         self._lifecycle.exited(child)
         if child.name == ROOT:
             self._root_exited(child, exited)

@@ -58,12 +58,12 @@ def warm_up(
             function()
         _forget_types()
         if is_on("warm_up") and is_on("code_layout"):
-            ran = profiled(lambda: asyncio.run(_life(names, status_page)))
+            ran = profiled(lambda: asyncio.run(_run_sample_actor(names, status_page)))
             fill_heap()  # else the copies would lie in free slots, all over the heap
             bring_together([*listed, *ran])
             bring_functions_together([*listed, *ran])
         for _ in range(_ROUNDS if is_on("warm_up") else 0):
-            asyncio.run(_life(names, status_page))
+            asyncio.run(_run_sample_actor(names, status_page))
     except (OSError, NamingError, AskError, TimeoutError) as error:
         log.warning("no prefork warm-up, the actors take more memory: %s", error)
 
@@ -74,19 +74,19 @@ def _forget_types() -> None:
     forget()
 
 
-async def _life(names: Names, status_page: StatusPage) -> None:
+async def _run_sample_actor(names: Names, status_page: StatusPage) -> None:
     """The calls that every actor makes."""
     status_entry = status_page.take()
     server_end, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        stand_in = _StandIn(names, status_entry)
-        await stand_in.uplink.open(child_end)
-        server = await serve(stand_in.inbox, stand_in.flusher, names.listen(NAME, 1))
+        sample = _SampleActor(names, status_entry)
+        await sample.uplink.open(child_end)
+        server = await serve(sample.inbox, sample.flusher, names.listen(NAME, 1))
         names.publish(NAME, 1)
-        stand_in.uplink.send(Ready())
-        stand_in.inbox.open_up()
+        sample.uplink.send(Ready())
+        sample.inbox.open_up()
         async with asyncio.timeout(_SECONDS):
-            await stand_in.act()
+            await sample.act()
         server.close()
     finally:
         server_end.close()
@@ -103,7 +103,7 @@ class _Inbox(Inbox):
         return super().opened(channel)
 
 
-class _StandIn:
+class _SampleActor:
     """Stands in for an actor's process."""
 
     name: str = NAME

@@ -44,10 +44,10 @@ class Watchdog:
 
     def _ping(self) -> None:
         self._loop.call_later(self._interval / 2, self._ping)
-        if self._root_is_well():
+        if self._root_is_responsive():
             sd_notify.ping()
 
-    def _root_is_well(self) -> bool:
+    def _root_is_responsive(self) -> bool:
         root = self._table.get(ROOT)
         if root is None or root.status_entry is None:
             # the root is being replaced; if that fails, the fork server itself ends

@@ -1,4 +1,4 @@
-"""One row of the differential test: a pod, what happens to it, and what the reference documents of the outcome.
+"""One row of the differential test: a pod, what happens to it, and what the kubelet documents of the outcome.
 
 A row is data: steps (`ends`, `waits`, `deleted`, `fails`, ...) and expectations (`shows`, `said`, `asked`, ...) in
 order."""
@@ -33,7 +33,7 @@ Wanted = Any
 
 
 class Row(NamedTuple):
-    """`source`: where the reference says so: a section of its API, a KEP, or a line of its behaviour."""
+    """`source`: where the kubelet says so: a section of its API, a KEP, or a line of its behaviour."""
 
     name: str
     source: str
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 class Difference(AssertionError):
-    """Ours is not what the reference documents."""
+    """Ours is not what the kubelet documents."""
 
 
 # -- pods ------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def not_said(*wanted: str) -> Step:
     async def step(on: Situation) -> None:
         for line in on.events():
             if line.split(":")[0].split(" ")[1] in wanted:
-                raise Difference(f"event {line!r}, which the reference does not have\n{on.story()}")
+                raise Difference(f"event {line!r}, which the kubelet does not have\n{on.story()}")
 
     return step
 
@@ -338,7 +338,7 @@ def not_asked(*wanted: str) -> Step:
     async def step(on: Situation) -> None:
         for line in on.calls():
             if line.startswith(wanted):
-                raise Difference(f"call {line!r}, which the reference does not make\n{on.story()}")
+                raise Difference(f"call {line!r}, which the kubelet does not make\n{on.story()}")
 
     return step
 

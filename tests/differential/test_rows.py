@@ -1,4 +1,4 @@
-"""Small situations of a pod, against the outcome that the reference documents: see `rows/` and `row.py`."""
+"""Small situations of a pod, against the outcome that the kubelet documents: see `rows/` and `row.py`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 from actors.pod_workers.phases.phase_table import next_step
 from actors.pod_workers.phases.step import Step, StepInput
 from actors.pod_workers.pod.orders import PodWanted
-from actors.pod_workers.pod.results import Admitted, Looked
+from actors.pod_workers.pod.results import Admitted, RuntimeObserved
 from actors.pod_workers.pod.state import PodState, PodView, Wanted, replace
 from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
@@ -69,7 +69,7 @@ def wanted(which: Pod | None = None) -> PodState:
 def running(which: Pod | None = None, *containers: CriContainer, boxes: tuple[Sandbox, ...] = (box(),)) -> PodState:
     """Admitted, and looked at."""
     state = Admitted("/kubepods/podu", {}).apply(wanted(which))
-    return Looked(runtime(*containers, boxes=boxes)).apply(state)
+    return RuntimeObserved(runtime(*containers, boxes=boxes)).apply(state)
 
 
 def orphan(*containers: CriContainer) -> PodState:

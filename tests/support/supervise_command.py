@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervision.cli.command import Where
+from supervision.cli.command import AgentFiles
 from supervision.cli.streams import guarded
 from supervision.cli.subcommands import CommandSettings, register
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from supervision.spec import ChildSpec
 
 
-def where(arguments: argparse.Namespace) -> Where:
+def where(arguments: argparse.Namespace) -> AgentFiles:
     home = Path(arguments.root_dir)
-    return Where(Path(arguments.run_dir) if arguments.run_dir else home / "run", home / "incidents.jsonl")
+    return AgentFiles(Path(arguments.run_dir) if arguments.run_dir else home / "run", home / "incidents.jsonl")
 
 
 def tree_of() -> tuple[ChildSpec, Collection[str]]:

@@ -201,7 +201,7 @@ def test_an_audit_tool_finds_the_process_by_its_name_and_reads_its_flags(node: K
 
 
 def test_a_unit_that_signals_every_process_at_once_stops_the_agent_in_order(node: KubeadmNode) -> None:
-    """As the reference's own unit does, which has systemd's default KillMode."""
+    """As the kubelet's own unit does, which has systemd's default KillMode."""
     node.joined("kubelet.conf", TOKEN)
     with node.start() as agent:
         agent.wait_ready()

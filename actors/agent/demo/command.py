@@ -129,7 +129,7 @@ class Demo:
             + HINTS.format(supervise=command[0], root=command[-1], manifests=layout.manifests, log=layout.agent_log)
             + "\n"
         )
-        self._until(self._pod_speaks if once else self._follow, RUNNING_SECONDS if once else float("inf"))
+        self._until(self._pod_has_logged if once else self._follow, RUNNING_SECONDS if once else float("inf"))
         if self._node.ended() and not self._stopped:
             return self._fail("the agent ended")
         return 0 if self._printed or self._stopped else self._fail_with("the sample pod has logged nothing")
@@ -149,7 +149,7 @@ class Demo:
     def _pod_runs(self) -> bool:
         return (self._node.phases() or {}).get(POD) == "Running"
 
-    def _pod_speaks(self) -> bool:
+    def _pod_has_logged(self) -> bool:
         return not self._follow() and self._printed > 0
 
     def _follow(self) -> bool:

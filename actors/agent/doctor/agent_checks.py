@@ -59,8 +59,10 @@ def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
 
 def _named(reason: Reason, found: Tree) -> str:
     """The actor that the reason is about."""
-    told = [trouble.actor for trouble in found.troubles if trouble.service == reason.subject]
-    return told[0] if told else reason.subject if reason.subject in {one.name for one in found.actors} else "root"
+    reporters = [trouble.actor for trouble in found.troubles if trouble.service == reason.subject]
+    if reporters:
+        return reporters[0]
+    return reason.subject if reason.subject in {one.name for one in found.actors} else "root"
 
 
 def _pod_network(found: Tree) -> Iterator[Finding]:

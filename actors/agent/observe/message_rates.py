@@ -1,4 +1,4 @@
-"""Who sends what to whom, and how often lately: from the counts of all actors, asked again and again. Pure."""
+"""The recent message rates by sender, receiver and type, from successive counts of all actors. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes events to the API server, and each to the log, as the reference does.
+"""Writes events to the API server, and each to the log, as the kubelet does.
 
 No sender waits: events queue here, correlated, also while the server is away. What the server refuses (no permission,
 a namespace that is being deleted) is dropped.

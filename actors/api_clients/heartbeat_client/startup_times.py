@@ -27,7 +27,7 @@ def agent_started(pid: int) -> float:
 
 
 class StartupTimes:
-    """Only a node that was registered for the first time has them, as in the reference."""
+    """Only a node that was registered for the first time has them, as in the kubelet."""
 
     def __init__(self, started: float) -> None:
         self._started = started

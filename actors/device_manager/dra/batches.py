@@ -1,6 +1,6 @@
 """One call to each driver for all claims of a pod, and what its answer means. Pure.
 
-The texts of errors are the reference's.
+The texts of errors are the kubelet's.
 """
 
 from __future__ import annotations

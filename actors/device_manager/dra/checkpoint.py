@@ -1,6 +1,6 @@
-"""The file dra_manager_state, which the reference reads and writes, too. Pure.
+"""The file dra_manager_state, in the kubelet's format. Pure.
 
-`{"Data":"<JSON>","Checksum":<CRC-32 of Data>}`; Data is the reference's DRACheckpoint v1.
+`{"Data":"<JSON>","Checksum":<CRC-32 of Data>}`; Data is the kubelet's DRACheckpoint v1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The services that a driver offers, and which of them are used. Pure.
+"""Chooses among the services that a driver offers. Pure.
 
-The texts of errors are the reference's.
+The error texts are the kubelet's.
 """
 
 from __future__ import annotations

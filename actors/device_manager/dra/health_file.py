@@ -1,4 +1,4 @@
-"""The file dra_health_state, which the reference reads and writes, too: JSON without a checksum. Pure.
+"""The file dra_health_state, in the kubelet's format: JSON without a checksum. Pure.
 
 After a start the reports of the file expire as if they had just arrived.
 """

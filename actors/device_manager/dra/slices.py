@@ -1,7 +1,7 @@
 """Deletes the ResourceSlices of this node whose driver is absent, so that no pod is scheduled for its devices.
 
-All of them when the agent starts, as no driver has registered yet; those of a driver that stays away for half a minute.
-A restart of this actor deletes only those of drivers that do not come back.
+When the agent starts, all slices go, because no driver has registered yet. Later the slices of a driver go when it has
+been away for half a minute. A restart of this actor deletes only slices of drivers that do not register again.
 """
 
 from __future__ import annotations

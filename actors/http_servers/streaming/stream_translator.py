@@ -129,12 +129,12 @@ class Channels:
             to_runtime = spdy.pong(one)
         elif one.kind == SpdyFrameType.RST_STREAM or (one.kind == SpdyFrameType.SYN_REPLY and one.final):
             self._open.discard(self._channels.get(one.stream, -1))
-        if self._open and not _goes(one):
+        if self._open and not _is_goaway(one):
             return Ends(to_caller, to_runtime)
         return Ends(to_caller + websocket.close_frame(), to_runtime, ended=True)
 
 
-def _goes(one: SpdyDataFrame | SpdyControlFrame) -> bool:
+def _is_goaway(one: SpdyDataFrame | SpdyControlFrame) -> bool:
     return isinstance(one, SpdyControlFrame) and one.kind == SpdyFrameType.GOAWAY
 
 

@@ -1,7 +1,7 @@
 """Functions of OpenSSL that Python's ssl lacks: called on the structures that Python's objects begin with.
 
 - Verification of client certificates is deferred: a certificate that is not valid does not end the handshake, so that
-  its owner can still show a token, as with the reference. OpenSSL goes on when its verify callback says so, and keeps
+  its owner can still show a token, as with the kubelet. OpenSSL goes on when its verify callback says so, and keeps
   the result (SSL_get_verify_result).
 - Several key exchange groups (RFC 8446, 4.2.7) are set; Python before 3.15 can set one.
 

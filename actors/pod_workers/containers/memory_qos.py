@@ -1,6 +1,6 @@
 """MemoryQoS (KEP-2570): when the kernel slows a container down, and what it never reclaims from it (cgroup v2). Pure.
 
-The amounts are the reference's for 1.36; the runtime writes them into the container's cgroup.
+The amounts are the kubelet's for 1.36; the runtime writes them into the container's cgroup.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from actors.pod_workers.containers.swap import SwapFields, swap_fields
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.phases.actions import Start
-from actors.pod_workers.pod.state import Held
+from actors.pod_workers.pod.state import HeldResources
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation, combined
@@ -65,7 +65,7 @@ class ContainerParts:
         """Fetch the node's allocatable, which stands in for a missing limit."""
         self._allocatable = amounts
 
-    async def gather(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], held: Held) -> Parts:
+    async def gather(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], held: HeldResources) -> Parts:
         """Raises ConfigError, CriError, OSError, AskError, ValueError."""
         agent, container = self._agent, start.container
         own_ips, objects, claimed = await asyncio.gather(
@@ -164,7 +164,7 @@ class ContainerParts:
         return {"memory.oom.group": "1"} if together else {}
 
     async def _mounts(
-        self, pod: Pod, start: Start, values: dict[str, str], ips: list[str], held: Held
+        self, pod: Pod, start: Start, values: dict[str, str], ips: list[str], held: HeldResources
     ) -> list[cri.Mount]:
         container, uid = start.container, pod.metadata.uid
         pod_dir = self._agent.pod_dir(uid)
@@ -220,7 +220,9 @@ class ContainerParts:
         handler = (await self._client.status()).handler(name)
         return handler is not None and handler.recursive_read_only_mounts
 
-    async def _subpaths(self, pod: Pod, container: Container, paths: Mapping[int, str], held: Held) -> dict[int, str]:
+    async def _subpaths(
+        self, pod: Pod, container: Container, paths: Mapping[int, str], held: HeldResources
+    ) -> dict[int, str]:
         """Host path by index in volumeMounts; none for image volumes, which are the runtime's."""
         mounts = container.volumeMounts
         items = [

@@ -28,7 +28,7 @@ from actors.pod_workers.containers.user_namespaces import use_in_container
 from actors.pod_workers.errors import ConfigError, StartFailed
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.phases.actions import Start
-from actors.pod_workers.pod.state import Held
+from actors.pod_workers.pod.state import HeldResources
 from actors.shared.config.agent import Agent
 from actors.shared.cri.adoption import Settling
 from actors.shared.cri.client import CriClient
@@ -137,14 +137,16 @@ class ContainerStarter:
         return found
 
     # -- containers -----------------------------------------------------------------------------------------------
-    async def prepared(self, pod: Pod, container: Container, held: Held) -> Held:
+    async def prepared(self, pod: Pod, container: Container, held: HeldResources) -> HeldResources:
         """With the hardware that the container gets now. Raises StartFailed."""
         try:
             return await hardware.prepared(self._actor, pod, container.name, held)
         except (ConfigError, AskError) as error:
             raise StartFailed("CreateContainerConfigError", str(error)) from None
 
-    async def container(self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, held: Held) -> str:
+    async def container(
+        self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, held: HeldResources
+    ) -> str:
         """Create and start a container, with the hardware that `held` says; return its id. Raises StartFailed."""
         if not runtime.sandboxes:
             raise StartFailed("CreateContainerError", "its sandbox is gone")
@@ -213,7 +215,7 @@ class ContainerStarter:
         return False
 
     async def post_start(
-        self, pod: Pod, container: Container, container_id: str, pod_ip: PodIp, fell_back: Callable[[str], None]
+        self, pod: Pod, container: Container, container_id: str, pod_ip: PodIp, on_fallback: Callable[[str], None]
     ) -> str:
         """Run its hook to the end. Returns the error, '' on success. Raises Unavailable if the runtime went away
         meanwhile."""
@@ -221,7 +223,7 @@ class ContainerStarter:
         if hook is None:
             return ""
         try:
-            await run_hook(self._client, hook, container_id, pod_ip, container.ports, fell_back)
+            await run_hook(self._client, hook, container_id, pod_ip, container.ports, on_fallback)
         except HookFailed as error:
             return failure_text(hook, container, pod, error)
         return ""
@@ -237,5 +239,5 @@ class ContainerStarter:
 
 
 def _words(error: Exception) -> str:
-    """The runtime's own, as the reference shows them of a container."""
+    """The runtime's own, as the kubelet shows them of a container."""
     return error.details or str(error) if isinstance(error, CriError) else str(error)

@@ -12,7 +12,7 @@ from actors.pod_workers.containers.host_addresses import node_ips
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.observation import observed, probed, same
-from actors.pod_workers.pod.results import Looked, TryFailed
+from actors.pod_workers.pod.results import RuntimeObserved, TryFailed
 from actors.pod_workers.pod.runtime import with_messages
 from actors.pod_workers.pod.state import PodState
 from actors.prober.messages import PROBER, ProbedPod
@@ -105,7 +105,7 @@ class Execution:
         return self._looked(await look_at(self.services.client, self.state.uid, list(sandboxes), containers))
 
     def _looked(self, runtime: PodRuntime) -> PodRuntime:
-        self.report(Looked(self.complete(runtime)))
+        self.report(RuntimeObserved(self.complete(runtime)))
         seen, pod = self.state.runtime or runtime, self.state.wanted.pod
         if pod is not None and not self._marks_read:
             self._marks_read = True

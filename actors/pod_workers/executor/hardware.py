@@ -7,7 +7,7 @@ from typing import Final
 from actors.container_manager.messages import CONTAINER_MANAGER, ContainerPrepared, PreparationFailed, PrepareContainer
 from actors.device_manager.messages import DEVICE_MANAGER, ClaimDevices, ClaimsFailed, GetClaimDevices
 from actors.pod_workers.errors import ConfigError
-from actors.pod_workers.pod.state import Held, replace
+from actors.pod_workers.pod.state import HeldResources, replace
 from actors.shared.cri.cdi import ignores_cdi
 from actors.shared.cri.client import CriClient
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation
@@ -22,7 +22,7 @@ PREPARE_SECONDS: Final = 60.0
 ASK_SECONDS: Final = 30.0
 
 
-async def prepared(actor: Actor, pod: Pod, container: str, held: Held) -> Held:
+async def prepared(actor: Actor, pod: Pod, container: str, held: HeldResources) -> HeldResources:
     """With what the container gets as of now, where that may have changed since the admission. A device plug-in may
     take its time for it. Raises ConfigError, AskError."""
     if not held.prepare:

@@ -54,9 +54,9 @@ async def run_hook(
     container_id: str,
     pod_ip: PodIp,
     ports: list[ContainerPort],
-    fell_back: Callable[[str], None] = unobserved,
+    on_fallback: Callable[[str], None] = unobserved,
 ) -> None:
-    """Run it to its end. A tcpSocket hook is ignored, as in the kubelet. `fell_back` is called with the host and port
+    """Run it to its end. A tcpSocket hook is ignored, as in the kubelet. `on_fallback` is called with the host and port
     of a server that answered HTTPS with HTTP, once HTTP has worked.
 
     Raises HookFailed; Unavailable if the runtime went away meanwhile, so that the result is unknown.
@@ -75,7 +75,7 @@ async def run_hook(
     elif handler.httpGet is not None:
         host, port = handler.httpGet.host or await pod_ip(), _port(handler.httpGet, ports)
         if await _http_get(handler.httpGet, host, port, container_id):
-            fell_back(joined(host, port))
+            on_fallback(joined(host, port))
     elif handler.sleep is not None:
         await asyncio.sleep(handler.sleep.seconds)
 

@@ -21,7 +21,7 @@ from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.orders import PodWanted, ProbeDecided, RuntimeChanged
 from actors.pod_workers.pod.resize_plan import changes
 from actors.pod_workers.pod.resizes import ResizeRetried
-from actors.pod_workers.pod.results import Interrupted, RoundSucceeded, TryFailed, Woken
+from actors.pod_workers.pod.results import Interrupted, RoundBegun, RoundSucceeded, TryFailed
 from actors.pod_workers.pod.state import ContainerInstance, PodState, PodView, Wanted
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.errors import CriError, StillStarting
@@ -189,7 +189,7 @@ class PodWorker:
         run = self._run
         while self.state.phase is not PodWorkerPhase.FINISHED:
             await self._sleep()
-            run.report(Woken())
+            run.report(RoundBegun())
             failures = self.state.retry.failures
             operation, began = self._operation(), time.monotonic()
             if self._seen_at is not None:

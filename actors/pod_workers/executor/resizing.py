@@ -30,7 +30,7 @@ from actors.pod_workers.pod.resize_plan import (
     outdated,
     summary,
     swaps,
-    unsure,
+    unconfirmed,
     with_limits_of_pod,
 )
 from actors.pod_workers.pod.resizes import (
@@ -129,7 +129,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
             if not by_restart(container, names):
                 await _update(run, container, ran, names)
         resized = {ran.id for _, ran, _ in todo}
-        for container, ran, names in unsure(run.state) or with_limits_of_pod(run.state):
+        for container, ran, names in unconfirmed(run.state) or with_limits_of_pod(run.state):
             if ran.id not in resized:
                 await _update(run, container, ran, names)
         await _update_sandbox(run)

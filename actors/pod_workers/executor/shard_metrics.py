@@ -80,7 +80,7 @@ class ShardMetrics:
         )
 
     def resize_infeasible(self, detail: str) -> None:
-        """A resize was refused for good. `detail`: the reference's name of the reason."""
+        """A resize was refused for good. `detail`: the kubelet's name of the reason."""
         self._metrics.count("kubelet_pod_infeasible_resizes_total", reason_detail=detail)
 
     @contextmanager

@@ -42,7 +42,7 @@ from .execution import Execution
 from .permit import Permit
 from .resizing import count_allocated, keep_actuated
 from .termination import announce_fallback, announce_hook, announce_termination, terminate
-from .unlisted import refuse_doubles
+from .unlisted import refuse_second_instance
 
 TOUCHING = ("RunContainerError", "CreateContainerError")
 """Reasons of a failed start that may have left something in the runtime."""
@@ -51,7 +51,7 @@ TOUCHING = ("RunContainerError", "CreateContainerError")
 async def start_containers(run: Execution, effect: StartContainers) -> None:
     """Images are pulled concurrently meanwhile; after a failure only once the sandbox is there, so that no image has an
     event with each try. Raises CriError, EffectInterrupted."""
-    await refuse_doubles(run)
+    await refuse_second_instance(run)
     images: dict[str, asyncio.Task[ImageReady]] = {}
     try:
         if not (effect.create_sandbox and run.state.retry.failures):
@@ -117,7 +117,7 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
     if attempt:  # its cgroup may have gone with the one before: systemd stops a slice with all that is in it
         count_allocated(run)
         run.report(ResizeRetried())
-    if not _goes_on(run, SANDBOX):
+    if not _continues_start(run, SANDBOX):
         starter.metrics.sandbox_begins(pod, attempt)
     try:
         making = starter.sandbox(with_groups(pod, held.groups), attempt, held.cgroup_parent)
@@ -161,7 +161,7 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
         await run.unless_terminating(permit.acquire())
         runtime = run.state.runtime
         assert runtime is not None  # noqa: S101 - looked at before
-        if not _goes_on(run, name):
+        if not _continues_start(run, name):
             services.starter.metrics.container_begins(run.pod, name)
         container_id = await services.starter.container(with_groups(run.pod, held.groups), start, found, runtime, held)
     except StartFailed as failure:
@@ -189,7 +189,7 @@ async def _resume(run: Execution, ran: CriContainer, permit: Permit) -> None:
     await _post_start(run, container, ran.id, ran.restart_count, permit)
 
 
-def _goes_on(run: Execution, name: str) -> bool:
+def _continues_start(run: Execution, name: str) -> bool:
     """Whether this is no new start, but the continuation of an earlier one."""
     return run.state.attempts.get(name, Attempt()).under_way_since > 0
 

@@ -28,7 +28,7 @@ from actors.shared.paced import pieces
 from . import instance_marks
 from .execution import Execution
 from .hooks import HookFailed, PodIp, run_hook, unobserved
-from .unlisted import refuse_to_forget
+from .unlisted import refuse_unlisted_remains
 
 MIN_GRACE_SECONDS = 2
 _AT_ONCE = 50
@@ -48,12 +48,12 @@ class PreStopObserver(msgspec.Struct, frozen=True):
     """Called when it has ended, whether it failed or not."""
     failed: Callable[[str, str], None]
     """Called with the container's name and the error."""
-    fell_back: Callable[[str], None] = unobserved
+    on_fallback: Callable[[str], None] = unobserved
     """Called with the host that answered HTTPS with HTTP."""
 
 
 class Unstopped(CriError):
-    """The runtime has not stopped all that it was to stop; the text names each in the reference's words."""
+    """The runtime has not stopped all that it was to stop; the text names each in the kubelet's words."""
 
     def __init__(self, failures: Sequence[str]) -> None:
         text = failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]"
@@ -91,7 +91,7 @@ async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer
         return
     observer.begun(one.ran.id)
     try:
-        await run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports, observer.fell_back)
+        await run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports, observer.on_fallback)
     except Unavailable:
         observer.unreached(one.ran.id)  # then the stop fails too, and both are retried
         return
@@ -120,7 +120,7 @@ async def _stop(
 
 
 def _failure(action: str, target: str, error: CriError) -> str:
-    """One failure, as the reference prints the result of a synchronization."""
+    """One failure, as the kubelet prints the result of a synchronization."""
     why = error.rpc_text.replace("\\", "\\\\").replace('"', '\\"')
     return f'failed to "{action}" for "{target}" with {action}Error: "{why}"'
 
@@ -147,7 +147,7 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
         unreached=lambda container_id: run.report(PreStopUnreached(container_id)),
         ended=lambda ran: instance_marks.pre_stop_ended(services.actor, ran, services.agent.pod_dir(run.state.uid)),
         failed=lambda name, why: announce_hook(run, "PreStop", name, why),
-        fell_back=announce_fallback(run),
+        on_fallback=announce_fallback(run),
     )
     stopping = terminate_all(services.client, run.state.wanted.pod, todo, run.pod_ip, observer)
     failures = await run.unless(lambda state: state.wanted.grace_seconds < grace, stopping)
@@ -197,7 +197,7 @@ async def stop_pod(run: Execution, effect: StopPod) -> None:
         await _remove_created(run, runtime)
     failures = [*await _stop_containers(run, runtime), *await _stop_sandboxes(run, runtime)]
     if not failures and effect.ends_pod:
-        await refuse_to_forget(run)
+        await refuse_unlisted_remains(run)
     if failures:
         problem = Unstopped(failures)
         if effect.ends_pod:

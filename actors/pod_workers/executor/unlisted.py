@@ -42,7 +42,7 @@ class Unlisted(CriError):
     """The pod has running containers that the runtime does not list."""
 
 
-async def refuse_doubles(run: Execution) -> None:
+async def refuse_second_instance(run: Execution) -> None:
     """Look whether all that runs in the pod's cgroup is listed. Raises Unlisted, CriError."""
     missing = await _unlisted(run)
     if not missing:
@@ -52,7 +52,7 @@ async def refuse_doubles(run: Execution) -> None:
     raise Unlisted("ListContainers", "FAILED_PRECONDITION", text)
 
 
-async def refuse_to_forget(run: Execution) -> None:
+async def refuse_unlisted_remains(run: Execution) -> None:
     """The runtime has stopped all that it lists; look whether more runs in the pod's cgroup. Raises Unlisted, CriError.
     After some tries the pod's end goes on: what runs is killed with the pod's cgroup, and the runtime removes the rest
     once it has loaded it again."""

@@ -49,14 +49,14 @@ def limits_of(config: KubeletConfiguration) -> LogRotationPolicy:
     )
 
 
-class Tidying(msgspec.Struct, frozen=True):
+class RotationPlan(msgspec.Struct, frozen=True):
     """Files to remove and then to compress, by name."""
 
     remove: list[str]
     compress: list[str]
 
 
-def tidy(live: str, names: Iterable[str], files: int) -> Tidying:
+def rotation_plan(live: str, names: Iterable[str], files: int) -> RotationPlan:
     """The cleanup of the rotated files. Pure.
 
     A compressed file and its original count as one: the process died before it removed the original.
@@ -76,7 +76,7 @@ def tidy(live: str, names: Iterable[str], files: int) -> Tidying:
             remove.append(f"{live}.{when}")
         elif age > 0 and forms == [""]:
             compress.append(f"{live}.{when}")
-    return Tidying(remove, compress)
+    return RotationPlan(remove, compress)
 
 
 def rotated_name(path: str, now: float) -> str:
@@ -133,7 +133,7 @@ class LogRotation:
 
     async def _tidy(self, path: str) -> None:
         directory, live = os.path.split(path)
-        todo = tidy(live, os.listdir(directory), self._limits.files)
+        todo = rotation_plan(live, os.listdir(directory), self._limits.files)
         for name in todo.remove:
             os.unlink(f"{directory}/{name}")
         for name in todo.compress:

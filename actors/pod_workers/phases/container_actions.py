@@ -34,11 +34,11 @@ def next_start(container: Container, runtime: PodRuntime, *, first_kill: bool = 
         return Start(container, 0)
     if first_kill or last.start_given_up:
         return Start(container, last.restart_count + 1, consecutive_restarts(last))
-    consecutive = next_consecutive_restarts(last, mended=_is_mended(container, last))
+    consecutive = next_consecutive_restarts(last, mended=_has_changed(container, last))
     return Start(container, last.restart_count + 1, consecutive)
 
 
-def _is_mended(container: Container, last: CriContainer) -> bool:
+def _has_changed(container: Container, last: CriContainer) -> bool:
     """Whether image or resources differ from the last instance's, so that its crashes do not count for the next one."""
     made_with = allocation.made_with(last)
     return _has_other_image(container, last) or (
@@ -47,12 +47,12 @@ def _is_mended(container: Container, last: CriContainer) -> bool:
 
 
 def _has_other_image(container: Container, last: CriContainer) -> bool:
-    theirs = last.annotations.get(HASH, "")
-    return bool(theirs) and theirs != container_hash(container)
+    created_hash = last.annotations.get(HASH, "")
+    return bool(created_hash) and created_hash != container_hash(container)
 
 
 def _why(container: Container, what: str, *, again: bool) -> str:
-    """The text of the event. The reference does not say of sidecars that they are restarted, as they always are."""
+    """The text of the event. The kubelet does not say of sidecars that they are restarted, as they always are."""
     if is_sidecar(container):
         return f"Init container {container.name} {what}"
     return f"Container {container.name} {what}" + (", will be restarted" if again else "")
@@ -280,7 +280,7 @@ class ContainerActions:
 
     def _at_once(self, container: Container, last: CriContainer) -> bool:
         """Whether the end of the last instance delays nothing."""
-        if last.start_given_up or _is_mended(container, last):
+        if last.start_given_up or _has_changed(container, last):
             return True
         return last.id in self.restarting and not is_delayed_after_kill(last, self._previous(last), self.maximum)
 

@@ -32,7 +32,7 @@ def compute_actions(
     were stopped for a restart."""
     sandbox, replace, attempt = choose_sandbox(pod, runtime)
     if replace:
-        if runtime.sandboxes and not _worth_a_sandbox(pod, runtime):
+        if runtime.sandboxes and not _needs_new_sandbox(pod, runtime):
             return PodActions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
         starts = _first_init(pod, runtime) or _fresh(pod, runtime)
         kill = bool(runtime.sandboxes or alive(runtime))
@@ -63,7 +63,7 @@ def choose_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool,
     return newest, False, newest.attempt
 
 
-def _worth_a_sandbox(pod: Pod, runtime: PodRuntime) -> bool:
+def _needs_new_sandbox(pod: Pod, runtime: PodRuntime) -> bool:
     """Whether any container would run in a new sandbox."""
     if not runtime.containers:
         return True

@@ -1,6 +1,6 @@
 """Plans the termination of containers: order and grace periods. Pure.
 
-As the reference does: regular containers at the same time; sidecars after them, last one first, each waiting no longer
+As the kubelet does: regular containers at the same time; sidecars after them, last one first, each waiting no longer
 than its own grace. What is needed stands in the containers' annotations, so a pod that nobody remembers is stopped as
 well as any other."""
 
@@ -86,8 +86,8 @@ def waits_for(pod: Pod | None, terminations: Sequence[Termination]) -> dict[str,
         [container.name for container in pod.spec.initContainers if is_sidecar(container)] if pod is not None else []
     )
     debugs = {container.name for container in pod.spec.ephemeralContainers} if pod is not None else set()
-    place_of = {name: place for place, name in enumerate(order)}
-    places = {one.ran.id: place_of.get(one.ran.name, len(order)) for one in terminations}
+    position_of = {name: place for place, name in enumerate(order)}
+    places = {one.ran.id: position_of.get(one.ran.name, len(order)) for one in terminations}
     awaited = {one.ran.id: places[one.ran.id] for one in terminations if one.ran.name not in debugs}
     before = {own: frozenset(other for other, place in awaited.items() if place > own) for own in set(places.values())}
     return {mine: before[own] for mine, own in places.items()}

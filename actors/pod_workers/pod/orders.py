@@ -53,7 +53,7 @@ def as_allocated(
     requested = allocation.of(pod)
     if resizing.allocated is None and requested and kept is not None:
         resizing = replace(resizing, allocated=kept.allocated, actuated=kept.actuated)
-        resizing = replace(resizing, in_progress=kept.under_way, unsure=kept.under_way)
+        resizing = replace(resizing, in_progress=kept.under_way, unconfirmed=kept.under_way)
     if resizing.allocated is None or allocation.same(resizing.allocated, requested):
         return without_request(resizing), pod, data
     given = allocation.with_resources(pod, resizing.allocated)

@@ -29,9 +29,9 @@ def outdated(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
     return found
 
 
-def unsure(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
+def unconfirmed(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
     """Running containers that may have got other resources than is known, and all that can have changed."""
-    return [(*one, list(allocation.RESIZABLE)) for one in _running(state)] if state.resizing.unsure else []
+    return [(*one, list(allocation.RESIZABLE)) for one in _running(state)] if state.resizing.unconfirmed else []
 
 
 def with_limits_of_pod(state: PodState) -> list[tuple[Container, Ran, list[str]]]:

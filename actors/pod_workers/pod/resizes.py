@@ -107,5 +107,7 @@ class ResizeCompleted(PodEvent, frozen=True):
 
     def apply(self, state: PodState) -> PodState:
         actuated = {key: one for key, one in state.resizing.actuated.items() if key in self.ids}
-        resizing = replace(state.resizing, actuated=actuated, in_progress=False, unsure=False, error="", not_before=0.0)
+        resizing = replace(
+            state.resizing, actuated=actuated, in_progress=False, unconfirmed=False, error="", not_before=0.0
+        )
         return replace(state, resizing=resizing)

@@ -22,7 +22,7 @@ RETRIES: Final = RetrySchedule(first=1.0, limit=10.0)
 CREATING: Final = "ContainerCreating"
 
 
-class Woken(PodEvent, frozen=True):
+class RoundBegun(PodEvent, frozen=True):
     """A new round begins: there is news, or something is due."""
 
     def apply(self, state: PodState) -> PodState:
@@ -59,7 +59,7 @@ class Interrupted(PodEvent, frozen=True):
         return replace(state, view=replace(state.view, stale=True))
 
 
-class Looked(PodEvent, frozen=True):
+class RuntimeObserved(PodEvent, frozen=True):
     """The runtime was asked after all of this pod worker's changes."""
 
     runtime: PodRuntime

@@ -143,7 +143,7 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True):
     not_before: float = 0.0
     """When the container manager is asked again by itself, seconds since 1970."""
     in_progress: bool = False
-    unsure: bool = False
+    unconfirmed: bool = False
     """An earlier incarnation died during a resize: what the containers have is not known."""
     error: str = ""
 
@@ -167,7 +167,7 @@ class Retry(msgspec.Struct, frozen=True):
     """The error of the last one."""
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
+class HeldResources(msgspec.Struct, frozen=True, kw_only=True):
     """The pod's resources on the node besides its containers."""
 
     cgroup_parent: str = ""
@@ -227,7 +227,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     """By container id."""
     resizing: Resizing = Resizing()
     retry: Retry = Retry()
-    held: Held = Held()
+    held: HeldResources = HeldResources()
     reason: tuple[str, str] = ("", "")
     """Reason and message of the pod's rejection or end."""
     pulls: tuple[tuple[float, float], ...] = ()

@@ -1,6 +1,6 @@
 """Which pods make room for a critical one that lacks resources. Pure.
 
-Source: the reference's critical pod admission handler. As few Guaranteed pods as possible, as if all others were gone;
+Source: the kubelet's critical pod admission handler. As few Guaranteed pods as possible, as if all others were gone;
 then as few Burstable ones; then BestEffort ones. Within a class always the pod that comes nearest to what is lacking.
 """
 

@@ -156,13 +156,13 @@ class ApiClient:
         request = RequestAttempt(method, self._target(path, query or {}), headers, body)
         try:
             async with asyncio.timeout(seconds):
-                request.permitted_after(await self._turn())
+                request.permitted_after(await self._wait_for_rate_limit())
                 return await self._once_more(request)
         except TimeoutError:
             await self.drop()
             raise Unreachable(0, "Unreachable", f"{method} {path}: no answer within {seconds:g} s") from None
 
-    async def _turn(self) -> float:
+    async def _wait_for_rate_limit(self) -> float:
         """Wait for the client's rate limit; return the seconds."""
         wait = self._limit.reserve(time.monotonic())
         try:
@@ -249,7 +249,7 @@ class ApiClient:
         began, code = time.monotonic(), NO_ANSWER
         try:
             async with asyncio.timeout(self._timeout):
-                request.permitted_after(await self._turn())
+                request.permitted_after(await self._wait_for_rate_limit())
                 began = time.monotonic()
                 response = await stack.enter_async_context(self._stream(connections.watches, request, quiet))
             code = str(response.status)

@@ -17,7 +17,7 @@ from .fields.duration import Duration
 from .fields.names import is_subdomain
 from .flags import parsing
 from .flags.table import OTHER_FLAGS, OWN_FLAGS
-from .flags.values import READERS
+from .flags.values import PARSERS
 from .sources import credential_providers
 from .sources.checkpoints import ConfigCheckpoints, hash_of, instead_of
 from .sources.documents import Document
@@ -106,7 +106,7 @@ def standing_alone(given: dict[str, Any], directory: str) -> dict[str, Any]:
     for flag in (*OTHER_FLAGS, *OWN_FLAGS):
         value: Any = given.get(flag.name)
         if value is None:
-            value = READERS[flag.kind](os.environ.get(flag.environment) or flag.default, None)
+            value = PARSERS[flag.kind](os.environ.get(flag.environment) or flag.default, None)
         if flag.kind == "duration":
             value = Duration.parse(value)
         if flag.name in _PATHS and value and not value.startswith("/"):

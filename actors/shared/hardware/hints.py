@@ -1,4 +1,4 @@
-"""Topology hints: on which NUMA nodes a resource can be had together. Pure."""
+"""Topology hints: the sets of NUMA nodes that can provide a resource. Pure."""
 
 from __future__ import annotations
 

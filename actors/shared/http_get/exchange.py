@@ -34,7 +34,7 @@ class HttpGetResponse(msgspec.Struct, frozen=True):
 
 
 class ExchangeError(Exception):
-    """There is no response; the text is that of Go's HTTP client."""
+    """There is no response. The text has the words of Go's HTTP client."""
 
 
 async def get(url: str, headers: Headers, user_agent: str, whose: str = "") -> HttpGetResponse:

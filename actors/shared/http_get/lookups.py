@@ -22,7 +22,7 @@ class Owner:
     """The lookups of one pod."""
 
     def __init__(self) -> None:
-        self.turn = asyncio.Semaphore(PER_OWNER)
+        self.permits = asyncio.Semaphore(PER_OWNER)
         self.under_way: dict[str, asyncio.Future[list[str]]] = {}
         """By host. A lookup ends by itself, whether anybody waits for it or not."""
         self.waiting = 0
@@ -45,9 +45,9 @@ class Lookups:
         owner.waiting += 1
         try:
             if host not in owner.under_way:
-                await owner.turn.acquire()
+                await owner.permits.acquire()
                 if host in owner.under_way:
-                    owner.turn.release()
+                    owner.permits.release()
                 else:
                     self._begin(whose, owner, host)
             return await asyncio.shield(owner.under_way[host])
@@ -62,7 +62,7 @@ class Lookups:
 
         def ended(outcome: list[str] | OSError | UnicodeError) -> None:
             del owner.under_way[host]
-            owner.turn.release()
+            owner.permits.release()
             self._forget(whose, owner)
             if isinstance(outcome, list):
                 future.set_result(outcome)
@@ -82,7 +82,7 @@ class Lookups:
         try:
             threading.Thread(target=look_up, name="lookup", daemon=True).start()
         except RuntimeError:
-            owner.turn.release()
+            owner.permits.release()
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from None
         owner.under_way[host] = future
 

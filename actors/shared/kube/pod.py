@@ -177,7 +177,7 @@ class ResourceStatus(Api, frozen=True):
 
 
 class ContainerStatus(Api, frozen=True):
-    """Fields without a default are always written, as the reference does."""
+    """Fields without a default are always written, as the kubelet does."""
 
     name: str
     state: ContainerState

@@ -1,6 +1,6 @@
-"""Resource claims (resource.k8s.io/v1, KEP-4381), and which of them a pod has. Pure.
+"""Resource claims (resource.k8s.io/v1, KEP-4381), and the claims of a pod. Pure.
 
-The texts of errors are the reference's.
+The error texts are the kubelet's.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from supervision.time_scale import scaled
 
 PIPE, DEVNULL, STDOUT = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL, asyncio.subprocess.STDOUT
 BUFFER_BYTES: Final = 64 << 10
-LEAVING_SECONDS: Final = 2.0
+EXIT_SECONDS: Final = 2.0
 """For a process that was killed to end; one that hangs in the kernel takes longer, and is reaped when it does."""
 
 
@@ -54,7 +54,7 @@ async def running(
         kill(process)
         _close_pipes(transport)
         with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), scaled(LEAVING_SECONDS))
+            await asyncio.wait_for(process.wait(), scaled(EXIT_SECONDS))
 
 
 def kill(process: asyncio.subprocess.Process) -> None:

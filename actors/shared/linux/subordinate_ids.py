@@ -83,7 +83,7 @@ def default_range(ids_per_pod: int) -> IdRange:
 
 
 def check(found: IdRange, ids_per_pod: int, pods: int) -> None:
-    """The reference's rules for the range. Raises SubordinateIdsError."""
+    """The kubelet's rules for the range. Raises SubordinateIdsError."""
     if found.first % ids_per_pod:
         raise SubordinateIdsError(f"kubelet user assigned ID {found.first} is not a multiple of {ids_per_pod}")
     if found.first < ids_per_pod:

@@ -1,5 +1,6 @@
-"""Asks about many paths of which some may hang: in one disposable process for all, and for each alone when that has no
-answer. What hangs is said once, costs no other path its figures, and is asked again after growing pauses."""
+"""Reads figures of many paths, some of which may hang: in one disposable process for all, or in one for each path when
+that does not answer. A path that hangs is logged once, costs no other path its figures, and is tried again after
+growing pauses."""
 
 from __future__ import annotations
 

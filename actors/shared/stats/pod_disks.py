@@ -1,4 +1,4 @@
-"""The disk usage of pods, of which one volume that hangs costs only its own figures."""
+"""The disk usage of pods. A volume that hangs costs only its own figures."""
 
 from __future__ import annotations
 

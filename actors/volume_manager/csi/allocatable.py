@@ -1,5 +1,5 @@
-"""How many volumes of each driver the node can have, as CSINode says: asked of the driver anew every
-nodeAllocatableUpdatePeriodSeconds of its CSIDriver, and when an attachment fails for want of room."""
+"""The volume limit of each driver (CSINode allocatable.count). The driver is asked for it when it registers, every
+nodeAllocatableUpdatePeriodSeconds of its CSIDriver, and when an attachment fails because the limit is exceeded."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _OUTPUT: Final = 2000
 
 
 def command(source: str, target: str, kind: str, options: list[str], mounter: str) -> list[str]:
-    """`mounter` (--experimental-mounter-path) is given the whole command, as the reference does for NFS."""
+    """`mounter` (--experimental-mounter-path) is given the whole command, as the kubelet does for NFS."""
     by_options = ["-o", ",".join(options)] if options else []
     return [*([mounter] if mounter else []), PROGRAM, "-t", kind, *by_options, source, target]
 

@@ -22,7 +22,7 @@ _MODE = 0o777
 
 
 class ApiFiles(Mounter, frozen=True, kw_only=True):
-    """Secrets and tokens are kept in memory, config maps on disk, as in the reference."""
+    """Secrets and tokens are kept in memory, config maps on disk, as in the kubelet."""
 
     refreshed: ClassVar[bool] = True
     group: int | None = None

@@ -140,9 +140,11 @@ async def test_questions_do_not_pile_up_behind_a_plugin_that_never_answers(
             await node.join(plugin)
             first = harness.post(AllocateDevices(request=asks("u")))
             await asyncio.to_thread(plugin.wait_asked, "Allocate")
-            monkeypatch.setattr(allocations, "TURN_SECONDS", 0.01)
+            monkeypatch.setattr(allocations, "LOCK_SECONDS", 0.01)
             again = [harness.post(AllocateDevices(request=asks("u"))) for _ in range(20)]
-            assert {await asyncio.wait_for(one, 30) for one in again} == {DevicesRefused(allocations.NO_TURN)}
+            assert {await asyncio.wait_for(one, 30) for one in again} == {
+                DevicesRefused(allocations.EARLIER_UNANSWERED)
+            }
             plugin.hanging.clear()
             assert isinstance(await first, DevicesAllocated)
             assert plugin.allocated() == [("d0",)]

@@ -1,4 +1,4 @@
-"""Which pods a container manager that was restarted is told to count: those that the reference counts."""
+"""Which pods a container manager that was restarted is told to count: those that the kubelet counts."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.messages import ProbeVerdict
-from actors.pod_workers.pod.results import Looked
+from actors.pod_workers.pod.results import RuntimeObserved
 from actors.shared.cri.model import CriContainerState
 from actors.shared.cri.pod_lookup import look
 from actors.status_manager.messages import PodObserved
@@ -392,5 +392,5 @@ async def test_what_the_pleg_saw_later_is_not_overwritten_by_a_look_that_took_lo
         await node.end("a", 1)
         before = worker.state.runtime
         assert before is not None
-        worker.tell(Looked(older))
+        worker.tell(RuntimeObserved(older))
         assert worker.state.runtime is before

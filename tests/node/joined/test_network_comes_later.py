@@ -57,7 +57,7 @@ def test_pods_of_the_hosts_network_run_first_and_bring_the_network_that_others_w
         try:
             node.start()
             joined = Joined(server, node, api)
-            joined.nodes.until(lambda: NOT_READY in ready_message(joined), "the reference's words", 60)
+            joined.nodes.until(lambda: NOT_READY in ready_message(joined), "the kubelet's words", 60)
             assert not is_ready(joined.nodes.now[f"/{NODE}"])
             give(api, "kube-proxy", {"config.conf": "mode: iptables\n"})
             give(api, "network", {"conflist": conflist})

@@ -18,7 +18,7 @@ from actors.shared.config.loading import load
 from actors.shared.config.start import start_records
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.status_manager.messages import Pods
-from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, Where
+from supervision.cli.command import NO_ANSWER, OK, REFUSED, AgentFiles, CommandError, Context
 from supervision.cli.subcommands import since
 from supervision.protocol import ActorState, Tree
 
@@ -36,7 +36,8 @@ class _Asked(Context):
 
     def __init__(self, directory: Path, pods: list[dict[str, Any]], *words: str) -> None:
         super().__init__(
-            parser_of(["logs"])[0].parse_args(["logs", *words]), lambda _: Where(directory, directory / "incidents")
+            parser_of(["logs"])[0].parse_args(["logs", *words]),
+            lambda _: AgentFiles(directory, directory / "incidents"),
         )
         self.log = directory / "agent.log"
         self._pods, self._directory = pods, directory

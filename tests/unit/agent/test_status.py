@@ -13,7 +13,7 @@ import pytest
 from actors.agent.status import CertificateInUse, StatusInput, certificates, others, read, reasons, unreachable
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
-from supervision.cli.command import NO_ANSWER, CommandError, Context, Where
+from supervision.cli.command import NO_ANSWER, AgentFiles, CommandError, Context
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
 
@@ -107,7 +107,7 @@ class _Asked(Context):
 
     def __init__(self, answers: dict[str, Any]) -> None:
         arguments = argparse.Namespace(root_dir="/none", run_dir="", output="text", timeout=1.0)
-        super().__init__(arguments, lambda _: Where(Path("/none"), Path("/none/incidents")))
+        super().__init__(arguments, lambda _: AgentFiles(Path("/none"), Path("/none/incidents")))
         self.answers, self.asked = answers, list[str]()
 
     def ask(self, question: Any, reply: Any, name: str = "", timeout: float = 0.0) -> Any:

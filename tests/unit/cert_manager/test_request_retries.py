@@ -15,7 +15,7 @@ from actors.cert_manager.request_retries import (
     FailureKind,
     Failures,
     PendingReports,
-    useful_pause,
+    pause_before_rotation,
 )
 
 
@@ -76,4 +76,4 @@ def test_a_pending_request_is_checked_less_often_after_a_minute():
 
 
 def test_a_certificate_that_is_due_at_once_is_used_for_half_of_its_remaining_life():
-    assert [useful_pause(60.0, left) for left in (-1.0, 4.0, 40.0, 400.0)] == [60.0, 10.0, 20.0, 60.0]
+    assert [pause_before_rotation(60.0, left) for left in (-1.0, 4.0, 40.0, 400.0)] == [60.0, 10.0, 20.0, 60.0]

@@ -7,14 +7,14 @@ import asyncio
 import pytest
 
 from actors.device_manager import allocations
-from actors.device_manager.allocations import NO_TURN, RELEASED, Allocations
+from actors.device_manager.allocations import EARLIER_UNANSWERED, RELEASED, Allocations
 from actors.device_manager.choice import DevicesUnavailable
 
 
 async def test_who_waits_too_long_for_its_turn_is_told_so_and_the_first_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(allocations, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(allocations, "LOCK_SECONDS", 0.0)
     found, answered = Allocations(), asyncio.Event()
 
     async def slow() -> str:
@@ -24,11 +24,11 @@ async def test_who_waits_too_long_for_its_turn_is_told_so_and_the_first_goes_on(
     async def never() -> str:
         raise AssertionError("it is not its turn")
 
-    first = asyncio.ensure_future(found.in_turn("u", "c", slow))
+    first = asyncio.ensure_future(found.serialized("u", "c", slow))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    with pytest.raises(DevicesUnavailable, match=NO_TURN):
-        await found.in_turn("u", "c", never)
+    with pytest.raises(DevicesUnavailable, match=EARLIER_UNANSWERED):
+        await found.serialized("u", "c", never)
     answered.set()
     assert await first == "devices"
 
@@ -38,7 +38,7 @@ async def test_a_timeout_of_the_work_itself_is_not_said_to_be_one_of_its_turn() 
         raise TimeoutError("of the plugin")
 
     with pytest.raises(TimeoutError, match="of the plugin"):
-        await Allocations().in_turn("u", "c", fails)
+        await Allocations().serialized("u", "c", fails)
 
 
 async def test_a_release_ends_all_work_for_the_pod() -> None:
@@ -49,7 +49,7 @@ async def test_a_release_ends_all_work_for_the_pod() -> None:
         await asyncio.Event().wait()
         return ""
 
-    task = asyncio.ensure_future(found.in_turn("u", "c", endless))
+    task = asyncio.ensure_future(found.serialized("u", "c", endless))
     await began.wait()
     found.cancel("u")
     with pytest.raises(DevicesUnavailable, match=RELEASED):

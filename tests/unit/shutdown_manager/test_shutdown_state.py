@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from actors.shutdown_manager.shutdown_state import FILE, Last, ShutdownStateFile, seconds, stamp
+from actors.shutdown_manager.shutdown_state import FILE, ShutdownRecord, ShutdownStateFile, seconds, stamp
 
 
 def test_what_is_put_is_there_for_the_next_one(tmp_path: Path) -> None:
     state = ShutdownStateFile(str(tmp_path))
     state.load()
-    assert (state.last, state.problem) == (Last(), "")
-    state.put(Last(start=stamp(1e9), pods=("u1", "u2")))
+    assert (state.last, state.problem) == (ShutdownRecord(), "")
+    state.put(ShutdownRecord(start=stamp(1e9), pods=("u1", "u2")))
     other = ShutdownStateFile(str(tmp_path))
     other.load()
-    assert other.last == Last(start="2001-09-09T01:46:40.000000Z", pods=("u1", "u2"))
+    assert other.last == ShutdownRecord(start="2001-09-09T01:46:40.000000Z", pods=("u1", "u2"))
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
 
@@ -33,15 +33,15 @@ def test_a_damaged_file_is_a_problem_and_no_end(tmp_path: Path) -> None:
     state = ShutdownStateFile(str(tmp_path))
     state.load()
     assert str(tmp_path / FILE) in state.problem
-    assert state.last == Last()
-    state.put(Last(end=stamp(5.0)))
+    assert state.last == ShutdownRecord()
+    state.put(ShutdownRecord(end=stamp(5.0)))
     assert state.problem == ""
 
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     state = ShutdownStateFile(str(tmp_path / "file"))
-    state.put(Last(end=stamp(5.0)))
+    state.put(ShutdownRecord(end=stamp(5.0)))
     assert "cannot be written" in state.problem
 
 

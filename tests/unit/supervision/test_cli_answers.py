@@ -11,7 +11,7 @@ import pytest
 
 from supervision import time_scale
 from supervision.cli.answers import PATIENCE_SECONDS, Answers
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, CommandError, Context, Where
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, AgentFiles, CommandError, Context
 from supervision.protocol import ActorState, Done, SetLogLevel, Tree
 
 
@@ -19,7 +19,7 @@ class _Asked(Context):
     """Nobody answers."""
 
     def __init__(self, timeout: float = 5.0, code: int = NO_ANSWER) -> None:
-        super().__init__(argparse.Namespace(output="text", timeout=timeout), lambda _: Where(Path(), Path()))
+        super().__init__(argparse.Namespace(output="text", timeout=timeout), lambda _: AgentFiles(Path(), Path()))
         self.asked: list[tuple[str, float]] = []
         self._code = code
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from supervision.cli.command import NO_ANSWER, CommandError, Context, Where
+from supervision.cli.command import NO_ANSWER, AgentFiles, CommandError, Context
 from supervision.cli.health import Reason, TreeHealth, decide
 from supervision.cli.status import run, stopped_by_signal
 from supervision.protocol import ActorState, Tree, Trouble
@@ -96,7 +96,7 @@ def test_who_is_stopped_is_read_from_the_kernel(tmp_path: Path) -> None:
 class _Asked(Context):
     def __init__(self, answer: Tree | CommandError, output: str) -> None:
         arguments = argparse.Namespace(root_dir="/r", run_dir="", output=output, timeout=1.0)
-        super().__init__(arguments, lambda _: Where(Path("/none"), Path("/none/incidents")))
+        super().__init__(arguments, lambda _: AgentFiles(Path("/none"), Path("/none/incidents")))
         self._answer = answer
 
     def tree(self) -> Tree:

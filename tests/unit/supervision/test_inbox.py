@@ -10,7 +10,7 @@ from supervision.wire import MAX_BYTES, WireError
 
 class FakeChannel:
     def __init__(self, pid: int) -> None:
-        self.pid, self.unfinished = pid, 0
+        self.pid, self.incomplete_bytes = pid, 0
         self.refused: WireError | None = None
 
     def check_peer(self) -> int:
@@ -20,8 +20,8 @@ class FakeChannel:
         self.refused = error
 
 
-def _receive(inbox: Inbox, channel: Any, unfinished: int) -> None:
-    channel.unfinished = unfinished
+def _receive(inbox: Inbox, channel: Any, incomplete_bytes: int) -> None:
+    channel.incomplete_bytes = incomplete_bytes
     inbox.received(channel, [])
 
 

@@ -43,7 +43,7 @@ def test_a_name_means_the_incarnation_that_was_published_last(names: Names) -> N
 
 
 def test_a_name_that_is_buried_is_gone(names: Names) -> None:
-    names.bury("x")
+    names.retire("x")
     with pytest.raises(NoSuchActor) as caught:
         names.connect("x")
     assert caught.value.gone

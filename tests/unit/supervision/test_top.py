@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from supervision.cli.top import Samples, TreeSample, page, rates
 from supervision.cli.top_frame import frame, rows
-from supervision.cli.top_keys import FAULTS, Pressed, TopView, keys_of, press, scrolled, selected
+from supervision.cli.top_keys import FAULTS, KeyResult, TopView, keys_of, press, scrolled, selected
 from supervision.protocol import ActorState, Inject, Tree
 
 NAMES = ("root", "pleg", "pod_workers", "pod_workers/worker/0", "prober")
@@ -39,9 +39,9 @@ def rate(one: ActorState) -> tuple[float, float]:
 FIRST = TopView()
 
 
-def typed(text: str, view: TopView = FIRST) -> Pressed:
+def typed(text: str, view: TopView = FIRST) -> KeyResult:
     """The last outcome of these keys."""
-    pressed = Pressed(view)
+    pressed = KeyResult(view)
     for key in keys_of(text):
         pressed = press(pressed.view, key, NAMES)
     return pressed

@@ -1,4 +1,4 @@
-"""The four conditions that the agent owns, with the texts and times of the reference. Pure.
+"""The four conditions that the agent owns, with the texts and times of the kubelet. Pure.
 
 A condition's transition time moves when its status does, and only then; it is read from the API's object, so a restart
 of the agent moves nothing. What the agent does not know yet leaves a condition as the API has it.

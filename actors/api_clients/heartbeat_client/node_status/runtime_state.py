@@ -43,7 +43,7 @@ class RuntimeState(msgspec.Struct, frozen=True, kw_only=True):
         return now - self.began >= DOWN_SECONDS
 
     def errors(self, now: float) -> list[str]:
-        """The reference's words; [] when runtime, PLEG and network are well."""
+        """The kubelet's words; [] when runtime, PLEG and network are well."""
         found = []
         if not self.ready_at:
             found.append("container runtime status check may not have completed yet")

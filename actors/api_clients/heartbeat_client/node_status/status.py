@@ -69,7 +69,7 @@ def difference(before: Json, after: Json) -> Json:
 
 
 def ready_errors(status: Json, facts: NodeStatusInput, settings: NodeSettings, clock: float) -> list[str] | None:
-    """Why the node is not ready, in the reference's order; None while that is not known."""
+    """Why the node is not ready, in the kubelet's order; None while that is not known."""
     shutdown = [text for source, text in sorted(facts.problems.items(), key=_storage_first) if text]
     missing = missing_capacity(status, settings)
     if not facts.runtime.settled(clock):

@@ -1,4 +1,4 @@
-"""Durations as Go writes them: `1h30m0s`, `100ms`. The grammar is that of Go's time.ParseDuration, and nothing else.
+"""Durations as Go writes them: `1h30m0s`, `100ms`. The grammar is exactly that of Go's time.ParseDuration.
 
 A Duration is a float of seconds, for use with timers; it also keeps its exact nanoseconds, to print as in Go.
 """

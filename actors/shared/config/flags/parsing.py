@@ -13,7 +13,7 @@ from actors.shared.config.errors import MASKED, ConfigErrors, ConfigProblem, sho
 from supervision.suggestions import did_you_mean
 
 from .table import ALIASES, FLAGS, REMOVED, Flag, Removed
-from .values import READERS
+from .values import PARSERS
 
 _SHORT: Final = {"v": "v", "h": "help"}
 _VALUE_WHEN_BARE: Final = {"bool": "true", "version": "true"}
@@ -120,7 +120,7 @@ def _unknown(name: str) -> str:
 
 def _take(flag: Flag, text: str, parsed: Parsed) -> None:
     try:
-        parsed.values[flag.name] = READERS[flag.kind](text, parsed.values.get(flag.name))
+        parsed.values[flag.name] = PARSERS[flag.kind](text, parsed.values.get(flag.name))
     except ValueError as error:
         secret = flag.secret or flag.kind in _SECRET_KINDS
         parsed.problems.append(ConfigProblem(f"--{flag.name}", MASKED if secret else shown(text), str(error)))
@@ -135,7 +135,7 @@ def _take(flag: Flag, text: str, parsed: Parsed) -> None:
 
 def _take_removed(flag: Removed, text: str, parsed: Parsed) -> None:
     try:
-        value = READERS[flag.kind](text, None)
+        value = PARSERS[flag.kind](text, None)
     except ValueError as error:
         parsed.problems.append(ConfigProblem(f"--{flag.name}", shown(text), str(error)))
         return

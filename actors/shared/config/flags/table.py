@@ -1,6 +1,6 @@
 """All flags in one table: the kubelet 1.36's, removed ones, and Troupelet's own.
 
-A flag with a `field` sets that field of the configuration and has its default and text. The others have theirs here.
+A flag with a `field` sets that field of the configuration and has its default and text. The others have their own.
 """
 
 from __future__ import annotations

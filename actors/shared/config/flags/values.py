@@ -157,7 +157,7 @@ def read_version(text: str, before: Any = None) -> str:
     return "true" if read_bool(text) else "false"
 
 
-READERS: Final[dict[Kind, Callable[[str, Any], Any]]] = {
+PARSERS: Final[dict[Kind, Callable[[str, Any], Any]]] = {
     "bool": read_bool,
     "int32": _bounded(-(1 << 31), (1 << 31) - 1),
     "int64": _bounded(-(1 << 63), (1 << 63) - 1),

@@ -54,11 +54,11 @@ def look_at_host(agent: Agent) -> PreflightHost:
         runtime="socket" if agent.managed_runtime else _kind(agent.runtime_endpoint.removeprefix("unix://")),
         unusable=dict(_unusable(agent.config)),
         tunables=kernel_tunables.differing() if agent.config.protectKernelDefaults else {},
-        watchdog=os.environ.get("WATCHDOG_USEC", "") if _watches_us() else "",
+        watchdog=os.environ.get("WATCHDOG_USEC", "") if _watchdog_is_ours() else "",
     )
 
 
-def _watches_us() -> bool:
+def _watchdog_is_ours() -> bool:
     return os.environ.get("WATCHDOG_PID") in (None, "", str(os.getpid()))
 
 

@@ -37,7 +37,7 @@ RULES: Final[tuple[Rule, ...]] = (
     at_least("authentication.webhook.cacheTTL", 0),
     one_of("authorization.mode", "Webhook", "AlwaysAllow"),
     across("authorization.mode", "must not be Webhook together with authentication.anonymous.enabled without "
-           "--kubeconfig: there is no API server to ask", lambda c, s: not s.standalone or not _nobody_to_ask(c)),
+           "--kubeconfig: there is no API server to ask", lambda c, s: not s.standalone or not _anonymous_webhook(c)),
     at_least("authorization.webhook.cacheAuthorizedTTL", 0),
     at_least("authorization.webhook.cacheUnauthorizedTTL", 0),
     across("enableSystemLogQuery", "needs the feature gate NodeLogQuery and enableSystemLogHandler",
@@ -172,7 +172,7 @@ RULES: Final[tuple[Rule, ...]] = (
 )  # fmt: skip
 
 
-def _nobody_to_ask(config: KubeletConfiguration) -> bool:
+def _anonymous_webhook(config: KubeletConfiguration) -> bool:
     return config.authorization.mode == "Webhook" and config.authentication.anonymous.enabled
 
 

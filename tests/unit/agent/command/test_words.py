@@ -12,7 +12,7 @@ import pytest
 
 from actors.shared.config.loading import load
 from supervision.cli import command as cli_command
-from supervision.cli.command import REFUSED, CommandError, Context, Where
+from supervision.cli.command import REFUSED, AgentFiles, CommandError, Context
 from supervision.protocol import Tree
 
 ROOT = Path(__file__).parents[4]
@@ -48,7 +48,7 @@ def test_a_command_of_config_that_is_misspelt_gets_a_hint() -> None:
 
 def test_the_command_for_root_has_the_directory_that_sudo_would_forget(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = argparse.Namespace(root_dir="/a b", run_dir="", output="text")
-    context = Context(arguments, lambda arguments: Where(Path("/nowhere"), Path("/nowhere/incidents")))
+    context = Context(arguments, lambda arguments: AgentFiles(Path("/nowhere"), Path("/nowhere/incidents")))
     monkeypatch.setattr(sys, "argv", ["/usr/bin/supervise", "pods", "-o", "wide"])
     assert context.as_root() == "`sudo supervise pods -o wide --root-dir '/a b'`"
     monkeypatch.setattr(sys, "argv", [".venv/bin/supervise", "pods", "--root-dir=/a b"])
@@ -87,7 +87,7 @@ def test_start_reads_it_too_and_a_flag_is_stronger(tmp_path: Path, monkeypatch: 
 
 def test_another_user_is_told_to_use_sudo(tmp_path: Path) -> None:
     arguments = argparse.Namespace(root_dir="/var/lib/kubelet", run_dir="", output="text", timeout=1.0)
-    where = Where(tmp_path / "mine", tmp_path / "incidents", tmp_path / "lock", of_root=tmp_path)
+    where = AgentFiles(tmp_path / "mine", tmp_path / "incidents", tmp_path / "lock", run_dir_of_root=tmp_path)
     with pytest.raises(CommandError, match="is root's; try `sudo supervise") as caught:
         Context(arguments, lambda _: where).tree()
     assert caught.value.code == REFUSED
@@ -107,7 +107,7 @@ def test_agents_elsewhere_are_named_when_none_is_where_one_looks(
     found = Tree(pid=1, uptime=1.0, state="ready", actors=[], incident_file="/demo/troupelet/incidents.jsonl")
     monkeypatch.setattr(cli_command, "_tree_of", lambda path: found if path.name != "troupelet-b" else None)
     arguments = argparse.Namespace(root_dir="/var/lib/k", run_dir="", output="text", timeout=1.0)
-    where = Where(tmp_path / "troupelet", Path("/var/lib/k/troupelet/incidents.jsonl"))
+    where = AgentFiles(tmp_path / "troupelet", Path("/var/lib/k/troupelet/incidents.jsonl"))
     text = str(Context(arguments, lambda _: where).not_running())
     assert text.endswith("`supervise start --root-dir /var/lib/k`; elsewhere one runs: --root-dir /demo")
 
@@ -116,6 +116,6 @@ def test_an_agent_that_starts_is_not_called_silent(tmp_path: Path) -> None:
     (tmp_path / "names").mkdir()
     (tmp_path / "lock").write_text(str(os.getpid()))
     arguments = argparse.Namespace(root_dir=str(tmp_path), run_dir="", output="text", timeout=1.0)
-    context = Context(arguments, lambda _: Where(tmp_path, tmp_path / "incidents.jsonl", tmp_path / "lock"))
+    context = Context(arguments, lambda _: AgentFiles(tmp_path, tmp_path / "incidents.jsonl", tmp_path / "lock"))
     with pytest.raises(CommandError, match=f"pid {os.getpid()}, cannot be asked yet: it is starting"):
         context.tree()

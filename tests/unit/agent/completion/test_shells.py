@@ -44,7 +44,7 @@ def run_dir(tmp_path: Path) -> Iterator[Path]:
     sockets = [names.listen(name, 1) for name in ("fork_server", *ACTORS, "prober")]
     for name in ("fork_server", *ACTORS):
         names.publish(name, 1)
-    names.bury("cert_manager")
+    names.retire("cert_manager")
     yield tmp_path / "run"
     for one in sockets:
         one.close()

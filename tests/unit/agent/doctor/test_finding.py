@@ -9,7 +9,7 @@ import pytest
 from actors.agent.doctor.command import run
 from actors.agent.doctor.finding import for_agent, warning
 from actors.agent.subcommands import parser_of
-from supervision.cli.command import Context, Where
+from supervision.cli.command import AgentFiles, Context
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_the_doctor_names_the_directory_that_it_was_given(
     monkeypatch.setattr("actors.agent.doctor.command.findings", lambda context: iter(found))
     monkeypatch.setenv("TROUPELET_ROOT_DIR", "/elsewhere" if given else str(tmp_path))
     arguments = argparse.Namespace(root_dir=str(tmp_path), run_dir="", output="json", timeout=1.0, all=False)
-    assert run(Context(arguments, lambda _: Where(tmp_path, tmp_path / "incidents"))) == 0
+    assert run(Context(arguments, lambda _: AgentFiles(tmp_path, tmp_path / "incidents"))) == 0
     (shown,) = json.loads(capsys.readouterr().out)
     option = f" --root-dir {tmp_path}" if given else ""
     assert shown["remedy"] == f"supervise logs pod_config{option}"

@@ -84,7 +84,7 @@ def histories(*lengths: int) -> list[PodRuntime]:
         ((3, 3), 6, []),
         ((3, 3), -1, []),
         ((5, 1), 4, ["a3", "a2", "a1"]),  # its share is two
-        ((3, 3), 5, ["a1", "b1"]),  # the share is two of each, as in the reference
+        ((3, 3), 5, ["a1", "b1"]),  # the share is two of each, as in the kubelet
         ((2, 2), 2, ["a1", "b1"]),
         ((2, 2), 0, ["a1", "b1"]),  # the newest of each stays
     ],

@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod_workers.logs.rotation import LogRotation, LogRotationPolicy, compress, limits_of, rotated_name, tidy
+from actors.pod_workers.logs.rotation import (
+    LogRotation,
+    LogRotationPolicy,
+    compress,
+    limits_of,
+    rotated_name,
+    rotation_plan,
+)
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
@@ -171,7 +178,7 @@ def test_a_link_is_not_compressed(tmp_path):
 )
 def test_so_many_stay_the_newest_ones_and_nothing_of_others_goes(names, files):
     names = sorted(set(names))
-    todo = tidy("0.log", names, files)
+    todo = rotation_plan("0.log", names, files)
     left = [name for name in names if name not in todo.remove]
     times = {name[6:21] for name in names if name.startswith("0.log.")}
     assert {name[6:21] for name in left if name.startswith("0.log.")} == set(sorted(times)[-(files - 1) :])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from actors.pod_workers.messages import KillPod
 from actors.pod_workers.pod.orders import KillOrdered, PodRemoved
-from actors.pod_workers.pod.results import Interrupted, Looked
+from actors.pod_workers.pod.results import Interrupted, RuntimeObserved
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.model import CriContainerState
 from tests.support.pod_states import decide, effects, pod, ran, runtime, wanted
@@ -15,7 +15,7 @@ def test_the_runtime_is_asked_before_anything_is_decided():
 
 
 def test_a_pod_that_the_runtime_does_not_have_is_judged_once_a_round():
-    state = Looked(runtime(boxes=())).apply(wanted())
+    state = RuntimeObserved(runtime(boxes=())).apply(wanted())
     step = decide(state)
     assert effects(step) == ["Admit"]
     assert effects(decide(step.state)) == []
@@ -31,22 +31,22 @@ def test_a_pod_that_is_evicted_ends_with_the_reason_of_the_order():
 
 
 def test_a_pod_that_ran_to_its_end_before_ends():
-    over = Looked(runtime(ran(state=CriContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
+    over = RuntimeObserved(runtime(ran(state=CriContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
     assert decide(over).state.phase is PodWorkerPhase.TERMINATING
 
 
 def test_where_the_node_ends_pods_before_a_shutdown_it_is_asked_first_whether_it_did():
-    over = Looked(runtime(ran(state=CriContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
+    over = RuntimeObserved(runtime(ran(state=CriContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
     step = decide(over, ends_pods=True)
     assert (effects(step), step.state.phase) == (["AskForKillOrder"], PodWorkerPhase.ADMITTING)
     assert decide(step.state, ends_pods=True).state.phase is PodWorkerPhase.TERMINATING
 
 
 def test_a_pod_that_runs_when_its_worker_begins_is_admitted_again_and_goes_on():
-    state = Looked(runtime(ran())).apply(wanted(pod(restartPolicy="Never")))
+    state = RuntimeObserved(runtime(ran())).apply(wanted(pod(restartPolicy="Never")))
     assert effects(decide(state)) == ["Admit"]
 
 
 def test_a_look_that_may_be_incomplete_admits_nobody():
-    state = Interrupted().apply(Looked(runtime(boxes=())).apply(wanted()))
+    state = Interrupted().apply(RuntimeObserved(runtime(boxes=())).apply(wanted()))
     assert effects(decide(state)) == ["Look"]

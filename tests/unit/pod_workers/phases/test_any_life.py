@@ -12,12 +12,12 @@ from actors.pod_workers.pod.results import (
     Admitted,
     Forgotten,
     Interrupted,
-    Looked,
     Refused,
     Released,
+    RoundBegun,
+    RuntimeObserved,
     TryFailed,
     Unmounted,
-    Woken,
 )  # fmt: skip
 from actors.pod_workers.pod.starts import ContainerFailed, SandboxFailed
 from actors.pod_workers.pod.table import TRANSITIONS, PodWorkerPhase
@@ -47,8 +47,8 @@ OUTSIDE = st.one_of(
 )
 FAILED = st.just(TryFailed("away", NOW, stale=True))
 OUTCOMES = {
-    Look: st.builds(Looked, SEEN),
-    LookAgain: st.builds(Looked, SEEN),
+    Look: st.builds(RuntimeObserved, SEEN),
+    LookAgain: st.builds(RuntimeObserved, SEEN),
     Admit: st.one_of(st.just(Admitted("/c", {})), st.just(Refused("OutOfcpu", "x")), FAILED),
     StartContainers: st.one_of(
         st.just(ContainerFailed("a", "ErrImagePull", "x", 5.0, "", NOW)), st.just(SandboxFailed("x", NOW)), FAILED
@@ -65,7 +65,7 @@ def test_every_round_ends_and_every_phase_follows_the_table(data, rounds):
     for happens in rounds:
         for event in happens:
             state = event.apply(state)
-        state = Woken().apply(state)
+        state = RoundBegun().apply(state)
         for _ in range(MOST_STEPS):
             if state.phase is PodWorkerPhase.FINISHED:
                 break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actors.pod_workers.pod.orders import PodRemoved
-from actors.pod_workers.pod.results import Forgotten, Looked, Refused, Released, TryFailed, Unmounted
+from actors.pod_workers.pod.results import Forgotten, Refused, Released, RuntimeObserved, TryFailed, Unmounted
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.model import CriContainerState
 from tests.support.pod_states import (
@@ -25,7 +25,7 @@ STOPPED = runtime(ran(state=CriContainerState.EXITED), boxes=(box(ready=False),)
 
 
 def terminated():
-    return decide(Looked(STOPPED).apply(decide(terminating(running(pod(), ran()))).state)).state
+    return decide(RuntimeObserved(STOPPED).apply(decide(terminating(running(pod(), ran()))).state)).state
 
 
 def ended():
@@ -74,7 +74,7 @@ def test_dead_containers_stay_as_long_as_a_source_has_the_pod():
 
 
 def test_what_shows_up_after_the_end_is_stopped():
-    late = Looked(runtime(ran(), at=3.0)).apply(ended())
+    late = RuntimeObserved(runtime(ran(), at=3.0)).apply(ended())
     assert effects(decide(late)) == ["Look", "StopPod", "Look"]
 
 
@@ -83,12 +83,12 @@ def test_a_pod_that_only_the_runtime_knows_ends_at_once():
 
 
 def test_a_pod_that_was_refused_stays_until_no_source_has_it():
-    refused = Refused("OutOfcpu", "too much").apply(Looked(runtime(boxes=())).apply(wanted()))
+    refused = Refused("OutOfcpu", "too much").apply(RuntimeObserved(runtime(boxes=())).apply(wanted()))
     assert effects(decide(refused)) == []
     assert decide(refused).state.phase is PodWorkerPhase.REJECTED
     assert decide(PodRemoved().apply(refused)).state.phase is PodWorkerPhase.TERMINATING
 
 
 def test_what_a_refused_pod_still_runs_is_stopped():
-    refused = Refused("SysctlForbidden", "no").apply(Looked(runtime(ran())).apply(wanted()))
+    refused = Refused("SysctlForbidden", "no").apply(RuntimeObserved(runtime(ran())).apply(wanted()))
     assert decide(refused).state.phase is PodWorkerPhase.TERMINATING

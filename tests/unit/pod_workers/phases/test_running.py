@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.pod_workers.phases.effects import Announce, CollectGarbage, StartContainers
 from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, NETWORK_SECONDS
 from actors.pod_workers.pod.orders import ProbeDecided
-from actors.pod_workers.pod.results import Looked, RuntimeTouched, TryFailed, Woken
+from actors.pod_workers.pod.results import RoundBegun, RuntimeObserved, RuntimeTouched, TryFailed
 from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartBegun, SandboxFailed
 from actors.pod_workers.pod.state import SANDBOX, PodView, replace
 from actors.pod_workers.pod.table import PodWorkerPhase
@@ -37,13 +37,15 @@ def test_a_pod_without_a_sandbox_gets_one_with_its_containers():
 def test_after_a_change_in_the_runtime_it_is_looked_at_before_anything_is_decided():
     step = decide(RuntimeTouched().apply(decide(running(pod(), boxes=())).state))
     assert effects(step) == ["LookAgain", "Publish"]
-    assert effects(decide(Looked(runtime(ran(), at=2.0)).apply(step.state))) == []
+    assert effects(decide(RuntimeObserved(runtime(ran(), at=2.0)).apply(step.state))) == []
 
 
 def test_a_look_that_may_be_incomplete_decides_nothing():
     step = decide(TryFailed("no answer", NOW, stale=True).apply(running(pod(), boxes=())))
     assert effects(step) == ["Look"]
-    assert effects(decide(Looked(runtime(boxes=(), at=2.0)).apply(step.state), now=NOW + 60.0)) == ["StartContainers"]
+    assert effects(decide(RuntimeObserved(runtime(boxes=(), at=2.0)).apply(step.state), now=NOW + 60.0)) == [
+        "StartContainers"
+    ]
 
 
 def test_a_look_that_becomes_incomplete_in_the_middle_of_a_round_does_not_start_it_again():
@@ -55,7 +57,7 @@ def test_a_look_that_becomes_incomplete_in_the_middle_of_a_round_does_not_start_
 
 def test_what_failed_is_not_tried_again_before_its_backoff_is_over():
     state = rested(failed().apply(decide(running(pod())).state))
-    state = Looked(runtime(at=2.0)).apply(state)
+    state = RuntimeObserved(runtime(at=2.0)).apply(state)
     waits = decide(state)
     assert (effects(waits), waits.state.due) == ([], NOW + 1.0)
     assert effects(decide(rested(state), now=NOW + 1.0)) == ["StartContainers"]
@@ -64,12 +66,12 @@ def test_what_failed_is_not_tried_again_before_its_backoff_is_over():
 def test_a_sandbox_that_failed_has_a_backoff_of_its_own():
     state = SandboxFailed("no network", NOW).apply(decide(running(pod(), boxes=())).state)
     assert state.attempts[SANDBOX].not_before == NOW + 1.0
-    state = Looked(runtime(boxes=(), at=2.0)).apply(rested(state))
+    state = RuntimeObserved(runtime(boxes=(), at=2.0)).apply(rested(state))
     assert effects(decide(state)) == []
 
 
 def test_a_backoff_of_before_the_clock_was_set_back_does_not_count():
-    state = Looked(runtime(at=2.0)).apply(rested(failed(retry=5.0).apply(decide(running(pod())).state)))
+    state = RuntimeObserved(runtime(at=2.0)).apply(rested(failed(retry=5.0).apply(decide(running(pod())).state)))
     assert effects(decide(state, now=NOW - MOST_BACKOFF_SECONDS)) == ["StartContainers"]
 
 
@@ -84,7 +86,7 @@ def test_a_container_in_a_crash_loop_is_announced_once_and_waits():
 
 def test_a_container_that_runs_waits_for_nothing():
     state = failed().apply(running(pod()))
-    assert Looked(runtime(ran(), at=2.0)).apply(state).waiting == {}
+    assert RuntimeObserved(runtime(ran(), at=2.0)).apply(state).waiting == {}
 
 
 def test_an_unhealthy_container_is_stopped_and_marked_for_a_restart():
@@ -105,7 +107,7 @@ def test_a_sandbox_waits_for_the_network_and_users_are_told_with_each_wake():
     assert (effects(step), step.state.due) == (["Announce"], NOW + NETWORK_SECONDS)
     assert step.state.waiting["a"].message == "network is not ready: container runtime network not ready: no CNI"
     assert effects(decide(rested(step.state).undone(), **facts)) == []
-    assert effects(decide(Woken().apply(step.state), **facts)) == ["Announce"]
+    assert effects(decide(RoundBegun().apply(step.state), **facts)) == ["Announce"]
 
 
 def test_a_sandbox_that_changed_is_not_stopped_before_the_network_is_ready():

@@ -1,4 +1,4 @@
-"""Calls to the runtime are counted by the reference's names."""
+"""Calls to the runtime are counted by the kubelet's names."""
 
 from __future__ import annotations
 

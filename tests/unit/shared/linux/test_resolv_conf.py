@@ -1,4 +1,4 @@
-"""The host's resolv.conf against the limits of the reference."""
+"""The host's resolv.conf against the limits of the kubelet."""
 
 from __future__ import annotations
 

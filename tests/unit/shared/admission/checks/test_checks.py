@@ -1,4 +1,4 @@
-"""The list of admission checks: its order is the reference's, and the first refusal counts."""
+"""The list of admission checks: its order is the kubelet's, and the first refusal counts."""
 
 from __future__ import annotations
 

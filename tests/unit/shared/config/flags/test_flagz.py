@@ -5,7 +5,7 @@ from actors.shared.config.errors import MASKED
 from actors.shared.config.flags.flagz import flags_in_force
 from actors.shared.config.flags.parsing import parse
 from actors.shared.config.flags.table import FLAGS
-from actors.shared.config.flags.values import READERS
+from actors.shared.config.flags.values import PARSERS
 from actors.shared.config.loading import load
 
 GIVEN = {
@@ -54,7 +54,7 @@ def test_what_is_shown_is_what_could_be_given(name, agent):
     if text:
         parsed = parse([f"--{name}={text}"])
         assert parsed.problems == []
-        assert parsed.values[name] == READERS[FLAGS[name].kind](text, None)
+        assert parsed.values[name] == PARSERS[FLAGS[name].kind](text, None)
 
 
 def test_a_field_of_the_file_shows_in_the_flag_of_the_same_meaning(host, write):

@@ -8,7 +8,7 @@ from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.flags.parsing import parse, positional
 from actors.shared.config.flags.table import FIELD_FLAGS, FLAG_OF_FIELD, FLAGS, OTHER_FLAGS, OWN_FLAGS, REMOVED
-from actors.shared.config.flags.values import READERS, integer
+from actors.shared.config.flags.values import PARSERS, integer
 from actors.shared.config.validation.rule_kinds import value_at
 
 
@@ -36,7 +36,7 @@ def test_the_field_of_a_flag_exists(field):
 
 @pytest.mark.parametrize("flag", [*OTHER_FLAGS, *OWN_FLAGS], ids=lambda flag: flag.name)
 def test_the_default_of_a_flag_is_a_value_it_would_take(flag):
-    READERS[flag.kind](flag.default, None)
+    PARSERS[flag.kind](flag.default, None)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_no_value_makes_a_reader_fail(name, text):
 )
 def test_a_map_that_is_written_out_is_read_back(entries):
     text = ",".join(f"{key}={value}" for key, value in entries.items())
-    assert READERS["map"](text, None) == entries
+    assert PARSERS["map"](text, None) == entries
 
 
 @given(st.integers(0, 1 << 62))
