@@ -31,14 +31,16 @@ class Metric(msgspec.Struct, frozen=True):
     labels: frozenset[str] = frozenset()
     buckets: tuple[float, ...] = ()
     """Upper bounds, of a histogram only."""
+    begins_at_zero: bool = False
+    """Of a gauge without labels: it counts what has not happened before it is set first."""
 
 
 def counter(name: str, about: str, *labels: str) -> Metric:
     return Metric(name, "counter", about, frozenset(labels))
 
 
-def gauge(name: str, about: str, *labels: str) -> Metric:
-    return Metric(name, "gauge", about, frozenset(labels))
+def gauge(name: str, about: str, *labels: str, begins_at_zero: bool = False) -> Metric:
+    return Metric(name, "gauge", about, frozenset(labels), begins_at_zero=begins_at_zero)
 
 
 def histogram(name: str, about: str, *labels: str, buckets: Iterable[float] = DEFAULT_BUCKETS) -> Metric:

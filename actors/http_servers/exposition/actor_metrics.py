@@ -86,8 +86,8 @@ def text(samples: Iterable[MetricSample], catalogue: Catalogue | None = None) ->
 
 
 def zeros(metrics: Iterable[Metric]) -> Iterable[MetricSample]:
-    """Zeros for the counters and histograms without labels, as before the first count."""
+    """Zeros for the counters and histograms without labels, and for gauges that begin at zero."""
     for metric in metrics:
-        if not metric.labels and metric.kind != "gauge":
+        if not metric.labels and (metric.kind != "gauge" or metric.begins_at_zero):
             counts = [0] * (len(metric.buckets) + 1) if metric.kind == "histogram" else []
             yield MetricSample(metric.kind, metric.name, {}, 0, list(metric.buckets), counts)

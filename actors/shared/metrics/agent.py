@@ -47,8 +47,16 @@ _PROGRAM: Final = (
     gauge("kubelet_node_startup_pre_registration_duration_seconds", "time from the agent's start to registration"),
     gauge("kubelet_node_startup_registration_duration_seconds", "time that registration took"),
     gauge("kubelet_node_startup_post_registration_duration_seconds", "time from registration to ready"),
-    gauge("kubelet_graceful_shutdown_start_time_seconds", "begin of the last graceful shutdown, seconds since 1970"),
-    gauge("kubelet_graceful_shutdown_end_time_seconds", "end of the last graceful shutdown, seconds since 1970"),
+    gauge(
+        "kubelet_graceful_shutdown_start_time_seconds",
+        "begin of the last graceful shutdown, seconds since 1970",
+        begins_at_zero=True,
+    ),
+    gauge(
+        "kubelet_graceful_shutdown_end_time_seconds",
+        "end of the last graceful shutdown, seconds since 1970",
+        begins_at_zero=True,
+    ),
     counter("config_checkpoint_errors_total", "configurations in force that could not be saved"),
 )
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.http_servers.exposition.actor_metrics import ActorMetrics, text
+from actors.http_servers.exposition.actor_metrics import ActorMetrics, text, zeros
 from actors.http_servers.exposition.text_format import number
-from supervision.metrics import Catalogue, Metric, histogram
+from supervision.metrics import Catalogue, Metric, gauge, histogram
 from supervision.protocol import MetricSample, MetricsSnapshot
 
 names = st.from_regex(r"[a-z][a-z_]{0,20}[a-z]", fullmatch=True).filter(
@@ -74,3 +74,15 @@ def test_an_actor_that_is_replaced_goes_on_counting_and_pods_that_are_gone_are_f
         told = probes(incarnation, "a", f"pod-{incarnation}")
     assert told == {"all": 102.0, "a": 204.0, "pod-102": 2.0}
     assert len(metrics._totals["prober"]) == 3, "all, a, and the pod that the incarnation before knew"
+
+
+def test_a_gauge_of_what_has_not_happened_is_zero_until_it_is_set():
+    known = Catalogue([gauge("sweeps", "of the last sweep", begins_at_zero=True), gauge("degrees", "measured")])
+    assert _values(text(zeros(known.values()), known))["sweeps"] == 0
+    assert "degrees" not in _values(text(zeros(known.values()), known))
+    page = text([*zeros(known.values()), MetricSample("gauge", "sweeps", {}, 3)], known)
+    assert _values(page)["sweeps"] == 3
+
+
+def _values(page: str) -> dict[str, float]:
+    return {sample.name: sample.value for family in text_string_to_metric_families(page) for sample in family.samples}
