@@ -12,19 +12,34 @@ from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount, cgroup_limits, limits_with_overhead, pod_requests
+from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.quantity_text import written
 
 from .container_resources import MIN_LIMIT_MILLI, MIN_REQUEST_MILLI
 
 
 def allocated(pod: Pod) -> dict[str, Quantity]:
-    """The requests for which the node has taken the pod."""
-    return _texts(pod_requests(pod), [each.requests for each in _given(pod)])
+    """The requests for which the node has taken the pod; none if one of them is no quantity: it was not taken."""
+    try:
+        return _allocated(pod)
+    except QuantityError:
+        return {}
 
 
 def applied(pod: Pod, phase: str) -> ResourceRequirements | None:
     """While it runs, what its cgroup has: CPU and memory, and what the pod itself asks for; else all that counts. None:
-    nothing."""
+    nothing, or one of them is no quantity."""
+    try:
+        return _applied(pod, phase)
+    except QuantityError:
+        return None
+
+
+def _allocated(pod: Pod) -> dict[str, Quantity]:
+    return _texts(pod_requests(pod), [each.requests for each in _given(pod)])
+
+
+def _applied(pod: Pod, phase: str) -> ResourceRequirements | None:
     limits, requests = limits_with_overhead(pod), pod_requests(pod)
     if phase == "Running":
         own = pod.spec.resources or ResourceRequirements()

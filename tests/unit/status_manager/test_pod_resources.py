@@ -68,3 +68,11 @@ def test_of_the_least_that_the_kernel_gives_nothing_is_shown():
     tiny = {"name": "c", "resources": {"requests": {"cpu": "2m"}, "limits": {"cpu": "10m"}}}
     assert shown(pod(tiny), "Running") is None
     assert shown(pod(tiny), "Pending") == ({"cpu": "2m"}, {"cpu": "10m"})
+
+
+@pytest.mark.parametrize("odd", ["\n", "many", "1e999999999"])
+def test_of_what_is_no_quantity_nothing_is_shown(odd: str):
+    wanted = pod(limited("1", odd))
+    assert allocated(wanted) == {}
+    assert shown(wanted, "Pending") is None
+    assert shown(wanted, "Running") is None
