@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from actors.api_clients.messages import EVENT_CLIENT
+from supervision.cli.command import NO_ANSWER
 from tests.support.agent_command import HARMLESS, START, AgentCommand
 from tests.support.tcp_ports import free_port
 
@@ -127,6 +128,15 @@ def test_a_wedged_status_manager_is_said_and_the_runtime_is_asked(node: Node) ->
     assert done.returncode == 0, done.stderr
     assert "what follows is what the runtime has: status_manager is stopped by a signal" in done.stderr
     assert "bad.yaml" in done.stdout
+
+
+def test_a_pod_that_only_a_wedged_status_manager_knows_is_not_said_to_be_none(node: Node) -> None:
+    with stopped(node, "status_manager"):
+        done = node.supervise("describe", "pod", "no-such-pod")
+    assert done.returncode == NO_ANSWER
+    assert done.stderr == (
+        "supervise: the runtime has no pod no-such-pod, and status_manager does not answer: see `supervise status`\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -24,7 +24,7 @@ from supervision.cli.text import plain, table, table_with_texts, terminal_column
 from supervision.suggestions import did_you_mean
 
 from . import event_rows, pod_description, pod_rows
-from .node_pods import NoSuchPod, find, of_name
+from .node_pods import AmbiguousPod, NodePods, NoSuchPod, find, of_name
 from .questions import node_pods, pod_worker, workers_of
 
 WATCH_SECONDS: Final = 1.0
@@ -108,7 +108,7 @@ def _show_pods(context: Context, shown: _Shown) -> None:
     found = node_pods(Answers(context, tree))
     chosen = [pod for pod in found.pods if arguments.namespace in ("", pod["metadata"].get("namespace"))]
     if arguments.name:
-        chosen = [_find(found.pods, context, found.refused)]
+        chosen = [_find(found, context)]
     if not shown.problems:  # it is told once, however its text changes
         for problem in found.problems:
             _warn(problem)
@@ -159,7 +159,7 @@ def describe(context: Context) -> int:
     tree = context.tree()
     answers = Answers(context, tree)
     found = node_pods(answers)
-    pod = _find(found.pods, context, found.refused)
+    pod = _find(found, context)
     metadata, uid = pod["metadata"], pod["metadata"]["uid"]
     if context.arguments.output in ("json", "yaml"):
         for problem in found.problems:
@@ -230,13 +230,17 @@ def _is_wanted(event: RecentEvent, pod: str, namespace: str) -> bool:
 
 
 # -- one of them ---------------------------------------------------------------------------------------------------
-def _find(found: list[dict[str, Any]], context: Context, refused: Sequence[str]) -> dict[str, Any]:
+def _find(found: NodePods, context: Context) -> dict[str, Any]:
+    wanted = context.arguments.name
     try:
-        return find(found, context.arguments.name, context.arguments.namespace, refused)
+        return find(found.pods, wanted, context.arguments.namespace, found.refused)
     except NoSuchPod as error:
-        its = of_name(refused, context.arguments.name)
+        if found.by_runtime and not isinstance(error, AmbiguousPod):
+            asked = f"the runtime has no pod {wanted}, and {STATUS_MANAGER} does not answer: see `supervise status`"
+            raise CommandError(NO_ANSWER, asked) from None
+        its = of_name(found.refused, wanted)
         lines = [f"refused: {one}" for one in its]
-        if others := len(refused) - len(its):
+        if others := len(found.refused) - len(its):
             lines.append(f"{others} more errors of other manifests: `supervise pods` shows them")
         raise CommandError(REFUSED, "\n".join([str(error), *lines])) from None
 

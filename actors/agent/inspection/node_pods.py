@@ -35,7 +35,11 @@ class NodePods(msgspec.Struct, frozen=True):
 
 
 class NoSuchPod(Exception):
-    """No pod of that name, or more than one."""
+    """No pod of that name."""
+
+
+class AmbiguousPod(NoSuchPod):
+    """More than one."""
 
 
 def refused_by(sources: PodSources) -> list[str]:
@@ -108,7 +112,7 @@ def _names(error: str) -> set[str]:
 
 def find(pods: list[Object], wanted: str, namespace: str = "", refused: Sequence[str] = ()) -> Object:
     """The pod of that name, `namespace/name` or UID; the name of a static pod may lack the node's, which its manifest
-    does not have. `refused`: errors, whose names may be meant, too. Raises NoSuchPod."""
+    does not have. `refused`: errors, whose names may be meant, too. Raises NoSuchPod, AmbiguousPod."""
     space, _, name = wanted.rpartition("/")
     near = [pod for pod in pods if (space or namespace) in ("", pod["metadata"].get("namespace"))]
     found = (
@@ -120,7 +124,7 @@ def find(pods: list[Object], wanted: str, namespace: str = "", refused: Sequence
         return found[0]
     if found:
         places = " or ".join(full_name(pod) for pod in found)
-        raise NoSuchPod(f"{wanted} may be {places}")
+        raise AmbiguousPod(f"{wanted} may be {places}")
     names = [pod["metadata"]["name"] for pod in pods] + [full_name(pod) for pod in pods]
     if not of_name(refused, wanted):
         names += {name for error in refused for name in _names(error) if "." not in name}
