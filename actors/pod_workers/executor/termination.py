@@ -14,7 +14,13 @@ import msgspec
 
 from actors.pod_workers.phases.effects import RestartAll, StopContainers, StopPod
 from actors.pod_workers.phases.termination_plan import Termination, plan, waits_for
-from actors.pod_workers.pod.results import PreStopBegun, PreStopUnreached, RuntimeTouched, TerminationAnnounced
+from actors.pod_workers.pod.results import (
+    ContainersStopped,
+    PreStopBegun,
+    PreStopUnreached,
+    RuntimeTouched,
+    TerminationAnnounced,
+)
 from actors.pod_workers.pod.runtime import alive, created
 from actors.pod_workers.pod.starts import AllRestarting
 from actors.pod_workers.pod.state import ContainerInstance
@@ -184,6 +190,7 @@ async def stop_containers(run: Execution, effect: StopContainers) -> None:
     for kill in effect.kills:
         announce_termination(run, kill.container, kill.why)
     await terminate(run, [plan(kill.container, run.pod, None, kill.probe) for kill in effect.kills])
+    run.report(ContainersStopped([kill.container.id for kill in effect.kills]))
     run.report(RuntimeTouched())
 
 

@@ -75,9 +75,11 @@ class ContainerActions:
         now: float,
         maximum_backoff: float,
         restarting: AbstractSet[str],
+        stopped: AbstractSet[str],
     ) -> None:
         self.pod, self.runtime, self.here, self.verdicts = pod, runtime, here, verdicts
-        self.now, self.maximum, self.restarting = now, maximum_backoff, restarting
+        self.now, self.maximum = now, maximum_backoff
+        self.restarting, self.stopped = restarting, stopped
         self.kill: list[Kill] = []
         self.resume: list[CriContainer] = []
         self.start: list[Start] = []
@@ -251,15 +253,15 @@ class ContainerActions:
         return True
 
     def _not_running(self, last: CriContainer) -> bool:
-        """A created container is started now. One in an unknown state is stopped, then created again, whatever the
-        runtime says of it by then."""
+        """A created container is started now. One in an unknown state is stopped, and only once the runtime has done
+        so created again, whatever it says of it by then."""
         if last.state is CriContainerState.RUNNING:
             return False
         if last.state is CriContainerState.CREATED:
             self.resume.append(last)
             return True
         container = find_container(self.pod, last.name)
-        if container is not None and last.id in self.restarting:
+        if container is not None and last.id in self.restarting & self.stopped:
             self._start(container)
             return True
         what = "Init container" if container in self.pod.spec.initContainers else "Container"

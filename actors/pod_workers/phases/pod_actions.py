@@ -27,9 +27,10 @@ def compute_actions(
     now: float,
     maximum_backoff: float,
     restarting: AbstractSet[str] = frozenset(),
+    stopped: AbstractSet[str] = frozenset(),
 ) -> PodActions:
     """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds; `restarting`: ids of containers that
-    were stopped for a restart."""
+    are stopped for a restart; `stopped`: ids of those that the runtime has stopped."""
     sandbox, replace, attempt = choose_sandbox(pod, runtime)
     if replace:
         if runtime.sandboxes and not _needs_new_sandbox(pod, runtime):
@@ -38,7 +39,7 @@ def compute_actions(
         kill = bool(runtime.sandboxes or alive(runtime))
         return PodActions(kill_pod=kill, create_sandbox=True, attempt=attempt, start=starts)
     here = [ran for ran in runtime.containers if sandbox is not None and ran.sandbox_id == sandbox.id]
-    return ContainerActions(pod, runtime, here, verdicts, now, maximum_backoff, restarting).actions(attempt)
+    return ContainerActions(pod, runtime, here, verdicts, now, maximum_backoff, restarting, stopped).actions(attempt)
 
 
 def actions_of(state: PodState, now: float, maximum_backoff: float) -> PodActions:
@@ -46,7 +47,7 @@ def actions_of(state: PodState, now: float, maximum_backoff: float) -> PodAction
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
         return PodActions()
-    return compute_actions(pod, runtime, state.verdicts, now, maximum_backoff, state.restarting)
+    return compute_actions(pod, runtime, state.verdicts, now, maximum_backoff, state.restarting, state.stopped)
 
 
 def choose_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool, int]:

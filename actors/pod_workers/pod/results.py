@@ -5,6 +5,7 @@ The events of starts are in `starts`, those of a resize in `resizes`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from actors.shared.cri.model import PodRuntime
@@ -167,6 +168,15 @@ class TerminationAnnounced(PodEvent, frozen=True):
 
     def apply(self, state: PodState) -> PodState:
         return state.with_instances([self.container_id], termination_announced=True)
+
+
+class ContainersStopped(PodEvent, frozen=True):
+    """The runtime has stopped these containers, by id, whatever it lists them as."""
+
+    ids: Collection[str]
+
+    def apply(self, state: PodState) -> PodState:
+        return state.with_instances(self.ids, stopped=True)
 
 
 class PreStopBegun(PodEvent, frozen=True):

@@ -116,6 +116,8 @@ class ContainerInstance(msgspec.Struct, frozen=True, kw_only=True):
     termination_announced: bool = False
     restarting: bool = False
     """It is stopped for a restart, whatever its exit code."""
+    stopped: bool = False
+    """The runtime has stopped it."""
 
 
 class Verdicts(msgspec.Struct, frozen=True):
@@ -264,6 +266,11 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     def restarting(self) -> frozenset[str]:
         """Ids of containers that are stopped for a restart."""
         return frozenset(key for key, one in self.instances.items() if one.restarting)
+
+    @property
+    def stopped(self) -> frozenset[str]:
+        """Ids of containers that the runtime has stopped."""
+        return frozenset(key for key, one in self.instances.items() if one.stopped)
 
     @property
     def label(self) -> str:

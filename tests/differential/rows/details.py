@@ -30,6 +30,7 @@ from ..row import (
     shows,
     sidecar,
     waits,
+    works,
 )
 
 STATUS = "kubelet_pods.go, convertToAPIPodLevelResourcesStatus; API, PodStatus.allocatedResources"
@@ -220,6 +221,21 @@ ROWS = [
             waits(3),
             said('Normal Killing a: Container is in "unknown" state, try killing it before restart'),
             asked("CreateContainer a", re.compile(r"StopContainer a \d+"), "CreateContainer a"),
+            shows({"containers.a": "running", "containers.a.restartCount": 1}),
+        ),
+    ),
+    Row(
+        "of such a container no other instance starts while it cannot be killed",
+        ACTIONS,
+        pod(),
+        (
+            fails("StopContainer"),
+            unknown("a"),
+            waits(30),
+            asked_times("CreateContainer a", 1),
+            works("StopContainer"),
+            waits(30),
+            asked("CreateContainer a", *[re.compile(r"StopContainer a \d+")] * 3, "CreateContainer a"),
             shows({"containers.a": "running", "containers.a.restartCount": 1}),
         ),
     ),

@@ -185,6 +185,14 @@ def test_a_container_in_an_unknown_state_is_ended_first():
     assert [kill.container.name for kill in do(pod("a"), ran("a", S.UNKNOWN)).kill] == ["a"]
 
 
+def test_of_a_container_in_an_unknown_state_no_other_instance_starts_before_the_runtime_has_stopped_it():
+    runtime = PodRuntime(uid="u", sandboxes=[box()], containers=[ran("a", S.UNKNOWN)])
+    failed = compute_actions(pod("a"), runtime, NONE, NOW, 300.0, frozenset({"a-0"}))
+    done = compute_actions(pod("a"), runtime, NONE, NOW, 300.0, frozenset({"a-0"}), frozenset({"a-0"}))
+    assert ([kill.container.id for kill in failed.kill], failed.start) == (["a-0"], [])
+    assert (done.kill, starts(done)) == ([], [("a", 1)])
+
+
 def test_a_lost_sandbox_is_replaced_and_counts_go_on():
     actions = do(pod("a"), ran("a", S.EXITED, exit_code=137, count=3), boxes=(box(2, ready=False),))
     assert (actions.create_sandbox, actions.attempt, actions.kill_pod, starts(actions)) == (True, 3, True, [("a", 4)])
