@@ -92,7 +92,13 @@ class StatusManager(Actor):
         agent = self.agent
         runtime = "cri-o" if "crio" in agent.runtime_endpoint else "containerd"
         ips = host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"]
-        self._node = PodStatusNode(ips, runtime, agent.node_ip, agent.gate("ContainerStopSignals"))
+        self._node = PodStatusNode(
+            ips,
+            runtime,
+            agent.node_ip,
+            stop_signals=agent.gate("ContainerStopSignals"),
+            pod_resources=agent.gate("InPlacePodLevelResourcesVerticalScaling"),
+        )
         file = ReadinessFile(f"{agent.state_dir}/status_manager/probes.json")
         file.load()
         if file.problem:

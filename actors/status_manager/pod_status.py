@@ -38,6 +38,8 @@ class PodStatusNode(msgspec.Struct, frozen=True):
     """--node-ip."""
     stop_signals: bool = False
     """The gate ContainerStopSignals."""
+    pod_resources: bool = True
+    """The gate InPlacePodLevelResourcesVerticalScaling."""
 
 
 class PodStatusInput(msgspec.Struct, frozen=True):
@@ -74,6 +76,9 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     situation = Situation(seen, observation.now_ns, before, start, rejected)
     host_ips, ips = _host_ips(node, old, rejected=rejected), _ips(observation, node, old, rejected=rejected)
     reason, message = _why(seen, phase, old)
+    whole = (allocated(pod), applied(pod, phase)) if node.pod_resources else ({}, None)
+    if rejected:
+        whole = old.allocatedResources, old.resources
     return PodStatus(
         observedGeneration=max(pod.metadata.generation, old.observedGeneration),
         phase=phase,
@@ -88,8 +93,8 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
         initContainerStatuses=[by_name[status.name] for status in containers.init],
         containerStatuses=[by_name[status.name] for status in containers.regular],
         ephemeralContainerStatuses=containers.ephemeral,
-        allocatedResources=old.allocatedResources if rejected else allocated(pod),
-        resources=old.resources if rejected else applied(pod, phase),
+        allocatedResources=whole[0],
+        resources=whole[1],
         qosClass=qos_class(pod),
         resourceClaimStatuses=pod.status.resourceClaimStatuses,
         extendedResourceClaimStatus=pod.status.extendedResourceClaimStatus,

@@ -113,6 +113,13 @@ ROWS = [
         (shows({"resources.requests.cpu": "100m", "resources.limits.cpu": None, "resources.limits.memory": None}),),
     ),
     Row(
+        "without the gate no pod says what it was allocated as a whole",
+        STATUS,
+        pod(sized("a", "100m", "16Mi")),
+        (shows({"allocatedResources": None, "resources": None, "containers.a.allocatedResources.cpu": "100m"}),),
+        config={"featureGates": {"InPlacePodLevelResourcesVerticalScaling": False}},
+    ),
+    Row(
         "a pod that asks for nothing was allocated nothing",
         STATUS,
         pod(),

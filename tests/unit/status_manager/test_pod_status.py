@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from actors.shared.cri.model import CriContainer, CriContainerState, CriUser, PodRuntime, Sandbox
 from actors.shared.kube import codec
@@ -325,6 +326,17 @@ def test_a_rejected_pod_has_neither_addresses_nor_resources():
     assert (status.phase, status.reason, status.message) == ("Failed", "OutOfcpu", "not enough")
     assert status.startTime
     assert status.qosClass == "Burstable"
+
+
+def test_without_the_gate_a_status_has_no_resources_of_the_whole_pod():
+    pod = pod_of({"resources": {"requests": {"cpu": "1"}}})
+    sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=["10.1.0.2"])
+    runtime = PodRuntime(uid="u", sandboxes=[sandbox], containers=[ran()])
+    message = PodObserved("u", codec.encode(pod), worker_phase="running", runtime=runtime)
+    observation = PodStatusInput(message, pod, lambda *_: Readiness(True, True), NOW)
+    on, off = (compute(observation, replace(NODE, pod_resources=gate), None) for gate in (True, False))
+    assert (on.allocatedResources, present(on.resources).requests) == ({"cpu": "1"}, {"cpu": "1"})
+    assert (off.phase, off.allocatedResources, off.resources) == ("Running", {}, None)
 
 
 observations = st.fixed_dictionaries({
