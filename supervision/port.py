@@ -25,7 +25,15 @@ from .mailbox import QueuedMessage
 from .message import Message
 from .names import Names
 from .payload import unwrap, wrap
-from .protocol import FORK_SERVER, CreateActor, DisposableResult, MessageCount, RunDisposable, Shutdown
+from .protocol import (
+    DISPOSABLE_GRACE_SECONDS,
+    FORK_SERVER,
+    CreateActor,
+    DisposableResult,
+    MessageCount,
+    RunDisposable,
+    Shutdown,
+)
 from .questions import Questions
 from .running import ActorRunner
 from .task_context import InputRecord, Work
@@ -35,7 +43,6 @@ from .wire import Frame, encode
 
 DEAD_LETTERS = "dead~letters"
 """The alias of Thespian's dead-letter handler."""
-_DISPOSABLE_GRACE_SECONDS = 10.0
 
 
 @dataclass
@@ -178,7 +185,7 @@ class ActorPort:
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         order = RunDisposable(function, msgspec.msgpack.encode(arguments), scaled(deadline))
         # the fork server itself answers after the deadline
-        answer = await self.ask(FORK_SERVER, order, deadline + _DISPOSABLE_GRACE_SECONDS)
+        answer = await self.ask(FORK_SERVER, order, deadline + DISPOSABLE_GRACE_SECONDS)
         if not isinstance(answer, DisposableResult):
             raise AskError(f"{FORK_SERVER} answered RunDisposable with {type(answer).__name__}")
         if answer.timed_out:

@@ -5,7 +5,7 @@ the root supervisor."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import msgspec
 
@@ -296,6 +296,10 @@ class Leave(Message, frozen=True):
     """Fork server to actor: end in order. After `budget` seconds it is killed."""
 
     budget: float
+
+
+DISPOSABLE_GRACE_SECONDS: Final = 10.0
+"""An actor waits this much longer for a DisposableResult than the order's deadline, which counts from its start."""
 
 
 class RunDisposable(Question["DisposableResult"], frozen=True):

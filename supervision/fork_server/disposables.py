@@ -6,10 +6,11 @@ in the kernel) is abandoned: its order is answered, it counts against a limit, a
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -18,12 +19,14 @@ import msgspec
 from .. import logs
 from ..errors import UNREADABLE
 from ..process import load
-from ..protocol import DisposableResult, RunDisposable
+from ..protocol import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
 from ..time_scale import scaled
 from .fork import fork
 from .loop import Loop, ScheduledCall
 
 MOST_AT_ONCE = 32
+MOST_OF_ONE_OWNER = 24
+"""So many orders of one actor may hang at once; the other places are for the other actors."""
 MOST_BUSY = 2 * (os.cpu_count() or 1)
 """The limit of running processes that started within the last `_BUSY_SECONDS`: more would slow each other down. Older
 ones wait in the kernel and use no processor."""
@@ -50,6 +53,8 @@ class _Order:
     answer: Callable[[DisposableResult], None]
     pid: int = 0
     output: int = -1
+    nobody_waits_at: float = math.inf
+    """CLOCK_MONOTONIC: the actor has given up by then."""
     timer: ScheduledCall | None = None
     began: float = 0.0
     timed_out: bool = False
@@ -67,7 +72,8 @@ class Disposables:
         most_abandoned: int = MOST_ABANDONED,
     ) -> None:
         self._loop, self._private_fds, self._kill, self._most_abandoned = loop, private_fds, kill, most_abandoned
-        self._waiting: deque[_Order] = deque()
+        self._waiting: dict[str, deque[_Order]] = {}
+        """Of each owner, oldest first. The owners take turns: the next one comes first."""
         self._running: dict[int, _Order] = {}
         self._abandoned: dict[int, _Order] = {}
         self._later: ScheduledCall | None = None
@@ -85,19 +91,22 @@ class Disposables:
         return [order.output for order in (*self._running.values(), *self._abandoned.values())]
 
     def run(self, owner: str, order: RunDisposable, answer: Callable[[DisposableResult], None]) -> None:
-        """Queue the order. `answer` is called once, at the latest one second after the deadline."""
+        """Queue the order. `answer` is called once, at the latest one second after the deadline, which counts from its
+        start. An order that could not start while its owner waited is refused."""
         if len(self._abandoned) >= self._most_abandoned:
             answer(DisposableResult(kind="Refused", text=f"{len(self._abandoned)} disposable processes hang already"))
             return
         if any(_is_same(order, one.order) for one in self._abandoned.values()):
             answer(DisposableResult(timed_out=True, text=f"{order.function} hangs already with the same arguments"))
             return
-        self._waiting.append(_Order(owner, order, answer))
+        nobody_waits_at = time.monotonic() + order.deadline + scaled(DISPOSABLE_GRACE_SECONDS)
+        queue = self._waiting.setdefault(owner, deque())
+        queue.append(_Order(owner, order, answer, nobody_waits_at=nobody_waits_at))
         self._start_waiting()
 
     def forget(self, owner: str) -> None:
         """The actor that ordered them has ended: drop their results."""
-        self._waiting = deque(order for order in self._waiting if order.owner != owner)
+        self._waiting.pop(owner, None)
         for order in self._running.values():
             if order.owner == owner:
                 order.answered = True
@@ -117,13 +126,25 @@ class Disposables:
             order.timer.cancel()
         self._answer(order, _result_of(order, status))
         os.close(order.output)
-        self._start_waiting()
+        self._start_soon()
         return True
 
+    def _start_soon(self) -> None:
+        """In a later turn of the loop: whoever reaps would always find another end while orders wait."""
+        if self._waiting:
+            if self._later is not None:
+                self._later.cancel()
+            self._later = self._loop.call_later(0.0, self._look_again)
+
     def _start_waiting(self) -> None:
-        while self._waiting and len(self._running) < MOST_AT_ONCE and not self._is_busy():
-            order = self._waiting.popleft()
+        while len(self._running) < MOST_AT_ONCE and self._waiting and not self._is_busy():
+            order = self._next()
+            if order is None:
+                return
             order.began = time.monotonic()
+            if order.began > order.nobody_waits_at:
+                self._answer(order, DisposableResult(kind="Refused", text=f"{order.order.function} waited too long"))
+                continue
             try:
                 self._begin(order)
             except OSError as error:  # no free descriptor or process: the caller may retry
@@ -131,6 +152,18 @@ class Disposables:
                 continue
             self._running[order.pid] = order
             order.timer = self._loop.call_later(order.order.deadline, lambda order=order: self._overdue(order))  # type: ignore[misc]
+
+    def _next(self) -> _Order | None:
+        """The order that starts next, taken out of its queue; None: each owner that waits has its share."""
+        running = Counter(order.owner for order in self._running.values())
+        owner = next((owner for owner in self._waiting if running[owner] < MOST_OF_ONE_OWNER), None)
+        if owner is None:
+            return None
+        queue = self._waiting.pop(owner)
+        order = queue.popleft()
+        if queue:
+            self._waiting[owner] = queue
+        return order
 
     def _begin(self, order: _Order) -> None:
         """Raises OSError if the fork fails."""

@@ -1,0 +1,120 @@
+"""Which order starts next, of whom and when; the processes are made up."""
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from supervision.fork_server import disposables
+from supervision.fork_server.disposables import MOST_AT_ONCE, MOST_OF_ONE_OWNER, Disposables
+from supervision.fork_server.loop import Loop, ScheduledCall
+from supervision.protocol import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
+
+
+class Turns(Loop):
+    """A loop whose turns the test begins."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._due: list[ScheduledCall] = []
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> ScheduledCall:
+        scheduled = ScheduledCall(call)
+        if not seconds:
+            self._due.append(scheduled)
+        return scheduled
+
+    def turn(self) -> None:
+        due, self._due = self._due, []
+        for scheduled in due:
+            if scheduled.call is not None:
+                scheduled.call()
+
+
+class Node:
+    """Disposables that fork nothing: a process runs until it is reaped. Pids count from 1."""
+
+    def __init__(self) -> None:
+        self.loop, self.now = Turns(), 100.0
+        self.disposables = Disposables(self.loop, list, kill=lambda *_: None)
+        self.pids: list[int] = []
+        self.answers: list[DisposableResult] = []
+
+    def fork(self, *_: object) -> int:
+        self.pids.append(len(self.pids) + 1)
+        return self.pids[-1]
+
+    def order(self, owner: str, function: str, deadline: float = 60.0) -> None:
+        order = RunDisposable(function, b"", deadline)
+        self.disposables.run(owner, order, self.answers.append)
+
+    def ended(self, pid: int) -> None:
+        assert self.disposables.reaped(pid, 0)
+
+    def run_one_by_one(self) -> list[str]:
+        """End each process; the functions in the order of their start."""
+        for pid in self.pids:  # it grows
+            self.ended(pid)
+            self.loop.turn()
+        return [answer.text.split()[0] for answer in self.answers]
+
+
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Node]:
+    made = Node()
+    monkeypatch.setattr(disposables, "fork", made.fork)
+    monkeypatch.setattr(disposables, "MOST_BUSY", 1)
+    monkeypatch.setattr("time.monotonic", lambda: made.now)
+    yield made
+    for fd in made.disposables.fds():
+        os.close(fd)
+
+
+def test_whoever_reaps_comes_to_an_end_while_a_thousand_orders_wait(node: Node) -> None:
+    for number in range(1000):
+        node.order("volume_manager", str(number))
+    for pid in node.pids:  # as the fork server's reaper, where each process has ended before the next is asked for
+        node.ended(pid)
+    assert node.pids == [1]
+    node.loop.turn()
+    assert node.pids == [1, 2]
+
+
+def test_actors_take_turns(node: Node) -> None:
+    for number in range(4):
+        node.order("volume_manager", f"v{number}")
+    node.order("eviction_manager", "e0")
+    node.order("eviction_manager", "e1")
+    node.order("image_manager", "i0")
+    assert node.run_one_by_one() == ["v0", "v1", "e0", "i0", "v2", "e1", "v3"]
+
+
+def test_orders_of_one_actor_that_hang_leave_places_for_the_others(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disposables, "MOST_BUSY", 1000)
+    for number in range(2 * MOST_AT_ONCE):
+        node.order("volume_manager", str(number))
+    assert node.disposables.running == MOST_OF_ONE_OWNER < MOST_AT_ONCE
+    node.order("eviction_manager", "e0")
+    assert node.disposables.running == MOST_OF_ONE_OWNER + 1
+    node.ended(1)
+    node.loop.turn()
+    assert node.disposables.running == MOST_OF_ONE_OWNER + 1
+
+
+def test_an_order_is_refused_when_its_actor_has_given_up(node: Node) -> None:
+    for function in ("runs", "late"):
+        node.order("volume_manager", function, deadline=5.0)
+    node.order("volume_manager", "patient", deadline=50.0)
+    node.now += 5.0 + DISPOSABLE_GRACE_SECONDS + 0.1
+    node.ended(1)
+    node.loop.turn()
+    (_, late) = node.answers
+    assert (late.kind, late.text) == ("Refused", "late waited too long")
+    assert node.pids == [1, 2]
+
+
+def test_what_waits_ends_with_its_actor(node: Node) -> None:
+    for owner in ("volume_manager", "volume_manager", "eviction_manager"):
+        node.order(owner, owner)
+    node.disposables.forget("volume_manager")
+    assert node.run_one_by_one() == ["eviction_manager"]
