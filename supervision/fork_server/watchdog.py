@@ -20,12 +20,13 @@ STOP_SECONDS: Final = 150.0
 class Watchdog:
     """Feeds systemd's watchdog while the root's heartbeat is current; nothing else counts as the agent's health.
 
-    systemd measures start, stop and watchdog by its own deadlines, so on a slow machine it is told longer ones."""
+    systemd measures start, stop and watchdog by its own deadlines, so it is told longer ones on a slow machine, and
+    where a child may take longer for its start."""
 
     def __init__(self, loop: Loop, table: ProcessTable) -> None:
         self._loop, self._table = loop, table
         self._interval = scaled(sd_notify.watchdog_interval())
-        self._extend(START_SECONDS)
+        self._extend(START_SECONDS, max((child.policy.start_seconds for child in table), default=0.0))
         if self._interval:
             if self._interval != sd_notify.watchdog_interval():
                 sd_notify.set_watchdog(self._interval)
@@ -38,9 +39,13 @@ class Watchdog:
         sd_notify.stopping()
         self._extend(STOP_SECONDS)
 
-    def _extend(self, seconds: float) -> None:
-        if scaled(seconds) != seconds:
-            sd_notify.extend_timeout(scaled(seconds))
+    def _extend(self, default: float, child: float = 0.0) -> None:
+        """`default`: what systemd allows by itself; `child`: the longest deadline of a child, already scaled."""
+        seconds = scaled(default)
+        if child >= seconds:
+            seconds += child
+        if seconds != default:
+            sd_notify.extend_timeout(seconds)
 
     def _ping(self) -> None:
         self._loop.call_later(self._interval / 2, self._ping)
