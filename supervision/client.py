@@ -29,7 +29,7 @@ class Client:
             raise AskError(f"no agent runs on {run_dir}") from None
 
     def ask(self, message: Message, reply: type[R], *, name: str = FORK_SERVER, timeout: float = 5.0) -> R:
-        """Send a question and wait for its answer. Raises AskError (NotThere), PeerRefused."""
+        """Send a question and wait for its answer. Raises AskError (NotRunning), PeerRefused."""
         end = time.monotonic() + timeout
         try:
             sock, _ = self._names.connect(name)

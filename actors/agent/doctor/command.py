@@ -100,9 +100,8 @@ def findings(context: Context) -> Iterator[Finding]:
     if not agent.standalone:
         yield from _guarded("API server", lambda: cluster_checks.cluster(_kubeconfig(agent), agent.node_name))
     if tree is not None:
-        answers = Answers(context, tree)
-        yield from _guarded("pods", lambda: _pods(answers))
-        yield from _guarded("manifests", lambda: _manifests(answers))
+        yield from _guarded("pods", lambda: _pods(Answers(context, tree)))
+        yield from _guarded("manifests", lambda: _manifests(Answers(context, tree)))
 
 
 def _loaded(words: Sequence[str]) -> Agent | None:

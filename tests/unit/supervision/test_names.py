@@ -42,7 +42,7 @@ def test_a_name_means_the_incarnation_that_was_published_last(names: Names) -> N
     second.close()
 
 
-def test_a_name_that_is_buried_is_gone(names: Names) -> None:
+def test_a_name_that_is_retired_is_gone(names: Names) -> None:
     names.retire("x")
     with pytest.raises(NoSuchActor) as caught:
         names.connect("x")

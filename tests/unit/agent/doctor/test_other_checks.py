@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 from collections.abc import Iterator
@@ -18,10 +19,11 @@ from actors.agent.doctor.command import _each, _guarded, _where_it_started, find
 from actors.agent.doctor.finding import Finding, Level, failure, ok
 from actors.agent.doctor.runtime_checks import of_status, runtime
 from actors.config_controller.messages import Flagz
-from actors.pod_config.messages import PodSources, SourceState
+from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED
 from actors.shared.cri.model import RuntimeStatus
+from actors.status_manager.messages import STATUS_MANAGER, Pods
 from supervision.cli.command import NO_ANSWER, REFUSED, CommandError, Context
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
@@ -236,3 +238,28 @@ def test_relative_paths_are_meant_from_where_the_agent_was_started(tmp_path: Pat
         finally:
             process.kill()
     assert os.getcwd() == before
+
+
+def test_what_is_not_known_of_manifests_is_said_of_the_actor_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event client, which was asked before, does not answer either."""
+
+    class Context:
+        arguments = argparse.Namespace(flags=[], root_dir="/nowhere", timeout=5.0)
+
+        def tree(self) -> Tree:
+            actors = [ActorState(name=POD_CONFIG, parent="root", kind="actor", state="down")]
+            return Tree(pid=os.getpid(), uptime=9.0, state="degraded", actors=actors)
+
+        def ask(self, question: object, reply: object, name: str = "", timeout: float = 0.0) -> Pods:
+            if name == STATUS_MANAGER:
+                return Pods(b'{"items": []}')
+            raise CommandError(NO_ANSWER, f"{name} did not answer")
+
+    command = "actors.agent.doctor.command"
+    monkeypatch.setattr(f"{command}._words", lambda context, tree: [])
+    monkeypatch.setattr(f"{command}.validate", lambda words: ((), ()))
+    monkeypatch.setattr(f"{command}._loaded", lambda words: Agent(node_name="n"))
+    for module in ("runtime_checks.runtime", "host_checks.checks", "certificate_checks.checks", "agent_checks.tree"):
+        monkeypatch.setattr(f"{command}.{module}", lambda *given, **more: iter(()))
+    (found,) = [one for one in findings(cast(Any, Context())) if one.subject == "manifests"]
+    assert (found.level, found.text) == (Level.UNKNOWN, f"{POD_CONFIG} is down")
