@@ -26,7 +26,7 @@ def run(context: Context) -> int:
     except OSError as error:
         hint = f"; try {context.as_root()}" if isinstance(error, PermissionError) else ""
         raise CommandError(REFUSED, f"{path} cannot be read: {error.strerror}{hint}") from None
-    waiting = _unwritten(context) if tree else UnwrittenIncidents()
+    waiting = unwritten(context) if tree else UnwrittenIncidents()
     recorded = [*reading.incidents, *waiting.incidents]
     known = [*(actor.name for actor in tree.actors), FORK_SERVER] if tree else []
     known += [incident.actor for incident in recorded]
@@ -60,7 +60,7 @@ def _tree(context: Context) -> Tree | None:
         return None
 
 
-def _unwritten(context: Context) -> UnwrittenIncidents:
+def unwritten(context: Context) -> UnwrittenIncidents:
     """None where the agent does not answer, as one of an older version, which was not restarted since the upgrade."""
     try:
         return context.ask(GetUnwrittenIncidents(), UnwrittenIncidents)

@@ -13,11 +13,11 @@ from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEve
 from supervision.cli.answers import Answers
 from supervision.cli.command import CommandError, Context
 from supervision.cli.health import Reason, decide
-from supervision.cli.incidents import incident_file
+from supervision.cli.incidents import incident_file, unwritten
 from supervision.cli.status import stopped_by_signal
 from supervision.cli.top import TreeSample, rates
 from supervision.faults import EXPLAINED
-from supervision.incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
+from supervision.incidents import Incident, read
 from supervision.protocol import GetMessageFlow, MessageFlowCounts, Tree
 
 from .message_rates import MessageRates
@@ -75,9 +75,9 @@ class AgentQueries:
         return {"actors": [actor.name for actor in tree.actors], "edges": edges, "problems": problems}
 
     def incidents(self) -> list[dict[str, Any]]:
-        """The newest of the record, newest last, with those that are not written yet. Raises OSError, CommandError."""
+        """The newest of the record, newest last, with those that are not written yet. Raises OSError."""
         found = read(incident_file(self._context)).incidents
-        waiting = self._context.ask(GetUnwrittenIncidents(), UnwrittenIncidents).incidents
+        waiting = unwritten(self._context).incidents
         return [_incident(each) for each in [*found, *waiting][-MOST_INCIDENTS:]]
 
     def pods(self) -> dict[str, Any]:
