@@ -67,8 +67,14 @@ _EVICTIONS: Final = (
 _MANAGERS: Final = (
     counter("kubelet_cpu_manager_pinning_requests_total", "containers that ask for CPUs of their own"),
     counter("kubelet_cpu_manager_pinning_errors_total", "containers that did not get CPUs of their own"),
-    gauge("kubelet_cpu_manager_shared_pool_size_millicores", "CPUs that are shared, in thousandths", begins_at_zero=True),
-    gauge("kubelet_cpu_manager_exclusive_cpu_allocation_count", "CPUs that containers have for their own", begins_at_zero=True),
+    gauge(
+        "kubelet_cpu_manager_shared_pool_size_millicores", "CPUs that are shared, in thousandths", begins_at_zero=True
+    ),
+    gauge(
+        "kubelet_cpu_manager_exclusive_cpu_allocation_count",
+        "CPUs that containers have for their own",
+        begins_at_zero=True,
+    ),
     gauge("kubelet_cpu_manager_allocation_per_numa", "CPUs of a node that containers have for their own", "numa_node"),
     counter(
         "kubelet_container_aligned_compute_resources_count", "containers or pods whose hardware is aligned",

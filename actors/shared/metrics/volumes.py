@@ -25,7 +25,11 @@ METRICS: Final[tuple[Metric, ...]] = (
     counter("force_cleaned_failed_volume_operations_total", "volumes that were removed as they could not be read"),
     counter("force_cleaned_failed_volume_operation_errors_total", "such volumes that could not be removed"),
     gauge("kubelet_orphan_pod_cleaned_volumes", "volumes of orphans that the last sweep removed", begins_at_zero=True),
-    gauge("kubelet_orphan_pod_cleaned_volumes_errors", "volumes of orphans that the last sweep could not remove", begins_at_zero=True),
+    gauge(
+        "kubelet_orphan_pod_cleaned_volumes_errors",
+        "volumes of orphans that the last sweep could not remove",
+        begins_at_zero=True,
+    ),
     counter("volume_renewals_failed_total", "volumes whose files could not be renewed"),
     counter("volume_operations_hung_total", "system calls on a volume that did not return in time"),
     histogram("kubelet_volume_metric_collection_duration_seconds", "time to measure a volume", "metric_source"),
