@@ -28,7 +28,7 @@ from supervision.cli.parser import count
 from supervision.cli.subcommands import CommandSettings
 from supervision.state_file import DamagedError
 
-from .inspection.node_pods import NoSuchPod, find
+from .inspection.node_pods import NoSuchPod, PodNotKnown, find
 from .inspection.questions import known_pods
 
 _DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
@@ -110,16 +110,16 @@ async def _show(context: Context, directory: str, log: LogFile, query: LogQuery)
 
 def find_pod(context: Context) -> tuple[Pod, PodStatus]:
     """The pod of that name on this node. Raises CommandError."""
-    pods, _ = known_pods(Answers(context, context.tree()))
+    pods, by_runtime = known_pods(Answers(context, context.tree()))
     try:
-        found = find(pods, context.arguments.actor)
+        found = find(pods, context.arguments.actor, by_runtime=by_runtime)
         encoded = msgspec.json.encode(found)
         return decode(encoded, Pod), decode(msgspec.json.encode(found.get("status") or {}), PodStatus)
     except NoSuchPod as error:
         name, hint = context.arguments.actor, ""
         if not context.arguments.pod:
             hint = f"; nor an actor of that name{like(name, [one.name for one in context.tree().actors])}"
-        raise CommandError(REFUSED, f"{error}{hint}") from None
+        raise CommandError(NO_ANSWER if isinstance(error, PodNotKnown) else REFUSED, f"{error}{hint}") from None
     except ObjectError as error:
         raise CommandError(REFUSED, str(error)) from None
 

@@ -24,7 +24,7 @@ from supervision.cli.text import plain, table, table_with_texts, terminal_column
 from supervision.suggestions import did_you_mean
 
 from . import event_rows, pod_description, pod_rows
-from .node_pods import AmbiguousPod, NodePods, NoSuchPod, find, of_name
+from .node_pods import NodePods, NoSuchPod, PodNotKnown, find, of_name
 from .questions import node_pods, pod_worker, workers_of
 
 WATCH_SECONDS: Final = 1.0
@@ -233,16 +233,14 @@ def _is_wanted(event: RecentEvent, pod: str, namespace: str) -> bool:
 def _find(found: NodePods, context: Context) -> dict[str, Any]:
     wanted = context.arguments.name
     try:
-        return find(found.pods, wanted, context.arguments.namespace, found.refused)
+        return find(found.pods, wanted, context.arguments.namespace, found.refused, by_runtime=found.by_runtime)
     except NoSuchPod as error:
-        if found.by_runtime and not isinstance(error, AmbiguousPod):
-            asked = f"the runtime has no pod {wanted}, and {STATUS_MANAGER} does not answer: see `supervise status`"
-            raise CommandError(NO_ANSWER, asked) from None
         its = of_name(found.refused, wanted)
         lines = [f"refused: {one}" for one in its]
         if others := len(found.refused) - len(its):
             lines.append(f"{others} more errors of other manifests: `supervise pods` shows them")
-        raise CommandError(REFUSED, "\n".join([str(error), *lines])) from None
+        code = NO_ANSWER if isinstance(error, PodNotKnown) and not its else REFUSED
+        raise CommandError(code, "\n".join([str(error), *lines])) from None
 
 
 # -- printing -----------------------------------------------------------------------------------------------------

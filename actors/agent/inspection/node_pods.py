@@ -9,6 +9,7 @@ import msgspec
 
 from actors.pod_config.messages import PodSources
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
+from actors.status_manager.messages import STATUS_MANAGER
 from supervision.suggestions import did_you_mean
 
 from .pod_rows import source
@@ -35,11 +36,11 @@ class NodePods(msgspec.Struct, frozen=True):
 
 
 class NoSuchPod(Exception):
-    """No pod of that name."""
+    """No pod of that name, or more than one."""
 
 
-class AmbiguousPod(NoSuchPod):
-    """More than one."""
+class PodNotKnown(NoSuchPod):
+    """The runtime has none, and the status manager, which may know it, did not answer."""
 
 
 def refused_by(sources: PodSources) -> list[str]:
@@ -110,9 +111,13 @@ def _names(error: str) -> set[str]:
     return names | {name.partition(".")[0] for name in names}
 
 
-def find(pods: list[Object], wanted: str, namespace: str = "", refused: Sequence[str] = ()) -> Object:
+def find(
+    pods: list[Object], wanted: str, namespace: str = "", refused: Sequence[str] = (), *, by_runtime: bool = False
+) -> Object:
     """The pod of that name, `namespace/name` or UID; the name of a static pod may lack the node's, which its manifest
-    does not have. `refused`: errors, whose names may be meant, too. Raises NoSuchPod, AmbiguousPod."""
+    does not have. `refused`: errors, whose names may be meant, too. `by_runtime`: see NodePods.
+
+    Raises NoSuchPod, PodNotKnown."""
     space, _, name = wanted.rpartition("/")
     near = [pod for pod in pods if (space or namespace) in ("", pod["metadata"].get("namespace"))]
     found = (
@@ -124,7 +129,10 @@ def find(pods: list[Object], wanted: str, namespace: str = "", refused: Sequence
         return found[0]
     if found:
         places = " or ".join(full_name(pod) for pod in found)
-        raise AmbiguousPod(f"{wanted} may be {places}")
+        raise NoSuchPod(f"{wanted} may be {places}")
+    if by_runtime:
+        text = f"the runtime has no pod {wanted}, and {STATUS_MANAGER} does not answer: see `supervise status`"
+        raise PodNotKnown(text)
     names = [pod["metadata"]["name"] for pod in pods] + [full_name(pod) for pod in pods]
     if not of_name(refused, wanted):
         names += {name for error in refused for name in _names(error) if "." not in name}

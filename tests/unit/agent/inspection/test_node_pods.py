@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.agent.inspection.node_pods import NoSuchPod, find, of_name, of_runtime, refused_by
+from actors.agent.inspection.node_pods import NoSuchPod, PodNotKnown, find, of_name, of_runtime, refused_by
 from actors.agent.inspection.pod_rows import state
 from actors.pod_config.messages import PodSources, SourceState
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
@@ -99,3 +99,8 @@ def test_a_static_pod_of_the_runtime_has_the_name_of_its_manifest() -> None:
     sandbox = Sandbox(id="s", pod_uid="u", pod_name="web-n1", pod_namespace="shop", annotations=annotations)
     found = of_runtime(PodRuntime(uid="u", name="web-n1", namespace="shop", sandboxes=[sandbox]))
     assert find([found], "web") is found
+
+
+def test_what_the_runtime_lacks_may_still_be_a_pod() -> None:
+    with pytest.raises(PodNotKnown, match="the runtime has no pod carsh, and status_manager does not answer"):
+        find(PODS, "carsh", by_runtime=True)
