@@ -1,6 +1,6 @@
-"""`/healthz` on 127.0.0.1:10248: asks no other actor, so that it answers whatever their state.
+"""`/healthz` on 127.0.0.1:10248. It asks no other actor, so it answers whatever their state.
 
-It has its own HTTP/1.1 rather than the library of the node server: the process starts first, stays small, and serves
+It reads HTTP/1.1 itself, without the library of the node server: the process starts first, stays small, and serves
 nothing else (CVE-2019-11248). Node problem detectors restart a node agent that does not answer here within 10 s.
 """
 
@@ -112,12 +112,12 @@ class HealthzConnection(asyncio.Protocol):
             self._restart_idle_timer()
 
     def pause_writing(self) -> None:
-        """The client reads no responses: read no more requests, or the responses fill the memory."""
+        """The client does not read its responses: read no more requests, as the responses would fill the memory."""
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """The client has read them."""
+        """The client has read its responses: read requests again."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 

@@ -1,7 +1,7 @@
 """The node's HTTPS server (:10250), and the read-only one (:10255) when it is configured.
 
 Standalone, a client certificate of the configured CA identifies a caller; without a CA every path but /healthz is
-denied. Certificates are replaced without a restart: a connection has the TLS context of the time when it was accepted.
+denied. Certificates are replaced without a restart: a connection keeps the TLS context with which it was accepted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_WAITING: Final = 256
 
 
 def prepare() -> None:
-    """Make in the fork server what every start of a server makes: the patterns of paths, OpenSSL's algorithms."""
+    """Do in the fork server what each start of a server needs: compile the path patterns, load OpenSSL's algorithms."""
     defaults = KubeletConfiguration()
     application(ServerState(Actor(), OpenAccess()), ENDPOINTS, defaults)
     plain_context(defaults)
@@ -77,7 +77,7 @@ class NodeServer(_Server):
         self.start_task(self._first_certificate(), "certificate")
 
     async def _first_certificate(self) -> None:
-        """Ask for the serving certificate until there is one; the port is not open before."""
+        """Ask for the serving certificate until there is one. The port is opened afterwards."""
         while self.server is None:
             try:
                 await self._use(await self.ask(CERT_MANAGER, GetServingCertificate(), timeout=5))

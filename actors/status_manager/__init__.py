@@ -3,16 +3,16 @@
 | module | what it decides or does |
 |---|---|
 | actor | messages in and out |
-| tracked_pod, pod_table | one pod as an immutable value, and all of them beside the API copy |
-| pod_status, pod_resources | the status of a pod, and what it was allocated as a whole (pure) |
+| tracked_pod, pod_table | one pod as an immutable value; the table of all pods and the API copy |
+| pod_status, pod_resources | the status of a pod, and its resources as a whole (pure) |
 | phase, pod_conditions, conditions, resize_conditions | its phase and conditions (pure) |
 | container_status, container_resources, lost_containers | the status of each container (pure) |
-| readiness, readiness_file | whether each container is ready, and a file that keeps it over a restart |
+| readiness, readiness_file | whether each container is ready, and the file that keeps this over a restart |
 | api_pods, api_sync | the API copy: what the API server has, and keeping it up to date |
-| steps, patch, mirror | what is to be written next for a pod, and with which content (pure) |
+| steps, patch, mirror | the next write for a pod, and its content (pure) |
 | backlog, writer, api_calls | which pod is written when, and the calls |
 | stuck_pods | pods that do not end in time (pure) |
-| live_pods, probe_addresses, pod_metrics, start_latency | what others want to know of the pods |
+| live_pods, probe_addresses, pod_metrics, start_latency | the facts about pods that other actors and metrics need |
 | address_family | the event of a pod whose node has an address of another IP family than before |
 | claim_health | the health of the devices that a container has by resource claims and by plugins |
 | times | clocks, and times as the API writes them (RFC 3339, in UTC, whole seconds) |

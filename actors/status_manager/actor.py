@@ -1,8 +1,8 @@
-"""Keeps the API status of every pod, computed from what the workers report and what the prober finds.
+"""Keeps the API status of every pod, computed from the reports of the workers and the results of the prober.
 
-Crash-only: on start it says Hello to the workers and the prober, which send their current state again; only the
-readiness of probed containers is in a file, so that a restart of the whole agent changes none. In a cluster a status
-continues the one that the API server has, and `ApiSync` writes it there.
+On start it sends Hello to the workers and the prober, which answer with their current state. Only the readiness of
+probed containers is in a file, so that a restart of the whole agent does not change it. In a cluster a status continues
+the one of the API server, and `ApiSync` writes it there.
 """
 
 from __future__ import annotations
@@ -171,8 +171,9 @@ class StatusManager(Actor):
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
-        """A pod that its own worker does not list is gone: a worker that was killed could not say so. The list is newer
-        than every report of that worker before it."""
+        """Drop the pods that their own worker does not list: a worker that was killed could not report their end. The
+        list is newer than every report that the worker sent before it.
+        """
         self._worker_pods[message.worker] = message.uids
         if self._api_sync is not None:
             self._api_sync.worker_listed(message.worker)
@@ -212,13 +213,13 @@ class StatusManager(Actor):
             self._look_again(self._api_sync.changed(message))
 
     def _look_again(self, keys: set[str]) -> None:
-        """The API copy has changed for these keys."""
+        """Compute and write the pods of these keys again: their API copy has changed."""
         for key in keys:
             self._refresh(key)
 
     # -- status ---------------------------------------------------------------------------------------------------
     def _refresh(self, uid: str) -> None:
-        """Compute the status of a pod, and have it written; of a key without a pod only the latter."""
+        """Compute the status of a pod and queue its write; for a key without a pod, only queue the write."""
         before = self.table.get(uid)
         if before is not None:
             after = self._computed(before)
@@ -230,7 +231,7 @@ class StatusManager(Actor):
             self._api_sync.writer.consider(uid)
 
     def _computed(self, before: TrackedPod) -> TrackedPod:
-        """The pod with the status of now."""
+        """The pod with its current status."""
         api_pod = self.table.api_pod(before)
         rebased = with_base(before, api_pod) if self.table.api.synced else before
         pod = rebased.pod if api_pod is None else msgspec.structs.replace(rebased.pod, status=api_pod.status)
@@ -260,7 +261,7 @@ class StatusManager(Actor):
 
     # -- the readiness file ---------------------------------------------------------------------------------------
     def _forget_unknown_pods(self) -> None:
-        """By now every worker has reported its pods."""
+        """Forget the pods that no worker has. Called once every worker has reported its pods."""
         self._readiness.file.keep_pods(self.table.uids())
         self._save_soon()
 
@@ -280,7 +281,7 @@ class StatusManager(Actor):
     # -- what the workers have --------------------------------------------------------------------------------------
     @property
     def _complete(self) -> bool:
-        """Every worker has listed its pods."""
+        """Whether every worker has listed its pods."""
         return len(self._worker_pods) >= self.agent.workers
 
     def _listed(self) -> list[str]:

@@ -1,8 +1,7 @@
 """Performs one step at the API server, and puts what the server answers into the API copy.
 
-A status is written without reading the pod first: the patch is made from the version that the watch has shown, and
-carries that version, so that the server refuses it when it has a newer one. Then the pod is read and the patch is made
-again.
+A status is written without reading the pod first. The patch is made from the version that the watch has shown and
+carries that version, so the server refuses it if it has a newer one; then the pod is read and the patch is made again.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ NODE_MISSING: Final = "NodeMissing"
 
 
 class ApiCalls:
-    """The calls of the status manager; how many at a time and how often is the writer's."""
+    """The calls of the status manager. The writer decides how many run at a time, and when."""
 
     def __init__(self, actor: Actor, table: PodTable, node_name: str) -> None:
         self._actor, self._table, self._node_name = actor, table, node_name
 
     async def perform(self, step: Step) -> ApiAnswer | None:
-        """One step; the answer that it failed with, None if it did not."""
+        """Perform one step. Returns the answer if it failed, else None."""
         if isinstance(step, PatchStatus):
             return await self._patch(step)
         if isinstance(step, DeletePod):
@@ -140,8 +139,9 @@ class ApiCalls:
             return ApiAnswer(status=0, reason="NoClient", message=str(error))
 
     def _take(self, answer: ApiAnswer, before: ApiPod | None, *, new: bool = False) -> ApiPod | None:
-        """The pod of the answer, put into the API copy if it is newer than what that has. `before`: what the copy had
-        when the question was asked. A pod that the watch does not show (any more) is taken only if it is `new`."""
+        """Put the pod of the answer into the API copy if it is newer there. `before`: the pod in the copy when the
+        request was sent. A pod that the watch does not show (any more) is taken only if it is `new`.
+        """
         try:
             pod = api_pods.read(answer.body)
         except ObjectError as error:
@@ -153,7 +153,7 @@ class ApiCalls:
         return pod
 
     def _unless_gone(self, pod: ApiPod, answer: ApiAnswer) -> ApiAnswer | None:
-        """The answer if it is a failure; a pod that the server does not have needs nothing more."""
+        """The answer if it is a failure. That the server does not have the pod is none."""
         if answer.status == NOT_FOUND:
             self._table.api.drop(pod.uid)
         return None if answer.ok or answer.status == NOT_FOUND else answer
@@ -165,7 +165,7 @@ def _path(pod: ApiPod) -> str:
 
 
 def _delete_options(pod: ApiPod) -> bytes:
-    """At once, and no other pod of that name."""
+    """Options to delete this pod at once, and no other pod of that name."""
     preconditions = {"uid": pod.uid}
     return codec.encode(
         {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "preconditions": preconditions}

@@ -76,10 +76,10 @@ class ApiPods:
         return [self._pods[uid] for uid in self._mirrors.values()]
 
     def put(self, pod: ApiPod, before: ApiPod | None = None) -> bool:
-        """Take this version; False if it is not newer than the known one (the watch lags behind an answer).
+        """Store this version; False if it is not newer than the stored one (the watch lags behind an answer).
 
-        `before`: what the copy had when the question was asked that this answers. If the copy still has it, the answer
-        is taken whatever its version: a lower one comes from a server whose store was restored.
+        `before`: for the answer to a request, the pod in the copy when the request was sent. If the copy still has it,
+        any version is stored: a lower one comes from a server whose store was restored.
         """
         known = self._pods.get(pod.uid)
         if known is not None and known is not before and not _newer(pod, known):
@@ -93,14 +93,14 @@ class ApiPods:
             self._mirrors[pod.full_name] = pod.uid
 
     def drop(self, uid: str) -> ApiPod | None:
-        """The API server does not have it any more. Returns what the copy had."""
+        """Remove a pod that the API server does not have any more. Returns the removed pod."""
         gone = self._pods.pop(uid, None)
         if gone is not None and self._mirrors.get(gone.full_name) == uid:
             del self._mirrors[gone.full_name]
         return gone
 
     def replace(self, pods: Iterable[ApiPod]) -> set[str]:
-        """Take the full list. Returns the UIDs of the pods that have changed.
+        """Replace all pods by the full list. Returns the UIDs of the pods that have changed.
 
         Versions are not compared: they are lower after a restore of the store. A list that lags behind an answer costs
         one write that the server refuses.
@@ -117,7 +117,7 @@ class ApiPods:
 
 
 def _newer(one: ApiPod, other: ApiPod) -> bool:
-    """Of two versions of one object. Where they are no numbers the last one that came is the newest."""
+    """Whether the version is newer. Versions that are no numbers count as newer: the last one received wins."""
     first, second = one.metadata.resourceVersion, other.metadata.resourceVersion
     found = order(first, second)
     return one != other if found is None else found > 0

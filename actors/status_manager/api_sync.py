@@ -1,6 +1,6 @@
-"""Keeps the API copy as the API server's watch shows it, and the API server as the status manager knows the pods.
+"""Keeps the API copy up to date with the API server's watch, and the API server with the pods of the status manager.
 
-In: `SourcePods` and `SourcePod` of kube_client go into the API copy; the answers are the keys of pods to look at again.
+In: `SourcePods` and `SourcePod` of kube_client go into the API copy; the methods return the keys of the changed pods.
 Out: `StatusWriter` performs what `steps.next_step` decides. Only a status manager with an API server has one.
 """
 
@@ -29,7 +29,7 @@ UPKEEP_SECONDS: Final = 10.0
 
 
 class ApiSync:
-    """Both directions; it computes no status."""
+    """Both directions. It computes no status."""
 
     def __init__(
         self, actor: Actor, table: PodTable, latency: StartLatency, agent: Agent, clocks: PodStatusClocks
@@ -44,7 +44,7 @@ class ApiSync:
 
     # -- what kube_client sends -------------------------------------------------------------------------------------
     def listed(self, message: SourcePods) -> set[str]:
-        """All pods that the API server has. Returns the keys of which something has changed."""
+        """Take the list of all pods of the API server. Returns the keys of those that have changed."""
         first, found = not self._table.api.synced, [pod for data in message.pods if (pod := self._read(data))]
         for pod in found:
             self._measure(pod)
@@ -55,7 +55,7 @@ class ApiSync:
         return keys
 
     def changed(self, message: SourcePod) -> set[str]:
-        """One pod is new, changed, or gone. Returns the keys of which something has changed."""
+        """Take one pod that is new, changed, or gone. Returns the keys of the pods that it concerns."""
         keys = self._keys(message.uid)
         if not message.pod:
             self._table.api.drop(message.uid)
@@ -82,7 +82,7 @@ class ApiSync:
 
     # -- what the workers report ------------------------------------------------------------------------------------
     def worker_listed(self, worker: str) -> None:
-        """That worker has listed its pods."""
+        """A worker has listed its pods."""
         self._silent.discard(worker)
 
     def released(self, tracked: TrackedPod) -> None:
@@ -95,7 +95,7 @@ class ApiSync:
 
     # -- every UPKEEP_SECONDS ---------------------------------------------------------------------------------------
     def upkeep(self) -> None:
-        """Look at everything once more."""
+        """Consider every pod again."""
         if not self._silent:
             self._table.find_orphans()
         self._report_stuck()

@@ -1,6 +1,6 @@
-"""Which pods wait to be written to the API server, and which come first: one entry a pod, so it is bounded.
+"""The pods that wait to be written to the API server, and their order. One entry for each pod, so it is bounded.
 
-Pure: time and chance are passed in. While the server is away, one write at a time finds out whether it is back.
+Pure: time and randomness are passed in. While the server does not answer, one write at a time tests whether it is back.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Pause(msgspec.Struct, frozen=True):
 
     rng: Rng
     at_least: float = 0.0
-    """What the server asks for (Retry-After)."""
+    """The pause that the server asks for (Retry-After)."""
     at_most: float = 3600.0
 
     def of(self, failures: Backoff, policy: BackoffPolicy) -> float:
@@ -62,11 +62,11 @@ class StatusBacklog:
 
     @property
     def away(self) -> bool:
-        """The server did not answer the last time."""
+        """Whether the server did not answer the last write."""
         return self._away.failures > 0
 
     def add(self, key: str, priority: int, now: float) -> None:
-        """Write this one. A pause after a failure, and its place in the queue, stay."""
+        """Add this pod. If it waits already, its place in the queue and its pause after a failure stay."""
         entry = self._waiting.get(key)
         if entry is None:
             self._order += 1
@@ -75,13 +75,13 @@ class StatusBacklog:
             entry.priority = min(entry.priority, priority)
 
     def drop(self, key: str) -> None:
-        """There is nothing to write (any more)."""
+        """Remove this pod: there is nothing to write (any more)."""
         self._waiting.pop(key, None)
         if key not in self._in_flight:
             self._failures.pop(key, None)
 
     def take(self, now: float) -> str | None:
-        """The next one to write, now in flight; None if nothing may be written now."""
+        """The next pod to write, which is now in flight; None if nothing may be written now."""
         if now < self._resume_at or len(self._in_flight) >= (1 if self.away else AT_ONCE):
             return None
         due = [
@@ -102,7 +102,7 @@ class StatusBacklog:
         self._away = Backoff()
 
     def failed(self, key: str, priority: int, now: float, pause: Pause) -> float:
-        """This one is tried again after a growing pause, which is returned; others do not wait."""
+        """Retry this pod after a growing pause, which is returned. Other pods do not wait."""
         self._in_flight.discard(key)
         failures = self._failures[key] = self._failures.get(key, Backoff()).failed(POD_POLICY)
         seconds = pause.of(failures, POD_POLICY)
@@ -111,7 +111,9 @@ class StatusBacklog:
         return seconds
 
     def server_failed(self, key: str, priority: int, now: float, pause: Pause) -> float:
-        """The server is away or refuses more: all wait, and one tries again first. Returns the pause."""
+        """The server does not answer, or refuses more requests: all pods wait, and one is retried first. Returns the
+        pause.
+        """
         self._in_flight.discard(key)
         self.add(key, priority, now)
         if now >= self._resume_at:

@@ -1,4 +1,4 @@
-"""The health of the devices that a container has by resource claims and by plugins, for its status (KEP-4680). Pure."""
+"""The health of a container's devices, of resource claims and of device plugins, for its status (KEP-4680). Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLAIM: Final = "claim:"
 
 
 def resource_statuses(pod: Pod, container: Container, claims: Claims) -> list[ResourceStatus]:
-    """One for each claim, or request of one, that the container names and that has devices."""
+    """One status for each claim, or request of a claim, that the container names and that has devices."""
     try:
         uses = claim_uses(pod, container, extended=False)
     except (ResourceClaimError, ObjectError):
@@ -34,7 +34,7 @@ def _name(use: ClaimUse) -> str:
 
 
 def _resources(use: ClaimUse, devices: Sequence[ClaimedDeviceHealth]) -> list[ResourceHealth]:
-    """Each once: devices may have the same ID."""
+    """Each resource once: devices may have the same ID."""
     wanted = [one for one in devices if _serves(one, use.request)]
     first = {one.resource_id: one for one in reversed(wanted)}
     return [
@@ -49,12 +49,12 @@ def _serves(device: ClaimedDeviceHealth, request: str) -> bool:
 
 
 def is_claim(status: ResourceStatus) -> bool:
-    """Whether it is about a claim, not about a plugin's devices."""
+    """Whether the status is of a claim, not of a plugin's devices."""
     return status.name.startswith(_CLAIM)
 
 
 def device_statuses(devices: Devices) -> list[ResourceStatus]:
-    """One for each resource of plugins."""
+    """One status for each resource of device plugins."""
     return [
         ResourceStatus(
             name=resource, resources=[ResourceHealth(resourceID=one, health=health) for one, health in states.items()]

@@ -19,7 +19,7 @@ OWNED: Final = (
 
 
 class ConditionInput(msgspec.Struct, frozen=True):
-    """What the conditions follow from."""
+    """The input of the conditions."""
 
     pod: Pod
     statuses: Mapping[str, ContainerStatus]
@@ -33,7 +33,7 @@ class ConditionInput(msgspec.Struct, frozen=True):
 
 
 def conditions(facts: ConditionInput) -> list[PodCondition]:
-    """All of them, without times, in the kubelet's order."""
+    """All conditions that the node owns, without times, in the kubelet's order."""
     ready = containers_ready(facts)
     found = [
         _condition("PodReadyToStartContainers", facts.sandbox_ready),
@@ -46,7 +46,7 @@ def conditions(facts: ConditionInput) -> list[PodCondition]:
 
 
 def _all_restarting(facts: ConditionInput) -> PodCondition:
-    """KEP-5532. A pod without such a rule has no such condition."""
+    """AllContainersRestarting (KEP-5532); None for a pod without a rule that restarts all containers."""
     over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(facts.phase, "")
     if facts.restarting_all and not over:
         text = "container exited with restart policy rule"
@@ -79,7 +79,7 @@ def _not_ready(facts: ConditionInput, containers: Iterable[Container]) -> tuple[
 
 
 def _ready(facts: ConditionInput, containers: PodCondition) -> PodCondition:
-    """Containers ready, and every readiness gate True (KEP-580)."""
+    """Ready: the containers are ready, and every readiness gate is True (KEP-580)."""
     if containers.status != "True":
         return msgspec.structs.replace(containers, type="Ready")
     given = {condition.type: condition.status for condition in facts.pod.status.conditions}
@@ -114,7 +114,7 @@ def initialized(facts: ConditionInput) -> PodCondition:
 
 
 def _messages(*groups: tuple[str, list[str]]) -> str:
-    """In the kubelet's words: names as Go prints a list."""
+    """The kubelet's messages: names as Go prints a list."""
     return ", ".join(f"containers with {what} status: [{' '.join(names)}]" for what, names in groups if names)
 
 
@@ -125,7 +125,7 @@ def _condition(kind: str, holds: bool, reason: str = "", message: str = "") -> P
 def with_times(
     now: list[PodCondition], before: Iterable[PodCondition], since: Mapping[str, str | None], generation: int
 ) -> list[PodCondition]:
-    """With the time of the last change: the time of `before` while the status is the same, else `since`."""
+    """The conditions with the time of their last change: that of `before` if the status is the same, else `since`."""
     known = {condition.type: condition for condition in before}
     timed = []
     for condition in now:

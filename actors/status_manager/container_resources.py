@@ -1,4 +1,4 @@
-"""The resources of a container as its status shows them: what the runtime has applied (KEP-1287). Pure.
+"""The resources in a container's status: those that the runtime has applied (KEP-1287). Pure.
 
 A quantity keeps the notation of the spec while the runtime applies the same amount.
 """
@@ -25,8 +25,9 @@ _BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 def container_resources(
     container: Container, newest: CriContainer | None, actual: Mapping[str, ResourceRequirements]
 ) -> ResourceRequirements | None:
-    """None: the container has not been created. `actual`: by container name, what the worker knows it to have while a
-    resize is under way; else it has what it was given."""
+    """None: the container has not been created. `actual`: by container name, the resources that it has during a resize,
+    as the worker reports; without an entry they are those of the spec.
+    """
     if newest is None:
         return None
     given = actual.get(container.name, container.resources)

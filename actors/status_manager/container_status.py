@@ -45,20 +45,20 @@ _NOTHING: Final = ContainerState()
 
 
 class Readiness(msgspec.Struct, frozen=True):
-    """What the probes found of a running container."""
+    """The results of the probes of a running container."""
 
     started: bool
     ready: bool
 
 
 class ContainerStatusInput(msgspec.Struct, frozen=True):
-    """What the container statuses of one pod follow from."""
+    """The input of the container statuses of one pod."""
 
     pod: Pod
     runtime: PodRuntime | None
     waiting: Mapping[str, Waiting]
     ended: bool
-    """No container runs and none will."""
+    """No container runs, and none will start."""
     initialized: bool
     """A regular container has run: an init container that the runtime does not have any more has completed."""
     runtime_name: str
@@ -80,7 +80,7 @@ class ContainerStatusInput(msgspec.Struct, frozen=True):
 def statuses(
     view: ContainerStatusInput, containers: list[Container], before: Mapping[str, ContainerStatus], *, init: bool
 ) -> list[ContainerStatus]:
-    """One for each container: init containers in their order, others by name."""
+    """One status for each container: init containers in their order, others by name."""
     found = [_status(view, container, before.get(container.name), init=init) for container in containers]
     return found if init else sorted(found, key=lambda status: status.name)
 
@@ -129,8 +129,9 @@ def _status(
 
 
 def _devices(view: ContainerStatusInput, container: Container, before: ContainerStatus | None) -> list[ResourceStatus]:
-    """While nothing is known of the claims, or of the plugins' devices, what was known: a part of the agent was
-    restarted, or the pod has ended."""
+    """The health of the container's devices. Where claims or devices are not known, because an actor was restarted or
+    the pod has ended, the last known health.
+    """
     known = before.allocatedResourcesStatus if before is not None else []
     of_claims = [one for one in known if is_claim(one)]
     if view.claims is not None:
@@ -146,8 +147,9 @@ def _id(view: ContainerStatusInput, ran: CriContainer) -> str:
 
 
 def _last_of(before: ContainerStatus, container_id: str) -> ContainerState:
-    """The last state if the runtime does not have the previous instance any more: what was reported of it. A restart of
-    all containers removes them, and so does the collection of dead containers."""
+    """The last state if the runtime does not have the previous instance any more, as it was reported. Instances are
+    removed by a restart of all containers and by the collection of dead containers.
+    """
     if before.containerID != container_id and before.state.terminated is not None:
         return before.state
     last = before.lastState.terminated
@@ -164,7 +166,7 @@ def _two_newest(runtime: PodRuntime | None, name: str) -> tuple[CriContainer | N
 def _state(
     view: ContainerStatusInput, container: Container, newest: CriContainer | None, *, init: bool
 ) -> tuple[ContainerState, ContainerState]:
-    """State, and last state if that follows from the same instance."""
+    """The state, and the last state if the same instance determines it."""
     waiting = view.waiting.get(container.name)
     if newest is not None and newest.state is CriContainerState.RUNNING:
         return ContainerState(running=ContainerStateRunning(startedAt=rfc3339(newest.started_ns))), _NOTHING
@@ -182,8 +184,9 @@ def _state(
 
 
 def _starts_again(pod: Pod, container: Container, ended: CriContainer, waiting: Waiting, *, init: bool) -> bool:
-    """Only then it waits. One whose start failed, and that no policy starts again, has ended; what ran may have been
-    stopped to be restarted, whatever the policy."""
+    """Whether a container that has ended is started again, and so waits. One whose start failed, and that no policy
+    starts again, has ended; one that ran may have been stopped to be restarted, whatever its policy.
+    """
     return (
         ended.reason != START_ERROR
         or waiting.reason == RESTARTING_ALL
@@ -205,8 +208,9 @@ def _lost(
     state: ContainerState,
     last: ContainerState,
 ) -> tuple[ContainerState, ContainerState, int]:
-    """A container that ran, and that the runtime does not have any more, has ended: nobody knows how. The last value
-    counts the restart."""
+    """The status of a container that ran, and that the runtime does not have any more: it has ended with an unknown
+    exit code. The last value counts the restart.
+    """
     gone = newest is None or newest.state is CriContainerState.UNKNOWN
     if not gone or state.terminated is not None:
         return state, last, 0
@@ -242,7 +246,7 @@ def _cut(pod: Pod, state: ContainerState) -> ContainerState:
 
 
 def _user(newest: CriContainer | None) -> ContainerUser | None:
-    """The identity of its first process, if the runtime tells it (KEP-3619)."""
+    """The identity of the container's first process, if the runtime reports it (KEP-3619)."""
     if newest is None or newest.user is None:
         return None
     user = newest.user

@@ -1,4 +1,4 @@
-"""The pods for eviction and shutdown: which can be ended, in which order, and which have ended. Pure."""
+"""The pods for eviction and shutdown: which can be terminated, in which order, and which have ended. Pure."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ CLASSES: Final = {
 
 
 def live_pods(table: PodTable, listed_by_workers: Iterable[str], *, standalone: bool) -> list[LivePod]:
-    """`listed_by_workers`: UIDs. Of a pod that is being admitted, or adopted after a restart of the agent, there is no
-    report yet."""
+    """`listed_by_workers`: UIDs. A pod that is being admitted, or adopted after a restart of the agent, has no report
+    yet.
+    """
     unreported = [uid for uid in listed_by_workers if table.get(uid) is None]
     return [*map(_unreported, unreported), *(_reported(table, each, standalone) for each in table.all())]
 
 
 def active_pods(table: PodTable) -> list[ActivePod]:
-    """The pods that may use something of the node, as their workers reported them."""
+    """The pods that may use resources of the node, as their workers reported them."""
     return [
         ActivePod(each.uid, each.observed.pod, _containers(each.observed))
         for each in table.all()
@@ -47,7 +48,7 @@ def _containers(observed: PodObserved) -> dict[str, str]:
 
 
 def _unreported(uid: str) -> LivePod:
-    """Of the highest priority, so that it is not ended before its turn: its report comes soon."""
+    """A pod without a report gets the highest priority, so that it is not terminated early: its report comes soon."""
     return LivePod(
         uid=uid,
         full_name="",
@@ -81,7 +82,7 @@ def started(tracked: TrackedPod) -> float:
 
 
 def is_written(table: PodTable, tracked: TrackedPod) -> bool:
-    """The API server has the current status. Unknown before the first list."""
+    """Whether the API server has the current status. Unknown before the first list."""
     return table.api.synced and next_step(table, tracked.uid) is None
 
 

@@ -1,4 +1,4 @@
-"""The containers of a finished pod whose end nobody has seen: which count as failed, and which never began. Pure."""
+"""The containers of a finished pod whose end was not observed: which count as failed, and which never started. Pure."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def lost_end(text: str = _TEXT) -> ContainerState:
 def with_lost_ends(
     pod: Pod, init: list[ContainerStatus], regular: list[ContainerStatus]
 ) -> tuple[list[ContainerStatus], list[ContainerStatus]]:
-    """As the kubelet does: failed are the regular containers of an initialized pod, and the init containers up to the
-    last one that began. The others stay waiting."""
+    """Like the kubelet, this fails the regular containers of an initialized pod, and the init containers up to the last
+    one that started. The others stay waiting.
+    """
     begun = 1 + max((place for place, status in enumerate(init) if _began(status)), default=0)
     return (
         [*map(failed, init[:begun]), *init[begun:]],
@@ -31,7 +32,7 @@ def with_lost_ends(
 
 
 def failed(status: ContainerStatus) -> ContainerStatus:
-    """The same, ended as a lost container."""
+    """The container status, terminated as a lost container."""
     if status.state.terminated is not None:
         return status
     return msgspec.structs.replace(status, state=lost_end(), ready=False, started=False)

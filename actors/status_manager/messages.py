@@ -28,10 +28,10 @@ TerminationStep = Literal["", "containers", "sandbox", "claims", "volumes", "cgr
 
 
 class Resize(msgspec.Struct, frozen=True):
-    """A resize in place that is not done."""
+    """An in-place resize that is not done."""
 
     reason: str = ""
-    """Deferred or Infeasible: it is pending, and `message` says why."""
+    """Deferred or Infeasible: the resize is pending, and `message` has the reason."""
     message: str = ""
     in_progress: bool = False
     error: str = ""
@@ -39,7 +39,7 @@ class Resize(msgspec.Struct, frozen=True):
 
 
 class PodObserved(Message, frozen=True):
-    """From a worker, on change and on Hello: all that it knows of one pod."""
+    """From a worker, on change and on Hello: its full report of one pod."""
 
     uid: str
     pod: bytes
@@ -51,10 +51,10 @@ class PodObserved(Message, frozen=True):
     message: str = ""
     """`reason` and `message` of the pod: OutOfcpu, Evicted, DeadlineExceeded, ..."""
     disruption: str = ""
-    """Message of the condition DisruptionTarget, with the end of the pod; empty: it gets none."""
+    """Message of the condition DisruptionTarget, which the pod gets when it ends; empty: it gets none."""
     sandbox_ready: bool = False
     gone: bool = False
-    """Forget it: no source has the pod and nothing of it is left."""
+    """Forget the pod: no source has it, and nothing of it is left."""
     finished: bool = False
     """Its containers, volumes and cgroup are gone: the API server may forget it."""
     removed: bool = False
@@ -66,7 +66,9 @@ class PodObserved(Message, frozen=True):
     """Begin and end of each image pull that its start waited for, seconds since 1970."""
     resize: Resize | None = None
     actual_resources: dict[str, ResourceRequirements] = {}
-    """By container name, during a resize: what the container has. `pod` says what it was allocated."""
+    """By container name, during a resize: the resources that the container has. `pod` has those that are allocated to
+    it.
+    """
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
@@ -86,7 +88,7 @@ class ClaimedDeviceHealth(msgspec.Struct, frozen=True, kw_only=True):
 
     resource_id: str
     requests: list[str] = []
-    """The requests of the claim that it is for; none: all."""
+    """The requests of the claim that the device serves; none: all."""
     health: Literal["Healthy", "Unhealthy", "Unknown"] = "Unknown"
     message: str = ""
 
@@ -116,7 +118,7 @@ class GetPods(Question["Pods"], frozen=True):
 
 
 class Pods(Message, frozen=True):
-    """A v1 PodList as JSON: each pod as its source gave it, with the status of now."""
+    """A v1 PodList as JSON: each pod as its source gave it, with its current status."""
 
     data: bytes
 
@@ -126,7 +128,7 @@ class ServedPod(Message, frozen=True):
 
     uid: str
     pod: bytes
-    """JSON, as its source gave it, with the status of now; empty: it is gone."""
+    """JSON, as its source gave it, with its current status; empty: it is gone."""
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
@@ -134,7 +136,7 @@ class ServedPods(Message, frozen=True):
     """To pods_server, when every worker has listed its pods, on change and on Hello: which pods there are."""
 
     uids: list[str]
-    """Of one that was not told yet its ServedPod follows."""
+    """A pod that was not sent yet follows as ServedPod."""
     coalesce: ClassVar[tuple[str, ...]] = ()
 
 
@@ -173,7 +175,7 @@ class LivePod(msgspec.Struct, frozen=True, kw_only=True):
     finished: bool
     """Its containers, volumes and cgroup are gone, or it was rejected."""
     status_written: bool
-    """The API server has its status of now; always so without one."""
+    """The API server has its current status; always true without an API server."""
     started: float = 0.0
     """When its newest running container was started, seconds since 1970; 0.0: none runs."""
     reported: bool = True
@@ -197,7 +199,7 @@ class ActivePod(msgspec.Struct, frozen=True):
     pod: bytes
     """JSON, as it is run."""
     containers: dict[str, str]
-    """Id of the newest container of each name, which may have ended."""
+    """ID of the newest container of each name, which may have ended."""
 
 
 class ActivePods(Message, frozen=True):

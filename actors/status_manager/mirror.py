@@ -20,7 +20,7 @@ def is_mirror_of(mirror: ApiPod, static: Pod) -> bool:
 
 
 def mirror_pod(static: bytes, node_name: str, node_uid: str) -> bytes:
-    """The mirror to create, as JSON. The node owns it, as NodeRestriction demands; the server gives it its own UID."""
+    """The mirror pod to create, as JSON. The node owns it, as NodeRestriction demands; the server assigns its UID."""
     pod: dict[str, Any] = msgspec.json.decode(static)
     meta = pod["metadata"]
     annotations = dict(meta.get("annotations") or {})

@@ -1,4 +1,4 @@
-"""The strategic merge patch that brings the API server's status of a pod up to date: owned fields that differ. Pure.
+"""The strategic merge patch of a pod's status at the API server: the owned fields that differ. Pure.
 
 Conditions merge by type, so those of others are never touched; addresses merge by ip in the API, so a changed list is
 replaced as a whole; container statuses are atomic lists (API reference, PodStatus; strategic merge patch).
@@ -64,10 +64,10 @@ def status_patch(status: PodStatus, api_status: PodStatus) -> Fields:
 
 
 def changed_conditions(status: list[PodCondition], api_status: list[PodCondition]) -> list[Fields]:
-    """The owned conditions that differ; a time of the last change is written only with a change.
+    """The owned conditions that differ. A time of the last change is written only with a change.
 
-    The server merges each into the one that it has: null removes a text that does not hold any more. The condition of a
-    resize that is done is deleted.
+    The server merges each into its own: null removes an outdated text. The condition of a resize that is done is
+    deleted.
     """
     known = {condition.type: condition for condition in api_status}
     changed = []
@@ -111,7 +111,9 @@ def _map(status: Fields | None, api_status: Fields | None) -> Fields | None:
 
 
 def is_transition(fields: Fields, api_status: PodStatus) -> bool:
-    """Whether users and controllers wait for it: phase, readiness, or AllContainersRestarting, which may end soon."""
+    """Whether users and controllers wait for the change: phase, readiness, or AllContainersRestarting, which may end
+    soon.
+    """
     before = {each.type: each.status for each in api_status.conditions}
     changed = {each["type"]: each["status"] for each in fields.get("conditions", ()) if "status" in each}
     awaited = any(changed.get(kind, "False") != before.get(kind, "False") for kind in WATCHED if kind in changed)
@@ -119,8 +121,9 @@ def is_transition(fields: Fields, api_status: PodStatus) -> bool:
 
 
 def body(pod: ApiPod, fields: Fields, *, exact: bool) -> bytes:
-    """The patch as JSON. The server refuses it (409) for another pod of that name; if `exact`, also for another version
-    of this one than the patch was made from."""
+    """The patch as JSON. The server refuses it (409) for another pod of that name and, if `exact`, for another version
+    of this pod.
+    """
     metadata = {"uid": pod.uid}
     if exact and pod.metadata.resourceVersion:
         metadata["resourceVersion"] = pod.metadata.resourceVersion

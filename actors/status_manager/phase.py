@@ -16,7 +16,7 @@ TERMINAL: Final = ("Succeeded", "Failed")
 
 
 def _ended(status: ContainerStatus | None) -> ContainerStateTerminated | None:
-    """How a container has ended, also while it waits for its restart; None: it has not."""
+    """The terminated state of a container, also while it waits for its restart; None: it has not ended."""
     if status is None:
         return None
     if status.state.terminated is not None:
@@ -25,13 +25,13 @@ def _ended(status: ContainerStatus | None) -> ContainerStateTerminated | None:
 
 
 def exit_code(status: ContainerStatus | None) -> int | None:
-    """Of a container that has ended, also while it waits for its restart; None: it has not ended."""
+    """The exit code of a container, also while it waits for its restart; None: it has not ended."""
     ended = _ended(status)
     return None if ended is None else ended.exitCode
 
 
 def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool, initialized: bool) -> Phase:
-    """`ended`: no container runs and none will. `initialized`: a regular container has run."""
+    """`ended`: no container runs, and none will start. `initialized`: a regular container has run."""
     init = Counter(_init_case(each, statuses.get(each.name), pod) for each in pod.spec.initContainers)
     regular = Counter(_regular_case(each, statuses.get(each.name), pod) for each in pod.spec.containers)
     if init["failed"]:
@@ -54,7 +54,7 @@ def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool,
 
 
 def _init_case(container: Container, status: ContainerStatus | None, pod: Pod) -> str:
-    """pending, failed (for good), done; a sidecar: sidecar pending, done."""
+    """The case of an init container: pending, failed (for good) or done; of a sidecar: sidecar pending, or done."""
     ended = _ended(status)
     if is_sidecar(container):
         up = status is not None and status.state.running is not None and bool(status.started)

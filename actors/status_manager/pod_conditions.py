@@ -1,4 +1,4 @@
-"""All conditions of a pod: those that the node owns with their times, and those of others as the API server has them.
+"""All conditions of a pod: those that the node owns, with their times, and those of other owners from the API server.
 
 Pure.
 """
@@ -22,7 +22,7 @@ DISRUPTION: Final = "DisruptionTarget"
 
 
 class Situation(msgspec.Struct, frozen=True):
-    """What the times of the conditions follow from."""
+    """The input of the conditions' times."""
 
     seen: PodObserved
     now_ns: int
@@ -32,7 +32,7 @@ class Situation(msgspec.Struct, frozen=True):
     start: str | None
     """Its startTime."""
     rejected: bool
-    """It never had a container: it has no condition of its own."""
+    """The pod never had a container: it has none of the node's conditions."""
 
 
 def pod_conditions(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
@@ -46,8 +46,9 @@ def pod_conditions(facts: ConditionInput, situation: Situation) -> list[PodCondi
 
 
 def _foreign(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
-    """The conditions that others own, as the API server has them; and DisruptionTarget, with the end of a pod that the
-    node has ended."""
+    """The conditions of other owners, as the API server has them, and DisruptionTarget when a pod has ended that the
+    node terminated.
+    """
     seen, given = situation.seen, facts.pod.status.conditions
     others = [condition for condition in given if condition.type not in (*OWNED, *resize_conditions.CONDITIONS)]
     if facts.phase != "Failed" or seen.worker_phase == "rejected" or not seen.disruption:
@@ -62,7 +63,7 @@ def _foreign(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
 
 
 def _since(name: str, situation: Situation) -> str | None:
-    """When a condition got its value: now, or for the first status of a pod what the runtime knows."""
+    """When a condition got its value: now; for the first status of a pod, the time that the runtime reports."""
     if situation.before is not None:
         return rfc3339(situation.now_ns)
     runtime = situation.seen.runtime

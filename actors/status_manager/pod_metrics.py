@@ -47,7 +47,7 @@ class PodMetrics:
         """Labels that were reported before: without a pod they go to 0."""
 
     def changed(self, before: TrackedPod, after: TrackedPod) -> None:
-        """A status has become another one."""
+        """Count a change of a pod's status."""
         self._metrics.count("status_manager_status_changes_total")
         if _was_refused(before, after):
             self._metrics.count("kubelet_admission_rejections_total", reason=rejection_label(after.observed.reason))
@@ -61,7 +61,7 @@ class PodMetrics:
                 )
 
     def gauges(self, table: PodTable) -> None:
-        """How many there are, as of now."""
+        """The current numbers of pods and containers."""
         pods = table.all()
         for static in (True, False):
             of_kind = [each for each in pods if each.static == static and not each.observed.removed]
@@ -94,14 +94,14 @@ def _working(tracked: TrackedPod) -> tuple[str, str, str]:
 
 
 def _was_refused(before: TrackedPod, after: TrackedPod) -> bool:
-    """As it was admitted, or later for want of room for its volumes."""
+    """Whether the pod was refused, at its admission or later because the node has no room for its volumes."""
     if before.terminal:
         return False
     return after.observed.worker_phase == "rejected" or (after.observed.reason == VOLUME_LIMIT and after.terminal)
 
 
 def _ended(status: PodStatus) -> Iterator[tuple[str, str, str, str]]:
-    """Container id, type, exit code and reason of each that has ended."""
+    """ID, type, exit code and reason of each container that has ended."""
     for field, kind in TYPES.items():
         each: ContainerStatus
         for each in getattr(status, field):

@@ -1,7 +1,6 @@
-"""The resources of a pod as a whole, as its status shows them: what it was allocated, and what was applied (KEP-5419).
-Pure.
+"""The resources of a pod as a whole in its status: those allocated, and those applied (KEP-5419). Pure.
 
-Also of a pod that has no resources of its own: those of its containers together, with its overhead.
+A pod without pod-level resources has those of its containers together, with its overhead.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from .container_resources import MIN_LIMIT_MILLI, MIN_REQUEST_MILLI
 
 
 def allocated(pod: Pod) -> dict[str, Quantity]:
-    """The requests for which the node has taken the pod; none if one of them is no quantity: it was not taken."""
+    """The requests for which the node has admitted the pod; none if one of them is no quantity: it was not admitted."""
     try:
         return _allocated(pod)
     except QuantityError:
@@ -27,8 +26,9 @@ def allocated(pod: Pod) -> dict[str, Quantity]:
 
 
 def applied(pod: Pod, phase: str) -> ResourceRequirements | None:
-    """While it runs, what its cgroup has: CPU and memory, and what the pod itself asks for; else all that counts. None:
-    nothing, or one of them is no quantity."""
+    """While the pod runs, the CPU and memory of its cgroup and its pod-level resources; else all its resources. None:
+    it has none, or one of them is no quantity.
+    """
     try:
         return _applied(pod, phase)
     except QuantityError:
@@ -59,7 +59,7 @@ def _of_cgroup(amounts: dict[str, int], own: Mapping[str, Quantity]) -> dict[str
 
 
 def _above(amounts: dict[str, int], own: Mapping[str, Quantity], least_milli: int) -> dict[str, int]:
-    """Without CPU that is no more than what the kernel gives at least, unless the pod itself asks for it."""
+    """The resources without CPU that is not above the kernel's minimum, unless the pod itself requests it."""
     tiny = "cpu" not in own and amounts.get("cpu", 0) <= least_milli
     return {name: value for name, value in amounts.items() if value and not (tiny and name == "cpu")}
 
@@ -72,7 +72,7 @@ def _given(pod: Pod) -> Iterator[ResourceRequirements]:
 
 
 def _texts(amounts: Mapping[str, int], given: list[dict[str, Quantity]]) -> dict[str, Quantity]:
-    """Each amount in the notation in which it was given, where it was given as a whole."""
+    """Each amount in the notation of the spec, where the spec has it as a whole."""
     return {name: _text(name, value, [each[name] for each in given if name in each]) for name, value in amounts.items()}
 
 

@@ -43,7 +43,7 @@ class PodStatusNode(msgspec.Struct, frozen=True):
 
 
 class PodStatusInput(msgspec.Struct, frozen=True):
-    """What a status follows from."""
+    """The input of a status."""
 
     seen: PodObserved
     pod: Pod
@@ -127,7 +127,7 @@ def _containers(
 
 
 def unprobed(status: ContainerStatus) -> ContainerStatus:
-    """An ephemeral container has no probes: nobody says that it is started or ready."""
+    """The status of an ephemeral container. It has no probes, so it is neither started nor ready."""
     return msgspec.structs.replace(status, ready=False, started=None)
 
 
@@ -137,8 +137,9 @@ def _by_name(status: PodStatus) -> dict[str, ContainerStatus]:
 
 
 def restarting_all(seen: PodObserved, pod: Pod) -> bool:
-    """The exit of a container has all containers restarted, and no backoff delays it. That container is removed last:
-    then the pod is ready to start again."""
+    """Whether the exit of a container restarts all containers without a backoff. That container is removed last; then
+    the pod is ready to start again.
+    """
     runtime = seen.runtime
     if seen.worker_phase != "running" or runtime is None:
         return False
@@ -152,13 +153,13 @@ def restarting_all(seen: PodObserved, pod: Pod) -> bool:
 
 
 def _never_began(seen: PodObserved, old: PodStatus) -> bool:
-    """The pod was rejected, by this agent or the one before: it never had a container."""
+    """Whether the pod was rejected, by this incarnation or an earlier one: it never had a container."""
     nothing = seen.runtime is None or not seen.runtime.containers
     return nothing and (seen.worker_phase == "rejected" or (old.phase in TERMINAL and not old.containerStatuses))
 
 
 def _why(seen: PodObserved, phase: str, old: PodStatus) -> tuple[str, str]:
-    """Reason and message. Those of an end come with the terminal phase, which waits for the containers."""
+    """Reason and message. Those of a termination come with the terminal phase, which waits for the containers."""
     kept = (old.reason, old.message) if phase == old.phase else ("", "")
     if seen.worker_phase == "terminating":
         return kept
@@ -171,7 +172,7 @@ def _host_ips(node: PodStatusNode, old: PodStatus, *, rejected: bool) -> list[st
 
 
 def _ips(observation: PodStatusInput, node: PodStatusNode, old: PodStatus, *, rejected: bool) -> list[str]:
-    """A pod that ends keeps the addresses that it had."""
+    """The pod's addresses. A pod that has ended keeps those that it had."""
     if rejected:
         return [each.ip for each in old.podIPs]
     if observation.pod.spec.hostNetwork:
@@ -199,8 +200,9 @@ def _phase(observation: PodStatusInput, by_name: dict[str, ContainerStatus], old
 
 
 def _came_back(pod: Pod, before: dict[str, ContainerStatus], now: dict[str, ContainerStatus]) -> bool:
-    """A container that has ended for good runs again: the observation is wrong, and is dropped. In a pod that can
-    restart all its containers none ends for good."""
+    """Whether a container runs that had ended for good: then the observation is wrong, and is dropped. In a pod that
+    can restart all its containers no container ends for good.
+    """
     if can_restart_all(pod):
         return False
     for container in (*pod.spec.initContainers, *pod.spec.containers):
@@ -215,7 +217,7 @@ def _came_back(pod: Pod, before: dict[str, ContainerStatus], now: dict[str, Cont
 
 
 def _never_ready(status: ContainerStatus) -> ContainerStatus:
-    """In a finished pod only an init container that completed stays ready."""
+    """The status of a container of a finished pod: only an init container that completed stays ready."""
     return status if status.state.terminated is not None else msgspec.structs.replace(status, ready=False)
 
 
@@ -229,6 +231,6 @@ def _initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
 
 
 def pod_ips(runtime: PodRuntime | None, given: str) -> list[str]:
-    """Of the newest sandbox; `given` is --node-ip."""
+    """The addresses of the newest sandbox; `given` is --node-ip."""
     ips = runtime.sandboxes[0].ips if runtime is not None and runtime.sandboxes else []
     return pod_ips_of_sandbox(ips, given)

@@ -1,4 +1,4 @@
-"""All pods: those that the workers have reported, and the API copy, what the API server has of this node's pods."""
+"""All pods: those that the workers have reported, and the API copy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ class PodTable:
         return [tracked for tracked in self._tracked.values() if tracked.static and tracked.full_name == full_name]
 
     def find(self, uid: str, namespace: str, name: str) -> TrackedPod | None:
-        """By its UID or that of its mirror, else by its name; of two static ones of a name the one not ended."""
+        """The pod with this UID or whose mirror has it, else with this name; of two static pods of a name the one not
+        ended.
+        """
         mirror = self.api.get(uid)
         tracked = self._tracked.get(uid)
         if tracked is not None or (mirror is None and not name):
@@ -97,7 +99,7 @@ class PodTable:
         self._orphans.add(mirror.uid)
 
     def find_orphans(self) -> None:
-        """A mirror without a static pod at two looks in a row is one."""
+        """The orphaned mirrors: those that have no static pod in two checks in a row."""
         alone = {mirror.uid for mirror in self.api.mirrors() if not self.statics(mirror.full_name)}
         known = {uid for uid in self._orphans if self.api.get(uid) is not None}
         self._orphans, self._alone = known | (alone & self._alone), alone
@@ -107,12 +109,14 @@ class PodTable:
         return self._deletions.get(pod.uid) == pod.metadata.resourceVersion
 
     def accept_deletion(self, pod: ApiPod, left: ApiPod | None) -> None:
-        """The server deletes the pod; `left` is what it still has of it. A mirror's name is free at once."""
+        """The server has accepted the deletion of the pod; `left` is the pod if the server still has it. A mirror's
+        name is free at once.
+        """
         if pod.is_mirror:
             self.api.drop(pod.uid)
         elif left is not None:
             self._deletions[pod.uid] = left.metadata.resourceVersion
 
     def forget_deletions(self) -> None:
-        """What the server has accepted, and not done since, it may be asked again."""
+        """Forget the accepted deletions: a pod that the server still has is deleted again."""
         self._deletions.clear()

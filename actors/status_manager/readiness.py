@@ -1,4 +1,6 @@
-"""Whether each container is started and ready: what its probes found, and before that what was known of it before."""
+"""Whether each container is started and ready: by its probes or, before their first result, by its last known
+readiness.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,10 @@ Results = Mapping[tuple[str, str], ProbeResult]
 
 
 class ReadinessInput(msgspec.Struct, frozen=True):
-    """All that the readiness of one container follows from."""
+    """The input of the readiness of one container."""
 
     results: Results
-    """Of its pod, since this agent began."""
+    """The results of its pod's probes since this agent started."""
     before: Readiness | None
     """The last known readiness, of this agent or an earlier one."""
     agent_began_ns: int
@@ -33,7 +35,7 @@ class ReadinessInput(msgspec.Struct, frozen=True):
 
 
 def readiness(container: Container, ran: CriContainer, sources: ReadinessInput) -> Readiness:
-    """A container without a probe is started and ready; one with a probe is what the probe found of it."""
+    """A container without a probe is started and ready; for one with a probe the probe decides."""
     before = sources.before
     if before is None:
         old = 0 < ran.started_ns < sources.agent_began_ns - OLD_NS
@@ -44,7 +46,7 @@ def readiness(container: Container, ran: CriContainer, sources: ReadinessInput) 
 
 
 def _found(results: Results, ran: CriContainer, kind: str, before: bool) -> bool:
-    """The result for this container instance; without one, the last known readiness."""
+    """The probe's result for this container instance; without one, the last known readiness."""
     result = results.get((ran.name, kind))
     return result.success if result is not None and result.container_id == ran.id else before
 
@@ -66,7 +68,7 @@ class ReadinessTable:
         self.file.keep_containers(uid, ())
 
     def of(self, tracked: TrackedPod) -> Callable[[Container, CriContainer], Readiness]:
-        """The readiness of this pod's containers; what is found of those with probes goes into the file."""
+        """The readiness of this pod's containers. That of containers with probes goes into the file."""
         uid, results = tracked.uid, self._results.get(tracked.uid, {})
 
         def found(container: Container, ran: CriContainer) -> Readiness:

@@ -1,6 +1,6 @@
-"""The readiness of probed containers in a file, so that a restart of the whole agent changes none (k/k#100277).
+"""The readiness of probed containers in a file, so that a restart of the whole agent does not change it (k/k#100277).
 
-Containers do not outlive the machine, so the file need not either: it is replaced by rename and never synced.
+Containers do not survive a reboot, so the file need not either: it is replaced by rename and never synced.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ReadinessFile:
         self._pods: dict[str, dict[str, Readiness]] = {}
 
     def load(self) -> None:
-        """Read the file; a damaged one is renamed, and its readiness lost."""
+        """Read the file. A damaged one is renamed, and its content is lost."""
         try:
             data = read_private(self.path)
         except FileNotFoundError:
@@ -62,7 +62,7 @@ class ReadinessFile:
             self.changed = True
 
     def keep_containers(self, uid: str, container_ids: Collection[str]) -> None:
-        """Forget the other containers of this pod."""
+        """Keep only these containers of this pod."""
         kept = {each: value for each, value in self._pods.get(uid, {}).items() if each in container_ids}
         if kept != self._pods.get(uid, {}):
             self._pods[uid] = kept
@@ -71,7 +71,7 @@ class ReadinessFile:
             self._pods.pop(uid, None)
 
     def keep_pods(self, uids: Collection[str]) -> None:
-        """Forget the other pods."""
+        """Keep only these pods."""
         for gone in [uid for uid in self._pods if uid not in uids]:
             del self._pods[gone]
             self.changed = True

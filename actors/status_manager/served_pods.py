@@ -1,4 +1,4 @@
-"""Tells pods_server, where there is one (gate PodsAPI), every pod with its status, on change and on Hello."""
+"""Sends every pod with its status to pods_server, where it exists (gate PodsAPI), on change and on Hello."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tracked_pod import TrackedPod
 
 
 def with_status(pod: TrackedPod, api_pod: ApiPod | None) -> dict[str, Any]:
-    """The pod as its source gave it, with the status of now."""
+    """The pod as its source gave it, with its current status."""
     raw: dict[str, Any] = msgspec.json.decode(pod.observed.pod)
     if api_pod is not None:
         raw["metadata"]["resourceVersion"] = api_pod.metadata.resourceVersion
@@ -28,7 +28,7 @@ def with_status(pod: TrackedPod, api_pod: ApiPod | None) -> dict[str, Any]:
 
 
 class ServedPodsFeed:
-    """Does nothing where nobody is served."""
+    """Does nothing without pods_server."""
 
     def __init__(self, actor: Actor, table: PodTable, agent: Agent) -> None:
         self._actor, self._table = actor, table
@@ -44,7 +44,7 @@ class ServedPodsFeed:
             self.listed(listed)
 
     def changed(self, pod: TrackedPod) -> None:
-        """The pod, its status or its API copy may be another."""
+        """The pod, its status or its API copy may have changed."""
         if not self._on or pod.status is None:
             return
         data = codec.encode(with_status(pod, self._table.api.get(pod.uid)))

@@ -35,7 +35,7 @@ class StartLatency:
         self._measured.pop(uid, None)
 
     def first_running(self, tracked: TrackedPod, now: float) -> None:
-        """The pod is Running for the first time; counted from when this node saw it first."""
+        """The pod is Running for the first time; the latency counts from when this node first saw it."""
         began = seconds(tracked.pod.metadata.annotations.get(CONFIG_SEEN)) or tracked.first_seen
         self._metrics.observe("kubelet_pod_start_duration_seconds", max(0.0, now - began))
 
@@ -73,7 +73,7 @@ def _init_spans(pod: ApiPod) -> list[Span]:
 
 
 def union(spans: Iterable[Span]) -> float:
-    """Seconds that at least one of them covers."""
+    """The seconds that at least one of the intervals covers."""
     total, until = 0.0, float("-inf")
     for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, until))

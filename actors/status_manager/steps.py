@@ -22,7 +22,7 @@ class PatchStatus(msgspec.Struct, frozen=True):
     pod: ApiPod
     fields: Fields
     last: bool = False
-    """The pod is deleted after it."""
+    """The last status: the pod is deleted afterwards."""
 
     @property
     def priority(self) -> int:
@@ -53,7 +53,7 @@ Step = PatchStatus | DeletePod | CreateMirror
 
 
 def next_step(table: PodTable, key: str) -> Step | None:
-    """None also while the API server has not listed its pods, and after a deletion that the server has accepted."""
+    """The step; None for nothing: also before the API server has listed its pods and after an accepted deletion."""
     if not table.api.synced:
         return None
     step = _step(table, key)
@@ -86,7 +86,7 @@ def _status_step(tracked: TrackedPod, api_pod: ApiPod) -> Step | None:
 
 
 def _mirror_step(table: PodTable, static: TrackedPod) -> Step | None:
-    """The static pod has no mirror, or its name's mirror is of another static pod."""
+    """The step of a static pod without a mirror, or whose mirror belongs to another static pod."""
     if static.observed.removed or static.observed.worker_phase == "terminating":
         return None
     mirror = table.api.mirror(static.full_name)

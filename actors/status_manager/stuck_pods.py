@@ -1,4 +1,4 @@
-"""Pods that are still Terminating a minute after their grace period, and what each waits for. Pure."""
+"""Pods that are still Terminating a minute after their grace period, and the cause of each. Pure."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class StuckPod(msgspec.Struct, frozen=True):
 
     @property
     def held_by_node(self) -> bool:
-        """The node, not somebody's finalizer, holds it up."""
+        """Whether the node delays its end, not a finalizer."""
         return self.reason != "finalizers"
 
 
 def waits_for(tracked: TrackedPod | None, api_pod: ApiPod) -> tuple[str, str]:
-    """What the end of a pod that is being deleted waits for: reason, and text."""
+    """The cause that delays the end of a pod that is being deleted: reason and text."""
     if tracked is None or (not tracked.observed.finished and not tracked.observed.termination_step):
         return "worker", "its worker has not begun to end it"
     observed = tracked.observed
@@ -60,7 +60,7 @@ def waits_for(tracked: TrackedPod | None, api_pod: ApiPod) -> tuple[str, str]:
 
 
 def overdue(table: PodTable, now: float) -> list[StuckPod]:
-    """All that are stuck. `now`: seconds since 1970."""
+    """All stuck pods. `now`: seconds since 1970."""
     found = []
     for pod in table.api.all():
         grace_end = seconds(pod.metadata.deletionTimestamp)
@@ -73,8 +73,9 @@ def overdue(table: PodTable, now: float) -> list[StuckPod]:
 
 
 def due(stuck: list[StuckPod], reported: Reported, now: float) -> tuple[list[StuckPod], Reported]:
-    """Those to report now (new ones, ones that wait for something else, and all again after a while), and what has been
-    reported then."""
+    """The stuck pods to report now (new ones, ones with another cause, and all again after a while), and the new state
+    of what was reported.
+    """
     found, after = [], {}
     for each in stuck:
         reason, when = reported.get(each.pod.uid, ("", 0.0))

@@ -11,7 +11,7 @@ import msgspec
 
 
 class PodStatusClocks(msgspec.Struct, frozen=True):
-    """Time and chance, so that a test can have its own."""
+    """Clocks and randomness, which a test replaces."""
 
     wall_ns: Callable[[], int] = time.time_ns
     """Nanoseconds since 1970."""

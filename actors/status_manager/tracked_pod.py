@@ -27,9 +27,9 @@ class TrackedPod(msgspec.Struct, frozen=True):
     """When a worker reported it first, seconds since 1970."""
     status: PodStatus | None = None
     has_base: bool = False
-    """The status continues its base: the status that the API server had when this agent began."""
+    """The status continues its base: the status that the API server had when this agent started."""
     altered_by_server: Fields = {}
-    """What the server stored differently than it was written (a quantity in another notation): not written again."""
+    """Fields that the server stored differently than written (a quantity in another notation); not written again."""
 
     @property
     def uid(self) -> str:
@@ -49,11 +49,11 @@ class TrackedPod(msgspec.Struct, frozen=True):
 
     @property
     def deletable(self) -> bool:
-        """Nothing of it is left on the node, and its status says how it ended."""
+        """Whether nothing of the pod is left on the node, and its status shows how it ended."""
         return self.observed.finished and self.terminal
 
     def readiness(self, name: str, container_id: str) -> Readiness | None:
-        """Of a running container, as the status reports it; None: the status does not know this container."""
+        """The readiness of a running container in the status; None: the status does not have this container."""
         status = self.status
         for each in (*status.containerStatuses, *status.initContainerStatuses) if status is not None else ():
             if each.name == name and each.state.running and each.containerID.endswith(f"://{container_id}"):
@@ -67,7 +67,7 @@ def tracked(report: PodObserved, now: float) -> TrackedPod:
 
 
 def reported(before: TrackedPod, report: PodObserved) -> TrackedPod | None:
-    """The pod after one more report; None: the report is made from an older look at the runtime."""
+    """The pod after another report; None: the report is based on an older state of the runtime."""
     known = before.observed
     if not report.pod:
         report = msgspec.structs.replace(report, pod=known.pod)
@@ -93,7 +93,7 @@ def with_base(tracked: TrackedPod, api_pod: ApiPod | None) -> TrackedPod:
 
 
 def last_status(tracked: TrackedPod, api_pod: ApiPod | None) -> PodStatus | None:
-    """The status to continue: ended if somebody else has ended the pod at the API server, which is final."""
+    """The status to continue. A terminal phase that somebody else wrote at the API server is final."""
     status = tracked.status
     if api_pod is None or tracked.static or status is None or status.phase in TERMINAL:
         return status

@@ -1,6 +1,6 @@
-"""Decides when each pod's next step at the API server is performed: some at a time, urgent ones first, failures again.
+"""Decides when each pod's next step at the API server is performed: a few at a time, urgent ones first, with retries.
 
-What a pod needs is asked of `steps.next_step` right before it is done: a step that is not needed any more is dropped.
+`steps.next_step` is called right before the step is performed, so a step that is no longer needed is dropped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class StatusWriter:
         """By key, '' for all: the failure that was logged last, so that it is logged once."""
 
     def consider(self, key: str) -> None:
-        """Something of this pod has changed, here or at the API server."""
+        """The pod has changed, here or at the API server: queue its next step."""
         step = next_step(self._table, key)
         if step is None:
             self._drop(key)
@@ -88,7 +88,7 @@ class StatusWriter:
         self._pump()
 
     def _measure(self, key: str) -> None:
-        """The API server has the status of now."""
+        """Measure the latency: the API server has the current status."""
         since = self._unsynced_since.pop(key, None)
         if since is not None:
             seconds = self._now() - since

@@ -1,6 +1,6 @@
 """The volume manager: mounts a pod's volumes, and unmounts them when its containers are gone.
 
-It has no state that it cannot recover: mounts are in the mount table, and each order has what the pod needs. Every
+It recovers all its state after a restart: mounts are in the mount table, and each order has what the pod needs. Every
 system call that may hang runs in a disposable process, one per volume.
 """
 
@@ -145,7 +145,7 @@ class VolumeManager(Actor):
     # -- orders of the workers ----------------------------------------------------------------------------------------
     @asynccontextmanager
     async def _exclusive(self, uid: str) -> AsyncIterator[None]:
-        """Hold the pod's lock for an order of its worker. The sweep removes a pod that no worker has afterwards."""
+        """Hold the pod's lock during an order of its worker. Afterwards the sweep removes a pod that no worker has."""
         self._orphans.order_received(uid)
         async with self._locks.hold(uid):
             try:

@@ -20,8 +20,9 @@ _MAPS: Final = (SET_UP_DEVICE, MAP_DEVICE)
 
 
 class MountError(msgspec.Struct, frozen=True):
-    """A volume is not mounted. `operation`: what failed; `waits`: nothing has, the volume is not attached yet;
-    `exhausted`: because no more volumes can be attached to the node."""
+    """A volume is not mounted. `operation`: what failed; `waits`: nothing failed, but the volume is not attached yet;
+    `exhausted`: the node cannot have more volumes attached.
+    """
 
     text: str
     operation: str = SET_UP
@@ -39,10 +40,10 @@ def event_of(name: str, error: MountError) -> VolumeEvent:
 
 
 def events_of(failed: Mapping[str, MountError], names: Mapping[str, str], pending: Set[str]) -> list[VolumeEvent]:
-    """One for each volume that could not be mounted, none where it waits, and one for all of `pending` (claims without
-    a volume).
+    """One event for each volume that could not be mounted, none for one that waits, and one for all of `pending`
+    (claims without a volume).
 
-    `failed`: the error by volume; `names`: the name in events by volume, where it has another one than in the pod.
+    `failed`: the error by volume; `names`: by volume, its name in events where it differs from its name in the pod.
     """
     found = [
         event_of(names.get(volume, volume), error)
@@ -58,7 +59,7 @@ def events_of(failed: Mapping[str, MountError], names: Mapping[str, str], pendin
 
 
 def unattached(failed: Mapping[str, MountError]) -> list[str]:
-    """The volumes that nobody has attached yet."""
+    """The volumes that are not attached yet."""
     return sorted(volume for volume, error in failed.items() if error.waits)
 
 

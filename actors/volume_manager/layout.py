@@ -16,12 +16,12 @@ _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,251}[a-z0-9])?\Z")
 
 
 def is_uid(text: str) -> bool:
-    """Whether it can be the name of a pod's directory."""
+    """Whether the text can be a pod's UID, which names its directory."""
     return _UID.match(text) is not None
 
 
 def is_name(text: str) -> bool:
-    """Whether it can be the name of a volume or container (a DNS label), and so of a directory."""
+    """Whether the text can be the name of a volume or container (a DNS label), which names its directory."""
     return _NAME.match(text) is not None
 
 

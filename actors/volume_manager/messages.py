@@ -44,9 +44,9 @@ class VolumesFailed(Message, frozen=True):
     message: str
     volumes: list[str] = []
     unattached: list[str] = []
-    """Those of them that the attach controller has not attached to the node yet."""
+    """The volumes among them that the attach controller has not attached to the node yet."""
     events: list[VolumeEvent] | None = None
-    """Of the pod; None: one FailedMount with `message`."""
+    """Events of the pod; None: one FailedMount with `message`."""
     exhausted: bool = False
     """A volume waits because its driver says that no more can be attached to the node."""
 
@@ -75,7 +75,7 @@ class BindSubPaths(Question["SubPathsBound | VolumesFailed"], frozen=True):
 
 
 class SubPathsBound(Message, frozen=True):
-    """The host path to mount for each item, by the item's index."""
+    """The host path of each subPath, by its index."""
 
     uid: str
     container: str
@@ -83,7 +83,7 @@ class SubPathsBound(Message, frozen=True):
 
 
 class GetVolumeFigures(Question["DriverFigures"], frozen=True):
-    """Asked for the volumes that CSI drivers measure. Answered with DriverFigures within FIGURES_SECONDS."""
+    """Asks for the usage of volumes that CSI drivers measure. Answered with DriverFigures within FIGURES_SECONDS."""
 
 
 class DriverFigures(Message, frozen=True):

@@ -52,9 +52,10 @@ class OrphanSweep:
         self.find()
 
     def forget_orphan(self, uid: str) -> bool:
-        """Forget the mounts of a pod that no worker has: no worker will order its unmount, the sweep removes it.
+        """Forget the mounts of a pod that no worker has, if it is one: the sweep removes it, as no worker orders its
+        unmount.
 
-        Whether it is such a pod.
+        Returns whether it is such a pod.
         """
         is_orphan = uid not in self._reported
         if is_orphan:

@@ -1,4 +1,4 @@
-"""Which pod directories are orphans: no worker has the pod. No I/O.
+"""Which pod directories are orphans, because no worker has the pod. Pure.
 
 Nothing is an orphan before every worker has reported its pods. A directory is removed after a grace period: a pod that
 starts may have its directory before its worker reports it.
@@ -15,8 +15,7 @@ GRACE_SECONDS = 10.0
 
 
 class ReportedPods:
-    """The pod inventory, and the pods of orders that came since their worker's last report, which need not include
-    them."""
+    """The pod inventory, and the pods with an order since their worker's last report, which may lack them."""
 
     def __init__(self) -> None:
         self._inventory = PodInventory()
@@ -37,8 +36,9 @@ class ReportedPods:
         return self._inventory.complete
 
     def __contains__(self, uid: str) -> bool:
-        """Whether a worker reported the pod, or sent an order for it since its last report. The order may be of a
-        worker that died, whose next incarnation does not have the pod; its report then says so."""
+        """Whether a worker reported the pod, or sent an order for it since its last report. If that worker died and its
+        next incarnation does not have the pod, its report drops the pod.
+        """
         return uid in self._ordered or uid in self._inventory
 
 

@@ -45,7 +45,9 @@ class PodVolumes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodMounts:
-    """Its state is not needed for unmounting. After a restart the workers order their mounts again."""
+    """The mounted volumes of all pods. Unmounting does not need this state; after a restart the workers order their
+    mounts again.
+    """
 
     def __init__(self, actor: Actor, agent: Agent, tools: VolumeTools, clock: Callable[[], float]) -> None:
         self._actor, self._agent, self._tools, self._clock = actor, agent, tools, clock
@@ -89,7 +91,9 @@ class PodMounts:
 
     # -- mounting -----------------------------------------------------------------------------------------------------
     async def mount(self, uid: str, data: bytes) -> tuple[VolumesMounted | VolumesFailed, list[str]]:
-        """The answer, and the volumes that keep the files of an earlier mount because the API server is unavailable."""
+        """Mount the pod's volumes. Returns the answer, and the volumes that keep the files of an earlier mount because
+        the API server is unavailable.
+        """
         try:
             pod = decode_pod(data)
         except ObjectError as error:
@@ -133,7 +137,7 @@ class PodMounts:
         return errors
 
     def _report_unrefreshed(self, uid: str, pod: Pod, errors: Mapping[str, MountError]) -> None:
-        """The volumes keep their files. The pod gets an event, but not with each attempt."""
+        """Report volumes that keep their files. The pod gets an event, but not for each attempt."""
         now, before = self._clock(), self._event_times.pop(uid, {})
         times: dict[str, float] = {}
         for volume, error in errors.items():

@@ -20,9 +20,9 @@ class PodsDirectory:
         self._bind_mounted = False
 
     async def share(self) -> None:
-        """Make it a shared mount, bind mounted to itself if need be. It is not mounted again after a restart.
+        """Make the directory a shared mount, bind mounted to itself if necessary. A restart does not mount it again.
 
-        With mounts below it, which may hang when they are opened, this runs in a disposable process.
+        If there are mounts below it, which may hang when they are opened, this runs in a disposable process.
         """
         path = self._path
         mounts = teardown.mounts_below(path)
@@ -37,7 +37,7 @@ class PodsDirectory:
             self._actor.log.warning("mounts below %s will not propagate to or from containers: %s", path, error)
 
     def unshare(self) -> None:
-        """Without pods nothing needs to stay mounted: remove the bind mount."""
+        """Remove the bind mount, when no pod is left."""
         if self._bind_mounted and not os.listdir(self._path):
             try:
                 teardown.unmount_all([self._path], lazy=False)

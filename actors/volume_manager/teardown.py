@@ -44,7 +44,7 @@ class Teardown:
         return await self._unmount_all(pod_dir) or await self._run(REMOVE_POD_DIR, {"pod_dir": pod_dir}, REMOVE_SECONDS)
 
     async def mounts(self, directory: str, *, without: tuple[str, ...] = ()) -> list[str]:
-        """Mount points below the directory, except the pods' directory and paths that contain one of `without`."""
+        """The mount points below the directory, without the pods' directory and paths that contain one of `without`."""
         async with self._turn:
             await asyncio.sleep(0)
             points = mounts_below(directory)
@@ -60,7 +60,7 @@ class Teardown:
         return error or await self._unmount(pod_dir)
 
     async def _unmount(self, pod_dir: str, without: tuple[str, ...] = ()) -> str:
-        """Unmount; then detach what is busy or hangs, which the kernel unmounts with its last user."""
+        """Unmount. What is busy or hangs is detached: the kernel unmounts it after its last use."""
         error = ""
         for lazy in (False, True):
             points = await self.mounts(pod_dir, without=without)

@@ -13,14 +13,14 @@ DESIRED, ACTUAL = "desired_state_of_world", "actual_state_of_world"
 
 
 class VolumeMetrics:
-    """Remembers the plug-ins that it counted: without a volume their gauges go to 0."""
+    """Remembers the plugins that it has counted: their gauges go to 0 when no volume is left."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._counted: set[tuple[str, str]] = set()
 
     def count(self, volumes: Iterable[tuple[str, bool]]) -> None:
-        """`volumes`: of all pods, the plug-in of each and whether it is mounted."""
+        """`volumes`: the plugin of each volume of all pods, and whether it is mounted."""
         counts: Counter[tuple[str, str]] = Counter()
         for plugin, mounted in volumes:
             counts[plugin, DESIRED] += 1

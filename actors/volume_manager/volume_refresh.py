@@ -20,7 +20,7 @@ RETRY_SECONDS: Final = 10.0
 
 
 class Refresh:
-    """One refresh for each pod at a time."""
+    """Refreshes the volumes of each pod, one refresh of a pod at a time."""
 
     def __init__(
         self, actor: Actor, agent: Agent, mounts: PodMounts, locks: PodLocks, quarantine: InputQuarantine
@@ -40,7 +40,7 @@ class Refresh:
         self._actor.after(RETRY_SECONDS, partial(self.soon, uid))
 
     def soon(self, uid: str) -> None:
-        """Refresh the pod's volumes. If its worker waits for them, the worker retries the mount instead."""
+        """Refresh the pod's volumes soon. If its worker waits for them, the worker retries the mount instead."""
         if self._mounts.waits(uid):
             self._actor.tell(worker_of(uid, self._agent.workers), RetryMounts(uid))
         elif uid not in self._pending:

@@ -19,8 +19,7 @@ _BEARER: Final = "bearer "
 class Authenticator:
     """Tries certificate, token, anonymous, in this order.
 
-    A caller with an invalid certificate or token is not anonymous: it needs another, valid credential, else it is
-    denied.
+    A caller with an invalid certificate or token is not anonymous: without another, valid credential it is denied.
     """
 
     def __init__(self, *, tokens: Reviews | None = None, anonymous: bool = False) -> None:

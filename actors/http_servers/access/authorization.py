@@ -21,7 +21,7 @@ class Denial(msgspec.Struct, frozen=True):
 
 class Authorizer(Protocol):
     async def denial(self, user: UserInfo, method: str, path: str) -> Denial | None:
-        """The denial of this request; None: it is allowed."""
+        """The denial of this request; None if it is allowed."""
 
 
 class AlwaysAllow:

@@ -2,7 +2,7 @@
 
 CRI: `<RFC 3339 time, nanoseconds> <stream> <tags> <text>`; the first tag is F for a whole line or P for a part of one.
 Docker: `{"log": "<text>\\n", "stream": "<stream>", "time": "<RFC 3339 time>"}`; a part has no newline at its end. Parts
-are joined. A line that is of neither format is left out, as the kubelet does.
+are joined. Like the kubelet, it skips a line of neither format.
 """
 
 from __future__ import annotations

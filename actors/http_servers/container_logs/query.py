@@ -75,7 +75,7 @@ def parse_query(values: Mapping[str, str], now: float, *, split_streams: bool = 
 
 
 def _flag(values: Mapping[str, str], name: str) -> bool:
-    """As the API reads flags of a query: only `0` and `false` are false, also a flag without a value is true."""
+    """A boolean parameter, read as by the API: only `0` and `false` are false; a flag without a value is true."""
     return name in values and values[name].lower() not in ("0", "false")
 
 

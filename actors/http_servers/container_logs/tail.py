@@ -1,5 +1,6 @@
-"""Finds the last lines of a log file, reading backwards by blocks. Each line is looked at once, and others are served
-between two blocks, as a tail may be nearly all of a large file."""
+"""Finds the last lines of a log file, reading backwards by blocks. Each line is read once. Other requests are served
+between two blocks, as a tail may be nearly all of a large file.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ async def seek_tail(file: BinaryIO, lines: int) -> None:
 
 
 class _BackwardScan:
-    """Takes the blocks of a file, the last one first."""
+    """Receives the blocks of a file, the last one first."""
 
     def __init__(self, lines: int, end: int) -> None:
         self.found: int | None = None
@@ -63,7 +64,7 @@ class _BackwardScan:
         self._pieces.append(piece)
 
     def _line(self, start: int) -> None:
-        """The pieces are a line, which begins here."""
+        """Count the line that begins here."""
         line = b"".join(reversed(self._pieces))
         self._pieces, self._length = [], 0
         if self._following is not None and not is_partial(line):

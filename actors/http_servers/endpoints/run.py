@@ -1,4 +1,4 @@
-"""/run/{namespace}/{pod}[/{uid}]/{container}: the output of a command, after its end."""
+"""/run/{namespace}/{pod}[/{uid}]/{container}: runs a command, and answers with its output after its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/runningpods/: the pods that the runtime runs, as a v1 PodList with few fields."""
+"""/runningpods/: the running pods of the runtime, as a v1 PodList with few fields."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def get(handler: ServerHandler) -> None:
 
 
 def pod_list(sandboxes: list[Sandbox], containers: list[CriContainer]) -> dict[str, Any]:
-    """Pods with a sandbox or a container that runs. Pure."""
+    """The pods with a running sandbox or container. Pure."""
     pods: dict[str, dict[str, Any]] = {}
     for sandbox in sandboxes:
         if sandbox.ready:

@@ -34,7 +34,7 @@ class ActorMetrics:
         self._last[snapshot.actor] = snapshot
 
     def _with_ended(self, last: MetricsSnapshot) -> dict[_Series, MetricSample]:
-        """The totals with those of an ended incarnation; series of pods only if it had them."""
+        """The totals with the counts of an ended incarnation; a pod's series only if that incarnation had it."""
         known = {_series(sample) for sample in last.samples}
         before = self._totals.get(last.actor, {})
         base = {key: sample for key, sample in before.items() if key in known or POD not in sample.labels}
@@ -45,7 +45,7 @@ class ActorMetrics:
         return base
 
     def samples(self) -> Iterable[MetricSample]:
-        """Every series of every actor, with the totals of earlier incarnations; none of a removed pod."""
+        """Every series of every actor, with the totals of earlier incarnations, without those of removed pods."""
         for name, snapshot in self._last.items():
             base = dict(self._totals.get(name, {}))
             for sample in snapshot.samples:
@@ -67,7 +67,7 @@ def add(one: MetricSample, other: MetricSample) -> MetricSample:
 
 
 def merged(samples: Iterable[MetricSample]) -> list[MetricSample]:
-    """Each series once: counters and histograms of several actors are added, of gauges the last one counts."""
+    """Each series once: counters and histograms of several actors are added; of a gauge the last value is kept."""
     found: dict[_Series, MetricSample] = {}
     for sample in samples:
         key = _series(sample)

@@ -42,7 +42,7 @@ class AgentProcesses:
         self._ended = 0.0
 
     def samples(self, tree: Tree) -> Iterable[MetricSample]:
-        """The usage of all processes of the agent together."""
+        """The resource usage of all processes of the agent together."""
         import psutil  # loaded by the first scrape
 
         cpu: dict[int, float] = {}

@@ -17,7 +17,7 @@ SCRAPE_SECONDS: Final = 1.0
 
 
 async def find_tree(actor: Actor) -> Tree | None:
-    """The tree; None: the fork server does not answer in time."""
+    """The tree; None if the fork server does not answer in time."""
     try:
         return await actor.ask(FORK_SERVER, GetTree(), timeout=SCRAPE_SECONDS)
     except AskError:
@@ -25,7 +25,7 @@ async def find_tree(actor: Actor) -> Tree | None:
 
 
 async def scrape(actor: Actor, metrics: ActorMetrics, processes: AgentProcesses) -> list[MetricSample]:
-    """The metrics of every actor and of the tree; of an actor that does not answer in time, its last ones."""
+    """The metrics of every actor and of the tree. An actor that does not answer in time keeps its last metrics."""
     tree = await find_tree(actor)
     if tree is None:
         return [*zeros(installed().values()), *metrics.samples(), *version_samples()]

@@ -24,7 +24,7 @@ def family(about: str, samples: Sequence[MetricSample]) -> str:
 
 
 def simple(metric: Metric, rows: Iterable[Row], at: float | None = None) -> str:
-    """A counter or gauge; '' without a series. `at`: seconds since 1970 that the values are of."""
+    """A counter or gauge; '' without a series. `at`: the time of the values, in seconds since 1970."""
     name = metric.name
     stamp = "" if at is None else f" {int(at * 1000)}"
     lines = [f"{name}{labels_of(labels)} {number(value)}{stamp}" for labels, value in rows]

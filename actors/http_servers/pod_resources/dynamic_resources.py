@@ -1,4 +1,4 @@
-"""The devices that containers have by resource claims, from the device manager."""
+"""The devices of resource claims, by container, from the device manager."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Claims = dict[tuple[str, str], PodClaim]
 
 
 async def find_claims(actor: Actor, pods: Iterable[PodInUse]) -> Claims:
-    """Empty, without a question, where no pod has a claim. Raises AskError."""
+    """The devices of the pods' claims. The device manager is asked only if a pod has a claim. Raises AskError."""
     if not any(pod.claims for pod in pods):
         return {}
     answer = await actor.ask(DEVICE_MANAGER, GetPodClaims(), timeout=ASK_SECONDS)
@@ -24,8 +24,9 @@ async def find_claims(actor: Actor, pods: Iterable[PodInUse]) -> Claims:
 
 
 def dynamic_resources(pod: PodInUse, container: str, claims: Claims) -> list[api.DynamicResource]:
-    """One for each claim that the container uses and that drivers may have prepared: all devices of the claim, as the
-    kubelet lists them."""
+    """One entry for each claim that the container uses and that drivers may have prepared, with all devices of the
+    claim, as in the kubelet.
+    """
     wanted = ((pod.namespace, name) for name in pod.claims.get(container, ()))
     return [_resource(claims[key]) for key in wanted if key in claims]
 

@@ -65,8 +65,9 @@ class PodInUse(msgspec.Struct, frozen=True):
 
 
 def pods_in_use(pod_list: bytes, *, active_only: bool) -> list[PodInUse]:
-    """Of a v1 PodList as JSON. `active_only`: without the pods that have ended (gate
-    KubeletPodResourcesListUseActivePods). Raises msgspec.DecodeError."""
+    """The pods of a v1 PodList (JSON). `active_only`: without the pods that have ended (gate
+    KubeletPodResourcesListUseActivePods). Raises msgspec.DecodeError.
+    """
     found = [_pod(bytes(raw)) for raw in msgspec.json.decode(pod_list, type=_PodList).items]
     return [pod for pod in found if not (active_only and pod.ended)]
 
@@ -81,7 +82,7 @@ def _pod(raw: bytes) -> PodInUse:
 
 
 def _claims(raw: bytes) -> dict[str, tuple[str, ...]]:
-    """By container; {} for a pod whose claims are not made yet."""
+    """The names of the claims by container; {} for a pod whose claims do not exist yet."""
     try:
         pod = decode_pod(raw)
         uses = {one.name: claim_uses(pod, one, extended=True) for one in all_containers(pod)}

@@ -29,7 +29,7 @@ CALLS_AT_ONCE: Final = 64
 
 
 async def serve(service: PodResources, path: str) -> grpc.aio.Server:
-    """A gRPC server of it on a Unix socket. Raises OSError when the socket cannot be bound."""
+    """Start the gRPC server on a Unix socket. Raises OSError when the socket cannot be bound."""
     server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE)
     stubs.add_PodResourcesListerServicer_to_server(service, server)
     server.add_generic_rpc_handlers((_v1alpha1(service),))
@@ -142,7 +142,7 @@ class PodResources(stubs.PodResourcesListerServicer):
 
 
 class _Held(NamedTuple):
-    """What pods have, as their managers say."""
+    """The resources that pods hold, from the managers."""
 
     claims: Claims
     devices: Devices

@@ -1,7 +1,7 @@
 """Pods in protobuf, as Kubernetes' API writes them, from their JSON. Pure. Imported for the first client.
 
-Fields are named alike in both, but for those of INLINE. What the table of fields (proto/pod.proto) does not name is
-left out, as a program that was built with that version of the API leaves it out.
+Fields have the same names in both, except those of INLINE. Fields that proto/pod.proto does not have are left out, as
+by a program that was built with that version of the API.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def encoded(pod: bytes) -> EncodedPod:
 
 
 def _filled(message: Message, value: object, path: str) -> Iterator[str]:
-    """The paths of what does not fit."""
+    """Fill the message. Returns the paths of values that do not fit."""
     write = _SCALARS.get(message.DESCRIPTOR.name)
     if write is not None or not isinstance(value, Mapping):
         try:
@@ -98,7 +98,7 @@ def _quantity(message: Any, value: object) -> None:
 
 
 def _time(message: Any, value: Any) -> None:
-    """To the second, as the API has it."""
+    """A time in whole seconds, as in the API."""
     message.seconds = int(datetime.datetime.fromisoformat(value).timestamp())
     message.nanos = 0
 

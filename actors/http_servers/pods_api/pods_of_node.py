@@ -1,4 +1,4 @@
-"""The pods of this node as the status manager has told them, and what a change of them is to a watch. Pure."""
+"""The pods of this node from the status manager, and their changes as a watch sees them. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class WatchedChange(msgspec.Struct, frozen=True):
 
     kind: Literal["ADDED", "MODIFIED", "DELETED"]
     pod: bytes
-    """JSON; of a pod that is gone name, namespace and UID alone."""
+    """JSON; of a pod that is gone, only name, namespace and UID."""
 
 
 class PodsOfNode:
@@ -30,11 +30,11 @@ class PodsOfNode:
         return self._pods.get(uid)
 
     def all(self) -> list[bytes]:
-        """In the order of their UIDs."""
+        """All pods, in the order of their UIDs."""
         return [self._pods[uid] for uid in sorted(self._pods)]
 
     def put(self, uid: str, pod: bytes) -> WatchedChange | None:
-        """`pod`: JSON; empty: it is gone. None: nothing has changed."""
+        """Store a pod (JSON; empty: it is gone). Returns the change; None: nothing has changed."""
         before = self._pods.get(uid)
         if not pod:
             return None if before is None else self._drop(uid)
@@ -44,7 +44,7 @@ class PodsOfNode:
         return WatchedChange("ADDED" if before is None else "MODIFIED", pod)
 
     def listed(self, uids: Collection[str]) -> list[WatchedChange]:
-        """Those that are not listed are gone."""
+        """Drop the pods that are not listed."""
         self.complete = True
         return [self._drop(uid) for uid in sorted(self._pods) if uid not in uids]
 

@@ -35,7 +35,7 @@ SYNCED: Final = api.WatchPodsEvent(type=api.INITIAL_SYNC_COMPLETE)
 
 
 class RefusedCall(Exception):
-    """What the caller is told in place of an answer."""
+    """A call is refused; the status and the text are for the caller."""
 
     def __init__(self, code: grpc.StatusCode, text: str) -> None:
         super().__init__(text)
@@ -43,7 +43,7 @@ class RefusedCall(Exception):
 
 
 async def serve(service: PodsApi, path: str) -> grpc.aio.Server:
-    """A gRPC server of it on a Unix socket. Raises OSError when the socket cannot be bound."""
+    """Start the gRPC server on a Unix socket. Raises OSError when the socket cannot be bound."""
     server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE)
     stubs.add_PodsServicer_to_server(service, server)
     try:
@@ -55,7 +55,7 @@ async def serve(service: PodsApi, path: str) -> grpc.aio.Server:
 
 
 class PodsApi(stubs.PodsServicer):
-    """Answers with the pods that the status manager has told. Metrics are the kubelet's."""
+    """Answers with the pods that the status manager has sent. Metrics are the kubelet's."""
 
     def __init__(self, actor: Actor, pods: PodsOfNode, bucket: TokenBucket) -> None:
         self._actor, self._pods, self._bucket = actor, pods, bucket
@@ -63,7 +63,7 @@ class PodsApi(stubs.PodsServicer):
         self._warnings = RepeatedWarnings(actor.log)
 
     def tell(self, event: WatchedChange) -> None:
-        """To everybody who watches."""
+        """Send the change to every watch."""
         dropped = self._watches.tell(event)
         if dropped:
             self._actor.metrics.count("kubelet_pod_watch_events_dropped_total", dropped)
@@ -106,7 +106,7 @@ class PodsApi(stubs.PodsServicer):
             self._count("watch", code)
 
     async def _watched(self) -> AsyncIterator[api.WatchPodsEvent]:
-        """Ends when the client is too far behind. Raises RefusedCall."""
+        """The changes for one watch. Ends when the client is too far behind. Raises RefusedCall."""
         try:
             with self._watches.open() as watch:
                 for pod in self._pods.all():

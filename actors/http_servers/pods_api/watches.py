@@ -1,4 +1,4 @@
-"""The watches of the pods API: each has a bounded queue of its own, so that a slow client costs itself alone."""
+"""The watches of the pods API. Each has a bounded queue of its own, so that a slow client affects no other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ClientWatch(Generic[E]):
         self._dropped = False
 
     def put(self, event: E) -> bool:
-        """False: the client is too far behind; it gets what is in its queue, and then its end."""
+        """Queue a change. False: the client is too far behind; it gets the rest of its queue, then the watch ends."""
         if self._dropped or len(self._events) >= MOST_EVENTS:
             self._dropped = True
         else:
@@ -36,7 +36,7 @@ class ClientWatch(Generic[E]):
         return not self._dropped
 
     async def next(self) -> E | None:
-        """None: the client was dropped."""
+        """The next change; None: the client was dropped."""
         while not self._events and not self._dropped:
             self._changed.clear()
             await self._changed.wait()
@@ -44,7 +44,7 @@ class ClientWatch(Generic[E]):
 
 
 class Watches(Generic[E]):
-    """Of all clients."""
+    """The watches of all clients."""
 
     def __init__(self) -> None:
         self._watches: set[ClientWatch[E]] = set()
@@ -65,7 +65,7 @@ class Watches(Generic[E]):
             self._watches.discard(watch)
 
     def tell(self, event: E) -> int:
-        """Put it into every queue. Returns the number of clients that are dropped by it."""
+        """Put the change into every queue. Returns the number of clients that this drops."""
         behind = [watch for watch in self._watches if not watch.put(event)]
         self._watches.difference_update(behind)
         return len(behind)

@@ -26,7 +26,7 @@ class ApiSocket:
         self._server: grpc.aio.Server | None = None
 
     async def open(self, path: str) -> None:
-        """Listen; where that fails, again after RETRY_SECONDS."""
+        """Listen. If that fails, retry after RETRY_SECONDS."""
         try:
             os.makedirs(os.path.dirname(path), mode=DIRECTORY_MODE, exist_ok=True)
             await self._relay.open(kept_socket(self._actor, path))

@@ -72,7 +72,7 @@ class BoundedServer(HTTPServer):
             oldest.close()
 
     def answering(self, stream: IOStream, size: int, written: Future[None]) -> None:
-        """An answer of so many bytes is being sent, until `written`."""
+        """An answer of this many bytes is being sent, until `written` is called."""
         if written.done():
             return
         self._unread[stream] = size
@@ -83,7 +83,7 @@ class BoundedServer(HTTPServer):
             slowest.close()
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
-        """Accept here: tornado would retry in a busy loop while no file descriptors are left."""
+        """Accept connections here, as tornado retries in a busy loop while no file descriptors are left."""
         for sock in sockets:
             self._sockets[sock.fileno()] = sock
             self._listen(sock)

@@ -167,7 +167,7 @@ class EndpointHandler(ServerHandler):
 
 
 class DisabledHandler(ServerHandler):
-    """Answers for an endpoint that is switched off."""
+    """Answers for an endpoint that is disabled."""
 
     async def prepare(self) -> None:
         await super().prepare()
@@ -176,7 +176,7 @@ class DisabledHandler(ServerHandler):
 
 
 class NotFoundHandler(ServerHandler):
-    """Answers for any other path, after the access check: callers without access learn nothing."""
+    """Answers for any other path, after the access check: a caller without access does not learn which paths exist."""
 
     async def prepare(self) -> None:
         await super().prepare()

@@ -1,4 +1,4 @@
-"""The answer of a page of metrics: in the Prometheus text format, or as OpenMetrics for who asks for that."""
+"""The answer of a page of metrics: in the Prometheus text format, or as OpenMetrics if the client asks for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class MetricsPage:
         handler.set_header("Vary", "Accept")
 
     async def write(self, part: str) -> None:
-        """Send a part; others follow."""
+        """Send a part that is not the last."""
         self._handler.write(openmetrics.translated(part) if self._openmetrics else part)
         await self._handler.flush()
 

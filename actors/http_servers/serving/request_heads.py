@@ -1,7 +1,8 @@
 """Reads the heads of requests, within limits that tornado does not have.
 
-A stranger's head is small, and of few lines: reading a MiB that comes in pieces looks at each byte again with each
-piece, and a MiB of empty headers takes half a second and 30 MB. A few such heads at once would be a hang of the server.
+The head of an unauthenticated request must be small and have few lines. Reading a MiB that comes in pieces scans each
+byte again with each piece, and a MiB of empty headers takes half a second and 30 MB: a few such heads at once would
+block the server.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Read = Callable[..., Awaitable[bytes]]
 
 
 class RequestHeads:
-    """Of one connection. `is_known`: whether a request on it was authenticated."""
+    """Reads the request heads of one connection. `is_known`: whether a request on it was authenticated."""
 
     def __init__(self, stream: IOStream, is_known: Callable[[], bool]) -> None:
         self._stream, self._is_known = stream, is_known
@@ -33,7 +34,7 @@ class RequestHeads:
         """None: the handshake is not over."""
 
     async def __call__(self, end: bytes, max_bytes: int | None = None) -> bytes:
-        """In place of the stream's `read_until_regex`, by which tornado reads each head. Raises StreamClosedError,
+        """Replaces the stream's `read_until_regex`, by which tornado reads each head. Raises StreamClosedError,
         UnsatisfiableReadError."""
         if self._has_certificate is None:
             self._has_certificate = await self._show_certificate()

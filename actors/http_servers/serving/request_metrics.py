@@ -29,7 +29,7 @@ class RequestMetrics:
         self._inflight: dict[tuple[str, str], int] = {}
 
     def add(self, prefix: str, *, long_running: bool) -> None:
-        """Add a path; any other one is counted as `other`."""
+        """Add a path. Paths that are not added are counted as `other`."""
         self._long_running[label(prefix)] = long_running
 
     def labels(self, method: str, path: str) -> dict[str, str]:

@@ -39,7 +39,7 @@ class OpenStreams:
 
     @contextmanager
     def one_more(self) -> Iterator[None]:
-        """While the block runs it counts. Raises HttpError when there are too many."""
+        """Count one stream while the block runs. Raises HttpError when there are too many."""
         if self._open >= self._most:
             raise HttpError(429, f"there are {self._most} streams already")
         self._open += 1
@@ -65,7 +65,7 @@ class ServerState:
         """Prefixes of the paths that are served."""
 
     def add_route(self, prefix: str, *, served: bool, long_running: bool) -> None:
-        """Requests below this prefix are counted; `served` rather than answered that they are disabled."""
+        """Count requests below this prefix. `served`: False if they are answered that the endpoint is disabled."""
         if served:
             self.paths.append(prefix)
         self.requests.add(prefix, long_running=long_running)
@@ -102,7 +102,7 @@ class ServerState:
         )
 
     async def _ask_drivers(self) -> list[VolumeFigures]:
-        """Without an answer no volume is one that a driver measures."""
+        """The usage that CSI drivers measure; empty without an answer."""
         if self.agent.standalone:
             return []
         try:

@@ -18,7 +18,7 @@ DOWN_SECONDS: Final = 30.0
 
 
 def stopped(tree: Tree | None) -> dict[str, float]:
-    """The workers and services that are stopped, with the seconds since then. Pure. `tree`: None if unknown."""
+    """The workers and services that are stopped, and for how many seconds. Pure. `tree`: None if unknown."""
     if tree is None:
         return {"fork server": 0.0}
     workers = [actor for actor in tree.actors if is_pod_worker(actor.name)]
@@ -38,7 +38,7 @@ class SyncLoop:
         self._since: dict[str, float] = {}
 
     def failure(self, tree: Tree | None) -> str:
-        """'' while the pod workers run, else the text that names those that are stopped for too long."""
+        """'' while the pod workers run, else a text with the ones that have been stopped for too long."""
         now = self._clock()
         self._since = {name: min(self._since.get(name, now), now - age) for name, age in stopped(tree).items()}
         stale = [name for name, since in self._since.items() if now - since > STALE_SECONDS]

@@ -1,6 +1,6 @@
 """Copies between a caller and a runtime in both directions, at the speed of the slower one, until one of them ends.
 
-A runtime that has ended gets no more input, and its caller all of its output, however slowly it reads.
+After a runtime has closed, it gets no more input, and the caller gets all of its output, however slowly it reads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ output: a connection that is closed with input unread is reset, and what is stil
 
 
 class Activity:
-    """When the last byte came."""
+    """The time of the last byte."""
 
     def __init__(self) -> None:
         self.at = time.monotonic()
@@ -76,7 +76,7 @@ def _end_output(caller: IOStream) -> None:
 
 
 async def drop_input(caller: IOStream) -> None:
-    """Read until the caller closes: the runtime takes no more, but its output may still be under way."""
+    """Read and drop input until the caller closes: the runtime accepts no more, but its output may not be complete."""
     with suppress(StreamClosedError):
         while True:
             await caller.read_bytes(CHUNK_BYTES, partial=True)
@@ -84,14 +84,14 @@ async def drop_input(caller: IOStream) -> None:
 
 
 async def _input(caller: IOStream, runtime: IOStream, activity: Activity) -> None:
-    """Until the caller closes."""
+    """Copy the input until the caller closes."""
     await _copy(caller, runtime, activity, LINGER_SECONDS)
     if not caller.closed():
         await drop_input(caller)
 
 
 async def _output(runtime: IOStream, caller: IOStream, activity: Activity) -> None:
-    """Until the runtime closes and its caller has all, or the caller closes."""
+    """Copy the output until the runtime closes and the caller has all of it, or the caller closes."""
     await _copy(runtime, caller, activity, None)
 
 

@@ -9,8 +9,9 @@ from tornado.iostream import IOStream, StreamClosedError
 
 
 class RuntimeStream(IOStream):
-    """A runtime that takes no more input closes its end. tornado then closes this one at once, with the output that has
-    come and is not read yet. Here such input is dropped, and the connection ends with the last of the output."""
+    """When a runtime accepts no more input it closes its end, and tornado then closes the connection at once, with
+    output that is received but not read. Here such input is dropped, and the connection ends after the output.
+    """
 
     def write_to_fd(self, data: memoryview) -> int:
         try:
@@ -20,7 +21,7 @@ class RuntimeStream(IOStream):
 
 
 async def connected(host: str, port: int) -> RuntimeStream:
-    """To the first of the host's addresses that takes the connection. Raises OSError, StreamClosedError."""
+    """Connect to the first address of the host that accepts. Raises OSError, StreamClosedError."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     last: Exception = OSError(f"{host} has no address")
     for family, kind, protocol, _, address in found:

@@ -1,7 +1,7 @@
-"""Frames of SPDY/3.1, as a client of a runtime's streaming server needs them. Pure.
+"""Frames of SPDY/3.1, as far as a client of a runtime's streaming server needs them. Pure.
 
-Of a peer's headers nothing is needed, so they are not read. Headers are compressed without the protocol's dictionary:
-a zlib stream says by itself that it needs none. There is no flow control: the servers of runtimes have none.
+A peer's headers are not needed, so they are not read. Own headers are compressed without the protocol's dictionary: a
+zlib stream declares whether it needs one. There is no flow control: the servers of runtimes have none.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SpdyDataFrame(msgspec.Struct, frozen=True):
 
 
 class SpdyControlFrame(msgspec.Struct, frozen=True):
-    """Any other frame. `stream`: 0 where it is about none."""
+    """Any other frame. `stream`: 0 if it concerns no stream."""
 
     kind: int
     stream: int
@@ -53,13 +53,13 @@ class SpdyControlFrame(msgspec.Struct, frozen=True):
 
 
 class Encoder:
-    """What a client writes: the headers of all its streams are one compressed stream."""
+    """Encodes the frames of a client: the headers of all its streams are one compressed stream."""
 
     def __init__(self) -> None:
         self._compressor = zlib.compressobj()
 
     def open(self, stream: int, headers: Mapping[str, str]) -> bytes:
-        """Open a stream; those of a client are odd and go up."""
+        """Open a stream. The IDs of a client's streams are odd and increase."""
         block = len(headers).to_bytes(4, "big")
         for name, value in headers.items():
             for text in (name.lower().encode(), value.encode()):
@@ -73,7 +73,7 @@ def data(stream: int, payload: bytes, *, final: bool = False) -> bytes:
 
 
 def pong(ping: SpdyControlFrame) -> bytes:
-    """The answer to a PING is the same frame."""
+    """The answer to a PING: the same frame."""
     return _control(SpdyFrameType.PING, ping.payload)
 
 
@@ -83,13 +83,13 @@ def _control(kind: SpdyFrameType, payload: bytes) -> bytes:
 
 
 class SpdyDecoder:
-    """The frames of a peer."""
+    """Decodes the frames of a peer."""
 
     def __init__(self) -> None:
         self._left = bytearray()
 
     def feed(self, received: bytes) -> Iterator[SpdyDataFrame | SpdyControlFrame]:
-        """The frames that are whole with these bytes. Raises SpdyError."""
+        """The frames that these bytes complete. Raises SpdyError."""
         self._left += received
         left = self._left
         while len(left) >= _HEAD:

@@ -1,4 +1,4 @@
-"""A caller with a WebSocket, and a runtime that speaks SPDY, as the kubelet has it (gate ExtendWebSocketsToKubelet).
+"""Translates a caller's WebSocket to the SPDY of the runtime, as in the kubelet (gate ExtendWebSocketsToKubelet).
 
 v5.channel.k8s.io of exec and attach: a message is the number of a channel and bytes; channel 255 closes the channel in
 the next byte, which the earlier versions cannot. SPDY/3.1+portforward.k8s.io: messages are pieces of a SPDY connection.
@@ -49,7 +49,7 @@ def upstream_headers(headers: HTTPHeaders, spoken: str) -> HTTPHeaders:
 
 
 class Ends(msgspec.Struct, frozen=True):
-    """What is written to either end, and whether that is the last of it."""
+    """The bytes to write to either end, and whether they are the last."""
 
     to_caller: bytes = b""
     to_runtime: bytes = b""
@@ -57,7 +57,7 @@ class Ends(msgspec.Struct, frozen=True):
 
 
 def _together(parts: Iterable[Ends]) -> Ends:
-    """All of them, up to the one that ends the stream."""
+    """The results joined, up to the one that ends the stream."""
     to_caller, to_runtime = [], []
     for one in parts:
         to_caller.append(one.to_caller)
@@ -68,10 +68,10 @@ def _together(parts: Iterable[Ends]) -> Ends:
 
 
 class Translation(Protocol):
-    """Of the bytes of one direction to those of the other."""
+    """Translates the bytes of one side for the other."""
 
     def begin(self) -> Ends:
-        """What is written first."""
+        """The first bytes to write."""
 
     def from_caller(self, received: bytes) -> Ends:
         """Raises WebSocketError."""

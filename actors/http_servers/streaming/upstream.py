@@ -1,6 +1,6 @@
 """Connects to the runtime's streaming server with the caller's request, and reads the head of the answer.
 
-Over TLS its certificate is checked against the authorities that this machine trusts, as in the kubelet.
+Over TLS the server's certificate is verified with the CAs that this machine trusts, as in the kubelet.
 """
 
 from __future__ import annotations

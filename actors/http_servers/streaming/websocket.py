@@ -1,6 +1,6 @@
-"""Frames of a WebSocket (RFC 6455), as a server reads and writes them. Pure.
+"""Frames of a WebSocket (RFC 6455), for a server. Pure.
 
-Why tornado's are not used: docs/decisions/websocket-frames.md.
+docs/decisions/websocket-frames.md explains why tornado's are not used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Opcode(IntEnum):
 
 
 class WebSocketError(Exception):
-    """The client sends no WebSocket, or too much. `code` is for its close frame (RFC 6455, 7.4)."""
+    """The client violates the protocol, or its message is too large. `code` is for the close frame (RFC 6455, 7.4)."""
 
     def __init__(self, code: int, text: str) -> None:
         self.code = code
@@ -49,7 +49,7 @@ class WebSocketDecoder:
         self._parts = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that are whole with these bytes. Raises WebSocketError."""
+        """The messages that these bytes complete. Raises WebSocketError."""
         self._left += data
         while (frame := self._frame()) is not None:
             final, kind, payload = frame
@@ -68,7 +68,7 @@ class WebSocketDecoder:
                 yield message
 
     def _frame(self) -> tuple[bool, Opcode, bytes] | None:
-        """The next frame; None: it is not whole."""
+        """The next frame; None if it is not complete."""
         left = self._left
         if len(left) < 2:
             return None
@@ -98,7 +98,7 @@ class WebSocketDecoder:
 
 
 def unmasked(data: bytes, mask: bytes) -> bytes:
-    """Masking is the same."""
+    """The payload without its mask; the same function masks it."""
     if not data:
         return data
     key = (mask * (len(data) // 4 + 1))[: len(data)]

@@ -91,7 +91,7 @@ def _check(found: NodeLogQuery, files: list[str]) -> None:
 
 
 def command(query: NodeLogQuery) -> list[str]:
-    """journalctl's arguments; a caller's value always follows its option, so that it cannot be an option itself."""
+    """journalctl's arguments. A caller's value always follows its option, so it is never read as an option."""
     found = ["--utc", "--no-pager", "--output=short-precise"]
     if query.since is not None:
         found.append(f"--since={_stamp(query.since)}")

@@ -31,7 +31,7 @@ def identity_on(
 def identity(
     peer: Mapping[str, object] | None, now: Callable[[], float] = time.time
 ) -> tuple[str, tuple[str, ...]] | None:
-    """User (CN) and groups (O) of a client certificate that was valid in the handshake; None when it names nobody.
+    """User (CN) and groups (O) of a client certificate that was valid in the handshake; None without a CN.
 
     `peer` is as SSLSocket.getpeercert gives it (API doc, X509 client certificates). Raises BadClientCertificate for one
     that has expired since: connections last longer than certificates.

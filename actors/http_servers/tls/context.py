@@ -38,7 +38,7 @@ class ServerContext(ssl.SSLContext):
         self.successor = context
 
     def still_trusts(self) -> bool:
-        """Whether all its roots are still client CAs: else it may accept certificates of a CA that was removed."""
+        """Whether all its roots are still client CAs. If not, it may accept certificates of a CA that was removed."""
         later = self.successor
         while later is not None:
             if not self.roots <= later.roots:
@@ -53,7 +53,7 @@ def server_context(certificate: ServingCertificate, config: KubeletConfiguration
     A client certificate is asked for when there is a client CA, and verified (chain, time, purpose). A caller without
     one, or with one that is not valid, needs another credential; where verification cannot be deferred, a certificate
     that is not valid ends the handshake.
-    Raises OSError or ssl.SSLError for files that do not fit, and for a configuration that leaves nothing to agree upon.
+    Raises OSError or ssl.SSLError for invalid files, and for settings that leave no version, suite or group.
     """
     context = plain_context(config)
     context.load_cert_chain(certificate.cert_file, certificate.key_file, password=_no_password)
@@ -86,8 +86,8 @@ def plain_context(config: KubeletConfiguration) -> ServerContext:
 def _ciphers(config: KubeletConfiguration) -> str:
     """OpenSSL's list of suites up to TLS 1.2; those of 1.3 are always on.
 
-    By default those with authenticated encryption, as the CIS benchmark demands (4.2.12); for versions before 1.2,
-    which have none, those that Go counts as secure.
+    By default the suites with authenticated encryption, as the CIS benchmark demands (4.2.12). Versions before 1.2 have
+    none: for these, the suites that Go lists as secure.
     """
     old = config.tlsMinVersion in _OLD
     wanted = [name for name in config.tlsCipherSuites if name not in names.TLS13_SUITES]
@@ -99,5 +99,5 @@ def _ciphers(config: KubeletConfiguration) -> str:
 
 
 def _no_password() -> str:
-    """Fail: OpenSSL would prompt at the terminal."""
+    """Raises an error instead of OpenSSL's prompt at the terminal."""
     raise ssl.SSLError("the key of the serving certificate is encrypted")

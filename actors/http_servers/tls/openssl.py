@@ -55,9 +55,9 @@ def is_verified(connection: ssl.SSLSocket | ssl.SSLObject) -> bool:
 
 
 def set_groups(context: ssl.SSLContext, groups: Sequence[str]) -> None:
-    """Let the context agree on these key exchange groups only, by OpenSSL's names; those it does not have are left out.
+    """Allow these key exchange groups only, by OpenSSL's names. Groups that OpenSSL does not have are left out.
 
-    Raises ssl.SSLError when it has none of them, or they cannot be set: no connection is better than a weak one.
+    Raises ssl.SSLError when it has none of them, or they cannot be set, as the default might be weaker.
     """
     known = [group for group in groups if _is_known(group)]
     if not known:
@@ -91,7 +91,7 @@ def _context(context: ssl.SSLContext) -> ctypes.c_void_p:
 
 @cache
 def _library() -> Any:
-    """OpenSSL as Python is bound to it; None where it is switched off, out of reach, or the layout is unknown."""
+    """The OpenSSL library that Python uses; None if it is switched off, cannot be loaded, or the layout is unknown."""
     import _ssl
 
     if os.environ.get(SWITCH) == "0" or sys.implementation.name != "cpython" or not sys.version_info < (3, 15):

@@ -1,7 +1,7 @@
 """Usage figures as the summary API and as metrics. Loaded by the first request.
 
 cadvisor_metrics.py  /metrics/cadvisor: the container_* and machine_* series, with cAdvisor's names
-cgroup_rows.py       the rows of /metrics/cadvisor: whose each cgroup is
+cgroup_rows.py       the rows of /metrics/cadvisor: each cgroup with its pod and container
 disk_metrics.py      the container_fs_* and container_blkio_* series of /metrics/cadvisor
 log_metrics.py       the series of container logs in /metrics
 resource_metrics.py  /metrics/resource, for metrics-server and autoscalers (KEP-727)

@@ -1,4 +1,4 @@
-"""The rows of /metrics/cadvisor: whose each cgroup is. Pure."""
+"""The rows of /metrics/cadvisor: each cgroup with its pod and container. Pure."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _DECLARED: Final = Catalogue(CADVISOR)
 
 
 class CgroupRow(msgspec.Struct, frozen=True):
-    """One cgroup with whose it is. `started`: seconds since 1970."""
+    """One cgroup with its pod and container. `started`: seconds since 1970."""
 
     labels: Labels
     measured: Measured
     started: float
     network: Network | None = None
     layer: FileSystem | None = None
-    """What the container wrote into its own file system."""
+    """The container's writable layer."""
 
 
 def cgroup_rows(sample: UsageSample) -> list[CgroupRow]:

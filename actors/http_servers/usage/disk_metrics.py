@@ -1,7 +1,7 @@
 """The container_fs_* and container_blkio_* series of /metrics/cadvisor. Pure.
 
-The node's rows, of the cgroup `/`, are those of the disks on which the agent, images and containers are; a container's
-are what its cgroup has moved, and what it wrote into its own file system.
+The node's rows (cgroup `/`) show the disks of the agent, of images and of containers; a container's rows show the I/O
+of its cgroup and the size of its writable layer.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _operations(labels: Labels, number: str, io: DiskIo) -> list[Row]:
 def _usage(
     sample: UsageSample, names: Mapping[str, str], stores: Mapping[str, Disk], found: Sequence[CgroupRow]
 ) -> Iterator[str]:
-    """The node's file systems as they are; of a container its own part of the file system that it is on."""
+    """The usage of the node's file systems, or of a container's writable layer."""
     rows: list[tuple[Labels, Disk]] = [({**found[0].labels, "device": name}, disk) for name, disk in stores.items()]
     device = _name(sample.container_fs, names)
     rows += [
@@ -98,7 +98,7 @@ def _usage(
 
 
 def _name(disk: Disk, names: Mapping[str, str]) -> str:
-    """The path of the disk that a file system is on, or what is mounted where it has none."""
+    """The path of a file system's disk; without a disk, the mounted source."""
     device = disk.get("device", 0)
     number = f"{os.major(device)}:{os.minor(device)}"
     return names.get(number) or str(disk.get("source", number))

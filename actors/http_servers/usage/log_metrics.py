@@ -1,4 +1,4 @@
-"""The series of container logs in /metrics: how many bytes of the disk each container's log files have."""
+"""The series of container logs in /metrics: the disk usage of each container's log files, in bytes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ _BLOCK: Final = 512
 
 
 def samples(pod_logs_dir: str) -> Iterator[MetricSample]:
-    """One for each container that has a directory of logs, `<namespace>_<pod>_<uid>/<container>`. A file that is
-    removed meanwhile is left out."""
+    """One sample for each container with a log directory, `<namespace>_<pod>_<uid>/<container>`. A file that is removed
+    meanwhile is left out.
+    """
     for pod in _directories(pod_logs_dir):
         parts = pod.name.split("_")
         if len(parts) != 3:

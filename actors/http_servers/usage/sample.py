@@ -16,7 +16,7 @@ FRESH_SECONDS: Final = 1.0
 
 
 async def take_sample(handler: ServerHandler, most_seconds: float, *, disks: bool) -> UsageSample | None:
-    """Figures with this age at most; None, after a warning, when the runtime does not list its pods."""
+    """Figures of at most this age; None, with a warning, when the runtime does not list its pods."""
     try:
         return await handler.state.collector.sample(most_seconds, disks=disks)
     except CriError as error:

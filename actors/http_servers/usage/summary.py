@@ -1,6 +1,6 @@
 """A sample of usage figures as the Summary of the kubelet's stats/v1alpha1 API. Pure.
 
-As there, unknown figures are left out, and none is negative.
+As in the kubelet, unknown figures are left out, and none is negative.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NONE: Final[Mapping[str, int]] = MappingProxyType({})
 def summary(
     sample: UsageSample, node_name: str, processes: Mapping[str, int] = NONE, *, only_cpu_and_memory: bool = False
 ) -> Json:
-    """The whole document. `processes`: the number of each pod's, by its UID."""
+    """The whole document. `processes`: the number of processes by pod UID."""
     node = _node(sample, node_name, only_cpu_and_memory)
     pods = [_pod(sample, pod, processes, only_cpu_and_memory) for pod in sample.pods]
     return {"node": node, "pods": pods}
@@ -275,7 +275,7 @@ def _fs(at: float, disk: Disk) -> Json | None:
 
 
 def _file_system(disk: Disk) -> Disk:
-    """The disk without its usage, which differs for each user."""
+    """The file system without its usage, which differs for each consumer."""
     return {key: value for key, value in disk.items() if key not in {"used_bytes", "inodes_used"}}
 
 

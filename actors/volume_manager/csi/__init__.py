@@ -6,15 +6,15 @@ api_objects.py     objects of the API server that CSI volumes depend on: CSIDriv
 connection.py      calls to a driver
 csi_node.py        the CSINode object: the drivers of this node, and the node's ID for each
 drivers.py         the drivers of this node: their connections, and what CSINode says of them
-errors.py          errors of drivers, and what the kubelet says of the volumes that they cost
-expansion.py       expands volumes on this node whose PersistentVolumes have grown: as they are mounted
-expansion_plan.py  whether a volume is expanded on this node, and what its claim says then (KEP-284, KEP-1790)
+errors.py          errors of drivers, and the kubelet's texts for the volumes that fail with them
+expansion.py       expands volumes whose PersistentVolumes have grown, as they are mounted and while they are used
+expansion_plan.py  whether a volume is expanded on this node, and the claim status that results (KEP-284, KEP-1790)
 migration.py       in-tree volumes of clouds as volumes of their CSI drivers (KEP-625)
 model.py           CSI drivers, their volumes, and the names and paths of these on this node
 node_objects.py    writes the drivers of this node to the API server: CSINode, labels and annotation of the Node
 pod_info.py        the attributes of a pod for its CSI driver, and whether the agent applies its fsGroup
 records.py         the records of CSI volumes (vol_data.json), written before a driver is called
 topology.py        the zones of in-tree volumes, under the keys of CSI drivers
-volume_stats.py    figures of volumes, asked of their drivers (NodeGetVolumeStats) when somebody wants them
+volume_stats.py    usage figures of volumes, which their drivers measure on request (NodeGetVolumeStats)
 volumes.py         stages, publishes, unpublishes and unstages the volumes of CSI drivers
 """

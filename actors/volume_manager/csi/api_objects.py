@@ -86,7 +86,7 @@ class ApiObjects:
         return _decoded(_checked(answer, f"CSIDriver {name}"), _CSIDriver).spec
 
     async def watched_driver(self, name: str) -> DriverSpec:
-        """As kube_client has it by its watch of all CSIDrivers, which this begins."""
+        """The CSIDriver from kube_client's watch of all CSIDrivers, which the first call starts."""
         ref = ObjectRef("CSIDriver", name)
         try:
             state = await self._actor.ask(KUBE_CLIENT, GetObject(ref), timeout=CALL_SECONDS)
@@ -99,7 +99,9 @@ class ApiObjects:
         raise CsiError(f"CSIDriver {name}: {state.reason}: {state.message}")
 
     async def attached(self, name: str, what: str) -> dict[str, str]:
-        """The publish context of the VolumeAttachment. Raises NotAttachedError, ExhaustedError where it stays so."""
+        """The publish context of the VolumeAttachment. Raises NotAttachedError, or ExhaustedError if the node has no
+        room for it.
+        """
         answer = await self.call("GET", f"{STORAGE}/volumeattachments/{quote(name, safe='')}")
         if answer.reason in ("NotFound", "Forbidden"):  # the node authorizer forbids what does not exist
             raise NotAttachedError(f"{what} is not attached yet: {answer.reason}: {answer.message}")
@@ -115,7 +117,7 @@ class ApiObjects:
         return status.attachmentMetadata
 
     async def check_in_use(self, node: str, name: str) -> None:
-        """Raises NotAttachedError unless the node's status says that the volume is in use: then it is not detached."""
+        """Raises NotAttachedError unless the node's status lists the volume as in use, which keeps it attached."""
         answer = await self.call("GET", f"/api/v1/nodes/{quote(node, safe='')}")
         if name not in _decoded(_checked(answer, f"node {node}"), _Node).status.volumesInUse:
             text = "Volume has not been added to the list of VolumesInUse in the node's volume status"
@@ -130,14 +132,14 @@ class ApiObjects:
         return _decoded(_checked(answer, f"PV {name}"), PersistentVolume)
 
     async def patch_claim_status(self, claim: PersistentVolumeClaim, status: dict[str, Any]) -> PersistentVolumeClaim:
-        """Change the status of the claim as it was read. `status`: a merge patch. Returns the claim as it is then."""
+        """Patch the status of this version of the claim. `status`: a merge patch. Returns the new claim."""
         meta = claim.metadata
         body = {"metadata": {"resourceVersion": meta.resourceVersion}, "status": status}
         answer = await self.call("PATCH", f"{_claim_path(meta.namespace, meta.name)}/status", body, MERGE_PATCH)
         return _decoded(_checked(answer, f"PVC {meta.namespace}/{meta.name}"), PersistentVolumeClaim)
 
     async def secret(self, of: SecretName | None, field: str) -> dict[str, str]:
-        """`field`: of the volume, that refers to it. Raises PlainError."""
+        """`field`: the field of the volume that refers to the Secret. Raises PlainError."""
         if of is None:
             return {}
         path = f"/api/v1/namespaces/{quote(of.namespace, safe='')}/secrets/{quote(of.name, safe='')}"

@@ -32,7 +32,7 @@ def new_csi_node(name: str, uid: str) -> Obj:
 
 
 def initialized(found: Obj, uid: str) -> Obj:
-    """The CSINode with its annotation, owned by the Node of this UID: that of an earlier Node would be collected."""
+    """The CSINode with its annotation, owned by the Node of this UID: owned by an earlier Node, it would be garbage."""
     meta = found["metadata"]
     owner = {"apiVersion": "v1", "kind": "Node", "name": meta["name"], "uid": uid}
     annotations = {**(meta.get("annotations") or {}), MIGRATED: _MIGRATED_TEXT}
@@ -54,8 +54,7 @@ def without_driver(node: Obj, name: str) -> Obj:
 
 
 def collision(node: Obj, driver: Driver) -> str:
-    """What is wrong with the topology of the driver: labels of the Node that say something else are not replaced. ''
-    for nothing."""
+    """The conflict between the driver's topology and the Node's labels, which are not replaced; '' for none."""
     labels = _labels(node)
     for key, value in sorted(driver.topology.items()):
         if key in labels and labels[key] != value:

@@ -55,7 +55,7 @@ class CsiDrivers:
         return sorted(self._known)
 
     async def make_csi_node(self) -> None:
-        """Until it is there. Whoever registers a driver meanwhile makes it, too."""
+        """Create the CSINode, and retry until it exists. The registration of a driver creates it, too."""
         failures = 0
         while True:
             try:
@@ -76,7 +76,9 @@ class CsiDrivers:
         return f"validation failed for CSI Driver {name} at endpoint {plugin.endpoint}: {problem}" if problem else ""
 
     def _problem(self, plugin: Plugin) -> str:
-        """With its versions. A second socket of a driver that is registered must offer a higher one."""
+        """The reason to refuse the driver, or ''. A second socket of a registered driver must offer a
+        higher version.
+        """
         failed = f'kubernetes.io/csi: ValidatePlugin for CSI driver "{plugin.name}" failed.'
         if not plugin.versions:
             return f"{failed} Plugin returned an empty list for supported versions"
@@ -111,7 +113,7 @@ class CsiDrivers:
         self._actor.log.info("CSI driver %s is registered, with node ID %s", name, driver.node_id)
 
     async def refresh(self, name: str) -> None:
-        """Ask the driver anew how many volumes the node can have, and where it is. Raises CsiError."""
+        """Ask the driver again for the node's volume limit and topology. Raises CsiError."""
         driver, connection = self.get(name)
         fresh = await connection.describe(name, driver.endpoint)
         async with self._changed:
@@ -139,13 +141,13 @@ class CsiDrivers:
 
 
 def highest_version(versions: Iterable[str]) -> Version | None:
-    """The highest one of 1.x, which is what this agent speaks; None: there is none. Pure."""
+    """The highest version 1.x, the major version that this agent supports; None: there is none. Pure."""
     found = [_numbers(match[1]) for one in versions if (match := _VERSION.match(one))]
     return max((one for one in found if one[0] == 1), default=None)
 
 
 def _numbers(text: str) -> Version:
-    """1.2 is 1.2.0."""
+    """The version as three numbers: 1.2 is 1.2.0."""
     parts = tuple(map(int, text.split(".")))
     return parts + (0,) * (3 - len(parts))
 

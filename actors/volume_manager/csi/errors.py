@@ -1,4 +1,4 @@
-"""Errors of drivers, and what the kubelet says of the volumes that they cost: users see and search for the texts."""
+"""Errors of drivers, and the kubelet's texts for the volumes that fail with them, which users search for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ExhaustedError(NotAttachedError):
 
 
 class PlainError(CsiError):
-    """Its text stands in an event without the plugin's name before it."""
+    """An error whose text appears in an event without the plugin's name before it."""
 
 
 class CallError(PlainError):
@@ -55,7 +55,7 @@ def code_of(error: CsiError) -> str:
 
 
 def mount_error(error: CsiError | OSError, step: CsiMount) -> MountError:
-    """What an event of the pod says of the volume."""
+    """The error that the pod's event shows for the volume."""
     is_device = step.device is not None
     if isinstance(error, UnknownDriverError):
         operation, text = _without_client(step)

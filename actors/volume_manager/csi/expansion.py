@@ -29,8 +29,9 @@ EXPANSION_SECONDS: Final = 60.0
 
 
 class VolumeExpansion:
-    """Of volumes with a claim, of drivers with the capability EXPAND_VOLUME. Nothing is kept on disk: what a claim says
-    of its capacity is where a later incarnation begins."""
+    """Expands volumes with a claim whose drivers have the capability EXPAND_VOLUME. It keeps nothing on disk: a later
+    incarnation continues from the capacity in the claim's status.
+    """
 
     def __init__(
         self,
@@ -70,7 +71,7 @@ class VolumeExpansion:
             self._refused.discard(name)
 
     async def mounting(self, pod: Pod, step: CsiMount, driver: Driver, connection: CsiConnection, path: str) -> None:
-        """Expand a volume that is mounted, if it has grown. `path`: where it is staged or published.
+        """Expand a volume as it is mounted, if its PersistentVolume has grown. `path`: where it is staged or published.
 
         Raises StageError.
         """
@@ -84,7 +85,9 @@ class VolumeExpansion:
             raise StageError(error) from None
 
     async def _expand_used(self) -> None:
-        """For one pod of each volume, as it is one file system; all at the same time, as a driver may hang."""
+        """Expand each volume for one of its pods, as they share its file system; all concurrently, as a driver may
+        hang.
+        """
         once = {_name(step): (pod, step) for pod, step in self._used.values()}
         await asyncio.gather(*(self._expand_one(pod, step) for pod, step in once.values()))
 

@@ -1,4 +1,4 @@
-"""Whether a volume is expanded on this node, and what its claim says then (KEP-284, KEP-1790). Pure."""
+"""Whether a volume is expanded on this node, and the claim status that results (KEP-284, KEP-1790). Pure."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Expansion(msgspec.Struct, frozen=True, kw_only=True):
     size: str
     """A quantity, as the PersistentVolume has it."""
     marks: bool = True
-    """The claim says that the expansion is in progress: whoever resizes volumes in this cluster knows the field."""
+    """The claim's status shows that the expansion is in progress: the cluster's resizer sets this field, too."""
     updates_claim: bool = True
-    """False: the claim has the size already, as another node has expanded the volume."""
+    """False: the claim's status has the size already, because another node has expanded the volume."""
 
 
 def size_of_claim(claim: PersistentVolumeClaim) -> int:
@@ -76,9 +76,9 @@ def finished(claim: PersistentVolumeClaim, size: str) -> dict[str, Any]:
 def failed(
     claim: PersistentVolumeClaim, expansion: Expansion, code: str, text: str, now: str, *, again: bool
 ) -> dict[str, Any] | None:
-    """The claim's status, as a merge patch; None while the driver may be at it.
+    """The claim's status, as a merge patch; None while the driver may still be expanding it.
 
-    `again`: it failed before. Then a size that nobody asks for any more is infeasible: the controller takes it back.
+    `again`: it failed before. Then a size that the claim no longer requests is infeasible: the controller reverts it.
     """
     if code in UNFINISHED_CODES:
         return None

@@ -71,7 +71,7 @@ class _Origin(NamedTuple):
     raw: msgspec.Raw
     driver: str
     meta: ObjectMeta
-    """Of the PersistentVolume; of an inline volume its name alone."""
+    """Metadata of the PersistentVolume; an inline volume has a name only."""
     namespace: str
     """Of the pod or claim."""
     inline: bool
@@ -180,7 +180,7 @@ TRANSLATIONS: Final = {
 
 
 def migrated(volume: PersistentVolume, namespace: str) -> PersistentVolume:
-    """With a CSI source in place of an in-tree one that has a translation; any other as it is.
+    """The PersistentVolume, its in-tree source replaced by a CSI source if there is a translation.
 
     `namespace`: the claim's. Raises MigrationError.
     """
@@ -216,7 +216,7 @@ def migrated_inline(volume: Volume, field: str, namespace: str) -> PersistentVol
 
 
 def _gce_modes(modes: list[str]) -> list[str]:
-    """In tree, every mode that may write was ReadWriteOnce."""
+    """The access modes of a GCE disk: the in-tree plugin knew every mode that may write as ReadWriteOnce."""
     if not modes:
         return modes
     return ["ReadOnlyMany"] if set(modes) == {"ReadOnlyMany"} else ["ReadWriteOnce"]

@@ -60,7 +60,7 @@ class Records:
 
     # -- published ----------------------------------------------------------------------------------------------------
     def of_pod(self, pod_dir: str) -> list[PublishedVolume]:
-        """All that the pod has."""
+        """The records of all CSI volumes of the pod."""
         return [*_file_systems(pod_dir), *self._devices(pod_dir)]
 
     def of_pods(self) -> Iterator[VolumeRecord]:
@@ -71,7 +71,7 @@ class Records:
                     yield one.record
 
     def _devices(self, pod_dir: str) -> Iterator[PublishedVolume]:
-        """By links; a kubelet makes them last, so also by what is published."""
+        """The pod's devices: by their links and, as a kubelet makes links last, by what is published."""
         top, uid = f"{devices_dir(self._plugins_dir)}/{PUBLISH}", os.path.basename(pod_dir)
         linked = _names(os.path.dirname(device_link(pod_dir, PLUGIN, "")))
         published = (name for name in _names(top) if os.path.lexists(f"{top}/{name}/{uid}"))
@@ -108,7 +108,7 @@ class Records:
         return f"{stage_dir(self._plugins_dir, step.source.driver, step.source.handle)}/{_STAGED}"
 
     def stage_of(self, record: VolumeRecord, device: DevicePaths | None) -> StagedVolume:
-        """Where the volume is staged, whether it is or not."""
+        """The staging path of the volume, whether it is staged or not."""
         if device is not None:
             return StagedVolume(folder=device.record, target=device.staging, record=record)
         folder = stage_dir(self._plugins_dir, record.driverName, record.volumeHandle)
@@ -127,7 +127,7 @@ def folder_of(step: CsiMount) -> str:
 
 
 def is_published(step: CsiMount) -> bool:
-    """Whether all is done for the volume. A device has no owners to change after it is published."""
+    """Whether the volume is published and its fsGroup applied. A device needs no fsGroup."""
     known = read(folder_of(step))
     return known is not None and (known.ready or step.device is not None) and mounted(step.path)
 
@@ -144,7 +144,7 @@ def note(step: CsiMount, record: VolumeRecord) -> None:
 
 
 def note_published(step: CsiMount, record: VolumeRecord) -> None:
-    """All is done for the volume. Raises OSError."""
+    """Record that the volume is published and its fsGroup applied. Raises OSError."""
     if step.device is None:
         write(folder_of(step), msgspec.structs.replace(record, ready=True))
 
@@ -165,7 +165,7 @@ def write(folder: str, record: VolumeRecord) -> None:
 
 
 def remove_published(volume: PublishedVolume) -> None:
-    """Remove all of a volume that is no longer published. Raises OSError when something is in its directory."""
+    """Remove the files of a volume that is no longer published. Raises OSError when something is in its directory."""
     if volume.device is None:
         _remove(volume.folder, volume.target)
         return
@@ -176,7 +176,7 @@ def remove_published(volume: PublishedVolume) -> None:
 
 
 def remove_staged(volume: StagedVolume) -> None:
-    """Remove all of a volume that is no longer staged. Raises OSError when something is in its directory."""
+    """Remove the files of a volume that is no longer staged. Raises OSError when something is in its directory."""
     _remove(volume.folder, volume.target)
     if os.path.basename(os.path.dirname(volume.target)) == STAGING:
         with contextlib.suppress(OSError):  # a kubelet has left a directory `dev` in it

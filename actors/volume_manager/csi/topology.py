@@ -39,8 +39,9 @@ def gce_region(zones: Iterable[str]) -> str:
 
 
 def translated_topology(volume: PersistentVolume, zone: str, region: str) -> VolumeNodeAffinity | None:
-    """The volume's node affinity with these keys of the driver in place of the cluster's; where it has no zone there,
-    that of its labels is added. `region`: '' for a driver that has none."""
+    """The volume's node affinity with the driver's keys in place of the cluster's, and with the zone of the volume's
+    labels where the affinity has none. `region`: '' for a driver without one.
+    """
     affinity, labels = volume.spec.nodeAffinity, volume.metadata.labels
     keys = set(_keys(affinity))
     old = ZONE not in keys and (OLD_ZONE in keys or (ZONE not in labels and OLD_ZONE in labels))

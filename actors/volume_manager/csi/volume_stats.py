@@ -1,4 +1,4 @@
-"""Figures of volumes, asked of their drivers (NodeGetVolumeStats) when somebody wants them."""
+"""Usage figures of volumes, which their drivers measure on request (NodeGetVolumeStats)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class _Used(msgspec.Struct, frozen=True):
 
 
 class DriverMeasurements:
-    """The volumes in use, and the last figures of each. A driver that hangs has at most CALLS calls and no figures."""
+    """The volumes in use, and the last figures of each. A driver that hangs gets at most CALLS calls, and its volumes
+    have no figures.
+    """
 
     def __init__(
         self, actor: Actor, drivers: CsiDrivers, clock: Callable[[], float], *, period: float, health: bool
@@ -65,8 +67,9 @@ class DriverMeasurements:
             call.cancel()
 
     async def measure(self) -> list[VolumeFigures]:
-        """Of every volume in use whose driver measures. A call that takes longer than FIGURES_SECONDS goes on, for the
-        next answer; the answer has no figures of it until then."""
+        """Figures of every volume in use whose driver measures. A call that takes longer than FIGURES_SECONDS
+        continues, and its figures are in the next answer.
+        """
         found: dict[str, VolumeFigures] = {}
         now, waiting = self._clock(), []
         for path, used in self._used.items():

@@ -61,7 +61,7 @@ class CsiContext:
 
 
 class _UnmountedError(Exception):
-    """The volume was unmounted while it was published again."""
+    """The volume was unmounted while it was being published again."""
 
 
 class CsiVolumes:
@@ -234,7 +234,7 @@ class CsiVolumes:
         return {**found, TOKENS: tokens_json(requests, tokens)}
 
     async def _republish(self) -> None:
-        """Publish all again at the same time: a pod whose lock is held for long keeps no other waiting."""
+        """Publish all volumes again concurrently: a pod whose lock is held for long delays no other pod."""
         volumes = [(pod.metadata.uid, path) for path, (pod, _) in self._to_republish.items()]
         back = [each for each in self._forgotten.items() if each[1][1].source.driver in self._drivers.names]
         await asyncio.gather(
@@ -253,7 +253,7 @@ class CsiVolumes:
             await self._publish_again(path)
 
     async def _publish_again(self, path: str) -> None:
-        """An error is an event of the pod, which keeps what it has."""
+        """Publish the volume again. An error becomes an event of the pod, whose volume stays as it is."""
 
         def check() -> None:
             if path not in self._to_republish:
@@ -302,7 +302,7 @@ class CsiVolumes:
         return ""
 
     async def _unstage_unused(self, volume: StagedVolume) -> None:
-        """If it fails, the next sweep tries it again."""
+        """Unstage the volumes that no pod uses. The next sweep retries what fails."""
         try:
             async with self._lock(volume.record):
                 await self._unstage(volume)

@@ -1,8 +1,9 @@
 """A directory whose files change all at once (the layout that the kubelet's atomic writer made a convention): the files
 are in a directory named by time, `..data` is a link to it, and each name at the top is a link through `..data`.
 
-An object of a mebibyte may have tens of thousands of keys: all is done in pieces, so that other pods are served between
-them. The caller sees to it that nobody else writes the volume meanwhile."""
+An object of a mebibyte may have tens of thousands of keys: the work is done in pieces, so that other pods are served in
+between. The caller ensures that nobody else writes the volume meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ _GROUP_READS: Final = 0o440
 
 
 async def write(directory: str, files: Iterable[File], stamp: str, group: int | None) -> bool:
-    """Make the volume at `directory` have exactly these files. Whether anything had to change.
+    """Make the volume at `directory` have exactly these files. Returns whether anything changed.
 
     `stamp` names the new directory: `..` and a time, never one used before. Raises OSError, UnsafePathError for a path
     that would leave the volume.
@@ -120,7 +121,7 @@ def _make(directory: str, group: int | None) -> None:
 
 
 def _set_modes(directory: str, group: int | None) -> None:
-    """As the kubelet leaves a directory of a volume with fsGroup: the group owns it, and what comes into it."""
+    """Set the modes of a volume with fsGroup as the kubelet does: the group owns the directory and new files in it."""
     if group is not None:
         os.chown(directory, -1, group)
     os.chmod(directory, _DIRECTORY_MODE if group is None else _DIRECTORY_MODE | _GROUP_DIRECTORY)

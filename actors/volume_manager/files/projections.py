@@ -53,7 +53,7 @@ class _Data(msgspec.Struct):
     """The data of a Secret or ConfigMap."""
 
     data: dict[str, str | None] | None = None
-    """null: an empty value, as Go writes bytes that are not there."""
+    """null is an empty value: Go encodes nil bytes so."""
     binaryData: dict[str, str | None] | None = None
 
 
@@ -85,7 +85,7 @@ def _token_request(pod: Pod, token: ServiceAccountTokenProjection) -> PodTokenRe
 
 
 def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Content) -> list[File]:
-    """The files; of several with one path the last one counts. Raises ContentError, DownwardError, QuantityError."""
+    """The files; of a path in several sources the last one wins. Raises ContentError, DownwardError, QuantityError."""
     found: dict[str, File] = {}
     for source in sources:
         for file in _of(pod, source, mode, given):
@@ -120,7 +120,7 @@ def _token(pod: Pod, token: ServiceAccountTokenProjection, mode: int, given: Con
 
 
 def only_user(pod: Pod) -> int | None:
-    """The user of all containers, when they have the same one."""
+    """The user ID of all containers if it is the same one, else None."""
     shared = pod.spec.securityContext.runAsUser
     users = set()
     for container in (*pod.spec.initContainers, *pod.spec.containers):

@@ -1,10 +1,10 @@
-"""System calls of volumes; those that may hang run in disposable processes, and take and give plain data only.
+"""System calls of volumes. Those that may hang run in disposable processes: they take and return plain data only.
 
 directories.py    directories of volumes on the agent's own file system, which needs no disposable process
 host_path.py      the type of a hostPath: what is at the path, checked or made
 links.py          links of devices in a pod's directory, on the agent's own file system
 memory_mounts.py  volumes in memory: tmpfs and hugetlbfs
-mount_program.py  mounting by the node's mount program, which knows how to find the helper of each file system
+mount_program.py  mounts by the node's mount program, which finds the helper of each file system
 ownership.py      fsGroup: the files of a volume are given to a group (API doc, PodSecurityContext)
 propagation.py    mount propagation of the pods' directory: mounts below it reach containers
 subpaths.py       subPath: one file or directory of a volume, bound to a place of its own

@@ -13,7 +13,7 @@ DIRECTORY_MODE: Final = 0o750
 
 
 def make_directory(path: str, mode: int, group: int | None) -> None:
-    """A directory that is either not there or complete: made aside, then renamed. Raises OSError."""
+    """Make a directory atomically: under another name, then renamed. Raises OSError."""
     if os.path.isdir(path):
         return
     above, name = os.path.split(path)

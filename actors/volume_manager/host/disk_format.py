@@ -1,7 +1,7 @@
 """A file system on a block device: formatted when the device is empty, checked, mounted. Runs in a disposable process.
 
-While a program works on the device it holds the device's lock (flock(2)), which outlives the process that started it:
-so the next attempt waits for a mkfs that its agent did not survive, and then sees what it made.
+A program that works on the device holds the device's lock (flock(2)), which outlives the process that started it. So
+the next attempt waits for a mkfs whose agent was killed, and then finds its file system.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def mount_device(device: str, target: str, kind: str, options: list[str], second
 
 
 def _prepare(device: str, wanted: str, read_only: bool, fd: int, seconds: float) -> tuple[str, str]:
-    """The type to mount, and '' or the error. Raises OSError when it cannot be seen what is on the device."""
+    """The file system type to mount, and '' or the error. Raises OSError when the device cannot be read."""
     found = format_of(device, seconds)
     if not found:
         if read_only:
@@ -74,8 +74,9 @@ def _prepare(device: str, wanted: str, read_only: bool, fd: int, seconds: float)
 
 
 def check_free(device: str, fd: int) -> None:
-    """blkid finds nothing, too, where it cannot read, and where the kernel maps blocks without a header. Raises OSError
-    when the device, open at `fd`, cannot be read, or is in use: mounted, or a part of another device."""
+    """Raises OSError when the device, open at `fd`, cannot be read, or is in use: mounted, or part of another device.
+    blkid finds nothing on such devices, either.
+    """
     for start in (0, max(0, os.lseek(fd, 0, os.SEEK_END) - _READ_BYTES)):
         os.pread(fd, _READ_BYTES, start)
     os.close(os.open(device, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_EXCL))

@@ -20,9 +20,9 @@ _CHECKS: Final = {
 
 
 def check_host_path(path: str, type: str) -> str:
-    """Check, or make, what a hostPath says it is: by its file descriptor, so that the check holds for one object.
+    """Check the type of a hostPath, or create the path. The check uses a file descriptor, so it holds for one object.
 
-    '' when it is right, else why not. Raises OSError for what cannot be looked at.
+    Returns '' when the type is right, else the reason. Raises OSError for a path that cannot be opened.
     """
     if type == "DirectoryOrCreate":
         make_path(path, 0o755)

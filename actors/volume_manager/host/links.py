@@ -15,7 +15,7 @@ _NEW: Final = ".new"
 
 
 def link_device(path: str, device: str) -> None:
-    """Make the link at `path`, or have it point to `device`. Raises OSError."""
+    """Make the link at `path` to `device`, in place of one to another device. Raises OSError."""
     if os.path.islink(path) and os.readlink(path) == device:
         return
     make_path(os.path.dirname(path), DIRECTORY_MODE)

@@ -15,7 +15,7 @@ _HUGE_PAGE_SIZES: Final = "/sys/kernel/mm/hugepages"
 
 
 def mount_memory(path: str, size: int, group: int | None) -> bool:
-    """Mount a tmpfs; with noswap where the kernel has that option (6.4). Whether it has. Raises OSError."""
+    """Mount a tmpfs, with noswap where the kernel has that option (6.4). Returns whether it has. Raises OSError."""
     if (there := mounted(path, "tmpfs")) is not None:
         return "noswap" in there.super_options
     # sticky, as a tmpfs without the option: everybody may write, and remove only what is theirs
@@ -33,7 +33,7 @@ def mount_memory(path: str, size: int, group: int | None) -> bool:
 
 
 def mount_huge_pages(path: str, page_size: int, group: int | None) -> bool:
-    """Mount a hugetlbfs. True: huge pages are never swapped. Raises OSError."""
+    """Mount a hugetlbfs. Returns True: huge pages are never swapped. Raises OSError."""
     if not os.path.isdir(f"{_HUGE_PAGE_SIZES}/hugepages-{page_size // 1024}kB"):
         raise OSError(errno.EINVAL, f"this node has no huge pages of {page_size} bytes", path)
     if mounted(path, "hugetlbfs") is None:
@@ -52,6 +52,6 @@ def swap_is_on(proc: str = "/proc") -> bool:
 
 
 def mounted(path: str, kind: str) -> mountinfo.Mount | None:
-    """By the mount table: the path itself is not touched."""
+    """Whether something is mounted, by the mount table: the path itself is not touched."""
     real = os.path.realpath(path)
     return next((mount for mount in mountinfo.read() if mount.point == real and mount.kind == kind), None)

@@ -1,4 +1,4 @@
-"""Mounting by the node's mount program, which knows how to find the helper of each file system (mount.nfs and so on).
+"""Mounts by the node's mount program, which finds the helper of each file system (mount.nfs and so on).
 
 Runs in a disposable process: it blocks while the server is away.
 """
@@ -28,7 +28,7 @@ def command(source: str, target: str, kind: str, options: list[str], mounter: st
 
 
 def mount_by_program(source: str, target: str, kind: str, options: list[str], mounter: str, seconds: float) -> str:
-    """Mount, unless something is mounted there. '' or why not; then no directory is left. Raises OSError."""
+    """Mount, unless something is mounted there. '' or the error, which leaves no directory. Raises OSError."""
     real = os.path.realpath(target)
     if any(mount.point == real for mount in mountinfo.read()):
         return ""
@@ -49,9 +49,10 @@ def mount_error(arguments: list[str], seconds: float) -> str:
 
 
 def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = ()) -> tuple[int, str]:
-    """Exit status and output. Killed with its children after `seconds`: the helper of a file system may retry for
-    minutes. Its status is STILL_RUNNING then, and NOT_RUN if it cannot be started. `keep`: descriptors that the program
-    has, too."""
+    """Run a program; returns its exit status and output. After `seconds` it is killed with its children, as the helper
+    of a file system may retry for minutes; the status is then STILL_RUNNING. It is NOT_RUN if the program cannot be
+    started. `keep`: descriptors that the program inherits.
+    """
     pipe = subprocess.PIPE
     try:
         program = subprocess.Popen(
@@ -74,7 +75,7 @@ def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = ()) -> tup
 
 
 def error_of(status: int, output: str) -> str:
-    """'' or what `run` says of a program that failed."""
+    """'' or the error of a program that failed, from the result of `run`."""
     if status == 0:
         return ""
     if status in (NOT_RUN, STILL_RUNNING):

@@ -1,6 +1,6 @@
 """fsGroup: the files of a volume are given to a group (API doc, PodSecurityContext). Runs in disposable processes.
 
-A volume may have millions of files, so one call works for some seconds and returns where the next one continues.
+A volume may have millions of files, so a call ends after some seconds and returns where the next call continues.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def group_of(path: str) -> int:
 def apply_group(
     path: str, group: int, on_root_mismatch: bool, after: str = "", seconds: float = 10.0
 ) -> dict[str, Any]:
-    """Change all below `path` that comes after the relative path `after`, following no link, the top itself last.
+    """Change every file below `path` that sorts after the relative path `after`, then the top. No link is followed.
 
-    `on_root_mismatch`: do nothing when the top is right already. Returns `after` of the last file, '' when all is done;
-    the number of `files`; how many of them `failed`, and the texts of the first `errors`. Raises OSError when a
+    `on_root_mismatch`: do nothing when the top has the group already. Returns `after` of the last file, '' when all is
+    done; the number of `files`; how many of them `failed`, and the texts of the first `errors`. Raises OSError when a
     directory cannot be listed.
     """
     done, errors, failed, end = 0, list[str](), 0, time.monotonic() + seconds
@@ -109,7 +109,7 @@ def _change(name: str, directory: int, group: int) -> None:
 
 
 def _chmod(name: str, directory: int, mode: int) -> None:
-    """By a descriptor, so that a link that takes its place meanwhile is not followed."""
+    """Change the mode by a descriptor, so that a link that replaces the file meanwhile is not followed."""
     fd = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
     try:
         if not stat.S_ISLNK(os.fstat(fd).st_mode):

@@ -1,4 +1,4 @@
-"""Mount propagation of the pods' directory: mounts below it reach containers, and those of containers the host."""
+"""Mount propagation of the pods' directory: mounts propagate between the host and containers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def is_shared(path: str) -> bool:
 
 
 def make_shared(path: str) -> bool:
-    """Let mounts below this directory propagate to whoever shares its mount. Whether a bind mount was made for it.
+    """Make the directory a shared mount, so that mounts below it propagate. Returns whether a bind mount was made for
+    it.
 
     Raises OSError (EPERM without CAP_SYS_ADMIN).
     """
@@ -32,8 +33,9 @@ def make_shared(path: str) -> bool:
 
 
 def _bind_to_itself(path: str, points: list[str]) -> None:
-    """With what is mounted below. The originals, which would lie hidden beneath and keep their directories from being
-    removed for ever, are detached: only by a file descriptor opened before can they still be named."""
+    """Bind mount the directory to itself, with the mounts below it. The original mounts would stay hidden beneath, and
+    their directories could never be removed; so they are detached, by file descriptors opened before.
+    """
     originals = [os.open(point, os.O_PATH | os.O_CLOEXEC) for point in points]
     try:
         mounting.bind(path, path)

@@ -1,7 +1,7 @@
-"""subPath: one file or directory of a volume, bound to a place of its own.
+"""subPath: one file or directory of a volume, bind mounted at a path of its own.
 
-Containers write to the volume while this runs, so what is bound is what was opened, and what is opened is inside the
-volume (CVE-2017-1002101, CVE-2021-25741). Runs in a disposable process.
+Containers may write to the volume meanwhile. So a file is opened without leaving the volume, and the open file is what
+is mounted (CVE-2017-1002101, CVE-2021-25741). Runs in a disposable process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DIRECTORY_MODE: Final = 0o750
 
 
 def bind_subpath(volume: str, path: str, target: str, follow: bool) -> None:
-    """Bind `path` of the volume at `volume` to `target`, making directories that are missing with the volume's mode.
+    """Bind `path` of the volume at `volume` to `target`. Missing directories are made with the volume's mode.
 
     `follow`: the volume's own path may be a symlink, as a hostPath's may. Raises OSError, UnsafePathError for a path
     that leaves the volume.
@@ -65,7 +65,7 @@ def _make_target(target: str, *, directory: bool) -> None:
 
 
 def same_file(fd: int, path: str) -> bool:
-    """Whether the path means the file that is open."""
+    """Whether the path leads to the open file."""
     there, here = os.stat(path), os.fstat(fd)
     return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 

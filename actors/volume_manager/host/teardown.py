@@ -1,4 +1,4 @@
-"""Unmounting below a pod's directory, deepest first, and removal of its files, which stops at any mount that is left.
+"""Unmounts below a pod's directory, deepest first, and removes its files; the removal stops at a mount that is left.
 
 Runs in disposable processes.
 """
@@ -24,7 +24,7 @@ def mounts_below(directory: str) -> list[str]:
 
 
 def is_mounted(path: str) -> bool:
-    """Whether something is mounted at the path, which is not touched itself."""
+    """Whether something is mounted at the path, by the mount table: the path itself is not touched."""
     real = f"{os.path.realpath(os.path.dirname(path))}/{os.path.basename(path)}"
     return any(mount.point == real for mount in mountinfo.read())
 

@@ -92,7 +92,7 @@ def check_claim(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> None:
 
 
 def check_use(pod: Pod, volume: ClaimedVolume) -> None:
-    """Raises VolumeClaimError for a device that some container mounts, or a file system that one has as a device."""
+    """Raises VolumeClaimError for a device that is mounted, or a file system that is used as a device."""
     field = "volumeMounts" if volume.is_block else "volumeDevices"
     if any(use.name == volume.volume for container in all_containers(pod) for use in getattr(container, field)):
         mode = BLOCK if volume.is_block else "Filesystem"
@@ -120,19 +120,19 @@ def check_node(volume: PersistentVolume, name: str, labels: Mapping[str, str]) -
 
 
 def supplemental_groups(volumes: Iterable[PersistentVolume]) -> list[int]:
-    """The groups in the volumes' annotations; what is no number is ignored, as by the kubelet."""
+    """The groups in the volumes' annotations. Like the kubelet, it ignores values that are no number."""
     found = (volume.metadata.annotations.get(GID_ANNOTATION, "") for volume in volumes)
     return sorted({int(text) for text in found if text.isascii() and text.isdigit() and len(text) <= 10})
 
 
 def mount_options(volume: PersistentVolume) -> list[str]:
-    """Of the volume, the older annotation's first."""
+    """The mount options of the volume, those of the older annotation first."""
     annotated = volume.metadata.annotations.get(OPTIONS_ANNOTATION, "").split(",")
     return [option for option in (*annotated, *volume.spec.mountOptions) if option]
 
 
 def checked_name(volume: ClaimedVolume) -> str:
-    """The PersistentVolume's name, which becomes a directory. Raises VolumeClaimError when it is no name."""
+    """The PersistentVolume's name, which names a directory. Raises VolumeClaimError for an invalid one."""
     if not _NAME.match(volume.name):
         raise VolumeClaimError(f"PV {volume.name!r}: not a name")
     return volume.name

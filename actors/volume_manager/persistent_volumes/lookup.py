@@ -44,7 +44,7 @@ class _Node(Api, frozen=True):
 
 
 class ApiUnavailable(VolumeClaimError):
-    """The API server does not answer."""
+    """The API server does not answer. The pod's saved volumes are used."""
 
 
 class ClaimLookup:

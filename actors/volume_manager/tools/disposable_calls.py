@@ -30,7 +30,9 @@ class DisposableCalls:
         *,
         deadline: float = MOUNT_SECONDS,
     ) -> str:
-        """'' or the error's text. `key`: the path that hangs if the call does; `error_of`: the error of a result."""
+        """Run the call: '' or the error's text. `key`: the path that the call may hang on; `error_of`: the error of a
+        result.
+        """
         try:
             return error_of(await self.call(key, function, arguments, deadline=deadline))
         except CallFailed as error:

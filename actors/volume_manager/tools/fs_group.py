@@ -27,15 +27,15 @@ _GROUP: Final = "actors.volume_manager.host.ownership:group_of"
 
 
 class FsGroup:
-    """Changes the files in disposable processes, however long it takes, and reports progress in events of the pod."""
+    """Changes the files in disposable processes, without a deadline, and reports the progress in events of the pod."""
 
     def __init__(self, actor: Actor, calls: DisposableCalls, clock: Callable[[], float]) -> None:
         self._actor, self._calls, self._clock = actor, calls, clock
 
     async def apply(self, pod: Pod, path: str, group: int, on_root_mismatch: bool) -> str:
-        """Give all files at `path` to the group; `on_root_mismatch`: only when the top is not the group's yet.
+        """Give all files at `path` to the group; `on_root_mismatch`: only if the group does not own the top yet.
 
-        Files that cannot be changed are logged and are no error, as in the kubelet. '' or the error's text.
+        Like the kubelet, it logs files that cannot be changed, and does not fail. '' or the error's text.
         """
         after, files, reports, report_at = "", 0, 0, self._clock() + FIRST_REPORT_SECONDS
         while True:
@@ -55,8 +55,7 @@ class FsGroup:
                 reports, report_at = reports + 1, self._clock() + REPORT_SECONDS
 
     async def compare(self, pod: Pod, volume: str, path: str, group: int) -> None:
-        """Tell users of the pod if another group owns the top of a volume that is not changed for it. Raises
-        CallFailed."""
+        """Send an event if another group owns the top of a volume whose ownership is not changed. Raises CallFailed."""
         owner = await self._calls.call(path, _GROUP, {"path": path})
         if owner != group:
             text = f"The requested fsGroup is {group}, but the volume {volume} has GID {owner}."
@@ -71,7 +70,7 @@ class FsGroup:
             )
 
     def _report(self, pod: Pod, path: str, files: int | None) -> None:
-        """The first report has the advice, the later ones have the number of files."""
+        """Report the progress: advice in the first event, the number of files in the later ones."""
         of_pod = path.find(pod.metadata.uid)  # a path of the host is told from the pod's directory on
         what = f"Setting volume ownership for {path[max(0, of_pod) :]}"
         message = f"{what} {_ADVICE}" if files is None else f"{what}, processed {files} files."

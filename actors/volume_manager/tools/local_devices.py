@@ -21,8 +21,9 @@ _UNMOUNT: Final = "actors.volume_manager.host.teardown:unmount_all"
 
 
 class LocalDevices:
-    """A pod uses a volume while it has the volume's directory, which is made before the device is mounted. So nothing
-    needs to be remembered: a later incarnation finds the same on the disk and in the mount table."""
+    """A pod uses a volume while it has the volume's directory, which is made before the device is mounted. So it keeps
+    no state: a later incarnation finds the same directories and mounts.
+    """
 
     def __init__(self, actor: Actor, calls: DisposableCalls, pods_dir: str, plugins_dir: str) -> None:
         self._actor, self._calls, self._pods_dir = actor, calls, pods_dir
@@ -45,8 +46,9 @@ class LocalDevices:
             )
 
     async def release(self, pod_dir: str = "") -> None:
-        """Unmount the devices that no pod uses; `pod_dir`: of one that uses none any more. One that cannot be unmounted
-        is tried again later. The pod waits neither for that nor for a device that another pod's mount formats."""
+        """Unmount the devices that no pod uses; `pod_dir`: the directory of a pod that has ended. A device that cannot
+        be unmounted is retried later. The pod waits neither for that nor for a device that another pod's mount formats.
+        """
         try:
             for name in _names(self._mounts_dir):
                 if self._is_used(name, pod_dir):
@@ -59,7 +61,7 @@ class LocalDevices:
             self._retry_later()
 
     def _is_used(self, name: str, pod_dir: str) -> bool:
-        """Raises OSError when that cannot be seen."""
+        """Whether any pod uses the volume. Raises OSError if a directory cannot be listed."""
         others = (uid for uid in _names(self._pods_dir) if uid != os.path.basename(pod_dir))
         return any(os.path.lexists(f"{self._pods_dir}/{uid}/volumes/{PLUGIN_DIR}/{name}") for uid in others)
 
@@ -78,7 +80,7 @@ class LocalDevices:
             self._retry_later()
 
     def _retry_later(self) -> None:
-        """Once, however many volumes stay, and however many pods end meanwhile."""
+        """Schedule one retry, however many volumes stay and pods end meanwhile."""
         if not self._retry_is_due:
             self._retry_is_due = True
             self._actor.after(RETRY_SECONDS, self._retry)
@@ -89,7 +91,7 @@ class LocalDevices:
 
 
 def _names(directory: str) -> list[str]:
-    """[] of one that is not there. Raises OSError."""
+    """The names in the directory, [] if it does not exist. Raises OSError."""
     try:
         return sorted(os.listdir(directory))
     except FileNotFoundError:

@@ -28,7 +28,7 @@ class MemoryMounts:
         return await self._calls.run(path, _MOUNT, arguments, self._warn_of_swap)
 
     def _warn_of_swap(self, has_noswap: bool) -> str:
-        """Returns '': it is no error of the volume."""
+        """Warn once. Returns '', as swap is no error of the volume."""
         if not has_noswap and memory_mounts.swap_is_on() and not self._warned:
             self._warned = True
             self._actor.log.warning("memory-backed volumes may reach the disk: swap is on and tmpfs has no noswap here")

@@ -26,6 +26,6 @@ class VolumeTools(msgspec.Struct, frozen=True, kw_only=True):
     csi: CsiVolumes | None
     """None on a standalone node."""
     stamp: Callable[[], str]
-    """Returns a text that it has not returned before."""
+    """Returns a unique text."""
     mounter: str = ""
     """--experimental-mounter-path: the program that runs mount commands of network file systems; '' for none."""

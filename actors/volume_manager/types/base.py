@@ -75,7 +75,7 @@ class Mounter(msgspec.Struct, frozen=True, kw_only=True):
         return self.persistent or self.volume
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:
-        """Mount the volume; idempotent. '' or the error; a text alone is that of a MountError."""
+        """Mount the volume; idempotent. '' or the error, as a text or a MountError."""
         raise NotImplementedError
 
     def inputs(self, pod: Pod) -> ApiInputs:
@@ -113,12 +113,13 @@ class VolumeType(msgspec.Struct, frozen=True, kw_only=True):
     has_devices: bool = False
     """Whether `plan_claim` knows volumes of the mode Block, which containers have as devices."""
     plan_claim: Callable[[ClaimedVolume, PodContext], Plan] | None = None
-    """For a claim that is bound to a PersistentVolume with this source; None when there are none. Pure.
+    """For a claim that is bound to a PersistentVolume with this source; None if the API has no such PersistentVolume.
+    Pure.
 
     Raises VolumeClaimError.
     """
     needs_api: str = ""
-    """What it needs of the API server, for the error on a standalone node; '' for nothing."""
+    """What the type needs from the API server, for the error on a standalone node; '' for nothing."""
     in_memory: Callable[[Volume], bool] = lambda volume: False
     """Whether `plan` needs to know the node's memory."""
     plugin_dir: str = ""

@@ -46,7 +46,7 @@ class CsiMounter(Mounter, frozen=True, kw_only=True):
 
 
 def _plan(volume: Volume, context: PodContext) -> Plan:
-    """A volume that lives as long as its pod."""
+    """The plan of an inline volume, which lives as long as its pod."""
     source, meta = volume.csi or CSIVolumeSource(driver=""), context.pod.metadata
     if not _DRIVER_NAME.match(source.driver):
         return RejectedVolume(volume.name, f"volume {volume.name!r}: {source.driver!r} is not the name of a driver")

@@ -42,14 +42,14 @@ class Local(Mounter, frozen=True, kw_only=True):
 
     plugin: ClassVar[str] = PLUGIN
     group: int | None = None
-    """fsGroup, applied at the first mount on this node; None: owners stay as they are."""
+    """fsGroup, applied at the first mount on this node; None: owners are not changed."""
     on_root_mismatch: bool = False
     name: str
     """Of the PersistentVolume."""
     pod_dir: str
     source: str
     fs_type: str = ""
-    """Of a device; '': the one that it has, or ext4."""
+    """The file system type of a device; '': the one that it has, or ext4."""
     options: list[str] = []
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:

@@ -1,4 +1,4 @@
-"""How large a volume in memory may become. Pure."""
+"""The size limit of a volume in memory. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .base import PodContext
 
 
 def smallest(context: PodContext, limit: int = 0) -> int:
-    """Bytes: the smallest of the node's memory, the pod's limit and the volume's own `limit` (KEP-1967); 0: none."""
+    """The smallest of the node's memory, the pod's limit and the volume's own `limit` (KEP-1967), in bytes; 0: none."""
     sizes = (context.node_memory, _pod_limit(context.pod), limit)
     return min((size for size in sizes if size > 0), default=0)
 

@@ -1,5 +1,6 @@
-"""In-tree volumes of clouds in a pod's spec, mounted by their CSI drivers. Those of claims are translated as they are
-looked up."""
+"""In-tree volumes of clouds in a pod's spec, mounted by their CSI drivers. The lookup of claims translates their
+PersistentVolumes.
+"""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
 
 
 def export_of(source: NFSVolumeSource) -> str:
-    """Raises ValueError for what mount could take for something else."""
+    """The export as mount takes it. Raises ValueError for a source that mount could read as something else."""
     server, directory = source.server, source.path
     if not server or server.startswith("-") or any(character.isspace() or character == "/" for character in server):
         raise ValueError(f"{server!r} is not the name or address of a server")
@@ -72,7 +72,7 @@ def export_of(source: NFSVolumeSource) -> str:
 
 
 def _options(given: list[str], read_only: bool) -> list[str]:
-    """Each once, `ro` first."""
+    """The mount options, each once, `ro` first."""
     return list(dict.fromkeys([*(["ro"] if read_only else []), *(option for option in given if option)]))
 
 

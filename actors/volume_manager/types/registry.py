@@ -48,14 +48,14 @@ BY_SOURCE: Final[Mapping[str, VolumeType]] = {one.source: one for one in TYPES}
 
 
 def type_of(volume: Volume) -> VolumeType | None:
-    """By the source that is set; None when none is."""
+    """The type of a volume, by the source that is set; None without a source."""
     return next((BY_SOURCE[name] for name, _ in volume.sources() if name in BY_SOURCE), None)
 
 
 def plan(
     context: PodContext, claims: Mapping[str, ClaimedVolume | str] | None = None, *, joined: bool = False
 ) -> list[Plan]:
-    """For each volume that some container uses, in the pod's order.
+    """The plan of each volume that a container uses, in the pod's order.
 
     `claims`: by volume, the claimed volume or the error's text; `joined`: there is an API server.
     """

@@ -20,7 +20,7 @@ REASONS: Final[Mapping[str, str]] = {
 
 
 def unsupported(known: Collection[str]) -> Iterator[VolumeType]:
-    """A type for each source of the API but `known`, which have one."""
+    """A type for each source of the API except `known`, which have their own types."""
     for source in SOURCES:
         if source in known:
             continue
