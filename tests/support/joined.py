@@ -13,7 +13,7 @@ from actors.shared.api.errors import AlreadyExists, NotFound, Unreachable
 from actors.shared.cri.model import CriContainerState
 from tests.support.api_connection import ApiConnection, Obj, SeenEvent, Watched
 from tests.support.api_process import ApiProcess
-from tests.support.faulty_node import FaultyNode
+from tests.support.faulty_node import HEARTBEAT_SECONDS, FaultyNode
 from tests.support.real_cluster import RealCluster
 from tests.support.runtime import RealRuntime
 
@@ -58,9 +58,17 @@ class Cluster(Protocol):
 class JoinedNode(FaultyNode):
     """An agent with a kubeconfig. `more`: fields of its configuration."""
 
-    def __init__(self, runtime: RealRuntime, cluster: Cluster, name: str = "joined", **more: object) -> None:
+    def __init__(
+        self,
+        runtime: RealRuntime,
+        cluster: Cluster,
+        name: str = "joined",
+        *,
+        heartbeat_seconds: int = HEARTBEAT_SECONDS,
+        **more: object,
+    ) -> None:
         self.cluster, self._more = cluster, more
-        super().__init__(runtime, name)
+        super().__init__(runtime, name, heartbeat_seconds=heartbeat_seconds)
         self._kubeconfig = cluster.node_kubeconfig(NODE)
 
     def _configuration(self) -> dict[str, object]:
@@ -222,7 +230,7 @@ def cluster_running(folder: Path, **options: Any) -> Iterator[Cluster]:
 
 @contextmanager
 def joined(runtime: RealRuntime, name: str = "joined", **more: Any) -> Iterator[Joined]:
-    """A node that is Ready. `more`: fields of the agent's configuration."""
+    """A node that is Ready. `more`: fields of the agent's configuration, and `heartbeat_seconds`."""
     with cluster_running(runtime.base / f"{name}-api") as cluster, ApiConnection(cluster.admin) as api:
         if isinstance(cluster, RealCluster):
             cluster.forget(NODE)

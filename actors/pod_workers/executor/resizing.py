@@ -139,12 +139,13 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         run.report(ResizeFailed(str(error), run.services.clock()))
         run.services.starter.metrics.resized(time.monotonic() - began, success=False)
         return
+    # told before the container manager hears of it: if the shard dies in between, the next one tells it again
+    run.announce("Normal", "ResizeCompleted", f"Pod resize completed: {summary(run.pod)}")
     count_allocated(run)  # its cgroup had the larger of both limits until now
     runtime = run.state.runtime
     run.report(ResizeCompleted([ran.id for ran in runtime.containers] if runtime is not None else []))
     keep_actuated(run)
     run.services.starter.metrics.resized(time.monotonic() - began, success=True)
-    run.announce("Normal", "ResizeCompleted", f"Pod resize completed: {summary(run.pod)}")
     await run.look()
 
 

@@ -59,6 +59,19 @@ async def test_only_the_container_that_was_resized_is_changed_and_no_container_r
         assert node.asked(UPDATE) == 1
 
 
+async def test_the_end_of_a_resize_is_told_before_it_is_kept(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda asked: PodAdmitted(asked.uid, ""))
+        before = len(node.harness.outbox)
+        await node.want(sized("200m"))
+        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+        await node.settled()
+        sent = [message for _, message in node.harness.outbox[before:]]
+        told = next(at for at, one in enumerate(sent) if getattr(one, "reason", "") == "ResizeCompleted")
+        kept = next(at for at, one in enumerate(sent) if isinstance(one, ActuatedResources))
+        assert told < kept
+
+
 @pytest.mark.parametrize("known", [True, False])
 async def test_the_runtime_learns_the_new_size_of_the_sandbox_where_it_asks_for_it(tmp_path, known):
     async with Driven(tmp_path) as node:
