@@ -72,8 +72,7 @@ class Node:
             if orderly:
                 await harness.stop()
             else:
-                asyncio.get_running_loop().remove_reader(harness.actor._watcher.fileno())
-                harness.actor._watcher.close()
+                harness.actor._files.close()
 
     @property
     def store(self):
@@ -93,10 +92,8 @@ def status(harness) -> State:
 
 async def changed(harness):
     """Let the events of the kernel in, and the settling time pass."""
-    actor = harness.actor
-    await harness.wait(lambda: actor._settle is not None or not actor._watcher, "an event on the files")
+    await harness.wait(lambda: harness.actor._files.settling, "an event on the files")
     await harness.advance(1.0)
-    actor._settle = None
 
 
 def run(test):

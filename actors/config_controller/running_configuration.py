@@ -1,0 +1,107 @@
+"""The configuration that the agent runs with: puts a new one in force, and has its consumers restarted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from actors.shared.config.agent import Agent
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.log_settings import set_logging
+from supervision.actor import Actor, AskError
+from supervision.protocol import FORK_SERVER, RollingRestart
+from supervision.spec import SetPolicies
+
+from . import session
+from .consumers import UNREAD, Consumers
+from .in_force import InForce
+from .sources import ValidConfiguration
+
+RETRY_SECONDS: Final = 1.0
+"""The pause before a rolling restart is ordered again."""
+
+
+class RunningConfiguration:
+    """Keeps the session file, which the next incarnation continues from and actors that start read."""
+
+    def __init__(self, actor: Actor, agent: Agent, consumers: Consumers) -> None:
+        """Continues the session of the last incarnation in this run of the agent, if there is one."""
+        self._actor, self._consumers, self._shards = actor, consumers, agent.workers
+        self._session_file = Path(agent.config_checkpoint_dir) / session.SESSION_FILE
+        previous = session.load(self._session_file)
+        self.is_continued = previous is not None
+        running = agent.config if previous is None else previous.configuration()
+        to_restart = () if previous is None else previous.to_restart
+        self._in_force = InForce(running=running, desired=running, policy=agent.policy, to_restart=to_restart)
+
+    @property
+    def running(self) -> KubeletConfiguration:
+        return self._in_force.running
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The top-level fields that wait for a restart of the agent."""
+        return self._in_force.waiting
+
+    @property
+    def outcome(self) -> str:
+        """What became of each field of the last change, in words."""
+        return self._in_force.outcome
+
+    def use_cgroup_driver(self, driver: str) -> None:
+        """The runtime's cgroup driver takes precedence over the configuration."""
+        self._in_force = self._in_force.with_cgroup_driver(driver)
+        self._save_session()
+
+    def apply(self, name: str, candidate: ValidConfiguration) -> None:
+        """Put the configuration with the hash `name` in force, and order the restart of its consumers."""
+        self._in_force, changed = self._in_force.changed_to(candidate.config, self._consumers, self._shards)
+        # before the restarts are ordered: an actor that starts reads its configuration from the session
+        self._save_session()
+        if "logging" in changed:
+            self._actor.tell(FORK_SERVER, set_logging(self.running.logging))
+        if candidate.policies and candidate.policy != self._in_force.policy:
+            self.set_policies(candidate)
+            changed = (*changed, "supervision policy")
+        self._log_change(name, changed)
+        if self._in_force.to_restart:
+            self.begin_restart()
+
+    def _log_change(self, name: str, changed: tuple[str, ...]) -> None:
+        log, in_force = self._actor.log, self._in_force
+        acting = [field for field in changed if field not in UNREAD]
+        log.info("configuration %s: changed %s", name, ", ".join(acting) or "nothing")
+        if in_force.waiting:
+            log.warning("configuration %s: wait for a restart: %s", name, ", ".join(in_force.waiting))
+        if ignored := [field for field in changed if field in UNREAD]:
+            log.warning("configuration %s: without effect, nothing reads them: %s", name, ", ".join(ignored))
+        if in_force.to_restart:
+            log.info("configuration %s: restarting %s", name, ", ".join(in_force.to_restart))
+
+    def set_policies(self, candidate: ValidConfiguration) -> None:
+        """Put the supervision policies of this configuration in force."""
+        self._in_force = self._in_force.with_policy(candidate.policy)
+        self._actor.tell(FORK_SERVER, SetPolicies(candidate.policies))
+
+    def begin_restart(self) -> None:
+        """Order the rolling restart of the actors that the last incarnations or this one have still to restart."""
+        self._actor.start_task(self._restart_consumers(), "rolling restart")
+
+    async def _restart_consumers(self) -> None:
+        """If this incarnation dies before the order is accepted, the next one repeats it."""
+        names = self._in_force.to_restart
+        if not names:
+            return
+        try:
+            await self._actor.ask(FORK_SERVER, RollingRestart(names), timeout=5.0)
+        except AskError as error:
+            self._actor.log.warning(
+                "the fork server did not accept the restart of %s, it is ordered again: %s", ", ".join(names), error
+            )
+            self._actor.after(RETRY_SECONDS, self._restart_consumers)
+        else:
+            self._in_force = self._in_force.restarted(names)
+            self._save_session()
+
+    def _save_session(self) -> None:
+        session.save(self._session_file, self._in_force.running, self._in_force.to_restart)

@@ -1,0 +1,45 @@
+"""Looks at the supervisors while a configuration is on trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from supervision.actor import Actor, AskError, Timer
+from supervision.protocol import FORK_SERVER, GetTree
+
+from . import trial
+
+TRIAL_CHECK_SECONDS: Final = 10.0
+
+
+class TrialChecks:
+    """Reports the result of each look to `step`. The trial fails when a supervisor reaches its restart intensity."""
+
+    def __init__(self, actor: Actor, step: Callable[[trial.Event], None]) -> None:
+        self._actor, self._step = actor, step
+        self._restarts: dict[str, int] = {}
+        self._timer: Timer | None = None
+
+    def update(self, on_trial: bool) -> None:
+        """Look each 10 s during a trial, and not otherwise."""
+        if on_trial and self._timer is None:
+            self._restarts = {}
+            self._timer = self._actor.every(TRIAL_CHECK_SECONDS, self._look, immediately=True)
+        elif not on_trial and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _look(self) -> None:
+        try:
+            tree = await self._actor.ask(FORK_SERVER, GetTree(memory=False), timeout=5.0)
+        except AskError:
+            return
+        supervisors = {
+            each.name: (each.restarts, each.last_incident) for each in tree.actors if each.kind == "supervisor"
+        }
+        failed = trial.supervisors_that_gave_up(supervisors, self._restarts)
+        self._restarts = {name: restarts for name, (restarts, _) in supervisors.items()}
+        self._step(
+            trial.TrialFailed(f"{', '.join(failed)} reached its restart intensity") if failed else trial.TrialTick()
+        )
