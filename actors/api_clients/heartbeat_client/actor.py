@@ -24,7 +24,7 @@ from actors.api_clients.messages import (
     RuntimeReport,
     VolumesInUse,
 )
-from actors.cert_manager.messages import CERT_MANAGER, NodeAddresses
+from actors.cert_manager.messages import CERT_MANAGER
 from actors.pleg.messages import PLEG, PodNetwork
 from actors.shared.api.errors import ApiError, NotFound, Unreachable
 from actors.shared.config.agent import Agent
@@ -34,14 +34,16 @@ from actors.shared.kube.node_addresses import HostAddresses, specified_ips
 from actors.shared.linux.host_addresses import THIS_HOST
 from supervision.actor import Address, AskError, on
 from supervision.addresses import ActorName
-from supervision.protocol import FORK_SERVER, ServiceState
+from supervision.protocol import FORK_SERVER
 from supervision.repeated_warnings import RepeatedWarnings
 
 from ..messages import EVENT_CLIENT
-from . import managed_network, resolver_limits
+from . import resolver_limits
 from .lease import JITTER, renew_seconds
 from .lease_renewal import LeaseRenewal
+from .network_check import NetworkCheck
 from .node_events import NodeEvents, condition_event
+from .node_registration import NodeRegistration
 from .node_status.conditions import is_ready
 from .node_status.fact_sources import FactSources
 from .node_status.facts import Json, NodeSettings, NodeStatusInput, NodeStatusResources, pod_cidr
@@ -50,9 +52,9 @@ from .node_status.runtime_state import RuntimeState
 from .node_status.status import Computed
 from .node_writer import NodeWriter
 from .own_objects import read_node
-from .registration import RETRIES, RegistrationPlan, new_node, reconciled
 from .resolver_limits import ResolverLimits
 from .server_trouble import ServerTrouble
+from .serving_addresses import ServingAddresses
 from .startup_times import StartupTimes, agent_started, since_boot
 from .status_sync import StatusSync, StatusSyncClocks
 
@@ -63,7 +65,6 @@ VOLUMES_SECONDS: Final = 0.2
 """Volumes that come into use within this time are written together."""
 WATCHED_SECONDS: Final = 1.0
 """kube_client has so long to answer."""
-DEVICE_CHECKPOINT: Final = "kubelet_internal_checkpoint"
 
 
 class HeartbeatClient(ApiActor):
@@ -81,9 +82,6 @@ class HeartbeatClient(ApiActor):
         super().__init__()
         self._clocks = StatusSyncClocks(monotonic=clock, wall=wall, rng=rng)
         self._host, self._root = host, root
-        self._addresses = NodeAddresses([], [])
-        self._network_problem: str | None = None  # this incarnation has told nothing yet
-        """As last sent to cert_manager."""
         self._volumes_due = False
         """The status is written soon for new volumes in use."""
 
@@ -107,6 +105,10 @@ class HeartbeatClient(ApiActor):
         self._status = StatusSync(
             self._writer, settings_of(agent), self._clocks, every, facts=lambda: self._sources.facts, seen=self._seen
         )
+        self._serving = ServingAddresses(self)
+        clock = self._clocks.monotonic
+        managed = agent.managed_runtime
+        self._network = NetworkCheck(self, self._sources, agent.managed_runtime_dir, clock) if managed else None
         if first:
             self._record(self._events.starting())
         self._sources.start()
@@ -136,8 +138,8 @@ class HeartbeatClient(ApiActor):
         self.every(resolver_limits.SECONDS, resolver.check, jitter=JITTER, immediately=True)
 
     async def on_hello(self, name: ActorName) -> None:
-        if name == CERT_MANAGER and (self._addresses.ips or self._addresses.names):
-            self.tell(name, self._addresses)
+        if name == CERT_MANAGER:
+            self._serving.repeat()
 
     # -- reports of others --------------------------------------------------------------------------------------------
     @on(RuntimeReport)
@@ -149,6 +151,10 @@ class HeartbeatClient(ApiActor):
         news = self._sources.learn_problem(message.source, message.message)
         if news and message.source == "shutdown" and self._writer.node is not None:
             self.start_task(self._sync(), "status")  # from now on no pod may be scheduled here
+
+    def _addresses_found(self, addresses: list[Json]) -> None:
+        if self._writer.node is None:  # later those of the API count: a cloud may have set others
+            self._serving.tell(addresses)
 
     @on(NodePressure)
     def on_pressure(self, message: NodePressure, sender: Address) -> None:
@@ -170,57 +176,19 @@ class HeartbeatClient(ApiActor):
         self._volumes_due = False
         await self._sync()
 
-    # -- registration -------------------------------------------------------------------------------------------------
+    # -- status -------------------------------------------------------------------------------------------------------
     async def _join(self) -> None:
         """Register, then write the status for as long as this process lives."""
-        failures = 0
-        while not await self._registered():
-            failures += 1
-            await self.pause(RETRIES.pause(failures))
+        registration = NodeRegistration(
+            self, self.agent, self._writer, self._status, self._sources, self._times, self._warnings
+        )
+        created = await registration.join()
+        if created is not None:
+            self._written(created)
         self.every(float(self.agent.config.nodeStatusUpdateFrequency), self._sync, jitter=JITTER)
         await self._sync()
         await self._until_ready()
 
-    async def _registered(self) -> bool:
-        """One try. Without registerNode, wait for somebody else to register the node."""
-        self._times.trying(since_boot())
-        ours = self.agent.config.registerNode
-        try:
-            found = await self._writer.find()
-            if found is None:
-                return ours and await self._create()
-            if ours:
-                await self._writer.write(found, reconciled(found, self._plan()))
-        except ApiError as error:
-            self._warnings.warn("register", f"the node is not registered yet: {error}")
-            return False
-        self.log.info("node %s is registered already, as %s", self.agent.node_name, found["metadata"].get("uid"))
-        return True
-
-    async def _create(self) -> bool:
-        await self._sources.enough.wait()
-        computed = await self._status.create(new_node(self._plan()))
-        if computed is None:
-            return False
-        self._times.registered(since_boot())
-        self.log.info("node %s is registered", self.agent.node_name)
-        self._written(computed)
-        return True
-
-    def _plan(self) -> RegistrationPlan:
-        agent = self.agent
-        return RegistrationPlan(
-            name=agent.node_name,
-            labels=agent.node_labels,
-            taints=tuple((taint.key, taint.value, taint.effect) for taint in agent.config.registerWithTaints),
-            provider_id=agent.config.providerID,
-            external_cloud=agent.external_cloud,
-            controller_attaches=agent.config.enableControllerAttachDetach,
-            keep_volumes=bool(agent.flags.get("keep-terminated-pod-volumes")),
-            reset_devices=not os.path.exists(f"{agent.device_plugins_dir}/{DEVICE_CHECKPOINT}"),
-        )
-
-    # -- status -------------------------------------------------------------------------------------------------------
     async def _sync(self) -> None:
         """Compute the status, and write it when that is due."""
         try:
@@ -251,26 +219,16 @@ class HeartbeatClient(ApiActor):
         for event in (*self._events.seen(node), *self._events.booted(node, boot_id)):
             self._record(event)
         cidr = pod_cidr(node)
-        if self.agent.managed_runtime:
-            self._check_network(managed_network.problem(cidr, managed_network.read(self.agent.managed_runtime_dir)))
+        if self._network is not None:
+            self._network.update(cidr)
         if cidr:
             self.tell(PLEG, PodNetwork(cidr), deadline=60.0)
-
-    def _check_network(self, problem: str) -> None:
-        """Two nodes must not have the same pod addresses: until that is sure the node is not ready."""
-        self._sources.learn_problem(managed_network.SOURCE, problem)
-        if problem == self._network_problem:
-            return
-        self._network_problem = problem
-        self.tell(FORK_SERVER, ServiceState(managed_network.SERVICE, problem, self._clocks.monotonic()))
-        if problem:
-            self.log.warning("%s", problem)
 
     def _written(self, computed: Computed) -> None:
         """The API has it."""
         for change in computed.events:
             self._record(condition_event(self.agent.node_name, change.reason))
-        self._tell_addresses(computed.node["status"].get("addresses") or [])
+        self._serving.tell(computed.node["status"].get("addresses") or [])
         if is_ready(computed.node):
             for metric, value in self._times.ready(since_boot()).items():
                 self.metrics.gauge(metric, value)
@@ -285,20 +243,6 @@ class HeartbeatClient(ApiActor):
             if is_ready(self._status.compute(node).node):
                 await self._sync()
             await self.pause(FAST_SECONDS)
-
-    # -- addresses ----------------------------------------------------------------------------------------------------
-    def _addresses_found(self, addresses: list[Json]) -> None:
-        if self._writer.node is None:  # later those of the API count: a cloud may have set others
-            self._tell_addresses(addresses)
-
-    def _tell_addresses(self, addresses: list[Json]) -> None:
-        """Tell cert_manager what a serving certificate is to name."""
-        ips = [one["address"] for one in addresses if one["type"].endswith("IP")]
-        names = [one["address"] for one in addresses if not one["type"].endswith("IP")]
-        told = NodeAddresses(ips, names)
-        if told != self._addresses:
-            self._addresses = told
-            self.tell(CERT_MANAGER, told, deadline=60.0)
 
     # -- events and log -----------------------------------------------------------------------------------------------
     def _record(self, event: RecordEvent) -> None:

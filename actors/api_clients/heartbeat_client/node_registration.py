@@ -1,0 +1,86 @@
+"""Registers the node, or puts right what is its own of one that is there."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from actors.shared.api.errors import ApiError
+from actors.shared.config.agent import Agent
+from supervision.actor import Actor
+from supervision.repeated_warnings import RepeatedWarnings
+
+from .node_status.fact_sources import FactSources
+from .node_status.status import Computed
+from .node_writer import NodeWriter
+from .registration import RETRIES, RegistrationPlan, new_node, reconciled
+from .startup_times import StartupTimes, since_boot
+from .status_sync import StatusSync
+
+DEVICE_CHECKPOINT: Final = "kubelet_internal_checkpoint"
+
+
+class NodeRegistration:
+    """Without registerNode, it waits for somebody else to register the node."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        agent: Agent,
+        writer: NodeWriter,
+        status: StatusSync,
+        sources: FactSources,
+        times: StartupTimes,
+        warnings: RepeatedWarnings,
+    ) -> None:
+        self._actor, self._agent, self._times, self._warnings = actor, agent, times, warnings
+        self._writer, self._status, self._sources = writer, status, sources
+
+    async def join(self) -> Computed | None:
+        """Try until the node is registered. Returns it as it was created; None when it was there already."""
+        failures = 0
+        while True:
+            self._times.trying(since_boot())
+            try:
+                if await self._reconciled():
+                    return None
+                if self._agent.config.registerNode and (created := await self._create()) is not None:
+                    return created
+            except ApiError as error:
+                self._warnings.warn("register", f"the node is not registered yet: {error}")
+            failures += 1
+            await self._actor.pause(RETRIES.pause(failures))
+
+    async def _reconciled(self) -> bool:
+        """Whether the API has the node, with what is this agent's put right. Raises ApiError."""
+        found = await self._writer.find()
+        if found is None:
+            return False
+        if self._agent.config.registerNode:
+            await self._writer.write(found, reconciled(found, plan_of(self._agent)))
+        name, uid = self._agent.node_name, found["metadata"].get("uid")
+        self._actor.log.info("node %s is registered already, as %s", name, uid)
+        return True
+
+    async def _create(self) -> Computed | None:
+        """None when somebody else has created it meanwhile. Raises ApiError."""
+        await self._sources.enough.wait()
+        computed = await self._status.create(new_node(plan_of(self._agent)))
+        if computed is not None:
+            self._times.registered(since_boot())
+            self._actor.log.info("node %s is registered", self._agent.node_name)
+        return computed
+
+
+def plan_of(agent: Agent) -> RegistrationPlan:
+    """What the configuration says of the Node object."""
+    return RegistrationPlan(
+        name=agent.node_name,
+        labels=agent.node_labels,
+        taints=tuple((taint.key, taint.value, taint.effect) for taint in agent.config.registerWithTaints),
+        provider_id=agent.config.providerID,
+        external_cloud=agent.external_cloud,
+        controller_attaches=agent.config.enableControllerAttachDetach,
+        keep_volumes=bool(agent.flags.get("keep-terminated-pod-volumes")),
+        reset_devices=not os.path.exists(f"{agent.device_plugins_dir}/{DEVICE_CHECKPOINT}"),
+    )
