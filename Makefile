@@ -77,7 +77,7 @@ test-packages: deps venv  ## build package and image, install and start them: as
 	exec $(PYTHON) -m pytest -m packages tests/packages -rs $(TEST_FLAGS)
 
 .PHONY: test-host
-test-host: deps venv  ## the agent on Debian 13 with systemd and cgroup v2, emulated: as root, an hour, with a mirror of Debian
+test-host: deps venv  ## the agent on Debian 13 with systemd and cgroup v2, emulated: as root, a quarter of an hour, with a mirror of Debian
 	@command -v qemu-system-x86_64 >/dev/null && command -v debootstrap >/dev/null || $(APT_INSTALL) qemu-system-x86 debootstrap e2fsprogs >/dev/null
 	exec $(PYTHON) -m pytest -m host tests/host -rs -s $(TEST_FLAGS)
 
