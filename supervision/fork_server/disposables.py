@@ -26,12 +26,15 @@ from .loop import Loop, ScheduledCall
 
 MOST_AT_ONCE = 32
 MOST_OF_ONE_OWNER = 24
-"""So many orders of one actor may hang at once; the other places are for the other actors."""
+"""So many processes of one actor may run or be abandoned; the other places are for the other actors."""
 MOST_BUSY = 2 * (os.cpu_count() or 1)
 """The limit of running processes that started within the last `_BUSY_SECONDS`: more would slow each other down. Older
 ones wait in the kernel and use no processor."""
 _BUSY_SECONDS = 0.5
-MOST_ABANDONED = 32
+MOST_ABANDONED = 64
+"""Beyond this an actor has no more than `ALWAYS_ALLOWED`."""
+ALWAYS_ALLOWED = 2
+"""So many processes each actor may have: nobody is refused for the hangs of others alone."""
 _ABANDON_SECONDS = 1.0
 
 
@@ -69,9 +72,8 @@ class Disposables:
         loop: Loop,
         private_fds: Callable[[], Iterable[int]],
         kill: Callable[[int, int], None] = os.kill,
-        most_abandoned: int = MOST_ABANDONED,
     ) -> None:
-        self._loop, self._private_fds, self._kill, self._most_abandoned = loop, private_fds, kill, most_abandoned
+        self._loop, self._private_fds, self._kill = loop, private_fds, kill
         self._waiting: dict[str, deque[_Order]] = {}
         """Of each owner, oldest first. The owners take turns: the next one comes first."""
         self._running: dict[int, _Order] = {}
@@ -92,9 +94,10 @@ class Disposables:
 
     def run(self, owner: str, order: RunDisposable, answer: Callable[[DisposableResult], None]) -> None:
         """Queue the order. `answer` is called once, at the latest one second after the deadline, which counts from its
-        start. An order that could not start while its owner waited is refused."""
-        if len(self._abandoned) >= self._most_abandoned:
-            answer(DisposableResult(kind="Refused", text=f"{len(self._abandoned)} disposable processes hang already"))
+        start. An order that could not start while its owner waited is refused, as is one of an owner of whom too many
+        hang."""
+        if wrong := self._refusal(owner):
+            answer(DisposableResult(kind="Refused", text=wrong))
             return
         if any(_is_same(order, one.order) for one in self._abandoned.values()):
             answer(DisposableResult(timed_out=True, text=f"{order.function} hangs already with the same arguments"))
@@ -153,10 +156,26 @@ class Disposables:
             self._running[order.pid] = order
             order.timer = self._loop.call_later(order.order.deadline, lambda order=order: self._overdue(order))  # type: ignore[misc]
 
+    def _most_of_one(self) -> int:
+        return ALWAYS_ALLOWED if len(self._abandoned) >= MOST_ABANDONED else MOST_OF_ONE_OWNER
+
+    def _refusal(self, owner: str) -> str:
+        """Why no order of the owner can start until one of its processes ends that cannot be killed, else ''."""
+        own = _count(self._abandoned)[owner]
+        if own < self._most_of_one():
+            return ""
+        return f"{len(self._abandoned)} disposable processes hang already, {own} of them of {owner}"
+
+    def _refuse_waiting(self) -> None:
+        for owner in list(self._waiting):
+            if wrong := self._refusal(owner):
+                for order in self._waiting.pop(owner):
+                    self._answer(order, DisposableResult(kind="Refused", text=wrong))
+
     def _next(self) -> _Order | None:
         """The order that starts next, taken out of its queue; None: each owner that waits has its share."""
-        running = Counter(order.owner for order in self._running.values())
-        owner = next((owner for owner in self._waiting if running[owner] < MOST_OF_ONE_OWNER), None)
+        taken, most = _count(self._running) + _count(self._abandoned), self._most_of_one()
+        owner = next((owner for owner in self._waiting if taken[owner] < most), None)
         if owner is None:
             return None
         queue = self._waiting.pop(owner)
@@ -198,12 +217,18 @@ class Disposables:
         self._abandoned[order.pid] = order
         text = f"{order.order.function} still ran after {order.order.deadline:g} s and cannot be killed: abandoned"
         self._answer(order, DisposableResult(timed_out=True, text=text))
+        self._refuse_waiting()
         self._start_waiting()
 
     def _answer(self, order: _Order, result: DisposableResult) -> None:
         if not order.answered:
             order.answered = True
             order.answer(result)
+
+
+def _count(orders: dict[int, _Order]) -> Counter[str]:
+    """How many of each owner."""
+    return Counter(order.owner for order in orders.values())
 
 
 def _is_same(one: RunDisposable, other: RunDisposable) -> bool:

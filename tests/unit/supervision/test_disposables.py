@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from supervision.fork_server import disposables
-from supervision.fork_server.disposables import MOST_AT_ONCE, MOST_OF_ONE_OWNER, Disposables
+from supervision.fork_server.disposables import (
+    ALWAYS_ALLOWED,
+    MOST_ABANDONED,
+    MOST_AT_ONCE,
+    MOST_OF_ONE_OWNER,
+    Disposables,
+)
 from supervision.fork_server.loop import Loop, ScheduledCall
 from supervision.protocol import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
 
@@ -17,12 +23,17 @@ class Turns(Loop):
     def __init__(self) -> None:
         super().__init__()
         self._due: list[ScheduledCall] = []
+        self._later: list[ScheduledCall] = []
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> ScheduledCall:
         scheduled = ScheduledCall(call)
-        if not seconds:
-            self._due.append(scheduled)
+        (self._later if seconds else self._due).append(scheduled)
         return scheduled
+
+    def let_time_pass(self) -> None:
+        """All that is due later, now; what comes of it is due later again."""
+        self._due, self._later = [*self._due, *self._later], []
+        self.turn()
 
     def turn(self) -> None:
         due, self._due = self._due, []
@@ -50,6 +61,14 @@ class Node:
 
     def ended(self, pid: int) -> None:
         assert self.disposables.reaped(pid, 0)
+
+    def hang(self) -> None:
+        """What runs is killed at its deadline, and abandoned, as it does not end."""
+        self.loop.let_time_pass()
+        self.loop.let_time_pass()
+
+    def refused(self) -> int:
+        return sum(answer.kind == "Refused" for answer in self.answers)
 
     def run_one_by_one(self) -> list[str]:
         """End each process; the functions in the order of their start."""
@@ -118,3 +137,40 @@ def test_what_waits_ends_with_its_actor(node: Node) -> None:
         node.order(owner, owner)
     node.disposables.forget("volume_manager")
     assert node.run_one_by_one() == ["eviction_manager"]
+
+
+def test_an_actor_whose_orders_hang_gets_no_more_and_all_others_go_on(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disposables, "MOST_BUSY", 1000)
+    for number in range(2 * MOST_OF_ONE_OWNER):  # the second half waits for places
+        node.order("volume_manager", str(number))
+    node.hang()
+    assert node.disposables.abandoned == MOST_OF_ONE_OWNER
+    assert node.refused() == MOST_OF_ONE_OWNER
+    node.order("volume_manager", "one more")
+    assert node.answers[-1].text == (
+        f"{MOST_OF_ONE_OWNER} disposable processes hang already, {MOST_OF_ONE_OWNER} of them of volume_manager"
+    )
+    node.order("eviction_manager", "e0")
+    assert node.disposables.running == 1
+    node.ended(1)  # one of the hung calls has come back after all
+    node.order("volume_manager", "again")
+    assert node.disposables.running == 2
+
+
+def test_nobody_is_refused_for_the_hangs_of_others_alone(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disposables, "MOST_BUSY", 1000)
+    share, owners = MOST_OF_ONE_OWNER - 1, 10
+    for owner in range(owners):
+        for number in range(share):
+            node.order(f"owner{owner}", f"{owner} {number}")
+        node.hang()
+    bound = MOST_ABANDONED + MOST_AT_ONCE + owners * ALWAYS_ALLOWED
+    assert MOST_ABANDONED <= node.disposables.abandoned <= bound
+    for number in range(2 * ALWAYS_ALLOWED):
+        node.order("eviction_manager", f"e{number}")
+        node.hang()
+    own = node.answers[-2 * ALWAYS_ALLOWED :]
+    assert [answer.kind for answer in own] == [""] * ALWAYS_ALLOWED + ["Refused"] * ALWAYS_ALLOWED
+    assert node.disposables.abandoned <= bound + ALWAYS_ALLOWED
