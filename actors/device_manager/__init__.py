@@ -5,7 +5,7 @@ allocator.py             allocates devices to a container: chooses them, has the
 checkpoint.py            the kubelet's file kubelet_internal_checkpoint: read and written
 choice.py                which devices a container gets, in the kubelet's order
 device_reports.py        reports about devices: for the pod resources API, and for the status of pods
-device_service.py        device plugins and their allocations: wires the parts
+device_service.py        device plugins and their allocations: answers who asks for devices of a container
 dra/                     dynamic resource allocation (KEP-4381)
 earlier_plugins.py       finds the plugins of the last incarnation: they do not register again
 health_reports.py        reports the health of allocated devices to the status manager
@@ -14,6 +14,7 @@ holders.py               which pods still hold devices although no worker has th
 holdings.py              the devices of each container
 inventory.py             the devices that plugins have told of, by resource
 rate_limit.py            limits the rate at which a stream from a plugin is read
+node_devices.py          the devices and who has them: each change is written to the checkpoint, then told
 plugin_client.py         calls to a device plugin
 plugin_directory.py      the directory device-plugins: sockets of plugins, kubelet.sock and the checkpoint
 plugins.py               the connected device plugins: their devices go into the inventory

@@ -73,10 +73,10 @@ class DeviceManager(Actor):
 
     async def on_hello(self, name: ActorName) -> None:
         if name == HEARTBEAT_CLIENT:
-            self._devices.publish()
+            self._devices.node.tell_resources()
         if name == STATUS_MANAGER:
             self._claims.tell_all_health()
-            self._devices.tell_health(everything=True)
+            self._devices.node.tell_health(everything=True)
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:

@@ -1,26 +1,20 @@
-"""Device plugins and their allocations: wires the parts, and reports the node's devices to other actors."""
+"""Device plugins and their allocations: answers who asks for devices of a container."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT, DeviceResources
 from actors.shared.config.agent import Agent
 from actors.shared.hardware.allocation import ContainerAllocation
-from supervision.actor import Actor, Timer
-from supervision.repeated_warnings import RepeatedWarnings
+from supervision.actor import Actor
 
 from .allocations import Allocations
 from .allocator import Allocator
 from .choice import DevicesUnavailable
-from .device_reports import health, listed
-from .earlier_plugins import EarlierPlugins
-from .health_reports import HealthReports
+from .device_reports import listed
 from .hints import MOST_NODES, hints
 from .holders import Holders
-from .holdings import Holdings
-from .inventory import Inventory
 from .messages import (
     AllocateDevices,
     DeviceHints,
@@ -32,8 +26,7 @@ from .messages import (
     PrepareDevices,
     ReserveDevices,
 )
-from .plugins import DevicePlugins
-from .record import DeviceCheckpoint
+from .node_devices import NodeDevices
 from .registration import Registration
 from .registration_socket import RegistrationSocket
 
@@ -42,77 +35,27 @@ class DeviceService:
     """`clock`: seconds, for the grace of plugins that are away."""
 
     def __init__(self, actor: Actor, agent: Agent, clock: Callable[[], float]) -> None:
-        self._actor, self._clock = actor, clock
-        self._inventory, self._holdings = Inventory(), Holdings()
-        self._record = DeviceCheckpoint(agent.device_plugins_dir, self._inventory, self._holdings)
-        self._plugins = DevicePlugins(actor, self._inventory, self._changed, clock)
-        self._allocator = Allocator(actor, self._inventory, self._holdings, self._plugins, self._record.save)
+        self._actor = actor
+        self.node = node = NodeDevices(actor, agent, clock)
+        self._inventory, self._holdings = node.inventory, node.holdings
+        self._allocator = Allocator(actor, node.inventory, node.holdings, node.plugins, node.save)
         self._allocations, self._holders = Allocations(), Holders()
-        self.registration = Registration(actor, self._plugins, agent.device_plugins_dir)
+        self.registration = Registration(actor, node.plugins, agent.device_plugins_dir)
         self._socket = RegistrationSocket(actor, agent, self.registration)
-        self._earlier = EarlierPlugins(actor, agent.run_dir, self._plugins, self._publish)
-        self._warnings = RepeatedWarnings(actor.log)
-        self._expiry: Timer | None = None
-        self._reports = HealthReports(actor, enabled=agent.gate("ResourceHealthStatus"))
 
     # -- life ---------------------------------------------------------------------------------------------------------
     async def start(self) -> None:
-        self._record.restore(self._clock(), self._actor.log)
+        self.node.restore()
         await self._socket.open()
-        self._earlier.find()
+        self.node.find_plugins()
 
     async def stop(self) -> None:
         await self._socket.close()
-        await self._plugins.close()
-
-    # -- changes ------------------------------------------------------------------------------------------------------
-    def _changed(self, resource: str) -> None:
-        found = self._inventory.get(resource)
-        if self._plugins.get(resource) is None or (found is not None and found.devices):
-            self._earlier.come(resource)
-        self._publish()
-
-    def publish(self) -> None:
-        """Report the node's devices. The last incarnation's report holds until its plugins are found again. A
-        standalone agent has no node object."""
-        if not self._actor.context.standalone and self._earlier.found.is_set():
-            report = DeviceResources(self._inventory.capacity(), self._inventory.allocatable())
-            self._actor.tell(HEARTBEAT_CLIENT, report, deadline=60.0)
-
-    def tell_health(self, *, everything: bool = False) -> None:
-        """Tell the health of the devices that pods have, where it has changed, or all of it."""
-        if self._earlier.found.is_set():
-            self._reports.tell(health(self._inventory, self._holdings), everything=everything)
-
-    def _publish(self) -> None:
-        """Write it down first."""
-        if not self._earlier.found.is_set():
-            return
-        try:
-            self._record.save()
-            self._earlier.remember(self._plugins.endpoints)
-        except OSError as error:
-            self._warnings.warn("save", f"the state of devices is not written: {error}")
-        else:
-            self._warnings.resolved("save")
-        self.publish()
-        self.tell_health()
-        self._await_expiry()
-
-    def _await_expiry(self) -> None:
-        if self._expiry is not None:
-            self._expiry.cancel()
-        until = self._inventory.next_expiry()
-        self._expiry = None if until is None else self._actor.after(max(0.1, until - self._clock()), self._expire)
-
-    def _expire(self) -> None:
-        for resource in self._inventory.expire(self._clock()):
-            self._actor.log.warning("%s is no resource of the node any more: its plugin did not come back", resource)
-        self._publish()
+        await self.node.plugins.close()
 
     # -- questions ----------------------------------------------------------------------------------------------------
     async def hints(self, request: DeviceRequest) -> DeviceHints:
-        await self._earlier.found.wait()
+        await self.node.plugins_found()
         options = self._actor.context.config.topologyManagerPolicyOptions
         most = int(options.get("max-allowable-numa-nodes", MOST_NODES))
         found = {}
@@ -133,7 +76,7 @@ class DeviceService:
         request = question.request
 
         async def when_found() -> bool:
-            await self._earlier.found.wait()
+            await self.node.plugins_found()
             return self._allocator.reserve(request, question.mask)
 
         self._holders.allocated(request.uid)
@@ -156,14 +99,14 @@ class DeviceService:
         self, request: DeviceRequest, work: Callable[[], Coroutine[Any, Any, ContainerAllocation]]
     ) -> DevicesAllocated | DevicesRefused:
         async def when_found() -> ContainerAllocation:
-            await self._earlier.found.wait()
+            await self.node.plugins_found()
             return await work()
 
         try:
             allocation = await self._allocations.serialized(request.uid, request.container, when_found)
         except DevicesUnavailable as error:
             return DevicesRefused(str(error))
-        self.tell_health()
+        self.node.tell_health()
         held = self._holdings.of(request.uid, request.container)
         served = {*held, *(name for name in request.amounts if name in self._inventory)}
         return DevicesAllocated(allocation, sorted(served))
@@ -177,7 +120,7 @@ class DeviceService:
         self._holders.released(uid)
         self._allocations.cancel(uid)
         if self._holdings.drop(uid):
-            self._publish()
+            self.node.changed()
 
     def devices(self) -> Devices:
         return listed(self._inventory, self._holdings)

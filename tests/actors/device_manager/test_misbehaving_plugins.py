@@ -191,7 +191,7 @@ async def test_registrations_of_invented_resources_leave_nothing_behind(
             with pytest.raises(grpc.RpcError):
                 await asyncio.to_thread(plugin.register, resource_name=f"vendor.test/n{number}", endpoint="nobody")
         actor = node.harness.actor
-        assert actor._devices._plugins._latest == {}
+        assert actor._devices.node.plugins._latest == {}
         samples = actor.metrics.snapshot("a", 1).samples
         assert len([one for one in samples if one.name.startswith("kubelet_device_plugin_registration")]) == 5
         await node.harness.stop()

@@ -1,0 +1,92 @@
+"""The node's devices and who has them: each change is written to the checkpoint, then told to other actors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from actors.api_clients.messages import HEARTBEAT_CLIENT, DeviceResources
+from actors.shared.config.agent import Agent
+from supervision.actor import Actor, Timer
+from supervision.repeated_warnings import RepeatedWarnings
+
+from .device_reports import health
+from .earlier_plugins import EarlierPlugins
+from .health_reports import HealthReports
+from .holdings import Holdings
+from .inventory import Inventory
+from .plugins import DevicePlugins
+from .record import DeviceCheckpoint
+
+
+class NodeDevices:
+    """Nothing is written or told until the plugins of the last incarnation are found again: its reports hold so long.
+    `clock`: seconds, for the grace of plugins that are away."""
+
+    def __init__(self, actor: Actor, agent: Agent, clock: Callable[[], float]) -> None:
+        self._actor, self._clock, self._standalone = actor, clock, agent.standalone
+        self.inventory, self.holdings = Inventory(), Holdings()
+        self.plugins = DevicePlugins(actor, self.inventory, self._plugin_changed, clock)
+        self._record = DeviceCheckpoint(agent.device_plugins_dir, self.inventory, self.holdings)
+        self._earlier = EarlierPlugins(actor, agent.run_dir, self.plugins, self.changed)
+        self._reports = HealthReports(actor, enabled=agent.gate("ResourceHealthStatus"))
+        self._warnings = RepeatedWarnings(actor.log)
+        self._expiry: Timer | None = None
+
+    def restore(self) -> None:
+        """Read what the last incarnation has written."""
+        self._record.restore(self._clock(), self._actor.log)
+
+    def find_plugins(self) -> None:
+        """Connect to the plugins of the last incarnation."""
+        self._earlier.find()
+
+    async def plugins_found(self) -> None:
+        """Wait until these have reported their devices, or stayed away too long."""
+        await self._earlier.found.wait()
+
+    def save(self) -> None:
+        """Write the checkpoint if it differs. Raises OSError."""
+        self._record.save()
+
+    def changed(self) -> None:
+        """The devices or their holders have changed: write it down first, then tell it."""
+        if not self._earlier.found.is_set():
+            return
+        try:
+            self._record.save()
+            self._earlier.remember(self.plugins.endpoints)
+        except OSError as error:
+            self._warnings.warn("save", f"the state of devices is not written: {error}")
+        else:
+            self._warnings.resolved("save")
+        self.tell_resources()
+        self.tell_health()
+        self._await_expiry()
+
+    def tell_resources(self) -> None:
+        """Tell the heartbeat client capacity and allocatable. A standalone agent has no node object."""
+        if not self._standalone and self._earlier.found.is_set():
+            report = DeviceResources(self.inventory.capacity(), self.inventory.allocatable())
+            self._actor.tell(HEARTBEAT_CLIENT, report, deadline=60.0)
+
+    def tell_health(self, *, everything: bool = False) -> None:
+        """Tell the status manager the health of the devices that pods have, where it has changed, or all of it."""
+        if self._earlier.found.is_set():
+            self._reports.tell(health(self.inventory, self.holdings), everything=everything)
+
+    def _plugin_changed(self, resource: str) -> None:
+        found = self.inventory.get(resource)
+        if self.plugins.get(resource) is None or (found is not None and found.devices):
+            self._earlier.come(resource)
+        self.changed()
+
+    def _await_expiry(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+        until = self.inventory.next_expiry()
+        self._expiry = None if until is None else self._actor.after(max(0.1, until - self._clock()), self._expire)
+
+    def _expire(self) -> None:
+        for resource in self.inventory.expire(self._clock()):
+            self._actor.log.warning("%s is no resource of the node any more: its plugin did not come back", resource)
+        self.changed()
