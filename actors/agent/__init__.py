@@ -1,6 +1,7 @@
 """The program around the tree: the command line, the start and its checks, run-once and the demo.
 
 certificate_lifetime.py  when a certificate is near its end
+client_certificate.py    which client certificate the agent shows the API server
 command.py               the command `supervise`, or `kubelet`: hands its arguments to a subcommand
 completion.py            `supervise completion bash|zsh|fish`: the completion script of a shell
 demo/                    `supervise demo`: a node on this machine with a sample pod

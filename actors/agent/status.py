@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Final
 import msgspec
 
 from actors.agent.certificate_lifetime import ends_soon
+from actors.agent.client_certificate import in_use
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from supervision.cli.answers import Answers
@@ -19,6 +21,7 @@ from supervision.cli.health import Reason
 from supervision.protocol import Tree
 
 RUNTIME: Final = "container runtime"
+_CLIENT: Final = "client certificate"
 _CONNECT_SECONDS: Final = 1.0
 
 
@@ -27,6 +30,7 @@ class CertificateInUse(msgspec.Struct, frozen=True):
 
     subject: str
     path: str
+    """Or what it is part of."""
     begin: datetime | None = None
     end: datetime | None = None
     error: str = ""
@@ -129,19 +133,37 @@ def certificates(flagz: Flagz, root_dir: str) -> Sequence[CertificateInUse]:
     signed = flags.get("rotate-server-certificates") == "true"
     own = f"{directory}/kubelet-server-current.pem" if signed else f"{directory}/kubelet.crt"
     wanted = {"serving certificate": flags.get("tls-cert-file") or own}
-    if flags.get("kubeconfig"):
-        wanted["client certificate"] = f"{directory}/kubelet-client-current.pem"
-    return [read(subject, path) for subject, path in wanted.items() if Path(path).exists()]
+    found = [read(subject, path) for subject, path in wanted.items() if Path(path).exists()]
+    if kubeconfig := flags.get("kubeconfig"):
+        found += _client_certificate(kubeconfig, f"{directory}/kubelet-client-current.pem")
+    return found
+
+
+def _client_certificate(kubeconfig: str, stored: str) -> Iterator[CertificateInUse]:
+    try:
+        shown = in_use(kubeconfig, stored, time.time())
+    except OSError as error:
+        yield CertificateInUse(_CLIENT, str(error.filename), error=str(error.strerror))
+        return
+    if shown is not None:
+        yield of_pem(_CLIENT, shown.where, shown.pem)
 
 
 def read(subject: str, path: str) -> CertificateInUse:
     """The first certificate of a PEM file."""
+    try:
+        pem = Path(path).read_bytes()
+    except OSError as error:
+        return CertificateInUse(subject, path, error=str(error.strerror))
+    return of_pem(subject, path, pem)
+
+
+def of_pem(subject: str, where: str, pem: bytes) -> CertificateInUse:
+    """The first certificate in it. `where`: its path, or what it is part of."""
     from cryptography import x509
 
     try:
-        found = x509.load_pem_x509_certificates(Path(path).read_bytes())[0]
-    except OSError as error:
-        return CertificateInUse(subject, path, error=str(error.strerror))
+        found = x509.load_pem_x509_certificates(pem)[0]
     except (ValueError, IndexError):
-        return CertificateInUse(subject, path, error="it holds no certificate in PEM")
-    return CertificateInUse(subject, path, found.not_valid_before_utc, found.not_valid_after_utc)
+        return CertificateInUse(subject, where, error="it holds no certificate in PEM")
+    return CertificateInUse(subject, where, found.not_valid_before_utc, found.not_valid_after_utc)

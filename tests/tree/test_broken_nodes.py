@@ -12,7 +12,6 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
-from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
@@ -63,14 +62,15 @@ def joined(story: Callable[[BrokenNode, ApiServer], Awaitable[None]]) -> Callabl
 
 
 async def doctor_says(node: BrokenNode, *wanted: str) -> str:
-    """Until one finding has the first of `wanted` and its remedy the others; all in one screen."""
+    """Until one finding has the first of `wanted` and its remedy, or that of those below it, the others; all in one
+    screen."""
 
     def right(text: str) -> bool:
         lines = text.splitlines()
         found = [
-            f"{line} {following}"
-            for line, following in pairwise(lines)
-            if line.startswith(("FAIL", "WARN")) and following.startswith("      -> ")
+            f"{line} {next((below for below in lines[number:] if below.startswith('      -> ')), '')}"
+            for number, line in enumerate(lines)
+            if line.startswith(("FAIL", "WARN"))
         ]
         return any(all(part in one for part in wanted) for one in found)
 

@@ -10,10 +10,12 @@ from typing import Final
 from cryptography import x509
 
 from actors.agent.certificate_lifetime import ends_soon
+from actors.agent.client_certificate import in_use
 from actors.shared.config.agent import Agent
 
 from .finding import Finding, failure, ok, unknown, warning
 
+CLIENT: Final = "client certificate"
 NEW_CERTIFICATE: Final = (
     "kubeadm token create --print-join-command; its token into the file of --bootstrap-kubeconfig; restart the agent"
 )
@@ -23,26 +25,30 @@ NEW_CERTIFICATE: Final = (
 def certificate(subject: str, path: str, now: datetime, remedy: str) -> Iterator[Finding]:
     """The first certificate in a PEM file."""
     try:
-        found = x509.load_pem_x509_certificates(Path(path).read_bytes())[0]
+        pem = Path(path).read_bytes()
     except FileNotFoundError:
         yield failure(subject, f"{path}: no such file", remedy)
-        return
     except OSError as error:
         yield unknown(subject, f"{path}: {error.strerror}")
-        return
-    except (ValueError, IndexError):
-        yield failure(subject, f"{path} holds no certificate in PEM", remedy)
-        return
-    begin, end = found.not_valid_before_utc, found.not_valid_after_utc
-    text = f"{path}, {found.subject.rfc4514_string() or 'no subject'}, until {end:%Y-%m-%d %H:%M} UTC"
-    if now < begin:
-        yield failure(subject, f"{path} is valid from {begin:%Y-%m-%d %H:%M} UTC only", "set the clock: timedatectl")
-    elif now >= end:
-        yield failure(subject, f"{path} expired on {end:%Y-%m-%d %H:%M} UTC", remedy)
-    elif ends_soon(begin, end, now):
-        yield warning(subject, f"{text}: it ends soon", remedy)
     else:
-        yield ok(subject, text)
+        yield of_pem(subject, path, pem, now, remedy)
+
+
+def of_pem(subject: str, where: str, pem: bytes, now: datetime, remedy: str) -> Finding:
+    """The first certificate in a PEM file. `where`: its path, or what it is part of."""
+    try:
+        found = x509.load_pem_x509_certificates(pem)[0]
+    except (ValueError, IndexError):
+        return failure(subject, f"{where} holds no certificate in PEM", remedy)
+    begin, end = found.not_valid_before_utc, found.not_valid_after_utc
+    text = f"{where}, {found.subject.rfc4514_string() or 'no subject'}, until {end:%Y-%m-%d %H:%M} UTC"
+    if now < begin:
+        return failure(subject, f"{where} is valid from {begin:%Y-%m-%d %H:%M} UTC only", "set the clock: timedatectl")
+    if now >= end:
+        return failure(subject, f"{where} expired on {end:%Y-%m-%d %H:%M} UTC", remedy)
+    if ends_soon(begin, end, now):
+        return warning(subject, f"{text}: it ends soon", remedy)
+    return ok(subject, text)
 
 
 def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
@@ -56,9 +62,20 @@ def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
             "renew it" if agent.serving_cert_given else f"remove {agent.serving_cert_file}: the agent makes another"
         )
         yield certificate("serving certificate", agent.serving_cert_file, now, remedy)
-    current = f"{agent.cert_dir}/kubelet-client-current.pem"
-    if not agent.standalone and Path(current).exists():
-        yield certificate("client certificate", current, now, NEW_CERTIFICATE)
-    elif not agent.standalone and running and agent.bootstrap_kubeconfig and not Path(agent.kubeconfig).exists():
-        text = f"{current}: none yet, the agent has asked the cluster for one"
-        yield iter([failure("client certificate", text, "kubectl get csr; kubectl certificate approve NAME")])
+    if not agent.standalone:
+        yield _client_certificate(agent, now, running=running)
+
+
+def _client_certificate(agent: Agent, now: datetime, *, running: bool) -> Iterator[Finding]:
+    stored = stored_client_pair(agent)
+    found = in_use(agent.kubeconfig, stored, now.timestamp())
+    if found is not None:
+        yield of_pem(CLIENT, found.where, found.pem, now, NEW_CERTIFICATE)
+    elif running and agent.bootstrap_kubeconfig and not Path(agent.kubeconfig).exists():
+        text = f"{stored}: none yet, the agent has asked the cluster for one"
+        yield failure(CLIENT, text, "kubectl get csr; kubectl certificate approve NAME")
+
+
+def stored_client_pair(agent: Agent) -> str:
+    """The path of the client certificate, with its key, that the agent obtained."""
+    return f"{agent.cert_dir}/kubelet-client-current.pem"

@@ -15,12 +15,13 @@ from typing import Any, Final
 
 import msgspec
 
+from actors.agent.client_certificate import ShownCertificate, in_use
 from actors.shared.api.disposable_loader import scratch
 from actors.shared.config.version import MAJOR, MINOR
 from actors.shared.http_get.trust import as_go
 from supervision.time_scale import scaled
 
-from .certificate_checks import NEW_CERTIFICATE, certificate
+from .certificate_checks import CLIENT, NEW_CERTIFICATE, of_pem
 from .finding import Finding, Level, failure, ok, unknown, warning
 
 SECONDS: Final = 5.0
@@ -66,8 +67,9 @@ PERMISSIONS: Final = (
 )
 
 
-def cluster(kubeconfig: str, node: str) -> Iterator[Finding]:
-    """All checks with this kubeconfig, for the node of this name."""
+def cluster(kubeconfig: str, node: str, stored: str = "") -> Iterator[Finding]:
+    """All checks with this kubeconfig, for the node of this name. `stored`: path of the client certificate that the
+    agent obtained."""
     from kubernetes import client
     from kubernetes.config import ConfigException, load_kube_config
 
@@ -79,12 +81,14 @@ def cluster(kubeconfig: str, node: str) -> Iterator[Finding]:
         except (ConfigException, OSError) as error:
             yield failure("kubeconfig", f"{kubeconfig}: {error}", "supervise config check --kubeconfig=FILE")
             return
-        ended = list(_ended_certificate(kubeconfig, settings.cert_file))
-        yield from ended
+        shown = in_use(kubeconfig, stored, time.time())
+        if shown is not None and shown.stored:
+            settings.cert_file = settings.key_file = shown.where
+        ended = shown is not None and _is_invalid(shown)
         with client.ApiClient(settings) as api:
             api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = _trust(settings)
             for found in _asked(api, settings.host, node):
-                if not (ended and "401" in found.text):  # it says why
+                if not (ended and "401" in found.text):  # the check of the certificate says why
                     yield found
 
 
@@ -99,14 +103,9 @@ def _trust(settings: Any) -> ssl.SSLContext:
     return context
 
 
-def _ended_certificate(kubeconfig: str, file: str | None) -> Iterator[Finding]:
-    """A client certificate that is not valid now. `file`: where the client has it; None without one."""
-    if not file:
-        return
-    for found in certificate("client certificate", file, datetime.now(UTC), NEW_CERTIFICATE):
-        if found.level is Level.FAILURE:
-            text = found.text.replace(file, f"that of {kubeconfig}")
-            yield failure(found.subject, text, found.remedy)
+def _is_invalid(shown: ShownCertificate) -> bool:
+    """Whether it is not valid now."""
+    return of_pem(CLIENT, shown.where, shown.pem, datetime.now(UTC), NEW_CERTIFICATE).level is Level.FAILURE
 
 
 def _asked(api: Any, server: str, node: str) -> Iterator[Finding]:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from actors.agent.inspection.questions import known_pods
 from actors.agent.validation import validate
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
@@ -38,10 +40,16 @@ def run(context: Context) -> int:
     """0: no failure, 1: one or more."""
     found: list[Finding] = []
     root_dir = context.arguments.root_dir
-    for each in findings(context):
-        finding = each if root_dir == default_root_dir() else for_agent(each, root_dir)
-        found.append(finding)
-        if not context.json and (finding.level is not Level.OK or context.arguments.all):
+
+    def shown() -> Iterator[Finding]:
+        for each in findings(context):
+            finding = each if root_dir == default_root_dir() else for_agent(each, root_dir)
+            found.append(finding)
+            if finding.level is not Level.OK or context.arguments.all:
+                yield finding
+
+    for finding in shown() if context.json else once_each(shown()):
+        if not context.json:
             _print(text(finding, terminal_columns(sys.stdout)))
     wrong = sum(finding.level is Level.FAILURE for finding in found)
     if context.json:
@@ -55,6 +63,18 @@ def text(finding: Finding, columns: int = 0) -> str:
     """One finding as lines; its remedy, which may be a command, in one. `columns`: of the terminal, 0: none."""
     said = wrapped(f"{finding.subject}: {finding.text}", columns, " " * 6, f"{_SIGNS[finding.level]:<4}  ")
     return "\n".join([*said, f"      -> {finding.remedy}"] if finding.remedy else said)
+
+
+def once_each(found: Iterable[Finding]) -> Iterator[Finding]:
+    """The same findings; of those in a row that have one remedy the last has it."""
+    before: Finding | None = None
+    for finding in found:
+        if before is not None:
+            repeated = bool(before.remedy) and (before.subject, before.remedy) == (finding.subject, finding.remedy)
+            yield msgspec.structs.replace(before, remedy="") if repeated else before
+        before = finding
+    if before is not None:
+        yield before
 
 
 def summary(found: Sequence[Finding]) -> str:
@@ -98,7 +118,7 @@ def findings(context: Context) -> Iterator[Finding]:
     yield from _each("host", host_checks.checks(agent, running=running))
     yield from _each("certificates", certificate_checks.checks(agent, running=running))
     if not agent.standalone:
-        yield from _guarded("API server", lambda: cluster_checks.cluster(_kubeconfig(agent), agent.node_name))
+        yield from _guarded("API server", lambda: _cluster(agent))
     if tree is not None:
         yield from _guarded("pods", lambda: _pods(Answers(context, tree)))
         yield from _guarded("manifests", lambda: _manifests(Answers(context, tree)))
@@ -110,6 +130,10 @@ def _loaded(words: Sequence[str]) -> Agent | None:
         return load(words, recover=False)
     except ConfigErrors:
         return None
+
+
+def _cluster(agent: Agent) -> Iterator[Finding]:
+    return cluster_checks.cluster(_kubeconfig(agent), agent.node_name, certificate_checks.stored_client_pair(agent))
 
 
 def _kubeconfig(agent: Agent) -> str:

@@ -16,6 +16,9 @@ from actors.api_clients.messages import RecentEvent
 Object = dict[str, Any]
 MOST: Final = 300
 """Characters of a reason that are shown; the end is kept, as runtimes put the cause there."""
+DOCKER_HUB: Final = "registry-1.docker.io"
+"""Where images of docker.io, the default registry, are."""
+_ASKED: Final = re.compile(r'"(https?://[^/"]+)/v2/')
 _NO_CAUSE: Final = frozenset({"BackOff", "MissingClusterDNS", "Killing", "FailedSync"})
 """Reasons of warnings that tell that something goes on, and not why."""
 _CRASHES: Final = frozenset({"CrashLoopBackOff", "Error", "Completed"})
@@ -39,7 +42,7 @@ _REMEDIES: Final = tuple(
         ("pull access denied|unauthorized|authentication required|authorization failed|401|403 forbidden",
          "imagePullSecrets of the pod must name a secret with the registry's password"),
         ("no such host|i/o timeout|connection refused|network is unreachable|proxyconnect",
-         "the registry is not reached from this node: curl -v https://REGISTRY/v2/"),
+         "the registry is not reached from this node: curl -v {registry}/v2/"),
         ("manifest unknown|failed to resolve reference|not found.*\\bimage\\b|\\bimage\\b.*not found",
          "correct the image in the pod, or push it: {image}"),
         ("InvalidImageName|invalid reference format", "correct the image in the pod: {image}"),
@@ -71,7 +74,8 @@ def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
     if not remedy and container:
         remedy = f"supervise logs {name} -c {container} --previous"
     image = next((one.get("image", "") for one in _containers(pod) if one.get("image", "") in text), "")
-    made = remedy.format(image=image or _images(pod), namespace=metadata.get("namespace", ""))
+    image = image or _images(pod)
+    made = remedy.format(image=image, namespace=metadata.get("namespace", ""), registry=_registry(text, image))
     return Cause(shortened(text), made or f"supervise describe pod {name}")
 
 
@@ -107,6 +111,15 @@ def _containers(pod: Object) -> list[Object]:
 
 def _images(pod: Object) -> str:
     return ", ".join(dict.fromkeys(one.get("image", "") for one in _containers(pod)))
+
+
+def _registry(text: str, image: str) -> str:
+    """The address that the runtime asked, else that of the image's registry."""
+    if asked := _ASKED.search(text):
+        return asked[1]
+    first, slash, _ = image.partition("/")
+    named = bool(slash) and ("." in first or ":" in first or first == "localhost")
+    return f"https://{first if named and first != 'docker.io' else DOCKER_HUB}"
 
 
 def shortened(text: str) -> str:

@@ -24,11 +24,11 @@ NODE = {
 }
 
 
-def findings(folder: Path, kubeconfig: Callable[[ApiServer], str], node: str = "n1") -> list[Finding]:
+def findings(folder: Path, kubeconfig: Callable[[ApiServer], str], node: str = "n1", stored: str = "") -> list[Finding]:
     async def story() -> list[Finding]:
         async with ApiServer(folder) as server:
             server.create("nodes", NODE)
-            return await asyncio.to_thread(lambda: list(cluster(kubeconfig(server), node)))
+            return await asyncio.to_thread(lambda: list(cluster(kubeconfig(server), node, stored)))
 
     return asyncio.run(story())
 
@@ -109,10 +109,22 @@ def test_refused_credentials_are_told_as_such(tmp_path: Path) -> None:
     assert "the node's credentials are refused (401 Unauthorized)" in found[0].text
 
 
-def test_an_expired_client_certificate_is_named_instead_of_the_refusal(tmp_path: Path) -> None:
-    (found,) = findings(tmp_path, lambda server: server.node_kubeconfig("n1", seconds=-60))
-    assert found.subject == "client certificate"
-    assert "system-node-n1.kubeconfig expired on" in found.text
+def test_the_refusal_of_an_expired_client_certificate_is_not_told_twice(tmp_path: Path) -> None:
+    """The check of the certificate says why."""
+    assert findings(tmp_path, lambda server: server.node_kubeconfig("n1", seconds=-60)) == []
+
+
+def test_the_api_server_is_asked_with_the_certificate_that_the_agent_uses(tmp_path: Path) -> None:
+    """That of the kubeconfig has expired, and the agent has rotated it long ago."""
+    stored = tmp_path / "kubelet-client-current.pem"
+
+    def expired(server: ApiServer) -> str:
+        own = server.authority.client("system:node:n1", "system:nodes")
+        stored.write_bytes(b"".join(Path(path).read_bytes() for path in own))
+        return server.node_kubeconfig("n1", seconds=-60)
+
+    found = {one.subject: one for one in findings(tmp_path, expired, stored=str(stored))}
+    assert found["identity"].text == "system:node:n1"
 
 
 def test_a_node_whose_certificate_lacks_the_group_may_do_nothing(tmp_path: Path) -> None:

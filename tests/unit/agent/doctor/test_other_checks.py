@@ -15,8 +15,17 @@ from cryptography import x509
 
 from actors.agent.doctor import agent_checks, runtime_checks
 from actors.agent.doctor.certificate_checks import certificate, checks
-from actors.agent.doctor.command import _each, _guarded, _where_it_started, findings, of_agent, summary, text
-from actors.agent.doctor.finding import Finding, Level, failure, ok
+from actors.agent.doctor.command import (
+    _each,
+    _guarded,
+    _where_it_started,
+    findings,
+    of_agent,
+    once_each,
+    summary,
+    text,
+)
+from actors.agent.doctor.finding import Finding, Level, failure, ok, warning
 from actors.agent.doctor.runtime_checks import of_status, runtime
 from actors.config_controller.messages import Flagz
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
@@ -139,6 +148,14 @@ def test_a_finding_is_shown_with_its_remedy_and_all_are_counted() -> None:
     one = failure("swap", "on", "swapoff -a")
     assert text(one) == "FAIL  swap: on\n      -> swapoff -a"
     assert summary([one, ok("disk", "fine")]) == "2 findings: 1 failure, 0 warnings, 1 in order"
+
+
+def test_a_remedy_that_several_findings_in_a_row_share_is_shown_once() -> None:
+    one, two, other = (warning("manifests", name, "mend it") for name in ("a.yaml", "b.yaml", "c.yaml"))
+    pod, fine = warning("pods", "web", "mend it"), ok("disk", "fine")
+    found = [one, two, pod, fine, fine, other]
+    assert [finding.remedy for finding in once_each(found)] == ["", "mend it", "mend it", "", "", "mend it"]
+    assert [finding.text for finding in once_each(found)] == [finding.text for finding in found]
 
 
 def actor(name: str, **fields: Any) -> ActorState:

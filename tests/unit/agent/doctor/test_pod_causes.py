@@ -41,7 +41,12 @@ def event(reason: str, message: str, last: float = 1.0, uid: str = "u1") -> Rece
             "correct the image in the pod, or push it: nginx:9",
         ),
         ("ErrImagePull", "pull access denied, repository does not exist", "imagePullSecrets of the pod"),
-        ("ErrImagePull", "dial tcp: lookup r.example: no such host", "curl -v https://REGISTRY/v2/"),
+        (
+            "ErrImagePull",
+            'Head "http://r.example:5000/v2/nginx/manifests/9": dial tcp: lookup r.example: no such host',
+            "curl -v http://r.example:5000/v2/",
+        ),
+        ("ErrImagePull", "dial tcp: i/o timeout", "curl -v https://registry-1.docker.io/v2/"),
         ("ErrImagePull", "tls: x509: certificate signed by unknown authority", "the registry's CA"),
         ("CreateError", 'failed to find plugin "bridge" in path [/opt/cni/bin]', "containernetworking-plugins"),
         (
@@ -61,6 +66,12 @@ def test_what_a_container_waits_for_has_a_remedy(reason: str, message: str, reme
     found = cause(waiting(reason, message), [])
     assert message in found.text
     assert remedy in found.remedy
+
+
+def test_the_registry_of_the_image_is_asked_where_the_runtime_names_no_address() -> None:
+    found = waiting("ErrImagePull", "dial tcp: i/o timeout")
+    found["spec"]["containers"][0]["image"] = "registry.example:5000/team/nginx:9"
+    assert cause(found, []).remedy.endswith("curl -v https://registry.example:5000/v2/")
 
 
 def test_a_container_that_crashes_is_told_by_its_last_end() -> None:
