@@ -8,6 +8,7 @@ are joined. Like the kubelet, it skips a line of neither format.
 from __future__ import annotations
 
 import datetime
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from supervision.errors import UNREADABLE
 from .query import LogQuery
 
 STREAMS = (b"stdout", b"stderr")
+_STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 
 
 @lru_cache(maxsize=256)
@@ -37,6 +39,16 @@ def timestamp_ns(stamp: bytes) -> int:
     if text[19:zone_at] and (text[19] != "." or not fraction.isdigit()):
         raise ValueError(f"not a time: {text}")
     return _second_ns(text[:19] + ("+00:00" if zone == "Z" else zone)) + int(fraction.ljust(9, "0")[:9] or "0")
+
+
+def shown(stamp: bytes) -> bytes:
+    """An RFC 3339 time with nine digits of its second, as the kubelet shows each one: runtimes leave zeros out.
+    Raises ValueError."""
+    found = _STAMP.fullmatch(stamp)
+    if found is None:
+        raise ValueError(f"not a time: {stamp!r}")
+    second, fraction, zone = found.groups(b"")
+    return second + b"." + fraction[:9].ljust(9, b"0") + (b"Z" if zone == b"+00:00" else zone)
 
 
 class Line(NamedTuple):
@@ -107,11 +119,11 @@ class LineFilter:
         try:
             if self._query.since_ns and timestamp_ns(found.stamp) < self._query.since_ns:
                 return b""
+            at_line_start = self._at_start.get(found.stream, True)
+            stamp = shown(found.stamp) + b" " if self._query.timestamps and at_line_start else b""
         except ValueError:
             return b""
-        at_line_start = self._at_start.get(found.stream, True)
         self._at_start[found.stream] = not found.partial
-        stamp = found.stamp + b" " if self._query.timestamps and at_line_start else b""
         out = stamp + found.text + (b"" if found.partial else b"\n")
         if self._remaining is not None:
             out = out[: self._remaining]

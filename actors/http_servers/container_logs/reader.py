@@ -25,18 +25,20 @@ Opener = Callable[[], BinaryIO]
 
 
 async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
-    """The output for the client, in blocks. With `follow`, until `running` returns False and the file is at its end.
+    """The output for the client, in blocks: what the file has now, however fast it grows. With `follow`, until `running`
+    returns False and the file is at its end.
 
     Raises LogUnavailable when the log cannot be opened at first.
     """
     file = opener()
     try:
+        end = os.fstat(file.fileno()).st_size
         if query.tail_lines is not None:
-            await seek_tail(file, query.tail_lines)
+            await seek_tail(file, query.tail_lines, end)
         sieve, rest = LineFilter(query), b""
         quiet, ended = 0.0, False
         while not sieve.full:
-            data = file.read(BLOCK_BYTES)
+            data = file.read(BLOCK_BYTES if query.follow else max(0, min(BLOCK_BYTES, end - file.tell())))
             if data:
                 quiet = 0.0
                 *lines, rest = (rest + data).split(b"\n")

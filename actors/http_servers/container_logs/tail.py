@@ -5,7 +5,6 @@ between two blocks, as a tail may be nearly all of a large file.
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import BinaryIO, Final
 
 from .lines import is_partial
@@ -15,9 +14,9 @@ MAX_LINE_BYTES: Final = 1024 * 1024
 """Runtimes split lines at 16 KiB; this much without a newline is no line."""
 
 
-async def seek_tail(file: BinaryIO, lines: int) -> None:
-    """Move to the start of the last `lines` lines; parts of a split line count as one."""
-    position = file.seek(0, os.SEEK_END)
+async def seek_tail(file: BinaryIO, lines: int, end: int) -> None:
+    """Move to the start of the last `lines` lines before `end`; parts of a split line count as one."""
+    position = file.seek(end)
     if lines == 0:
         return
     scan = _BackwardScan(lines, position)

@@ -33,7 +33,25 @@ def test_parts_are_joined_and_the_text_is_sent_as_it_was():
 
 
 def test_timestamps_stand_before_each_whole_line():
-    assert sent(timestamps=True).splitlines()[:2] == [f"{T0} one", f"{T1} two"]
+    assert sent(timestamps=True).splitlines()[:2] == [f"{T0} one", "2026-11-21T04:00:01.500000000Z two"]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("2026-11-21T04:00:01Z", "2026-11-21T04:00:01.000000000Z"),
+        ("2026-11-21T04:00:01.12+02:00", "2026-11-21T04:00:01.120000000+02:00"),
+        ("2026-11-21T04:00:01.123456789123Z", "2026-11-21T04:00:01.123456789Z"),
+        ("2026-11-21T04:00:01.5+00:00", "2026-11-21T04:00:01.500000000Z"),
+    ],
+)
+def test_each_timestamp_has_nine_digits_as_a_kubelet_writes_it(written, shown):
+    sieve = LineFilter(LogQuery(timestamps=True))
+    assert sieve.feed(f"{written} stdout F text".encode()) == f"{shown} text\n".encode()
+
+
+def test_a_line_without_a_time_is_left_out_where_the_time_is_asked_for():
+    assert LineFilter(LogQuery(timestamps=True)).feed(b"x stdout F text") == b""
 
 
 def test_one_stream_can_be_chosen():

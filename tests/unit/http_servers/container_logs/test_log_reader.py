@@ -61,7 +61,7 @@ def test_seeking_backwards_finds_what_reading_forwards_finds(tmp_path_factory, t
     groups: list[int] = [i for i in range(len(tags)) if i == 0 or tags[i - 1] == "F"]
     with path.open("rb", buffering=0) as file, pytest.MonkeyPatch.context() as patch:
         patch.setattr("actors.http_servers.container_logs.tail.BLOCK_BYTES", block)
-        asyncio.run(seek_tail(file, tail))
+        asyncio.run(seek_tail(file, tail, path.stat().st_size))
         rest = file.read().decode().splitlines()
     expected = groups[-tail] if len(groups) >= tail else 0
     assert len(rest) == len(tags) - expected
@@ -85,7 +85,7 @@ def test_a_tail_of_nearly_all_looks_at_each_line_once_and_serves_others_meanwhil
     async def story() -> None:
         counting = asyncio.ensure_future(count())
         with log.open("rb", buffering=0) as file:
-            await seek_tail(file, 9_999)
+            await seek_tail(file, 9_999, log.stat().st_size)
             assert file.tell() == len(line("x"))
         counting.cancel()
 
@@ -102,7 +102,7 @@ def test_the_tail_of_a_line_that_never_ends_takes_little_memory(log):
     tracemalloc.start()
     try:
         with log.open("rb", buffering=0) as file:
-            asyncio.run(seek_tail(file, 1))
+            asyncio.run(seek_tail(file, 1, log.stat().st_size))
             assert file.tell() == len(line("one"))
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
@@ -112,6 +112,40 @@ def test_the_tail_of_a_line_that_never_ends_takes_little_memory(log):
 def test_a_last_line_without_a_newline_is_sent(log, tmp_path):
     log.write_text(line("one") + line("two").rstrip("\n"))
     assert read(tmp_path) == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("query", [{}, {"tail_lines": 2}])
+def test_a_log_that_grows_as_it_is_read_ends_where_it_did_when_asked_for(log, tmp_path, query):
+    log.write_text(line("one") + line("two"))
+
+    def opened():
+        file = open_log(str(tmp_path), "a/0.log")
+        with log.open("a") as other:
+            other.write(line("x" * 100_000))
+        return Growing(file)
+
+    class Growing:
+        """A file to which a line is added with each read."""
+
+        def __init__(self, file):
+            self._file = file
+
+        def __getattr__(self, name):
+            return getattr(self._file, name)
+
+        def read(self, size):
+            with log.open("a") as other:
+                other.write(line("later"))
+            return self._file.read(size)
+
+    async def story() -> list[str]:
+        found = b""
+        async for block in read_log(opened, LogQuery(**query), gone):
+            found += block
+            assert b"later" not in found
+        return found.decode().splitlines()
+
+    assert asyncio.run(story())[-1] == "x" * 100_000
 
 
 def test_following_sees_new_lines_goes_through_rotation_and_ends_with_the_container(log, tmp_path):
