@@ -207,7 +207,8 @@ class PodMounts:
             error = await self._tools.calls.run(mounter.path, _BIND, arguments)
             if error:
                 text = f'failed to prepare subPath for volumeMount "{item.volume}" of container "{message.container}"'
-                return VolumesFailed(message.uid, f"{text}: {error}", [item.volume])
+                self._actor.log.warning("pod %s: %s: %s", message.uid, text, error)
+                return VolumesFailed(message.uid, text, [item.volume])  # the error tells of the host's files
             paths[item.index] = target
         return SubPathsBound(message.uid, message.container, paths)
 

@@ -259,6 +259,19 @@ async def test_sub_paths_of_volumes_from_before_a_restart_are_found_by_the_pod_t
     assert isinstance(broken, VolumesFailed)
 
 
+async def test_a_sub_path_that_cannot_be_bound_tells_the_user_nothing_of_the_hosts_files(manager):
+    def refuse(**_: object) -> None:
+        raise OSError(18, "Invalid cross-device link", "/etc/hidden")
+
+    manager.disposables["actors.volume_manager.host.subpaths:bind_subpath"] = refuse
+    data = pod({"name": "h", "hostPath": {"path": "/etc"}})
+    async with manager:
+        answer = await manager.deliver(BindSubPaths(UID, "c", [SubPath("h", "x", 2)], data))
+
+    assert isinstance(answer, VolumesFailed)
+    assert answer.message == 'failed to prepare subPath for volumeMount "h" of container "c"'
+
+
 def orphan(root, uid="dead"):
     data = root / "pods" / uid / "volumes/kubernetes.io~empty-dir/data"
     data.mkdir(parents=True)
