@@ -25,8 +25,8 @@ Opener = Callable[[], BinaryIO]
 
 
 async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
-    """The output for the client, in blocks: what the file has now, however fast it grows. With `follow`, until `running`
-    returns False and the file is at its end.
+    """The output for the client, in blocks. With `follow`, until `running` returns False and the file is at its end;
+    without, what the file has now, however fast it grows.
 
     Raises LogUnavailable when the log cannot be opened at first.
     """

@@ -29,12 +29,12 @@ JOURNAL_SECONDS: Final = 30.0
 async def get(handler: ServerHandler, path: str | None = None) -> None:
     config = handler.state.agent.config
     with_query = config.enableSystemLogQuery and enabled("NodeLogQuery", config.featureGates)
-    if with_query and "query" in handler.request.query_arguments:
-        query = parse({key: handler.get_query_arguments(key) for key in handler.request.query_arguments})
-        if query.file:
-            await _path(handler, query.file)
-        else:
-            await _services(handler, query)
+    given = {key: handler.get_query_arguments(key) for key in handler.request.query_arguments} if with_query else {}
+    query = parse(given, path or "")
+    if query is not None and query.file:
+        await _path(handler, query.file)
+    elif query is not None:
+        await _services(handler, query)
     elif path is None:
         handler.redirect(f"{handler.request.path}/", permanent=True)
     else:
@@ -88,23 +88,25 @@ async def _send(handler: ServerHandler, file: BinaryIO, left: int) -> bool:
 
 
 async def _services(handler: ServerHandler, query: NodeLogQuery) -> None:
-    """The journals of services that have one, then the log files of the others."""
+    """The journals of services that have one, then the log files of the others. What is not there is said in the text,
+    as callers do not see the text of a 404 through the API server."""
     with_journal = [name for name in query.services if await _has_journal(name)]
-    files = [found for name in query.services if name not in with_journal if (found := _service_file(name)) is not None]
-    if not with_journal and not files:
-        raise HttpError(404, f"there are no logs of {', '.join(query.services)}")
+    others = [name for name in query.services if name not in with_journal]
     try:
         if with_journal:
             await _journal(handler, msgspec.structs.replace(query, services=with_journal))
-        for opened in files:
-            if not await _send(handler, opened.file, opened.size):
-                return
+        if others and query.has_options:
+            names = " ".join(others)
+            handler.write(
+                f"\noptions present and query resolved to log files for [{names}]\ntry without specifying options\n"
+            )
+        else:
+            for name in others:
+                if not await _service_file(handler, name):
+                    return
         await handler.finish()
     except StreamClosedError:
         pass
-    finally:
-        for opened in files:
-            opened.file.close()
 
 
 async def _has_journal(service: str) -> bool:
@@ -130,8 +132,17 @@ async def _journal(handler: ServerHandler, query: NodeLogQuery) -> None:
             handler.write("\njournalctl does not answer\n")
 
 
-def _service_file(name: str) -> OpenFile | None:
-    """The usual log file of a service of this name, opened; None without one."""
+async def _service_file(handler: ServerHandler, name: str) -> bool:
+    """Send the usual log file of a service of this name. False: the connection must end."""
+    found = _open_service_file(name)
+    if found is None:
+        handler.write(f"\nlog not found for {name}\n")
+        return True
+    with found.file as file:
+        return await _send(handler, file, found.size)
+
+
+def _open_service_file(name: str) -> OpenFile | None:
     for path in (name, f"{name}.log", f"{name}/{name}.log"):
         try:
             found = look(ROOT, path)

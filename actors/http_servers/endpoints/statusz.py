@@ -9,18 +9,18 @@ from actors.config_controller.messages import CONFIG_CONTROLLER, GetFlagz
 from actors.http_servers.exposition.scrape import find_tree
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
-from actors.http_servers.serving.z_page import json_page, negotiated, text_page
+from actors.http_servers.serving.z_page import negotiated, text_page
 from actors.shared.config.version import MAJOR, MINOR
 
 
 async def get(handler: ServerHandler) -> None:
-    kind = negotiated(handler.request.headers.get("Accept", ""), "Statusz")
+    form = negotiated(handler.request.headers.get("Accept", ""), "Statusz")
     found = await handler.ask(CONFIG_CONTROLLER, GetFlagz())
     tree = await find_tree(handler.state.actor)
     seconds = int(tree.uptime) if tree is not None else 0
     started = datetime.fromtimestamp(time.time() - seconds, UTC)
     paths = sorted(handler.state.paths)
-    if kind:
+    if form:
         fields = {
             "startTime": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "uptimeSeconds": seconds,
@@ -28,7 +28,7 @@ async def get(handler: ServerHandler) -> None:
             "emulationVersion": f"{MAJOR}.{MINOR}",
             "paths": paths,
         }
-        handler.finish_json(json_page("Statusz", kind, fields))
+        handler.finish_form(form, fields)
         return
     lines = [
         f"Started: {started.strftime('%a %b %d %H:%M:%S UTC %Y')}",

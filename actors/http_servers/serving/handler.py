@@ -7,6 +7,7 @@ part names a pod of this node.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any, TypeVar, cast
 
@@ -24,6 +25,7 @@ from . import request_spans
 from .endpoint import Endpoint
 from .http_error import HttpError
 from .server_state import ServerState
+from .z_page import Form
 
 ASK_SECONDS = 5.0
 STEP_SECONDS = 5.0
@@ -60,6 +62,12 @@ class ServerHandler(RequestHandler):
         """Answer with this JSON document."""
         self.set_header("Content-Type", "application/json")
         self.finish(body)
+
+    def finish_form(self, form: Form, fields: Mapping[str, Any]) -> None:
+        """Answer with this page in the form that was asked for."""
+        for name, value in form.headers.items():
+            self.set_header(name, value)
+        self.finish(form.page(fields))
 
     def finish(self, chunk: str | bytes | dict[str, Any] | None = None) -> asyncio.Future[None]:
         stream = cast(Any, self.request.connection).stream

@@ -1,4 +1,5 @@
-"""The formats of /flagz and /statusz: text, and JSON when the Accept header asks for its kind (KEP-4828, KEP-4827)."""
+"""The formats of /flagz and /statusz: text, and JSON or YAML when the Accept header asks for its kind (KEP-4828,
+KEP-4827)."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from .http_error import HttpError
 
 GROUP: Final = "config.k8s.io"
 VERSIONS: Final = ("v1beta1", "v1alpha1")
+DEPRECATED: Final = frozenset({"v1alpha1"})
+STRUCTURED: Final = ("application/json", "application/yaml")
 COMPONENT: Final = "kubelet"
 WARNING: Final = (
     "Warning: This endpoint is not meant to be machine parseable, "
@@ -23,26 +26,41 @@ def text_page(title: str, lines: Iterable[str]) -> str:
     return f"\n{title}\n{WARNING}\n" + "\n".join(lines) + "\n"
 
 
-def json_page(kind: str, version: str, fields: Mapping[str, Any]) -> bytes:
-    """`version`: as `negotiated` found it."""
-    head = {"kind": kind, "apiVersion": f"{GROUP}/{version}", "metadata": {"name": COMPONENT}}
-    return msgspec.json.encode({**head, **fields})
+class Form(msgspec.Struct, frozen=True):
+    """`version` of the API in which `kind` is asked for, as `media`."""
+
+    media: str
+    version: str
+    kind: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Those of the answer."""
+        page = self.kind.lower()
+        text = f'299 - "This version of the {page} endpoint is deprecated. Please use a newer version."'
+        return {"Content-Type": self.media, **({"Warning": text} if self.version in DEPRECATED else {})}
+
+    def page(self, fields: Mapping[str, Any]) -> bytes:
+        head = {"kind": self.kind, "apiVersion": f"{GROUP}/{self.version}", "metadata": {"name": COMPONENT}}
+        whole = {**head, **fields}
+        return msgspec.yaml.encode(whole) if self.media == "application/yaml" else msgspec.json.encode(whole)
 
 
-def negotiated(accept: str, kind: str) -> str:
-    """The version of the JSON form that an Accept header asks for; '' for text. Raises HttpError (406).
+def negotiated(accept: str, kind: str) -> Form | None:
+    """The form that an Accept header asks for; None for text. Raises HttpError (406).
 
     JSON is asked for as `application/json;as=Flagz;v=v1beta1;g=config.k8s.io`, in any order.
     """
     if not accept.strip():
-        return ""
+        return None
     for choice in accept.split(","):
         media, *pairs = (part.strip() for part in choice.split(";"))
         if media in _TEXT:
-            return ""
+            return None
         parameters = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
         wanted = (parameters.get("g"), parameters.get("as"))
-        if media == "application/json" and wanted == (GROUP, kind) and parameters.get("v") in VERSIONS:
-            return parameters["v"]
-    supported = ", ".join(["text/plain", *(f"application/json;g={GROUP};v={one};as={kind}" for one in VERSIONS)])
+        if media in STRUCTURED and wanted == (GROUP, kind) and parameters.get("v") in VERSIONS:
+            return Form(media, parameters["v"], kind)
+    structured = (f"{media};g={GROUP};v={one};as={kind}" for one in VERSIONS for media in STRUCTURED)
+    supported = ", ".join(["text/plain", *structured])
     raise HttpError(406, f"only the following media types are accepted: {supported}")

@@ -41,14 +41,16 @@ class NodeLogQuery(msgspec.Struct, frozen=True):
     pattern: str = ""
 
     @property
-    def only_file(self) -> bool:
-        """Whether the query names a file and nothing else."""
-        return not (self.since or self.until or self.tail_lines is not None or self.boot is not None or self.pattern)
+    def has_options(self) -> bool:
+        """Whether the query names more than services or a file."""
+        return bool(self.since or self.until or self.tail_lines is not None or self.boot is not None or self.pattern)
 
 
-def parse(query: Query) -> NodeLogQuery:
-    """Raises NodeLogQueryError."""
-    names = [name for name in query.get("query", ()) if name]
+def parse(query: Query, path: str = "") -> NodeLogQuery | None:
+    """None: there is no query. `path`: what the request names below /logs/. Raises NodeLogQueryError."""
+    names = [name.replace("\\", "/") for name in query.get("query", ()) if name.strip()]
+    if "query" in query and not names:
+        raise NodeLogQueryError(400, "query: cannot be empty")
     files = [name for name in names if "/" in name]
     services = [name for name in names if "/" not in name]
     found = NodeLogQuery(
@@ -60,6 +62,10 @@ def parse(query: Query) -> NodeLogQuery:
         _whole(query, "boot"),
         _one(query, "pattern"),
     )
+    if not names and not found.has_options:
+        return None
+    if path:
+        raise NodeLogQueryError(406, "path not allowed in query mode")
     _check(found, files)
     return found
 
@@ -67,10 +73,10 @@ def parse(query: Query) -> NodeLogQuery:
 def _check(found: NodeLogQuery, files: list[str]) -> None:
     if len(files) > 1 or (files and found.services):
         raise NodeLogQueryError(406, "query: specify either one file or services, not both")
-    if files and not found.only_file:
+    if files and found.has_options:
         raise NodeLogQueryError(406, "query: a file can be specified alone only")
     if not files and not found.services:
-        raise NodeLogQueryError(406, "query: cannot be empty")
+        raise NodeLogQueryError(406, "query: cannot be empty with options")
     if len(found.services) > MOST_SERVICES:
         raise NodeLogQueryError(406, f"query: at most {MOST_SERVICES} services")
     for name in found.services:

@@ -16,8 +16,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from actors.cert_manager import self_signed
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
-from actors.config_controller.messages import Configz, Flagz, GetConfigz, GetFlagz
-from actors.http_servers.endpoints import logs
+from actors.config_controller.messages import Configz, GetConfigz
 from actors.http_servers.node_server import NodeServer, ReadOnlyServer
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.groups import Tracing, X509Authentication
@@ -379,6 +378,10 @@ def test_an_actor_that_does_not_answer_costs_only_its_own_page(tmp_path):
         ({"enableDebugFlagsHandler": False}, "/debug/flags/v", "PUT", 405),
         ({}, "/debug/flags/v", "PUT", 400),
         ({"enableSystemLogQuery": True}, "/logs/?query=a&query=/b", "GET", 406),
+        ({"enableSystemLogQuery": True}, "/logs/?tailLines=1", "GET", 406),
+        ({"enableSystemLogQuery": True}, "/logs/?query=", "GET", 400),
+        ({"enableSystemLogQuery": True}, "/logs/syslog?query=a", "GET", 406),
+        ({"enableSystemLogQuery": True}, "/logs/?other=1", "GET", 200),
         ({}, "/logs/?query=a&query=/b", "GET", 200),
         ({}, "/checkpoint/d/q/c", "POST", 404),
         ({}, "/checkpoint/d/p/z", "POST", 404),
@@ -452,49 +455,3 @@ def test_its_requests_are_spans_at_the_collector_where_tracing_is_configured(tmp
     assert (span.name, span.scope, span.attributes["url.scheme"], span.attributes["http.response.status_code"]) == (
         "/pods", "http_servers/node_server", "https", 200,
     )  # fmt: skip
-
-
-JOURNALCTL = """#!/bin/sh
-case "$*" in
-*--unit=broken*) exit 1;;
-*--unit=kubelet*) echo "journal of $*";;
-esac
-"""
-
-
-def test_each_service_is_read_from_its_journal_or_else_from_its_file(tmp_path, monkeypatch):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "journalctl").write_text(JOURNALCTL)
-    (tmp_path / "bin" / "journalctl").chmod(0o755)
-    (tmp_path / "var").mkdir()
-    (tmp_path / "var" / "nginx.log").write_text("of nginx\n")
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    monkeypatch.setattr(logs, "ROOT", str(tmp_path / "var"))
-
-    async def story(node: Node) -> None:
-        code, text = await node.fetch("/logs/?query=nginx&query=kubelet")
-        assert (code, text.splitlines()[1:]) == (200, ["of nginx"])
-        assert text.startswith("journal of --utc")
-        assert "nginx" not in text.splitlines()[0]
-        assert await node.fetch("/logs/?query=nginx") == (200, "of nginx\n")
-        assert await node.fetch("/logs/?query=broken") == (404, "there are no logs of broken\n")
-        boot = await node.fetch("/logs/?query=kubelet&boot=0&sinceTime=2026-11-21T08:00:00Z")
-        assert (boot[0], "--boot=0" in boot[1]) == (200, True)
-
-    serve(Node(tmp_path, enableSystemLogQuery=True), story)
-
-
-def test_flagz_and_statusz_are_json_for_who_asks_for_it(tmp_path):
-    async def story(node: Node) -> None:
-        node.answer(GetFlagz, Flagz(flags={"v": "2"}, given=(), gates={}, version="v1.36.2"))
-        code, text = await node.fetch("/flagz", accept="application/json;v=v1beta1;g=config.k8s.io;as=Flagz")
-        assert (code, json.loads(text)["flags"]) == (200, {"v": "2"})
-        code, text = await node.fetch("/statusz", accept="application/json;v=v1beta1;g=config.k8s.io;as=Statusz")
-        found = json.loads(text)
-        assert (code, found["kind"], found["binaryVersion"]) == (200, "Statusz", "v1.36.2")
-        assert {"/exec", "/healthz", "/metrics/cadvisor"} <= set(found["paths"])
-        assert (await node.fetch("/statusz", accept="application/yaml"))[0] == 406
-        code, text = await node.fetch("/flagz")
-        assert (code, text.startswith("\nkubelet flagz\n"), "v=2\n" in text) == (200, True, True)
-
-    serve(Node(tmp_path), story)

@@ -5,28 +5,33 @@ from __future__ import annotations
 import contextlib
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.http_servers.serving.http_error import HttpError
-from actors.http_servers.serving.z_page import json_page, negotiated
+from actors.http_servers.serving.z_page import Form, negotiated
 
 
 @pytest.mark.parametrize(
-    ("accept", "version"),
+    ("accept", "media", "version"),
     [
-        ("", ""),
-        ("*/*", ""),
-        ("text/plain", ""),
-        ("text/html, text/*;q=0.8", ""),
-        ("application/json;as=Flagz;v=v1beta1;g=config.k8s.io", "v1beta1"),
-        ("application/json; g=config.k8s.io; v=v1alpha1; as=Flagz, text/plain", "v1alpha1"),
-        ("application/json;as=Statusz;v=v1beta1;g=config.k8s.io,*/*", ""),
+        ("application/json;as=Flagz;v=v1beta1;g=config.k8s.io", "application/json", "v1beta1"),
+        ("application/json; g=config.k8s.io; v=v1alpha1; as=Flagz, text/plain", "application/json", "v1alpha1"),
+        ("application/yaml;as=Flagz;v=v1beta1;g=config.k8s.io, */*", "application/yaml", "v1beta1"),
     ],
 )
-def test_the_first_form_that_is_served_is_taken(accept, version):
-    assert negotiated(accept, "Flagz") == version
+def test_the_first_form_that_is_served_is_taken(accept, media, version):
+    assert negotiated(accept, "Flagz") == Form(media, version, "Flagz")
+
+
+@pytest.mark.parametrize(
+    "accept",
+    ["", "*/*", "text/plain", "text/html, text/*;q=0.8", "application/json;as=Statusz;v=v1beta1;g=config.k8s.io,*/*"],
+)
+def test_text_is_for_who_asks_for_it_or_for_nothing(accept):
+    assert negotiated(accept, "Flagz") is None
 
 
 @pytest.mark.parametrize(
@@ -40,12 +45,24 @@ def test_a_form_that_is_not_served_is_refused_with_those_that_are(accept):
 
 
 @given(st.text())
-def test_any_header_is_text_json_or_refused(accept):
+def test_any_header_is_text_a_form_or_refused(accept):
     with contextlib.suppress(HttpError):
-        assert negotiated(accept, "Flagz") in ("", "v1beta1", "v1alpha1")
+        found = negotiated(accept, "Flagz")
+        assert found is None or found.version in ("v1beta1", "v1alpha1")
 
 
-def test_json_says_what_it_is():
-    assert json.loads(json_page("Flagz", "v1beta1", {"flags": {"v": "2"}})) == {
+@pytest.mark.parametrize(
+    ("media", "read"), [("application/json", json.loads), ("application/yaml", msgspec.yaml.decode)]
+)
+def test_a_form_says_what_it_is(media, read):
+    form = Form(media, "v1beta1", "Flagz")
+    assert read(form.page({"flags": {"v": "2"}})) == {
         "kind": "Flagz", "apiVersion": "config.k8s.io/v1beta1", "metadata": {"name": "kubelet"}, "flags": {"v": "2"},
     }  # fmt: skip
+    assert form.headers == {"Content-Type": media}
+
+
+def test_an_old_version_is_served_with_a_warning():
+    assert Form("application/json", "v1alpha1", "Statusz").headers["Warning"] == (
+        '299 - "This version of the statusz endpoint is deprecated. Please use a newer version."'
+    )

@@ -78,7 +78,9 @@ def test_a_query_becomes_a_command_line():
         "tailLines": ["10"],
         "pattern": ["--output=export"],
     }
-    assert command(parse(asked)) == [
+    found = parse(asked)
+    assert found is not None
+    assert command(found) == [
         "--utc",
         "--no-pager",
         "--output=short-precise",
@@ -97,7 +99,9 @@ def test_a_query_becomes_a_command_line():
         ({"query": ["a", "b", "c", "d", "e"]}, 406),
         ({"query": ["a", "/b"]}, 406),
         ({"query": ["/b"], "tailLines": ["1"]}, 406),
-        ({"query": [""]}, 406),
+        ({"query": [""]}, 400),
+        ({"query": [" "], "boot": ["0"]}, 400),
+        ({"boot": ["0"]}, 406),
         ({"query": ["-x"]}, 406),
         ({"query": ["a b"]}, 406),
         ({"query": ["a" * 257]}, 406),
@@ -119,6 +123,19 @@ def test_a_query_that_makes_no_sense_is_refused(asked, status):
     assert refused.value.status == status
 
 
+def test_a_file_is_named_with_either_slash_and_nothing_is_no_query():
+    found = parse({"query": ["\\pods\\0.log"]})
+    assert found is not None
+    assert (found.file, found.services) == ("pods/0.log", [])
+    assert parse({}) is None
+    assert parse({"other": ["1"]}, "syslog") is None
+
+
+def test_a_query_with_a_path_is_refused():
+    with pytest.raises(NodeLogQueryError, match="path not allowed in query mode"):
+        parse({"query": ["kubelet"]}, "syslog")
+
+
 @given(
     st.dictionaries(
         st.sampled_from(["query", "sinceTime", "untilTime", "tailLines", "boot", "pattern"]),
@@ -130,4 +147,4 @@ def test_any_query_is_a_command_of_options_or_refused(asked):
         found = parse(asked)
     except NodeLogQueryError:
         return
-    assert all(word.startswith("--") for word in command(found))
+    assert found is None or all(word.startswith("--") for word in command(found))

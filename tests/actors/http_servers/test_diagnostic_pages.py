@@ -1,0 +1,60 @@
+"""Pages of the node server for people who look for a fault: log queries, flags, status."""
+
+from __future__ import annotations
+
+import json
+
+from actors.config_controller.messages import Flagz, GetFlagz
+from actors.http_servers.endpoints import logs
+from tests.actors.http_servers.test_node_server import Node, serve
+
+JOURNALCTL = """#!/bin/sh
+case "$*" in
+*--unit=broken*) exit 1;;
+*--unit=kubelet*) echo "journal of $*";;
+esac
+"""
+
+
+def test_each_service_is_read_from_its_journal_or_else_from_its_file(tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "journalctl").write_text(JOURNALCTL)
+    (tmp_path / "bin" / "journalctl").chmod(0o755)
+    (tmp_path / "var").mkdir()
+    (tmp_path / "var" / "nginx.log").write_text("of nginx\n")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setattr(logs, "ROOT", str(tmp_path / "var"))
+
+    async def story(node: Node) -> None:
+        code, text = await node.fetch("/logs/?query=nginx&query=kubelet")
+        assert (code, text.splitlines()[1:]) == (200, ["of nginx"])
+        assert text.startswith("journal of --utc")
+        assert "nginx" not in text.splitlines()[0]
+        assert await node.fetch("/logs/?query=nginx") == (200, "of nginx\n")
+        assert await node.fetch("/logs/?query=broken") == (200, "\nlog not found for broken\n")
+        options = (
+            "\noptions present and query resolved to log files for [nginx broken]\ntry without specifying options\n"
+        )
+        assert await node.fetch("/logs/?query=nginx&query=broken&tailLines=1") == (200, options)
+        boot = await node.fetch("/logs/?query=kubelet&boot=0&sinceTime=2026-11-21T08:00:00Z")
+        assert (boot[0], "--boot=0" in boot[1]) == (200, True)
+
+    serve(Node(tmp_path, enableSystemLogQuery=True), story)
+
+
+def test_flagz_and_statusz_are_json_for_who_asks_for_it(tmp_path):
+    async def story(node: Node) -> None:
+        node.answer(GetFlagz, Flagz(flags={"v": "2"}, given=(), gates={}, version="v1.36.2"))
+        code, text = await node.fetch("/flagz", accept="application/json;v=v1beta1;g=config.k8s.io;as=Flagz")
+        assert (code, json.loads(text)["flags"]) == (200, {"v": "2"})
+        code, text = await node.fetch("/statusz", accept="application/json;v=v1beta1;g=config.k8s.io;as=Statusz")
+        found = json.loads(text)
+        assert (code, found["kind"], found["binaryVersion"]) == (200, "Statusz", "v1.36.2")
+        assert {"/exec", "/healthz", "/metrics/cadvisor"} <= set(found["paths"])
+        assert (await node.fetch("/statusz", accept="application/yaml"))[0] == 406
+        code, text = await node.fetch("/statusz", accept="application/yaml;v=v1beta1;g=config.k8s.io;as=Statusz")
+        assert (code, "\nkind: Statusz\n" in f"\n{text}") == (200, True)
+        code, text = await node.fetch("/flagz")
+        assert (code, text.startswith("\nkubelet flagz\n"), "v=2\n" in text) == (200, True, True)
+
+    serve(Node(tmp_path), story)
