@@ -56,7 +56,8 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         time_scale.establish(log)
         wrong = list(start_checks.problems(agent))
         found = policies(agent, wrong)
-        for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong):
+        made = start_checks.missing_cgroups(agent)
+        for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong, made=made):
             log.warning("%s", warning)
         for warning in start_checks.warnings(agent):
             log.warning("%s", warning)

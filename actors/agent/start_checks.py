@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
 
 from actors.shared.config.agent import Agent
@@ -30,6 +32,27 @@ def warnings(agent: Agent) -> Iterator[str]:
         text = warning(agent.runtime_endpoint)
         if text:
             yield f"containerRuntimeEndpoint: {text}"
+
+
+def missing_cgroups(agent: Agent) -> list[str]:
+    """The directories of cgroupRoot and kubeletCgroups, in each hierarchy, that are not there yet: the agent and its
+    runtime will make them. Those of a cgroupRoot that is no name for the driver are left out."""
+    config = agent.config
+    if not (agent.cgroup_root.strip("/") or config.kubeletCgroups):
+        return []
+    from actors.container_runtime.processes import hierarchies
+    from actors.shared.linux.cgroup_names import CgroupNameError, parse_root, path_of, plain_path
+
+    wanted = [plain_path(config.kubeletCgroups)] if config.kubeletCgroups else []
+    with suppress(CgroupNameError):
+        wanted.append(path_of(parse_root(agent.cgroup_root, config.cgroupDriver), config.cgroupDriver))
+    found = [
+        f"{hierarchy}/{part}"
+        for hierarchy in hierarchies()
+        for path in wanted
+        for part in accumulate(path.strip("/").split("/"), "{}/{}".format)
+    ]
+    return [path for path in dict.fromkeys(found) if not os.path.isdir(path)]
 
 
 def enter_cgroup(agent: Agent) -> Iterator[str]:

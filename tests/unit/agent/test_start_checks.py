@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.agent.start_checks import problems, warnings
+from actors.agent.start_checks import missing_cgroups, problems, warnings
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from tests.support.machines import machine, write_sysfs
@@ -219,3 +219,17 @@ def test_a_damaged_file_of_resource_claims_forbids_the_start_and_names_a_way_out
     [found] = map(str, problems(agent))
     assert "checkpoint is corrupted" in found
     assert f'delete the file "{path}" before restarting' in found
+
+
+def test_cgroups_that_a_start_will_make_are_known_before_it(tmp_path, monkeypatch):
+    one, two = tmp_path / "cpu", tmp_path / "memory"
+    monkeypatch.setattr("actors.container_runtime.processes.hierarchies", lambda: [str(one), str(two)])
+    (one / "a/b").mkdir(parents=True)
+    (two / "a").mkdir(parents=True)
+    missing = missing_cgroups(Agent(config=KubeletConfiguration(cgroupRoot="/a/b/c", cgroupDriver="cgroupfs")))
+    assert missing == [f"{one}/a/b/c", f"{two}/a/b", f"{two}/a/b/c"]
+    assert missing_cgroups(Agent(config=KubeletConfiguration(cgroupDriver="cgroupfs"))) == []
+    slices = Agent(config=KubeletConfiguration(cgroupRoot="/x-y.slice", cgroupDriver="systemd"))
+    assert missing_cgroups(slices)[:2] == [f"{one}/x.slice", f"{one}/x.slice/x-y.slice"]
+    own = Agent(config=KubeletConfiguration(kubeletCgroups="/agents", cgroupDriver="cgroupfs"))
+    assert missing_cgroups(own) == [f"{one}/agents", f"{two}/agents"]

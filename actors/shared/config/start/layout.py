@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from actors.shared.config.agent import Agent
@@ -37,14 +37,17 @@ def directories(agent: Agent) -> tuple[StateDirectory, ...]:
     )
 
 
-def make(agent: Agent) -> None:
-    """Create missing directories, narrow modes, note where they are. Raises ConfigErrors with every failure."""
+def make(agent: Agent, others: Iterable[str] = ()) -> None:
+    """Create missing directories, narrow modes, note where they are. Raises ConfigErrors with every failure.
+
+    `others`: directories that this start makes elsewhere, to be noted too.
+    """
     missing = [directory.path for directory in directories(agent) if not os.path.isdir(directory.path)]
     problems = [problem for directory in directories(agent) for problem in _make(directory)]
     if problems:
         raise ConfigErrors(problems)
     try:
-        start_records.note(agent, missing)
+        start_records.note(agent, [*missing, *others])
     except OSError as error:
         raise ConfigErrors([ConfigProblem(agent.state_dir, "", f"cannot be written: {error.strerror}")]) from None
 

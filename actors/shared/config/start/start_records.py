@@ -33,7 +33,7 @@ class StartRecord(msgspec.Struct, frozen=True, kw_only=True):
     container_logs_dir: str
     cert_dir: str
     made: tuple[str, ...] = ()
-    """Directories that were not there before."""
+    """Directories, and those of cgroups, that were not there before."""
 
 
 def of(agent: Agent, made: Iterable[str] = ()) -> StartRecord:

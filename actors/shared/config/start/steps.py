@@ -26,10 +26,11 @@ def prepare(
     host: preflight.PreflightHost | None = None,
     say: Callable[[str], None] = lambda text: None,
     more: Iterable[ConfigProblem] = (),
+    made: Iterable[str] = (),
 ) -> list[str]:
     """Run the steps in order; return the warnings, the agent's own first. Raises ConfigErrors.
 
-    `more`: further problems.
+    `more`: further problems. `made`: directories that this start will make later, for its record.
     """
     host = host or preflight.look_at_host(agent)
     problems = [*preflight.problems(agent, host), *more]
@@ -38,7 +39,7 @@ def prepare(
     if agent.flags.get("lock-file"):
         # this process and its children hold it until they end
         lock_file.acquire(agent.flags["lock-file"], say=say)
-    layout.make(agent)
+    layout.make(agent, made)
     tunables = [] if agent.config.protectKernelDefaults or not agent.flags["set-kernel-tunables"] else [*set_all()]
     return [*agent.warnings, *preflight.warnings(agent, host), *limits(agent), *tunables]
 

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from actors.container_runtime.processes import hierarchies
 from actors.shared.cri.client import CriClient
 from actors.shared.linux import mountinfo
+from actors.shared.linux.cgroup_tree import find
 from tests.bench.pods import bare_container, bare_sandbox
 from tests.support.faulty_node import FaultyNode
 from tests.support.fork_server_process import ROOT_DIR
@@ -118,6 +120,27 @@ def test_after_a_crash_it_finds_the_pods_whatever_the_configuration_is_now(node:
     assert len(said["found"]["cgroups"]) == 1
     assert node.containers() == []
     assert left_on(node) == {}
+
+
+def test_a_cgroup_root_goes_where_the_agent_made_it_and_stays_where_it_found_it(node: FaultyNode) -> None:
+    found = f"{node.runtime.cgroup_parent}/found"
+    made = f"{found}/made"
+    find().create(found)
+
+    def where(cgroup: str) -> set[str]:
+        return {hierarchy for hierarchy in hierarchies() if Path(f"{hierarchy}{cgroup}").exists()}
+
+    before = where(found)
+    file = Path(node.home, "config.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), "cgroupRoot": made}))
+    node.start()
+    node.add("a")
+    node.wait_running("a")
+    node.stop()
+    assert where(made) >= before
+    assert reset(node, "--yes").returncode == 0
+    assert where(made) == set()
+    assert where(found) >= before
 
 
 def test_after_run_once_its_pods_go(node: FaultyNode) -> None:

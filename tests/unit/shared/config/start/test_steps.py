@@ -14,7 +14,7 @@ import pytest
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.groups import Authorization, MemorySwap
 from actors.shared.config.loading import load
-from actors.shared.config.start import layout, lock_file, preflight
+from actors.shared.config.start import layout, lock_file, preflight, start_records
 from actors.shared.config.start.preflight import PreflightHost
 from actors.shared.config.start.steps import announced, limits, prepare
 from actors.shared.config.version import OWN_VERSION
@@ -115,6 +115,14 @@ def test_a_directory_of_ours_that_is_too_wide_is_narrowed_and_one_of_the_host_is
         0o700,
         0o755,
     ]
+
+
+def test_what_a_start_makes_is_noted_and_what_it_finds_is_not(agent, tmp_path):
+    (tmp_path / "root/pki").mkdir(parents=True)
+    layout.make(agent, ["/sys/fs/cgroup/node"])
+    (record,) = start_records.noted(agent.state_dir)
+    assert {"/sys/fs/cgroup/node", agent.pods_dir} <= set(record.made)
+    assert not {agent.root_dir, agent.cert_dir} & set(record.made)
 
 
 def test_a_directory_that_cannot_be_made_is_named(agent, tmp_path):
