@@ -118,7 +118,11 @@ def remove_pod_logs(links_dir: str, logs_dir: str, namespace: str, name: str, ui
             with suppress(OSError):
                 if os.readlink(f"{links_dir}/{link}").startswith(f"{directory}/"):
                     os.unlink(f"{links_dir}/{link}")
-    remove_tree(str(directory))
+    try:
+        remove_tree(str(directory))
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:  # such a pod never had a directory of logs
+            raise
 
 
 def remove_traces(links_dir: str, logs_dir: str, namespace: str, name: str, uid: str, pod_dir: str) -> None:

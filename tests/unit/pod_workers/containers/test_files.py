@@ -114,6 +114,16 @@ def test_removing_the_logs_of_a_pod_does_not_follow_links(tmp_path):
     assert os.listdir(logs) == []
 
 
+def test_a_pod_whose_name_made_no_log_directory_can_leave_nothing_of_it(tmp_path):
+    pod_dir = tmp_path / "pods" / "u"
+    pod_dir.mkdir(parents=True)
+    long = Pod(metadata=ObjectMeta(name="p" * 253, namespace="ns", uid="u"))
+    with pytest.raises(OSError, match="too long"):
+        files.make_log_directory(str(tmp_path), long)
+    files.remove_traces(f"{tmp_path}/links", str(tmp_path), "ns", long.metadata.name, "u", str(pod_dir))
+    assert not pod_dir.exists()
+
+
 def test_a_link_name_is_no_longer_than_a_file_name_may_be(tmp_path):
     long = Pod(metadata=ObjectMeta(name="p" * 253, namespace="n" * 63, uid="u"))
     link = log_link(str(tmp_path), long, "c" * 63, "f" * 64)
