@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -131,9 +131,26 @@ class FaultyNode(Node):
 
     def kill_workers(self) -> None:
         """Every process that drives pods."""
+        self.signal_actors(lambda name: name.startswith("pod_workers/"), signal.SIGKILL)
+
+    def kill_at_once(self, *names: str) -> None:
+        """All of them before the fork server notices the first."""
+        actors = self.actors()
+        pids = [actors[name].pid for name in names]
+        assert all(pids), "each of them has a process"
+        os.kill(self.fork_server_pid, signal.SIGSTOP)
+        try:
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+        finally:
+            os.kill(self.fork_server_pid, signal.SIGCONT)
+
+    def signal_actors(self, wanted: Callable[[str], bool], number: int) -> None:
+        """Those of these names that have a process at this moment."""
         for name, actor in self.actors().items():
-            if name.startswith("pod_workers/"):
-                os.kill(actor.pid, signal.SIGKILL)
+            if wanted(name) and actor.pid:  # 0 between two incarnations: that would be all processes of the test
+                with suppress(ProcessLookupError):
+                    os.kill(actor.pid, number)
 
     # -- containers -------------------------------------------------------------------------------------------------
     def ask_runtime(self, question: Callable[[CriClient], Awaitable[T]]) -> T:

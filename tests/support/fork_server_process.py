@@ -19,6 +19,8 @@ from supervision.protocol import FORK_SERVER, ActorState, GetTree, Tree
 
 R = TypeVar("R", bound=Message)
 ROOT_DIR = Path(__file__).parents[2]
+WAIT_SECONDS = 30.0
+"""For a machine that is busy or slow; nobody waits for longer than it takes."""
 
 
 class ForkServerProcess:
@@ -51,7 +53,7 @@ class ForkServerProcess:
     def pid(self, name: str) -> int:
         return self.tree()[name].pid
 
-    def wait(self, condition: Callable[[], bool], what: str, timeout: float = 10.0) -> None:
+    def wait(self, condition: Callable[[], bool], what: str, timeout: float = WAIT_SECONDS) -> None:
         end = time.monotonic() + timeout
         while True:
             with contextlib.suppress(AskError, KeyError):
@@ -61,21 +63,23 @@ class ForkServerProcess:
                 raise AssertionError(f"not within {timeout} s: {what}\n{self.log.read_text()[-4000:]}")
             time.sleep(0.005)
 
-    def wait_running(self, *names: str, incarnation: int = 1, timeout: float = 10.0) -> None:
+    def wait_running(self, *names: str, incarnation: int = 1, timeout: float = WAIT_SECONDS) -> None:
         def running() -> bool:
             tree = self.tree()
             return all(tree[n].state == "running" and tree[n].incarnation >= incarnation for n in names)
 
         self.wait(running, f"{names} running as incarnation {incarnation}", timeout)
 
-    def wait_ready(self, timeout: float = 10.0) -> None:
+    def wait_ready(self, timeout: float = WAIT_SECONDS) -> None:
         self.wait(lambda: self.ask(GetTree(), Tree).state == "ready", "the tree is ready", timeout)
 
-    def wait_end(self, timeout: float = 10.0) -> int:
+    def wait_end(self, timeout: float = WAIT_SECONDS) -> int:
         return self.process.wait(timeout)
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
-        os.kill(self.pid(name), number)
+        pid = self.pid(name)
+        assert pid, f"{name} has no process now"  # 0 would be those of the test
+        os.kill(pid, number)
 
     def processes(self) -> list[int]:
         return [actor.pid for actor in self.tree().values() if actor.pid]

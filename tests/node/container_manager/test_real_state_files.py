@@ -55,7 +55,11 @@ class PinnedNode(FaultyNode):
         return next(one.pod_uid for one in self.containers() if one.pod_name.startswith(name))
 
     def kept(self, file: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.home / "root" / file).read_text())
+        """Raises NotInTime before the file is there."""
+        try:
+            found: dict[str, Any] = json.loads((self.home / "root" / file).read_text())
+        except FileNotFoundError as error:
+            raise NotInTime(str(error)) from None
         return found
 
     def memory(self) -> dict[str, dict[str, int]]:

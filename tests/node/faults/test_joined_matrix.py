@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -135,12 +134,7 @@ PAIRS: Final = (
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "+".join(pair))
 def test_of_two_faults_at_once_the_api_server_is_told_nothing(matrix: Matrix, pair: tuple[str, str]) -> None:
-    def kill() -> None:
-        actors = matrix.node.actors()
-        for name in pair:
-            os.kill(actors[name].pid, 9)
-
-    matrix.hold(kill)
+    matrix.hold(lambda: matrix.node.kill_at_once(*pair))
 
 
 @pytest.mark.parametrize("name", ["api_clients/heartbeat_client", "status_manager", "pod_workers/worker/0"])

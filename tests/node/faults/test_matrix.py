@@ -11,7 +11,6 @@ Faults of single actors are in test_each_actor, a full disk is in test_full_disk
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
 import subprocess
 import sys
@@ -133,9 +132,15 @@ def found(node: JumpyNode) -> list[tuple[str, Path]]:
 
 
 def test_each_file_of_a_real_agent_has_a_row_and_each_usual_row_has_a_file(node: JumpyNode) -> None:
+    rowless: list[str] = []
+
+    def look() -> bool:
+        rowless[:] = _rowless(node)
+        return not rowless
+
     with suppress(NotInTime):
-        node.until(lambda: _rowless(node) == [], "those that are there for a moment are gone", 10.0)
-    assert _rowless(node) == [], "add a row to tests/support/kept_files.py"
+        node.until(look, "those that are there for a moment are gone", 10.0)
+    assert rowless == [], "add a row to tests/support/kept_files.py"
     there = {row.pattern for name, _ in found(node) for row in rows_of(name)}
     missing = {row.pattern for row in KEPT if not row.when} - there
     assert missing <= {"root/troupelet/incidents.jsonl*"}, "no fault so far, or a row of what is not kept"
@@ -247,9 +252,7 @@ def test_two_faults_at_once_cost_no_pod_anything(
     node: JumpyNode, invariants: Invariants, pair: tuple[str, str]
 ) -> None:
     def kill() -> Expected:
-        actors = node.actors()
-        for name in pair:
-            os.kill(actors[name].pid, 9)
+        node.kill_at_once(*pair)
         return [(name, "signal") for name in pair]
 
     invariants.hold(kill)

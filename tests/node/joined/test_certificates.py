@@ -134,7 +134,7 @@ def test_certificates_of_seconds_are_rotated_and_the_node_stays_ready(real_runti
         assert len(seen) >= 4
         assert len(serving) >= 3
         assert [one for one in site.transitions() if one.startswith("True")] == ["True KubeletReady"]
-        assert len(list(node.pki.glob("kubelet-client-2*"))) <= 3
+        node.until(lambda: len(list(node.pki.glob("kubelet-client-2*"))) <= 3, "older ones are removed")
 
 
 def test_a_serving_certificate_is_signed_by_the_cluster_and_names_the_node(real_runtime: RealRuntime) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,9 +106,8 @@ def test_whoever_of_the_agent_dies_meanwhile_the_pods_end(site: Joined, bus: Sys
     bus.tell("begin")
     bus.wait_seen("begin")
     site.nodes.until(lambda: not is_ready(site.nodes.now[f"/{NODE}"]), "not ready", 30)
-    for name, actor in site.node.actors().items():
-        if name.startswith("pod_workers/worker") or name in ("shutdown_manager", "status_manager"):
-            os.kill(actor.pid, signal.SIGKILL)
+    victims = ("pod_workers/worker", "shutdown_manager", "status_manager")
+    site.node.signal_actors(lambda name: name.startswith(victims), signal.SIGKILL)
     for name in names:
         assert_ended_by_the_shutdown(site.wait_phase(name, "Failed", 90))
     wait_for(lambda: site.running_ids() == {})

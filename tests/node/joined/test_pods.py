@@ -35,7 +35,7 @@ def test_a_pod_that_is_deleted_with_force_leaves_nothing_on_the_node(site: Joine
     site.wait_pods_ready("forced")
     uid = site.pod("forced")["metadata"]["uid"]
     site.delete("forced", grace=0)
-    site.wait_no_pod("forced", seconds=5)
+    site.wait_no_pod("forced")
     site.node.until(lambda: not any(uid in trace for trace in site.node.traces()), "no trace of it")
     assert "forced/main" not in site.running_ids()
 
@@ -57,7 +57,7 @@ def test_a_pod_of_the_same_name_follows_one_that_was_deleted_with_force(site: Jo
     uid, before = site.pod("again")["metadata"]["uid"], site.running_ids()["again/main"]
     site.delete("again", grace=0)
     site.create(pod("again"))
-    site.pods.until(lambda: site.pod("again").get("metadata", {}).get("uid", uid) != uid, "the new one", 5)
+    site.pods.until(lambda: site.pod("again").get("metadata", {}).get("uid", uid) != uid, "the new one", 60)
     site.wait_pods_ready("again")
     assert site.restarts()["default/again"] == 0
     site.node.until(lambda: site.running_ids()["again/main"] != before and not site.node.doubles(), "the new one alone")
@@ -82,7 +82,7 @@ def test_a_container_that_ends_is_started_again_and_counted(site: Joined) -> Non
     script = "if [ -e /data/been ]; then while :; do sleep 0.1; done; fi; touch /data/been; exit 1"
     mounted = container("main", "sh", "-c", script, volumeMounts=[{"name": "d", "mountPath": "/data"}])
     site.create(pod("retry", mounted, volumes=[{"name": "d", "emptyDir": {}}], terminationGracePeriodSeconds=1))
-    site.pods.until(lambda: site.restarts().get("default/retry") == 1, "restarted once", 30)
+    site.pods.until(lambda: site.restarts().get("default/retry") == 1, "restarted once", 60)
     site.wait_pods_ready("retry")
     assert status(site.pod("retry"))["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 1
     site.delete("retry")
@@ -104,7 +104,7 @@ def test_an_image_that_is_not_there_is_told(site: Joined) -> None:
         statuses = status(site.pod("imageless")).get("containerStatuses") or [{}]
         return str(statuses[0].get("state", {}).get("waiting", {}).get("reason"))
 
-    site.pods.until(lambda: reason() == "ErrImageNeverPull", "ErrImageNeverPull", 20)
+    site.pods.until(lambda: reason() == "ErrImageNeverPull", "ErrImageNeverPull", 60)
     site.delete("imageless")
     site.wait_no_pod("imageless")
 
@@ -145,7 +145,7 @@ def test_a_static_pod_has_a_mirror_that_follows_it(site: Joined) -> None:
     before = site.running_ids()[f"{name}/{_only(site, name)}"]
     site.api.call("DELETE", f"{PODS}/{name}", {"gracePeriodSeconds": 0})
     was = mirror["metadata"]["uid"]
-    site.pods.until(lambda: site.pod(name).get("metadata", {}).get("uid", was) != was, "a new mirror", 20)
+    site.pods.until(lambda: site.pod(name).get("metadata", {}).get("uid", was) != was, "a new mirror", 60)
     assert site.running_ids()[f"{name}/{_only(site, name)}"] == before, "a mirror that is deleted leaves the pod alone"
     site.node.withdraw("still")
     site.wait_no_pod(name)
@@ -164,7 +164,7 @@ def test_events_tell_of_a_pod(site: Joined) -> None:
         found = site.api.call("GET", "/api/v1/namespaces/default/events")["items"]
         return {one["reason"] for one in found if one["involvedObject"].get("uid") == uid}
 
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not {"Pulled", "Created", "Started"} <= reasons():
         assert time.monotonic() < end, reasons()
         time.sleep(0.1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -180,7 +179,7 @@ def test_what_a_driver_prepares_is_in_the_container(own: Joined, driver: DriverP
 
 
 FAULTS: dict[str, Callable[[Joined, DriverProcess], None]] = {
-    "device_manager": lambda site, driver: os.kill(site.node.actors()["device_manager"].pid, signal.SIGKILL),
+    "device_manager": lambda site, driver: site.node.signal_actors("device_manager".__eq__, signal.SIGKILL),
     "worker": lambda site, driver: site.node.kill_workers(),
     "driver": lambda site, driver: driver.kill_and_start(),
     "agent": lambda site, driver: site.node.kill_fork_server_and_start(),
