@@ -24,6 +24,7 @@ DECLARATION: Final = Declaration(
         "clusterDomain",
         "clusterDNS",
         "resolvConf",
+        "cgroupRoot",
         "cpuCFSQuota",
         "cpuCFSQuotaPeriod",
         "memorySwap",

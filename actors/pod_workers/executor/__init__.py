@@ -11,6 +11,7 @@ hooks.py              postStart and preStop: a command in the container, an HTTP
 images.py             ensures a container's image, with the pull secrets of its pod
 kept_resources.py     what an earlier incarnation, or a kubelet, left of the resources of pods
 permit.py             limits the concurrent pod starts of a shard
+pod_processes.py      what runs in a pod's cgroup, whatever the runtime says of it
 pod_worker.py         runs one pod from admission to cleanup: asks the phase for the next step, performs it
 resizing.py           in-place resize (KEP-1287): asks for resources, updates the pod's cgroup and containers
 services.py           the services that all pod workers of a shard share
@@ -18,7 +19,7 @@ shard_metrics.py      metrics of a shard's pods: synchronizations, starts of san
 spans.py              tracing spans of a pod worker; names and attributes are the kubelet's
 starts.py             starts sandboxes and containers of a pod, and runs postStart hooks
 termination.py        stops containers and sandboxes
-unlisted.py           containers that run in a pod's cgroup and that the runtime does not list
+unlisted.py           starts and ends of pods that have containers which the runtime does not list
 user_ids.py           asks for the IDs of a pod with a user namespace
 volumes.py            the volumes of a running pod
 instance_marks.py     how far hooks and startup probes of a pod's containers are, as marks in the pod's directory

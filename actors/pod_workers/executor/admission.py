@@ -103,7 +103,7 @@ async def _question(run: Execution, pod: Pod, runtime: PodRuntime) -> AdmitPod:
     return AdmitPod(
         run.state.uid,
         run.state.wanted.data,
-        running=bool(alive(runtime) or created(runtime)),
+        running=bool(alive(runtime) or created(runtime) or run.state.unlisted.running),
         node=await _node(run, pod, runtime),
         strict_groups=wants_strict_groups(pod) and (await run.services.client.status()).supplemental_groups_policy,
         apparmor=run.services.apparmor,
@@ -115,7 +115,7 @@ async def _question(run: Execution, pod: Pod, runtime: PodRuntime) -> AdmitPod:
 async def _node(run: Execution, pod: Pod, runtime: PodRuntime) -> NodeObject | None:
     """None without an API server, and for a pod that runs already, which is not checked against the Node object."""
     agent = run.services.agent
-    if agent.standalone or not node_matters(pod) or alive(runtime):
+    if agent.standalone or not node_matters(pod) or alive(runtime) or run.state.unlisted.running:
         return None
     found = await run.unless_terminating(state_of(run.services.actor, ObjectRef("Node", agent.node_name)))
     return read_node(found.body) if found.body else None

@@ -12,9 +12,10 @@ from actors.pod_workers.containers.host_addresses import node_ips
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.observation import observed, probed, same
-from actors.pod_workers.pod.results import RuntimeObserved, TryFailed
+from actors.pod_workers.pod.results import RuntimeObserved, TryFailed, UnlistedFound
 from actors.pod_workers.pod.runtime import with_messages
 from actors.pod_workers.pod.state import PodState
+from actors.pod_workers.pod.unlisted import denied, may_be_denied
 from actors.prober.messages import PROBER, ProbedPod
 from actors.shared.cri.model import PodRuntime
 from actors.shared.cri.pod_lookup import look, look_at
@@ -23,7 +24,7 @@ from actors.status_manager.messages import STATUS_MANAGER, PodObserved
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
-from . import instance_marks
+from . import instance_marks, pod_processes
 from .hooks import HookFailed
 from .services import ExecutorContext
 
@@ -114,11 +115,23 @@ class Execution:
         return seen
 
     def complete(self, runtime: PodRuntime) -> PodRuntime:
-        """Add the termination messages of its containers, if the pod is known."""
+        """Add the termination messages of its containers, if the pod is known, and find what it denies."""
         pod, agent = self.state.wanted.pod, self.services.agent
+        if may_be_denied(runtime, self.state.runtime, self.state.unlisted):
+            self.find_unlisted(runtime)
         if pod is None:
             return runtime
         return with_messages(runtime, pod, agent.pod_dir(runtime.uid), agent.pod_logs_dir)
+
+    def find_unlisted(self, runtime: PodRuntime | None = None) -> None:
+        """Find in the pod's cgroup what runs though the runtime does not list it. `runtime`: a look that is not
+        reported yet; without it, the last one."""
+        state, running, paused = self.state, set[str](), set[str]()
+        for cgroup in pod_processes.cgroups(state, self.services.agent.config.cgroupRoot):
+            running |= pod_processes.running_in(pod_processes.tree(), cgroup)
+            paused |= pod_processes.paused_in(pod_processes.tree(), cgroup)
+        seen = runtime or state.runtime or PodRuntime(uid=state.uid)
+        self.report(UnlistedFound(denied(seen, state.runtime, state.unlisted, running, paused)))
 
     async def pod_ip(self) -> str:
         """The address for a hook without a host; with hostNetwork, the node's. Raises HookFailed."""

@@ -30,7 +30,7 @@ from actors.shared.kube.pod import Pod
 from supervision.actor import AskError, DisposableError
 from supervision.quarantine import content_key
 
-from . import admission, claims, cleanup, instance_marks, resizing, spans, starts, termination
+from . import admission, claims, cleanup, instance_marks, resizing, spans, starts, termination, unlisted
 from .execution import EffectInterrupted, Execution
 from .services import ExecutorContext
 from .volumes import renew_volumes
@@ -58,6 +58,7 @@ async def _announce(run: Execution, effect: effects.Announce) -> None:
 PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitable[None]]]] = {
     effects.Look: _look,
     effects.LookAgain: _look_again,
+    effects.AwaitListed: unlisted.await_listed,
     effects.Publish: _publish,
     effects.Announce: _announce,
     effects.AskForKillOrder: admission.ask_for_kill_order,

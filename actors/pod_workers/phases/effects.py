@@ -24,6 +24,10 @@ class LookAgain(Effect, frozen=True):
     others."""
 
 
+class AwaitListed(Effect, frozen=True):
+    """Look whether the runtime lists again what runs, or that has ended; fail as long as neither is so."""
+
+
 class Publish(Effect, frozen=True):
     """Send the changes to the status manager and the prober."""
 

@@ -25,6 +25,7 @@ from .effects import (
     ActuateResize,
     AllocateResize,
     Announce,
+    AwaitListed,
     Effect,
     Look,
     LookAgain,
@@ -84,6 +85,8 @@ def _hook_is_due(state: PodState, container_id: str) -> bool:
 
 def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: StepInput) -> Step:
     """Decide the actions for sandbox and containers."""
+    if state.unlisted.running:
+        return Step(state, (AwaitListed(),))
     actions = actions_of(state, facts.now, facts.maximum_backoff)
     state, actions = without_backoff(state, actions, facts.now)
     state = _without_withdrawn_restarts(state, runtime, actions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.prober.messages import ProbedContainer, ProbedPod
-from actors.shared.cri.model import is_running
+from actors.shared.cri.model import PodRuntime, is_running
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers
 from actors.status_manager.messages import PodObserved, TerminationStep, Waiting, WorkerPhase
@@ -14,6 +14,7 @@ from .resize_plan import transitional
 from .runtime import alive, remains
 from .state import PodState
 from .table import PodWorkerPhase
+from .unlisted import shown
 
 _WORKER_PHASES: dict[PodWorkerPhase, WorkerPhase] = {
     PodWorkerPhase.ADMITTING: "admitting",
@@ -29,7 +30,7 @@ _OVER = (PodWorkerPhase.FINISHED, PodWorkerPhase.REJECTED, PodWorkerPhase.ENDED,
 
 def observed(state: PodState) -> PodObserved:
     """The whole observation of the pod."""
-    runtime, phase = state.runtime, state.phase
+    runtime, phase = _shown(state), state.phase
     if phase is PodWorkerPhase.REJECTED and runtime is not None and not runtime.containers:
         runtime = None  # the pod never had anything on this node
     return PodObserved(
@@ -51,6 +52,14 @@ def observed(state: PodState) -> PodObserved:
         actual_resources=transitional(state),
         last_error=state.retry.trouble,
     )
+
+
+def _shown(state: PodState) -> PodRuntime | None:
+    """What is known of the pod's sandboxes and containers. None, as if nobody had looked, while a container runs that
+    the runtime denies and that this worker has never seen listed: what was last told of the pod goes on to hold."""
+    if state.runtime is None or state.phase in _OVER:
+        return state.runtime
+    return None if state.unlisted.unseen else shown(state.runtime, state.unlisted)
 
 
 def _disruption(state: PodState) -> str:
@@ -86,11 +95,11 @@ def same(one: PodObserved | None, other: PodObserved) -> bool:
 
 
 def probed(state: PodState) -> ProbedPod | None:
-    """The probes of a pod; None for a pod that was never wanted here, or has no probe."""
-    pod = state.wanted.pod
-    if pod is None or not has_probes(pod):
+    """The probes of a pod; None for a pod that was never wanted here, or has no probe, or as long as it is not known
+    what runs of it."""
+    pod, runtime, started = state.wanted.pod, _shown(state), state.verdicts.started
+    if pod is None or not has_probes(pod) or (runtime is None and state.unlisted.unseen):
         return None
-    runtime, started = state.runtime, state.verdicts.started
     containers = []
     for container in all_containers(pod):
         ran = runtime.newest(container.name) if runtime is not None else None

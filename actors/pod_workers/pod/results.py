@@ -18,6 +18,7 @@ from .orders import without_waiting
 from .runtime import with_addresses
 from .state import PodState, PodView, Retry, Round, replace
 from .table import PodWorkerEvent
+from .unlisted import Unlisted
 
 RETRIES: Final = RetrySchedule(first=1.0, limit=10.0)
 CREATING: Final = "ContainerCreating"
@@ -70,8 +71,21 @@ class RuntimeObserved(PodEvent, frozen=True):
         if known is not None and self.runtime.at < known.at:
             # the PLEG began its look later, finished sooner, and reports a change only once
             return replace(state, view=replace(state.view, stale=False, changed=False, sandboxes=(), containers={}))
-        from_here = replace(state, view=PodView(runtime=with_addresses(self.runtime, known), stale=False))
-        return without_waiting(from_here, self.runtime).with_instances_of({ran.id for ran in self.runtime.containers})
+        view = PodView(runtime=with_addresses(self.runtime, known), stale=False, unlisted=state.unlisted)
+        from_here = replace(state, view=view)
+        there = {ran.id for ran in self.runtime.containers} | state.unlisted.running
+        return without_waiting(from_here, self.runtime).with_instances_of(there)
+
+
+class UnlistedFound(PodEvent, frozen=True):
+    """What runs of the pod though the runtime does not list it; reported before the look of which that is so."""
+
+    unlisted: Unlisted
+
+    def apply(self, state: PodState) -> PodState:
+        if self.unlisted == state.unlisted:
+            return state
+        return replace(state, view=replace(state.view, unlisted=self.unlisted))
 
 
 class RuntimeTouched(PodEvent, frozen=True):

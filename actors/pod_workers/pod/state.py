@@ -23,6 +23,7 @@ from actors.shared.kube.resource_claims import has_claims
 from actors.status_manager.messages import Resize, Waiting
 
 from .table import PodWorkerEvent, PodWorkerPhase, step
+from .unlisted import NOTHING, Unlisted
 
 DEFAULT_GRACE_SECONDS: Final = 30
 SANDBOX: Final = ""
@@ -88,6 +89,7 @@ class PodView(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of the sandboxes created since the last look."""
     containers: dict[str, str] = {}
     """Ids of the containers created since the last look, with their sandboxes."""
+    unlisted: Unlisted = NOTHING
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -244,6 +246,10 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def runtime(self) -> PodRuntime | None:
         return self.view.runtime
+
+    @property
+    def unlisted(self) -> Unlisted:
+        return self.view.unlisted
 
     @property
     def done(self) -> frozenset[Part]:

@@ -45,6 +45,18 @@ def roots(cgroup_root: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def paths_of(cgroup_root: str, qos: str, uid: str) -> list[str]:
+    """The possible paths of a pod's cgroup. `qos`: in lower case."""
+    tier = (qos,) if qos in ("besteffort", "burstable") else ()
+    found = []
+    for driver in ("cgroupfs", "systemd"):
+        try:
+            found.append(path_of(join(parse_root(cgroup_root, driver), PODS, *tier, f"pod{uid}"), driver))
+        except CgroupNameError:
+            continue
+    return found
+
+
 def find(tree: CgroupTree, cgroup_root: str) -> CgroupPaths:
     """Find the existing cgroups."""
     tiers: list[str] = []

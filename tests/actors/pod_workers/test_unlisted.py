@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from actors.container_manager.messages import AdmitPod
 from actors.pleg.messages import ContainersUnlisted
-from actors.pod_workers.executor import unlisted
-from tests.support.shard_harness import Driven, pod
+from actors.pod_workers.executor import pod_processes
+from actors.shared.cri.model import is_running
+from actors.status_manager.messages import PodObserved
+from tests.support.shard_harness import Driven, container, pod
 
 LOST = "0a" * 32
 
 
 async def test_no_container_is_started_beside_them_until_the_runtime_lists_them(tmp_path: Path, monkeypatch) -> None:
     running = {LOST}
-    monkeypatch.setattr(unlisted, "running_in", lambda _tree, cgroup: running if cgroup == "/kubepods/podu" else set())
+    monkeypatch.setattr(
+        pod_processes, "running_in", lambda _tree, cgroup: running if cgroup == "/kubepods/podu" else set()
+    )
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()
@@ -36,6 +44,9 @@ class Cgroups:
         self.there = {LOST: f"/kubepods/podu/{LOST}"}
         self.killed: list[str] = []
 
+    def children(self, _cgroup: str) -> list[str]:
+        return []
+
     def waiting_in(self, _tree: object, cgroup: str) -> dict[str, str]:
         return self.there if cgroup == "/kubepods/podu" else {}
 
@@ -47,9 +58,9 @@ class Cgroups:
 
 async def test_what_a_cancelled_start_has_left_is_killed_and_in_nobodys_way(tmp_path: Path, monkeypatch) -> None:
     cgroups = Cgroups()
-    monkeypatch.setattr(unlisted, "running_in", lambda *_: set())
-    monkeypatch.setattr(unlisted, "waiting_in", cgroups.waiting_in)
-    monkeypatch.setattr(unlisted, "_tree", lambda: cgroups)
+    monkeypatch.setattr(pod_processes, "running_in", lambda *_: set())
+    monkeypatch.setattr(pod_processes, "waiting_in", cgroups.waiting_in)
+    monkeypatch.setattr(pod_processes, "tree", lambda: cgroups)
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()
@@ -61,9 +72,9 @@ async def test_what_a_cancelled_start_has_left_is_killed_and_in_nobodys_way(tmp_
 
 async def test_a_container_that_the_runtime_is_starting_is_not_killed(tmp_path: Path, monkeypatch) -> None:
     cgroups = Cgroups()
-    monkeypatch.setattr(unlisted, "running_in", lambda *_: set())
-    monkeypatch.setattr(unlisted, "waiting_in", cgroups.waiting_in)
-    monkeypatch.setattr(unlisted, "_tree", lambda: cgroups)
+    monkeypatch.setattr(pod_processes, "running_in", lambda *_: set())
+    monkeypatch.setattr(pod_processes, "waiting_in", cgroups.waiting_in)
+    monkeypatch.setattr(pod_processes, "tree", lambda: cgroups)
     cgroups.there = {}
     async with Driven(tmp_path) as node:
         await node.sources()
@@ -84,7 +95,7 @@ async def test_what_the_runtime_lists_is_in_nobodys_way(tmp_path: Path, monkeypa
         await node.want(pod())
         await node.until(lambda: node.running("a"), "the pod runs")
         there = {one.id for one in node.containers("a")}
-        monkeypatch.setattr(unlisted, "running_in", lambda *_: there)
+        monkeypatch.setattr(pod_processes, "running_in", lambda *_: there)
         await node.end("a", 1)
         await node.pass_time(30)
         await node.until(lambda: node.attempts("a") == [0, 1], "its container is started again")
@@ -95,7 +106,9 @@ async def test_a_pod_that_is_removed_waits_for_the_runtime_to_list_them_and_then
     tmp_path: Path, monkeypatch
 ) -> None:
     running: set[str] = set()
-    monkeypatch.setattr(unlisted, "running_in", lambda _tree, cgroup: running if cgroup == "/kubepods/podu" else set())
+    monkeypatch.setattr(
+        pod_processes, "running_in", lambda _tree, cgroup: running if cgroup == "/kubepods/podu" else set()
+    )
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()
@@ -111,7 +124,9 @@ async def test_a_pod_that_is_removed_waits_for_the_runtime_to_list_them_and_then
 
 async def test_a_pod_that_is_removed_ends_in_order_once_they_are_listed_again(tmp_path: Path, monkeypatch) -> None:
     running: set[str] = set()
-    monkeypatch.setattr(unlisted, "running_in", lambda _tree, cgroup: running if cgroup == "/kubepods/podu" else set())
+    monkeypatch.setattr(
+        pod_processes, "running_in", lambda _tree, cgroup: running if cgroup == "/kubepods/podu" else set()
+    )
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()
@@ -127,3 +142,116 @@ async def test_a_pod_that_is_removed_ends_in_order_once_they_are_listed_again(tm
         await node.pass_time(2)
         await node.until(lambda: "u" not in node.shard.pods, "it is over")
         assert [call.container_id for call in node.fake.asked("StopContainer")] == list(hidden)
+
+
+class Processes:
+    """The processes of the pod, whatever the runtime says."""
+
+    def __init__(self, node: Driven, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._world = node.fake.world
+        self._denied: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+        self.running: set[str] = set()
+        self.paused: set[str] = set()
+        monkeypatch.setattr(pod_processes, "running_in", lambda *_: self.running)
+        monkeypatch.setattr(pod_processes, "paused_in", lambda *_: self.paused)
+
+    def deny(self) -> None:
+        """The runtime lists nothing any more, and all goes on."""
+        self._denied = dict(self._world.containers), dict(self._world.sandboxes)
+        self.running, self.paused = set(self._world.containers), set(self._world.sandboxes)
+        self._world.containers.clear()
+        self._world.sandboxes.clear()
+        self._world.reserved.clear()  # as in containerd that was started again
+
+    def list_again(self) -> None:
+        self._world.containers.update(self._denied[0])
+        self._world.sandboxes.update(self._denied[1])
+
+    def end(self) -> None:
+        self.running, self.paused = set(), set()
+
+
+async def test_what_the_runtime_denies_is_shown_as_it_was_and_goes_on_when_it_is_listed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Driven(tmp_path) as node:
+        processes = Processes(node, monkeypatch)
+        await node.sources()
+        await node.first_look()
+        await node.want(pod(containers=[container("a"), container("b")]))
+        await node.until(lambda: node.running("a") and node.running("b"), "the pod runs")
+        await node.relist()
+        before = node.observed()
+        processes.deny()
+        await node.relist()
+        await node.pass_time(60)
+        seen = node.observed()
+        assert seen.runtime is not None
+        assert before.runtime is not None
+        assert (seen.runtime.containers, seen.runtime.sandboxes) == (
+            before.runtime.containers,
+            before.runtime.sandboxes,
+        )
+        assert seen.sandbox_ready
+        assert not seen.waiting
+        assert node.harness.sent(ContainersUnlisted, "pleg")[-1].container_ids == sorted(processes.running)
+        processes.list_again()
+        await node.relist()
+        await node.pass_time(60)
+        assert node.attempts("a") == node.attempts("b") == [0]
+        after = node.observed().runtime
+        assert after is not None
+        assert (after.containers, after.sandboxes) == (before.runtime.containers, before.runtime.sandboxes)
+        assert node.observed().last_error == ""
+
+
+async def test_a_container_that_ends_while_the_runtime_denies_it_is_lost_and_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Driven(tmp_path) as node:
+        processes = Processes(node, monkeypatch)
+        await node.sources()
+        await node.first_look()
+        await node.want(pod())
+        await node.until(lambda: node.running("a"), "the pod runs")
+        lost = node.containers("a")[0].id
+        await node.relist()
+        processes.deny()
+        await node.relist()
+        await node.pass_time(30)
+        assert node.asked("CreateContainer") == 1
+        processes.end()
+        await node.pass_time(15)
+        await node.until(lambda: node.running("a"), "another instance runs")
+        await node.relist()
+        runtime = node.observed().runtime
+        assert runtime is not None
+        assert [ran.id for ran in runtime.containers] == [node.containers("a")[0].id] != [lost]
+
+
+async def test_a_worker_that_starts_while_the_runtime_denies_a_pod_leaves_its_status_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Driven(tmp_path) as first:
+        processes = Processes(first, monkeypatch)
+        await first.sources()
+        await first.first_look()
+        await first.want(pod())
+        await first.until(lambda: first.running("a"), "the pod runs")
+        await first.settled()
+        processes.deny()
+    async with Driven(tmp_path, first.fake, first.clock) as node:
+        await node.sources(pod())
+        await node.first_look()
+        await node.until(lambda: node.harness.sent(ContainersUnlisted) != [], "they are told of")
+        await node.pass_time(30)
+        assert [one.runtime for one in node.harness.sent(PodObserved)] == [None] * len(node.harness.sent(PodObserved))
+        [asked] = [asked for _, asked in node.harness.asks if isinstance(asked, AdmitPod)]
+        assert asked.running, "what runs is not refused"
+        processes.list_again()
+        await node.relist()
+        await node.pass_time(15)
+        runtime = node.observed().runtime
+        assert runtime is not None
+        assert is_running(runtime.newest("a"))
+        assert node.attempts("a") == [0]

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from actors.container_runtime import leaked_shims
 from actors.shared.linux import mountinfo
-from tests.support.faulty_node import FaultyNode
+from actors.status_manager.messages import GetPods, Pods
+from tests.support.faulty_node import NODE_NAME, FaultyNode
 from tests.support.managed import managed_runtime
 
 SIZE = "350m"
@@ -56,6 +61,34 @@ def deny(node: FaultyNode) -> None:
     node.until(lambda: "none is started beside them" in node.log.read_text(), "the agent has seen that they run")
 
 
+def deny_alone(node: FaultyNode) -> None:
+    """Like `deny`, with nobody but containerd killed."""
+    node.inject("container_runtime", "crash")
+    node.until(lambda: node.containers() == [], "the runtime denies its containers")
+    node.until(lambda: "none is started beside them" in node.log.read_text(), "the agent has seen that they run")
+
+
+def statuses(node: FaultyNode) -> dict[str, dict[str, Any]]:
+    """The status of each pod, by the name of its manifest."""
+    client = node.client()
+    try:
+        answer = client.ask(GetPods(), Pods, name="status_manager", timeout=30.0)
+    finally:
+        client.close()
+    return {
+        one["metadata"]["name"].removesuffix(f"-{NODE_NAME}"): one["status"] for one in json.loads(answer.data)["items"]
+    }
+
+
+def processes_of(container_id: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"/{container_id}" in (entry / "cgroup").read_text():
+                found.append(int(entry.name))
+    return found
+
+
 def until_back(node: FaultyNode, name: str, after: int) -> None:
     def is_back() -> bool:
         tree = node.tree()
@@ -91,6 +124,34 @@ def test_containers_that_the_runtime_has_lost_on_a_full_disk_are_neither_doubled
     remove(node, "a", "b")
     node.wait_gone("a", "b")
     until_nothing_is_left(node)
+
+
+def test_a_container_that_only_containerd_has_lost_is_shown_as_running_until_its_processes_end(
+    node: FaultyNode,
+) -> None:
+    node.add("a", "b")
+    node.wait_running("a", "b")
+    ids = {name: container_id for name, (container_id, _) in node.running().items()}
+    node.until(lambda: [one["phase"] for one in statuses(node).values()] == ["Running"] * 2, "the pods are told of")
+    before = statuses(node)
+    filler = fill(node.home / "root")
+    deny_alone(node)
+    assert statuses(node) == before
+    for pid in processes_of(ids["b"]):
+        os.kill(pid, signal.SIGKILL)
+
+    def lost() -> dict[str, Any]:
+        [container] = statuses(node)["b"]["containerStatuses"]
+        return dict(container)
+
+    node.until(lambda: lost()["restartCount"] == 1, "the container that has ended is lost")
+    assert lost()["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
+    assert statuses(node)["a"] == before["a"]
+    filler.unlink()
+    node.wait_running("a", "b")
+    assert node.running()["a"] == (ids["a"], 0)
+    assert statuses(node)["a"] == before["a"]
+    assert node.doubles() == []
 
 
 def test_pods_that_are_removed_while_the_runtime_has_lost_them_leave_nothing_and_can_come_back(

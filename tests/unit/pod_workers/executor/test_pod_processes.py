@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.pod_workers.executor import unlisted
-from actors.pod_workers.executor.unlisted import path, running_in, waiting_in
+from actors.pod_workers.executor import pod_processes
+from actors.pod_workers.executor.pod_processes import cgroups, path, paused_in, running_in, waiting_in
+from actors.pod_workers.pod.state import HeldResources, PodState, Wanted
+from actors.shared.kube.codec import decode_pod
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 
 ID, OTHER = "0a" * 32, "1b" * 32
@@ -47,8 +49,9 @@ def test_a_sandbox_that_is_left_over_is_no_container(
     tree: CgroupTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place(tmp_path, ID, os.getpid())
-    monkeypatch.setattr(unlisted, "_program", lambda _: "pause")
+    monkeypatch.setattr(pod_processes, "_program", lambda _: "pause")
     assert running_in(tree, "/kubepods/pod1") == set()
+    assert paused_in(tree, "/kubepods/pod1") == {ID}
 
 
 def test_a_container_whose_program_has_not_begun_waits_and_does_not_run(
@@ -56,7 +59,7 @@ def test_a_container_whose_program_has_not_begun_waits_and_does_not_run(
 ) -> None:
     place(tmp_path, ID, 1)
     place(tmp_path, OTHER, 2)
-    monkeypatch.setattr(unlisted, "_program", {1: "runc:[2:INIT]", 2: "sleep"}.__getitem__)
+    monkeypatch.setattr(pod_processes, "_program", {1: "runc:[2:INIT]", 2: "sleep"}.__getitem__)
     assert waiting_in(tree, "/kubepods/pod1") == {ID: f"/kubepods/pod1/{ID}"}
     assert running_in(tree, "/kubepods/pod1") == {OTHER}
 
@@ -66,7 +69,7 @@ def test_a_container_that_is_entered_while_it_runs_does_not_wait(
 ) -> None:
     place(tmp_path, ID, 1)
     (tmp_path / "kubepods/pod1" / ID / "cgroup.procs").write_text("1\n2\n")
-    monkeypatch.setattr(unlisted, "_program", {1: "sleep", 2: "runc:[2:INIT]"}.__getitem__)
+    monkeypatch.setattr(pod_processes, "_program", {1: "sleep", 2: "runc:[2:INIT]"}.__getitem__)
     assert waiting_in(tree, "/kubepods/pod1") == {}
     assert running_in(tree, "/kubepods/pod1") == {ID}
 
@@ -75,3 +78,16 @@ def test_a_slice_stands_for_its_path() -> None:
     assert path("kubepods-besteffort.slice") == "/kubepods.slice/kubepods-besteffort.slice"
     assert path("/kubepods/besteffort/pod1") == "/kubepods/besteffort/pod1"
     assert path("") == ""
+
+
+def test_before_the_admission_a_pods_cgroup_is_looked_for_where_each_driver_would_have_made_it() -> None:
+    spec = b'{"containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]}'
+    raw = b'{"metadata":{"name":"p","uid":"1-2"},"spec":' + spec + b"}"
+    state = PodState(uid="1-2", wanted=Wanted(pod=decode_pod(raw)))
+    assert cgroups(state, "") == [
+        "/kubepods/burstable/pod1-2",
+        "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice",
+    ]
+    given = HeldResources(cgroup_parent="kubepods-podx.slice")
+    assert cgroups(PodState(uid="1-2", held=given), "") == ["/kubepods.slice/kubepods-podx.slice"]
+    assert cgroups(PodState(uid="1-2"), "") == []

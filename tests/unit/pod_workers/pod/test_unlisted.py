@@ -1,0 +1,61 @@
+"""What runs of a pod though the runtime does not list it."""
+
+from __future__ import annotations
+
+from actors.pod_workers.pod.unlisted import NOTHING, Unlisted, denied, may_be_denied, shown
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
+
+BOX = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="default", ready=True, ips=["10.0.0.1"])
+RUNS = CriContainer(id="c", name="a", pod_uid="u", sandbox_id="s", state=CriContainerState.RUNNING)
+ENDED = CriContainer(id="d", name="b", pod_uid="u", sandbox_id="s", state=CriContainerState.EXITED)
+WHOLE = PodRuntime(uid="u", sandboxes=[BOX], containers=[RUNS, ENDED])
+EMPTY = PodRuntime(uid="u")
+DENIED = Unlisted(frozenset({"c"}), (BOX,), (RUNS,))
+
+
+def test_processes_are_looked_for_when_something_that_ran_is_not_listed_any_more() -> None:
+    assert may_be_denied(EMPTY, WHOLE, NOTHING)
+    assert may_be_denied(PodRuntime(uid="u", containers=[RUNS, ENDED]), WHOLE, NOTHING), "the sandbox is missing"
+    assert not may_be_denied(WHOLE, WHOLE, NOTHING)
+    assert not may_be_denied(PodRuntime(uid="u", sandboxes=[BOX], containers=[RUNS]), WHOLE, NOTHING), "it had ended"
+    assert not may_be_denied(EMPTY, EMPTY, NOTHING), "a pod that waits to be started costs nothing"
+
+
+def test_they_are_looked_for_at_the_first_look_that_shows_none_and_as_long_as_some_are_denied() -> None:
+    assert may_be_denied(EMPTY, None, NOTHING)
+    assert may_be_denied(PodRuntime(uid="u", containers=[ENDED]), None, NOTHING)
+    assert not may_be_denied(WHOLE, None, NOTHING)
+    assert may_be_denied(EMPTY, EMPTY, DENIED)
+    assert may_be_denied(WHOLE, EMPTY, DENIED)
+
+
+def test_what_has_processes_is_kept_as_it_was_listed() -> None:
+    assert denied(EMPTY, WHOLE, NOTHING, {"c"}, {"s"}) == DENIED
+    assert denied(EMPTY, EMPTY, DENIED, {"c"}, {"s"}) == DENIED, "looks may be many"
+    assert denied(EMPTY, WHOLE, NOTHING, {"c"}, set()) == Unlisted(frozenset({"c"}), (), (RUNS,))
+
+
+def test_what_has_no_process_any_more_is_lost() -> None:
+    assert denied(EMPTY, EMPTY, DENIED, set(), set()) == NOTHING
+    assert denied(EMPTY, WHOLE, NOTHING, set(), set()) == NOTHING
+
+
+def test_what_is_listed_again_is_not_denied() -> None:
+    assert denied(WHOLE, EMPTY, DENIED, {"c"}, {"s"}) == NOTHING
+
+
+def test_of_a_container_that_was_never_seen_only_the_id_is_known() -> None:
+    found = denied(EMPTY, None, NOTHING, {"c"}, {"s"})
+    assert found == Unlisted(frozenset({"c"}))
+    assert found.unseen
+    assert not DENIED.unseen
+
+
+def test_the_pod_is_shown_whole_and_what_is_listed_counts() -> None:
+    assert shown(EMPTY, DENIED) == PodRuntime(
+        uid="u", name="p", namespace="default", sandboxes=[BOX], containers=[RUNS]
+    )
+    assert shown(PodRuntime(uid="u", containers=[ENDED]), DENIED).containers == [ENDED, RUNS]
+    listed = PodRuntime(uid="u", sandboxes=[BOX], containers=[CriContainer(id="c", name="a", pod_uid="u")])
+    assert shown(listed, DENIED).containers == listed.containers
+    assert shown(WHOLE, NOTHING) is WHOLE
