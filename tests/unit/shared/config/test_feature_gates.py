@@ -29,6 +29,33 @@ def test_gates_of_the_other_components_are_known_and_none_twice():
     assert NODE_GATES.keys() & OTHER_GATES.keys() == set()
 
 
+NEWEST = (
+    "AllowServiceExternalIPs ControllerManagerReleaseLeaderElectionLockOnExit DRAListTypeAttributes "
+    "DRAResourcePoolStatus ManifestBasedAdmissionControlConfig PersistentVolumeClaimUnusedSinceTime "
+    "ShardedListAndWatch TopologyAwareWorkloadScheduling WorkloadAwarePreemption WorkloadWithJob"
+)
+"""Gates that came with 1.36, none of them the kubelet's: a configuration for a whole cluster may have them."""
+
+
+def test_the_gates_that_came_last_are_known_as_in_the_release():
+    on = {name for name in NEWEST.split() if GATES[name].default}
+    assert on == {"AllowServiceExternalIPs"}
+    assert (GATES["CRDObservedGenerationTracking"].default, GATES["MaxUnavailableStatefulSet"].default) == (True, False)
+
+
+def test_what_depends_on_declared_features_cannot_stay_on_without_them():
+    broken = {name for name, _ in broken_dependencies({"NodeDeclaredFeatures": False})}
+    assert {"InPlacePodVerticalScalingInitContainers", "RestartAllContainersOnContainerExits"} <= broken
+    (host,) = (
+        needed
+        for name, needed in broken_dependencies(
+            {"NodeDeclaredFeatures": False, "UserNamespacesHostNetworkSupport": True}
+        )
+        if name == "UserNamespacesHostNetworkSupport"
+    )
+    assert host == ("NodeDeclaredFeatures",)
+
+
 def test_every_gate_of_a_dependency_is_known_and_the_defaults_break_none():
     assert {name for names in DEPENDENCIES.items() for name in (names[0], *names[1])} <= GATES.keys()
     assert list(broken_dependencies({})) == []
