@@ -221,7 +221,7 @@ class Shard(Actor):
             if state.wanted.pod is not None:
                 self.services.starter.metrics.restarted(state.wanted.pod)
             self._want(state.uid, state.wanted.again)
-        if state.runtime is not None and remains(state.runtime):
+        if state.runtime is not None and remains(state.runtime, state.stopped):
             self._see(state.runtime)  # an order that came during its cleanup is handled once
         self._tell_known_soon()
 

@@ -220,6 +220,7 @@ async def _stop_containers(run: Execution, runtime: PodRuntime) -> list[str]:
         await terminate(run, planned)
     except Unstopped as problem:
         return list(problem.failures)
+    run.report(ContainersStopped([one.ran.id for one in planned]))
     return []
 
 

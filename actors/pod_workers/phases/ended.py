@@ -19,6 +19,6 @@ def next_step(state: PodState, facts: StepInput) -> Step:
         if Part.REMOVAL in state.done:
             return Step(state)
         return Step(state.did(Part.REMOVAL), (RemoveTraces(),))
-    if remains(state.runtime) and Part.STOP not in state.done:
+    if remains(state.runtime, state.stopped) and Part.STOP not in state.done:
         return Step(state.did(Part.STOP), (Look(), StopPod(remove_created=True), Look()))
     return collect(state, facts)

@@ -10,6 +10,6 @@ from .step import Step, StepInput
 
 
 def next_step(state: PodState, facts: StepInput) -> Step:
-    if state.wanted.unwanted or remains(state.runtime):
+    if state.wanted.unwanted or remains(state.runtime, state.stopped):
         return Step(state.after(PodWorkerEvent.TERMINATE))
     return Step(state)

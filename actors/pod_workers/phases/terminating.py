@@ -17,7 +17,7 @@ STILL_RUNS = "the runtime still has running containers or a sandbox of it"
 def next_step(state: PodState, facts: StepInput) -> Step:
     if Part.STOP not in state.done:
         return Step(state.did(Part.STOP), (Look(), Count(), StopPod(remove_created=True, ends_pod=True), Look()))
-    if not remains(state.runtime):
+    if not remains(state.runtime, state.stopped):
         if state.may_have_claims and not state.held.unprepared:
             # the last status waits for it: until then the claims may not be given to another node's pod
             return Step(state.did(Part.UNPREPARE), () if Part.UNPREPARE in state.done else (Unprepare(),))

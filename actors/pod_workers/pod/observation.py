@@ -11,7 +11,7 @@ from actors.shared.kube.pods import all_containers
 from actors.status_manager.messages import PodObserved, TerminationStep, Waiting, WorkerPhase
 
 from .resize_plan import transitional
-from .runtime import alive, remains
+from .runtime import remains, unstopped
 from .state import PodState
 from .table import PodWorkerPhase
 from .unlisted import shown
@@ -79,9 +79,9 @@ def _restarting(state: PodState) -> dict[str, Waiting]:
 def termination_step(state: PodState) -> TerminationStep:
     """The step that its termination waits for."""
     if state.phase is PodWorkerPhase.TERMINATING:
-        if state.runtime is not None and alive(state.runtime):
+        if state.runtime is not None and unstopped(state.runtime, state.stopped):
             return "containers"
-        return "sandbox" if remains(state.runtime) or not state.may_have_claims else "claims"
+        return "sandbox" if remains(state.runtime, state.stopped) or not state.may_have_claims else "claims"
     if state.phase is PodWorkerPhase.TERMINATED:
         return "cgroup" if state.held.unmounted else "volumes"
     return ""

@@ -3,11 +3,13 @@ for the termination messages."""
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 import msgspec
 
 from actors.pod_workers.containers.files import termination_log, termination_message
 from actors.pod_workers.containers.names import pod_log_directory
-from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, is_running
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers
 
@@ -22,9 +24,17 @@ def created(runtime: PodRuntime) -> list[CriContainer]:
     return [ran for ran in runtime.containers if ran.state is CriContainerState.CREATED]
 
 
-def remains(runtime: PodRuntime | None) -> bool:
-    """Whether a container or a sandbox may still run."""
-    return runtime is not None and (bool(alive(runtime)) or any(sandbox.ready for sandbox in runtime.sandboxes))
+def unstopped(runtime: PodRuntime, stopped: AbstractSet[str]) -> list[CriContainer]:
+    """The containers that may have a process. One in the state unknown has none once the runtime has stopped it, as the
+    kubelet takes it; `stopped`: the ids of such."""
+    return [ran for ran in alive(runtime) if is_running(ran) or ran.id not in stopped]
+
+
+def remains(runtime: PodRuntime | None, stopped: AbstractSet[str] = frozenset()) -> bool:
+    """Whether a container or a sandbox may still run. `stopped`: ids of containers that the runtime has stopped."""
+    if runtime is None:
+        return False
+    return bool(unstopped(runtime, stopped)) or any(sandbox.ready for sandbox in runtime.sandboxes)
 
 
 def with_addresses(runtime: PodRuntime, before: PodRuntime | None) -> PodRuntime:

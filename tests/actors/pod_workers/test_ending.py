@@ -142,6 +142,28 @@ async def test_the_runtime_refusing_to_stop_is_asked_again(tmp_path):
         await node.until(lambda: node.stage() == "gone")
 
 
+@pytest.mark.parametrize("refusals", [0, 2])
+async def test_a_pod_whose_container_stays_unknown_ends_once_the_runtime_has_stopped_it(tmp_path, refusals):
+    async with Driven(tmp_path, joined=True) as node:
+        await up(node)
+        node.containers("a")[0].state = cri.CONTAINER_UNKNOWN
+        if refusals:
+            node.fake.faults.add("StopContainer", Fault(error="UNKNOWN", times=refusals))
+        await node.harness.deliver(KillPod("u", "Evicted", "the node was low on memory", 8))
+        await node.settled()
+        assert (node.stage() == "terminating") == bool(refusals)
+        for _ in range(3):
+            await node.pass_time(10)
+        await node.until(lambda: node.stage() == "terminated")
+        assert node.containers("a")[0].state == cri.CONTAINER_UNKNOWN
+        assert node.observed().finished, "volumes and cgroup are gone"
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+        assert node.containers("a") == []
+        await node.pass_time(10)
+        assert "u" not in node.shard.pods
+
+
 async def test_volumes_that_do_not_go_keep_the_cgroup_and_are_tried_again(tmp_path):
     answers = [VolumesFailed("u", "target is busy")]
     async with Driven(tmp_path) as node:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.pod.runtime import alive, created, with_addresses
+from actors.pod_workers.pod.runtime import alive, created, remains, with_addresses
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 
 
@@ -35,3 +35,14 @@ def test_what_may_have_a_process_is_stopped_what_never_had_one_is_not():
     runtime = PodRuntime(uid="u", containers=containers)
     assert {one.name for one in alive(runtime)} == {"running", "unknown"}
     assert {one.name for one in created(runtime)} == {"created"}
+
+
+def test_only_what_is_listed_as_unknown_may_be_over_once_it_is_stopped():
+    def one(state: CriContainerState) -> PodRuntime:
+        return PodRuntime(uid="u", containers=[CriContainer(id="c", name="a", pod_uid="u", state=state)])
+
+    assert remains(one(CriContainerState.UNKNOWN))
+    assert not remains(one(CriContainerState.UNKNOWN), {"c"})
+    assert remains(one(CriContainerState.UNKNOWN), {"d"})
+    assert remains(one(CriContainerState.RUNNING), {"c"}), "a runtime that says so is believed"
+    assert remains(runtime(("s", True, [])), {"s"})
