@@ -1,4 +1,4 @@
-"""Random faults on random actors of a small tree: at the end all is as it was. CHAOS_SEED replays what was printed."""
+"""Random faults on random actors of a small tree: at the end all is as it was. CHAOS_SEED chooses others."""
 
 import os
 import random
@@ -44,7 +44,7 @@ def _fault(fork_server: ForkServerProcess, rng: random.Random) -> None:
 
 
 def test_after_random_faults_all_is_as_it_was(tmp_path: Path) -> None:
-    seed = int(os.environ.get("CHAOS_SEED", str(time.time_ns() % 1_000_000)))
+    seed = int(os.environ.get("CHAOS_SEED", "1"))
     print("seed", seed)
     rng = random.Random(seed)
     with fork_server_running(f"{HERE}:tough", tmp_path / "run") as fork_server:
@@ -58,8 +58,8 @@ def test_after_random_faults_all_is_as_it_was(tmp_path: Path) -> None:
                 pass
             time.sleep(rng.random() * 0.2)
         time.sleep(1.5)  # an injected exception waits a second for a message
-        fork_server.wait_ready(15)
-        fork_server.wait(lambda: len(before.children()) == children, f"no process too many, seed {seed}", 10)
+        fork_server.wait_ready()
+        fork_server.wait(lambda: len(before.children()) == children, f"no process too many, seed {seed}")
         # the connection that asks
         fork_server.wait(lambda: before.num_fds() <= fds + 1, f"no descriptor too many, seed {seed}")
         for name in ("echo", "listener", "group/a", "group/b"):  # one may still have its exception before it

@@ -15,6 +15,7 @@ from actors.eviction_manager.resources import ALLOCATABLE_MEMORY
 from actors.eviction_manager.thresholds import SignalObservation
 from actors.shared.config.fields.eviction import Amount, Threshold
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy, find
+from tests.support.waiting import wait_for
 
 MIB = 1 << 20
 HALF = Threshold(ALLOCATABLE_MEMORY, Amount(absolute=50 * MIB))
@@ -27,10 +28,7 @@ def cgroup() -> Iterator[tuple[CgroupTree, str]]:
     tree.create(path)
     yield tree, path
     tree.kill(path)
-    for _ in range(100):
-        if not tree.remove(path):
-            return
-    raise AssertionError(f"{path} stays")
+    wait_for(lambda: not tree.remove(path))
 
 
 async def test_the_kernel_tells_that_a_cgroup_has_come_to_a_threshold(cgroup: tuple[CgroupTree, str]) -> None:

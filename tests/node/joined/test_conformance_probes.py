@@ -41,8 +41,8 @@ def get(recorder: Recorder, path: str, *, secure: bool = False, **more: object) 
 
 @pytest.fixture(scope="module")
 def host_port() -> Iterator[int]:
-    """A port that is open on every address of this host."""
-    with socket.create_server(("", 0)) as listener:
+    """A port that is open on every address of this host. Nobody accepts: each probe stays in the backlog."""
+    with socket.create_server(("", 0), backlog=4096) as listener:
         yield listener.getsockname()[1]
 
 
@@ -79,7 +79,7 @@ def crowd(site: Joined, recorder: Recorder, host_port: int) -> Iterator[Joined]:
         pod("in-both-times", container("main", *DEAF, startupProbe=command(*FAIL, terminationGracePeriodSeconds=2)),
             terminationGracePeriodSeconds=500),
         pod("beside", initContainers=[container("side", restartPolicy="Always", livenessProbe=command(*FAIL))]),
-        pod("on-the-host", container("main", readinessProbe={"tcpSocket": {"port": host_port}, **QUICK}),
+        pod("on-the-host", container("main", readinessProbe={"tcpSocket": {"port": host_port}, **QUICK, **PATIENT}),
             hostNetwork=True),
         pod("held", initContainers=[container("side", restartPolicy="Always", startupProbe=command(*FAIL))]),
     )  # fmt: skip
@@ -174,7 +174,8 @@ def test_sidecars_are_probed_too(crowd: Joined) -> None:
 
 
 def test_a_pod_that_ends_is_not_ready_and_probed_for_liveness_no_more(site: Joined) -> None:
-    hook = {"preStop": {"exec": {"command": ["sh", "-c", "rm /ready; sleep 7"]}}}
+    # a probe that has begun before the end has looked by then
+    hook = {"preStop": {"exec": {"command": ["sh", "-c", "sleep 2; rm /ready; sleep 6"]}}}
     probes = dict.fromkeys(("readinessProbe", "livenessProbe"), command("cat", "/ready", **PATIENT))
     script = "touch /ready; trap 'exit 0' TERM; while :; do sleep 0.2; done"
     site.create(pod("leaving", container("main", "sh", "-c", script, lifecycle=hook, **probes),

@@ -110,7 +110,7 @@ def test_what_the_node_can_never_give_is_infeasible_also_after_a_restart_of_the_
     grown.wait_ready()
     grown.api.merge(f"{PODS}/grown", {"metadata": {"labels": {"told": "again"}}})
     grown.wait_pods_ready("grown", seconds=SECONDS)
-    assert refused()
+    grown.pods.until(refused, "Infeasible again", SECONDS)
     after = main(grown, "grown")
     assert [after[key] for key in ("containerID", "resources", "allocatedResources", "restartCount")] == [
         before[key] for key in ("containerID", "resources", "allocatedResources", "restartCount")

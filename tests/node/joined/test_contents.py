@@ -70,10 +70,10 @@ def test_a_pod_waits_for_what_is_missing_and_says_so(site: Joined) -> None:
         statuses = status(site.pod("waits")).get("containerStatuses") or [{}]
         return statuses[0].get("state", {}).get("waiting") or {}
 
-    site.pods.until(lambda: waiting().get("reason") == "CreateContainerConfigError", "why it waits", 20)
+    site.pods.until(lambda: waiting().get("reason") == "CreateContainerConfigError", "why it waits", 60)
     assert "later" in waiting().get("message", "")
     put(site, "configmaps", "later", data={"x": "1"})
-    site.wait_pods_ready("waits", seconds=30)
+    site.wait_pods_ready("waits")
     site.delete("waits")
     site.wait_no_pod("waits")
 
@@ -100,10 +100,16 @@ def test_services_are_in_the_environment(site: Joined) -> None:
     spec = {"ports": [{"name": "http", "port": 80}], "selector": {"a": "b"}}
     put(site, "services", "front-door", spec=spec)
     address = site.api.call("GET", f"{BASE}/services/front-door")["spec"]["clusterIP"]
-    time.sleep(0.5)
-    site.create(pod("visitor"))
-    site.wait_pods_ready("visitor")
-    has = dict(line.partition("=")[::2] for line in run(site, "visitor", "env").splitlines())
-    assert (has["FRONT_DOOR_SERVICE_HOST"], has["FRONT_DOOR_SERVICE_PORT"]) == (address, "80")
-    site.delete("visitor")
-    site.wait_no_pod("visitor")
+    numbers = itertools.count()
+
+    def told() -> bool:
+        """A pod may come before the node has seen the service."""
+        name = f"visitor{next(numbers)}"
+        site.create(pod(name))
+        site.wait_pods_ready(name)
+        has = dict(line.partition("=")[::2] for line in run(site, name, "env").splitlines())
+        site.delete(name)
+        site.wait_no_pod(name)
+        return (has.get("FRONT_DOOR_SERVICE_HOST"), has.get("FRONT_DOOR_SERVICE_PORT")) == (address, "80")
+
+    wait_for(told, 60)

@@ -24,7 +24,7 @@ from actors.container_runtime.processes import commands
 from actors.shared.config.paths import run_dir_of, state_dir_of
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
-from tests.support.remains import take_away
+from tests.support.remains import links_into, take_away
 from tests.support.waiting import wait_for
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(240)]
@@ -79,10 +79,8 @@ def traces(root: Path) -> dict[str, list[str]]:
         "mounts": mounts,
         "bridge": [line for line in links.splitlines() if instance.network in line],
         "rules": [line for line in rules.splitlines() if instance.network in line],
-        "cgroups": [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{cgroup}")],
-        "links": [
-            str(path) for path in Path("/var/log/containers").glob("*") if os.readlink(path).startswith(f"{root}/")
-        ],
+        "cgroups": [top for top, _, _ in os.walk("/sys/fs/cgroup") if top.endswith(f"/{cgroup}")],
+        "links": [str(path) for path in links_into(root)],
     }
     return {kind: values for kind, values in found.items() if values}
 

@@ -27,7 +27,7 @@ async def connected(runtime: RealRuntime, seconds: float = 30.0) -> AsyncIterato
 
 async def answered_again(client: CriClient) -> None:
     """The channel connects again by itself, at most 3 s after it could."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             try:
                 await client.status()
