@@ -245,15 +245,16 @@ class Pleg(Actor):
         self._send_report()
 
     def _set_runtime(self, now: RuntimeAnswers) -> None:
-        """Take the new state. The workers get each change, the log each change of readiness."""
+        """Take the new state and tell it to the workers; again if it is the same, as one may have lost it. The log has
+        each change of readiness."""
         before, self._runtime = self._runtime.health, now
+        for worker in self._workers():
+            self.tell(worker, now.health)
         if now.health == before:
             return
         if not self._health_logged or not same_readiness(now.health, before):
             self._health_logged = True
             self._log_health(now.health)
-        for worker in self._workers():
-            self.tell(worker, now.health)
 
     def _tell_troubles(self, status: RuntimeStatus) -> None:
         """Each change, and once what is so at the start of this incarnation."""

@@ -89,7 +89,7 @@ class RuntimePods(Message, frozen=True):
 
 
 class RuntimeHealth(Message, frozen=True):
-    """From pleg, on change and on Hello: whether the runtime and its network can be used."""
+    """From pleg, on change, on Hello and with each look at the runtime: whether it and its network can be used."""
 
     ready: bool
     network_ready: bool

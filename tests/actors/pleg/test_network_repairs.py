@@ -14,6 +14,7 @@ from actors.pleg.messages import PodNetwork
 from actors.pleg.network_repairs import NOTICE_SECONDS, RESTORE, NetworkRepairs
 from actors.pleg.runtime_health import NETWORK
 from actors.pleg.runtime_reloads import PAUSES
+from actors.pod_workers.messages import RuntimeHealth
 from actors.shared.config.agent import Agent
 from supervision.actor import DisposableError
 from supervision.harness import Harness
@@ -62,6 +63,17 @@ def test_a_network_that_is_not_ready_is_said_until_it_is_and_made_again_where_it
         assert told(harness)[2:] == [""]
 
     tell(story, managed_runtime=managed)
+
+
+def test_a_worker_that_lost_the_word_that_the_network_is_ready_hears_it_with_the_next_look(fake):
+    async def story(harness: Node) -> None:
+        count = len(harness.outbox)
+        await harness.advance(STATUS_SECONDS)
+        again = [(name, one) for name, one in harness.outbox[count:] if isinstance(one, RuntimeHealth)]
+        assert [name for name, _ in again] == ["pod_workers/worker/0", "pod_workers/worker/1"]
+        assert all(one.ready and one.network_ready for _, one in again)
+
+    tell(story)
 
 
 @pytest.mark.parametrize("managed", [True, False])
