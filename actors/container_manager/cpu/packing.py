@@ -107,6 +107,9 @@ class Packing:
             return self._nested(_socket, self._sockets(), _core)
         return self._nested(_node, self.nodes(), _core)
 
+    def _caches(self) -> list[int]:
+        return self._nested(_node, self.nodes(), _cache)
+
     # -- taking -----------------------------------------------------------------------------------------------------
     def _take(self, cpus: Cpus) -> None:
         self.taken |= cpus
@@ -133,9 +136,11 @@ class Packing:
             self._take_whole(_node, self.nodes())
 
     def take_caches(self) -> None:
-        """By cache: all of it, or a part that is exactly the missing number."""
-        for number in self._nested(_node, self.nodes(), _cache):
-            self._take_whole(_cache, [number])
+        """All caches that are entirely free and fit, whatever their place in the order, before a part of one that is
+        exactly the missing number."""
+        for number in self._caches():
+            if self.missing >= self._machine.cpus_per_cache:
+                self._take_whole(_cache, self._caches())
             if self.missing:
                 self._take_part_of(number)
 

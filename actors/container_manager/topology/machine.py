@@ -76,6 +76,11 @@ class MachineTopology(msgspec.Struct, frozen=True, dict=True):
     def threads_per_core(self) -> int:
         return max(1, len(self.cpus) // max(1, len({cpu.core for cpu in self.cpus})))
 
+    @cached_property
+    def cpus_per_cache(self) -> int:
+        """On the average, rounded down: the kubelet takes caches to be of one size."""
+        return len(self.cpus) // max(1, len({cpu.cache for cpu in self.cpus}))
+
     def of_nodes(self, nodes: Iterable[int]) -> Cpus:
         """The CPUs of these NUMA nodes."""
         wanted = frozenset(nodes)

@@ -86,8 +86,10 @@ def test_the_table_holds(made: MachineTopology, free: str, count: int, taken: st
         (CACHES, "1-15", 2, "2,10"),
         (CACHES, "1,3-7,9,11-15", 2, "1,9"),
         (CACHES_PLAIN, "0-15", 8, "0-7"),
-        # caches are looked at once, in order: what is missing after a whole one comes from a later one
-        (CACHES_PLAIN, "1-15", 5, "4-8"),
+        # whole caches first, of whatever place; the rest from the fullest cache that has exactly as many free ones
+        (CACHES_PLAIN, "1-15", 5, "1,4-7"),
+        (CACHES_PLAIN, "2-15", 6, "2-7"),
+        (CACHES_PLAIN, "1-3,5-15", 9, "1,8-15"),
         (CACHES_PLAIN, "1-15", 4, "4-7"),
         (CACHES_PLAIN, "1-15", 3, "1-3"),
         # no cache holds it: as without the option
