@@ -30,7 +30,7 @@ from .actor import Actor, Address, DisposableError, Timer
 from .class_names import class_name
 from .fake_answers import Answer, FakeAnswers, through_the_wire
 from .listeners import Make
-from .message import Message
+from .message import Message, Question
 from .process import load
 from .protocol import MessageCount
 from .steps import StepObserver, Steps
@@ -77,6 +77,8 @@ class HarnessPort:
         actor._myRef = self
 
     def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None:
+        if isinstance(message, Question):
+            raise TypeError(f"{type(message).__name__} is a question: it is asked, not told")
         self._harness._sent(target, message)
 
     async def ask(self, name: str, message: Message, timeout: float) -> Message:

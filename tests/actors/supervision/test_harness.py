@@ -36,7 +36,7 @@ class Sample(Actor):
 
     @on(Say)
     def on_say(self, message: Say, sender: Address) -> Said:
-        self.tell(ActorName("listener"), message)
+        self.tell(ActorName("listener"), Said(message.text))
         return Said(f"{self.greeting}{message.text}")
 
     @on(Fail)
@@ -77,8 +77,16 @@ class Ticker(Actor):
 async def test_deliver_returns_the_answer_and_keeps_what_was_told_others() -> None:
     async with Harness(Sample, name="s") as harness:
         assert await harness.deliver(Say("hi")) == Said("hi")
-        assert harness.outbox == [("listener", Say("hi"))]
-        assert await harness.wait_sent(Say, to="listener") == Say("hi")
+        assert harness.outbox == [("listener", Said("hi"))]
+        assert await harness.wait_sent(Said, to="listener") == Said("hi")
+
+
+async def test_a_question_that_is_told_is_refused() -> None:
+    async with Harness(Sample, name="s") as harness:
+        question: Message = Say("hi")
+        with pytest.raises(TypeError, match="Say is a question: it is asked, not told"):
+            harness.actor.tell(ActorName("listener"), question)
+        assert harness.outbox == []
 
 
 async def test_on_start_gets_the_answers_prepared_before_it() -> None:

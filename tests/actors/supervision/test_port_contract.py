@@ -13,6 +13,8 @@ from supervision.message import Message, Question
 from tests.support.ports import World, world
 
 NEIGHBOUR = ActorName("neighbour")
+MANY_PIECES = 4 * 1024 * 1024
+"""A message of so many bytes takes many turns of the loop."""
 
 
 class Do(Message, frozen=True):
@@ -54,6 +56,10 @@ class Subject(Actor):
         return "told"
 
     async def _ask(self, sender: Address) -> str:
+        return (await self.ask(NEIGHBOUR, GetText())).text
+
+    async def _tell_much_and_ask(self, sender: Address) -> str:
+        self.tell(NEIGHBOUR, Answer("x" * MANY_PIECES))
         return (await self.ask(NEIGHBOUR, GetText())).text
 
     async def _ask_wrong_type(self, sender: Address) -> str:
@@ -115,6 +121,12 @@ async def test_what_a_handler_returns_is_the_answer_and_what_it_tells_arrives_in
     async with worlds() as w:
         assert await w.deliver(Do("tell")) == Did("told")
         assert await w.told(3) == [Answer("0"), Answer("1"), Answer("2")]
+
+
+async def test_a_question_does_not_overtake_what_was_told_before_it(worlds) -> None:
+    async with worlds() as w:
+        assert await w.deliver(Do("tell_much_and_ask")) == Did("yes")
+        assert [len(message.text) for message in await w.told(0)] == [MANY_PIECES]
 
 
 async def test_a_question_is_answered_or_the_wrong_type_refused(worlds) -> None:

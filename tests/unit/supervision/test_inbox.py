@@ -1,9 +1,12 @@
-"""What a sender may make an actor keep in memory."""
+"""What a sender may make an actor keep in memory, and the order of what an actor tells itself."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+from supervision.actor import Address
+from supervision.channel import Flusher
 from supervision.inbox import Inbox
 from supervision.wire import MAX_BYTES, WireError
 
@@ -52,3 +55,33 @@ def test_each_sender_may_have_one_large_message_on_its_way() -> None:
     third = _opened(inbox, 7)
     _receive(inbox, third, MAX_BYTES)
     assert third.refused is None, "what was closed does not count"
+
+
+class Dispatched:
+    """The process of an actor that notes its messages."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.flusher = Flusher(self.loop)
+        self.messages: list[Any] = []
+
+    def dispatch(self, message: Any, sender: Address) -> None:
+        self.messages.append(message)
+
+    def count_refused(self, error: Exception) -> None:
+        raise error
+
+
+async def test_what_an_actor_tells_itself_is_handled_in_the_order_of_telling() -> None:
+    owner = Dispatched()
+    inbox = Inbox(owner)
+    inbox.put("told before it is in service", Address("me"))
+    for number in range(3):
+        inbox.put(number, Address("me"))
+    inbox.open_up()
+    assert owner.messages == ["told before it is in service", 0, 1, 2]
+    inbox.put(3, Address("me"))
+    inbox.put(4, Address("me"))
+    assert len(inbox) == 2, "never within the handler that tells it"
+    await asyncio.sleep(0)
+    assert owner.messages[4:] == [3, 4]
