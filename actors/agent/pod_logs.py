@@ -44,7 +44,7 @@ def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
     of_pods = parser.add_argument_group("of pods")
     of_pods.add_argument("--pod", action="store_true", help="the name is a pod's: NAME, NAMESPACE/NAME or UID")
     of_pods.add_argument("-c", "--container", default="", help="which container (default: the only one)")
-    of_pods.add_argument("--previous", action="store_true", help="of the instance before the last restart")
+    of_pods.add_argument("-p", "--previous", action="store_true", help="of the instance before the last restart")
     of_pods.add_argument("--tail", type=count, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines")
     parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
 
@@ -70,6 +70,7 @@ def _is_no_actor(context: Context) -> bool:
 
 def _of_pod(context: Context) -> int:
     arguments = context.arguments
+    actor_logs.refuse_followed_json(context)
     pod, status = find_pod(context)
     container = arguments.container or only_container(pod)
     try:
@@ -77,7 +78,7 @@ def _of_pod(context: Context) -> int:
     except HttpError as error:
         raise CommandError(REFUSED, str(error)) from None
     query = LogQuery(
-        follow=arguments.follow and not context.json,
+        follow=arguments.follow,
         previous=arguments.previous,
         tail_lines=actor_logs.lines_of(arguments) or None,
         since_ns=int((time.time() - arguments.since) * 1e9) if arguments.since else 0,

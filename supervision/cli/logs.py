@@ -13,9 +13,10 @@ from typing import Final
 
 from ..logs import actor_of
 from ..protocol import Done, SetLogLevel, Tree
-from .command import OK, REFUSED, CommandError, Context, json_text
+from .command import OK, REFUSED, USAGE, CommandError, Context, json_text
 from .log_sources import journal_unit, of_file, of_journal, stderr_file
 from .log_times import younger
+from .text import duration
 
 DEFAULT_LINES: Final = 100
 TO_STDERR_ONLY: Final = (
@@ -29,6 +30,7 @@ def run(context: Context) -> int:
     arguments = context.arguments
     if arguments.level is not None:
         return _set_level(context)
+    refuse_followed_json(context)
     now = time.time()
     least = now - arguments.since if arguments.since else 0.0
     source, name, actor = _source_and_actor(context, least)
@@ -44,6 +46,8 @@ def run(context: Context) -> int:
                 return OK
             for line in last:
                 print(line)  # noqa: T201
+            if not last and not arguments.follow:
+                print(f"supervise: {_nothing(actor, arguments.since)} in {name}", file=sys.stderr)  # noqa: T201
             sys.stdout.flush()  # --follow starts at the end of the file
             for line in of_actor(coming, actor):
                 print(line, flush=True)  # noqa: T201
@@ -54,11 +58,22 @@ def run(context: Context) -> int:
     return OK
 
 
+def refuse_followed_json(context: Context) -> None:
+    """Raises CommandError: the lines of -o json are one array, which would never end."""
+    if context.json and context.arguments.follow:
+        raise CommandError(USAGE, "-f and -o json exclude each other: JSON is one array of the lines there are")
+
+
 def lines_of(arguments: argparse.Namespace) -> int:
     """How many lines are wanted, 0: all; all since a time unless a number is given."""
     if arguments.lines is not None:
         return int(arguments.lines)
     return 0 if arguments.since else DEFAULT_LINES
+
+
+def _nothing(actor: str, since: float) -> str:
+    """Instead of lines."""
+    return f"no lines{f' of {actor}' if actor else ''}{f' of the last {duration(since)}' if since else ''}"
 
 
 def of_actor(lines: Iterable[str], wanted: str) -> Iterator[str]:
@@ -77,7 +92,7 @@ def of_actor(lines: Iterable[str], wanted: str) -> Iterator[str]:
 def _source_and_actor(context: Context, least: float) -> tuple[Source, str, str]:
     """What to read, its name, and the full name of the actor ('': of all). Raises CommandError."""
     actor: str = context.arguments.actor
-    follow = context.arguments.follow and not context.json
+    follow = context.arguments.follow
     if context.arguments.file:
         return of_file(Path(context.arguments.file), follow=follow), context.arguments.file, actor
     tree = context.tree()

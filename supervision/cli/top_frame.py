@@ -107,9 +107,9 @@ def rows(tree: Tree, rate: Callable[[ActorState], tuple[float, float]], view: To
 def frame(tree: Tree, found: Sequence[Row], view: TopView, width: int, height: int) -> tuple[list[Line], TopView]:
     """At most `height` lines of at most `width` letters, and the view as it is scrolled now."""
     head: list[Line] = [_headline(tree)]
-    footer = _footer(view)
+    footer = _footer(view, width)
     if height < len(head) + len(footer) + 3:
-        head, footer = [], footer[-1:] if view.mode != "table" or view.said else []
+        head, footer = [], footer[-max(1, height - 2) :] if view.mode != "table" or view.said else []
     space = max(1, height - len(head) - len(footer) - 1)
     names = [row.actor.name for row in found]
     view = scrolled(view, names, space)
@@ -156,17 +156,29 @@ def _headline(tree: Tree) -> Line:
     return [(style, tree.state), ("", f": {figures(tree)}")]
 
 
-def _footer(view: TopView) -> list[Line]:
+def _footer(view: TopView, width: int) -> list[Line]:
     if view.mode == "question" and view.order is not None:
-        return [[("warning", question(view.order))]]
+        return _folded("warning", question(view.order).split(), " ", width)
     if view.mode == "faults":
-        return [[("warning", f"fault for {view.selected or 'the first'}: {'  '.join(fault_lines())}  Esc: none")]]
+        parts = [f"fault for {view.selected or 'the first'}:", *fault_lines(), "Esc: none"]
+        return _folded("warning", parts, "  ", width)
     if view.mode == "filter":
         return [[("warning", f"show names with: {view.filter}_")]]
     if view.mode == "help":
         return [[("", text)] for text in HELP]
     if view.said:
-        return [[("warning", view.said)]]
+        return _folded("warning", view.said.split(), " ", width)
     filtered = f"  names with {view.filter} only" if view.filter else ""
     order = f"  by {view.sort}{' (turned round)' if view.reverse else ''}{filtered}"
-    return [[("dim", "q quit  s sort  / filter  K kill  i inject  h help"), ("dim", order)]]
+    return [[("dim", "q quit  h help  s sort  / filter  K kill  i inject"), ("dim", order)]]
+
+
+def _folded(style: str, parts: Sequence[str], gap: str, width: int) -> list[Line]:
+    """The parts in as few lines as the width allows; a part stays whole."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(gap) + len(part) <= width:
+            lines[-1] += gap + part
+        else:
+            lines.append(part)
+    return [[(style, line)] for line in lines]

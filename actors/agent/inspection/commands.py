@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -58,9 +58,10 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
         epilog=epilog(examples, codes),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     ).add_subparsers(required=True, metavar="pod NAME")
-    parser = command_parser(below, "pod", describe, about, settings, examples, outputs[:1] + outputs[2:], codes)
+    parser = command_parser(below, "pod", describe, about, settings, examples, outputs, codes)
     parser.add_argument("name", help="NAME, NAMESPACE/NAME or UID")
     _namespace(parser)
+    parser.add_argument("-w", "--watch", action="store_true", help="keep watching: show it again when it changes")
     parser = command_parser(
         subcommands,
         "events",
@@ -68,7 +69,7 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
         "what happened to the pods and the node, newest last",
         settings,
         ("supervise events", "supervise events web -w", "supervise events -o json"),
-        outputs[:1] + outputs[2:],
+        outputs,
         codes,
     )
     parser.add_argument("pod", nargs="?", default="", help="only of this pod: NAME or NAMESPACE/NAME")
@@ -93,10 +94,11 @@ def pods(context: Context) -> int:
 
 
 class _Shown:
-    """What `supervise pods` has shown: rows by UID, errors, problems, widths of columns."""
+    """What `supervise pods` has shown: rows or API objects by UID, errors, problems, widths of columns."""
 
     def __init__(self) -> None:
         self.rows: dict[str, tuple[str, ...]] = {}
+        self.objects: dict[str, Any] = {}
         self.refused: list[str] = []
         self.problems: list[str] = []
         self.widths: list[int] = []
@@ -114,7 +116,12 @@ def _show_pods(context: Context, shown: _Shown) -> None:
             _warn(problem)
     shown.problems = found.problems
     if arguments.output in ("json", "yaml"):
-        _print_objects(context, {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": chosen})
+        if arguments.watch:
+            objects = {pod["metadata"]["uid"]: pod for pod in chosen}
+            _print_documents(context, [pod for uid, pod in objects.items() if shown.objects.get(uid) != pod])
+            shown.objects = objects
+        else:
+            _print_objects(context, {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": chosen})
         return
     now, workers = time.time(), workers_of(tree)
     rows = {pod["metadata"]["uid"]: pod_rows.row(pod, now, pod_worker(pod, workers)) for pod in chosen}
@@ -156,16 +163,33 @@ def _watch(show: Callable[[], object]) -> None:
 
 # -- supervise describe pod ---------------------------------------------------------------------------------------
 def describe(context: Context) -> int:
+    """Show it once, or again when it has changed."""
+    before = _describe(context, None)
+    if context.arguments.watch:
+
+        def again() -> None:
+            nonlocal before
+            before = _describe(context, before)
+
+        _watch(again)
+    return OK
+
+
+def _describe(context: Context, before: Any) -> Any:
+    """Print what is known of the pod unless it is `before`, the answer of the last call; None: there was none."""
     tree = context.tree()
     answers = Answers(context, tree)
     found = node_pods(answers)
     pod = _find(found, context)
     metadata, uid = pod["metadata"], pod["metadata"]["uid"]
     if context.arguments.output in ("json", "yaml"):
-        for problem in found.problems:
+        for problem in found.problems if before is None else ():
             _warn(problem)
-        _print_objects(context, pod)
-        return OK
+        if context.arguments.watch:
+            _print_documents(context, [pod] if pod != before else [])
+        else:
+            _print_objects(context, pod)
+        return pod
     report = None
     if not found.by_runtime:
         report = answers.get(STATUS_MANAGER, GetPodStatus(uid=uid), PodStatusFound, "what its worker does is not shown")
@@ -176,9 +200,13 @@ def describe(context: Context) -> int:
         since = seen.since
     worker = pod_worker(pod, workers_of(tree))
     problems = [*found.problems, *(one for one in answers.problems if one not in found.problems)]
-    description = pod_description.Description(pod, worker, report, its, problems, since)
-    _print(*pod_description.lines(description, time.time(), terminal_columns(sys.stdout)))
-    return OK
+    description = pod_description.Description(
+        pod, worker, report, its, problems, since, wide=context.arguments.output == "wide"
+    )
+    if description != before:
+        text = pod_description.lines(description, time.time(), terminal_columns(sys.stdout))
+        _print(*([] if before is None else [""]), *text)
+    return description
 
 
 # -- supervise events ---------------------------------------------------------------------------------------------
@@ -187,7 +215,7 @@ def events(context: Context) -> int:
     shown: dict[str, int] = {}
     widths: list[int] = []
     _show_events(context, shown, widths)
-    if context.arguments.watch and context.arguments.output == "text":
+    if context.arguments.watch:
         _watch(lambda: _show_events(context, shown, widths))
     return OK
 
@@ -200,14 +228,17 @@ def _show_events(context: Context, shown: dict[str, int], widths: list[int]) -> 
     if found is None:
         raise CommandError(NO_ANSWER, "; ".join(answers.problems))
     mine = [event for event in found.events if _is_wanted(event, arguments.pod, arguments.namespace)]
-    if arguments.output in ("json", "yaml"):
-        _print_objects(context, mine)
-        return
     fresh = [event for event in mine if shown.get(event_rows.identity(event)) != event.count]
-    now = time.time()
-    rows, columns = [event_rows.row(event, now) for event in fresh], terminal_columns(sys.stdout)
-    if fresh:
-        text = table_with_texts(event_rows.HEADER, rows, columns, widths)
+    now, wide = time.time(), arguments.output == "wide"
+    if arguments.output in ("json", "yaml"):
+        if arguments.watch:
+            _print_documents(context, fresh)
+        else:
+            _print_objects(context, mine)
+    elif fresh:
+        rows = [(event_rows.wide_row if wide else event_rows.row)(event, now) for event in fresh]
+        header = event_rows.WIDE if wide else event_rows.HEADER
+        text = table_with_texts(header, rows, terminal_columns(sys.stdout), widths)
         _print(*(line for lines in (text[1:] if shown else text) for line in lines))
     elif not shown and not arguments.watch:
         _print(_nothing(arguments.pod, found, now))
@@ -265,3 +296,11 @@ def _print_objects(context: Context, objects: Any) -> None:
     import yaml
 
     _write(yaml.safe_dump(msgspec.to_builtins(objects), sort_keys=False, allow_unicode=True).rstrip())
+
+
+def _print_documents(context: Context, objects: Sequence[Any]) -> None:
+    """One document each, as they come."""
+    for one in objects:
+        if context.arguments.output == "yaml":
+            _write("---")
+        _print_objects(context, one)

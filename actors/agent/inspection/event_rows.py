@@ -11,6 +11,8 @@ from .pod_rows import whole
 
 HEADER: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
 
+WIDE: Final = ("LAST SEEN", "FIRST SEEN", "COUNT", *HEADER[1:])
+
 
 def row(event: RecentEvent, now: float) -> tuple[str, ...]:
     """The cells of HEADER. `now`: seconds since 1970."""
@@ -18,6 +20,12 @@ def row(event: RecentEvent, now: float) -> tuple[str, ...]:
     part = container_of(event.field)
     subject = f"{event.kind.lower()}/{place}" + (f" ({part})" if part else "")
     return (when(event, now), event.type, event.reason, subject, " ".join(event.message.split()))
+
+
+def wide_row(event: RecentEvent, now: float) -> tuple[str, ...]:
+    """The cells of WIDE."""
+    seen = (whole(now - event.last), whole(now - event.first), str(event.count))
+    return (*seen, *row(event, now)[1:])
 
 
 def when(event: RecentEvent, now: float) -> str:

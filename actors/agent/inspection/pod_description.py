@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -36,6 +37,8 @@ class Description(msgspec.Struct, frozen=True):
     problems: list[str] = []
     events_since: float = 0.0
     """When the event client started, seconds since 1970: it has no older ones."""
+    wide: bool = False
+    """With annotations, and commands, ports and variables of containers."""
 
 
 def lines(found: Description, now: float, columns: int = 0) -> list[str]:
@@ -43,7 +46,7 @@ def lines(found: Description, now: float, columns: int = 0) -> list[str]:
     text = [f"warning: {problem}" for problem in found.problems]
     text += _pairs(_head(found, now))
     for title, field, statuses in _KINDS:
-        text += _containers(title, found.pod, field, statuses, now)
+        text += _containers(title, found, field, statuses, now)
     text += _conditions(found.pod.get("status", {}), now, columns)
     text += _volumes(found.pod.get("spec", {}))
     return text + _events(found, now, columns)
@@ -75,9 +78,13 @@ def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
         yield "Runtime class", spec["runtimeClassName"]
     labels = metadata.get("labels") or {}
     yield "Labels", ", ".join(f"{name}={value}" for name, value in labels.items()) or "-"
+    if found.wide:
+        annotations = metadata.get("annotations") or {}
+        yield "Annotations", ", ".join(f"{name}={value}" for name, value in annotations.items()) or "-"
 
 
-def _containers(title: str, pod: Object, field: str, statuses: str, now: float) -> list[str]:
+def _containers(title: str, found: Description, field: str, statuses: str, now: float) -> list[str]:
+    pod = found.pod
     containers: Sequence[Object] = pod.get("spec", {}).get(field) or []
     if not containers:
         return []
@@ -85,7 +92,8 @@ def _containers(title: str, pod: Object, field: str, statuses: str, now: float) 
     text = [f"{title}:"]
     for container in containers:
         text.append(f"  {container['name']}:")
-        text += _pairs(_container(container, known.get(container["name"], {}), now), "    ")
+        pairs = [*_container(container, known.get(container["name"], {}), now)]
+        text += _pairs([*pairs, *_of_spec(container)] if found.wide else pairs, "    ")
     return text
 
 
@@ -108,6 +116,34 @@ def _container(container: Object, status: Object, now: float) -> Iterator[tuple[
     mounts = container.get("volumeMounts") or []
     if mounts:
         yield "Mounts", ", ".join(_mount(mount) for mount in mounts)
+
+
+def _of_spec(container: Object) -> Iterator[tuple[str, str]]:
+    if words := [*(container.get("command") or []), *(container.get("args") or [])]:
+        yield "Command", shlex.join(words)
+    if ports := container.get("ports"):
+        yield "Ports", ", ".join(f"{port.get('containerPort')}/{port.get('protocol', 'TCP')}" for port in ports)
+    if variables := [_variable(one) for one in container.get("env") or []]:
+        yield "Environment", ", ".join(variables)
+    if sources := [_variables_of(one) for one in container.get("envFrom") or []]:
+        yield "Variables of", ", ".join(sources)
+
+
+def _variable(variable: Object) -> str:
+    source = next(iter((variable.get("valueFrom") or {}).items()), None)
+    if source is None:
+        return f"{variable.get('name')}={variable.get('value', '')}"
+    kind, details = source
+    place = " ".join(str(details[key]) for key in ("name", "key", "fieldPath", "resource") if details.get(key))
+    return f"{variable.get('name')} from {kind.removesuffix('KeyRef').removesuffix('Ref')} {place}"
+
+
+def _variables_of(source: Object) -> str:
+    return ", ".join(
+        f"{kind.removesuffix('Ref')} {details.get('name')}"
+        for kind, details in source.items()
+        if isinstance(details, dict)
+    )
 
 
 def probe(wanted: Object) -> str:

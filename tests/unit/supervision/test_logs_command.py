@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from supervision.cli.command import AgentFiles, CommandError, Context
 from supervision.cli.log_sources import journal_unit, of_file, of_journal, stderr_file
 from supervision.cli.log_times import time_of, younger
-from supervision.cli.logs import lines_of
+from supervision.cli.logs import lines_of, run
 
 NOW = time.mktime((2026, 3, 10, 12, 0, 0, 0, 0, -1))
 """Local time."""
@@ -95,3 +96,26 @@ def test_a_file_that_is_not_followed_ends(tmp_path: Path) -> None:
     log.write_text("one\ntwo\n")
     with of_file(log, follow=False) as (there, coming):
         assert [*there, *coming] == ["one\n", "two\n"]
+
+
+def reading(file: Path, *, actor: str = "", as_json: bool = False, follow: bool = False) -> Context:
+    output, where = "json" if as_json else "text", AgentFiles(file.parent, file)
+    arguments = argparse.Namespace(
+        level=None, since=0.0, lines=None, actor=actor, follow=follow, file=str(file), output=output
+    )
+    return Context(arguments, lambda _: where)
+
+
+def test_that_there_are_no_lines_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "log"
+    file.write_text(f'{head(NOW)}"x" logger="pleg"\n')
+    assert run(reading(file, actor="prober")) == 0
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", f"supervise: no lines of prober in {file}\n")
+    assert run(reading(file, actor="pleg")) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_lines_that_are_followed_are_not_json(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="-f and -o json exclude each other"):
+        run(reading(tmp_path / "log", as_json=True, follow=True))

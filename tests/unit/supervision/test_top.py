@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from supervision.cli.top import Samples, TreeSample, page, rates
 from supervision.cli.top_frame import frame, rows
-from supervision.cli.top_keys import FAULTS, KeyResult, TopView, keys_of, press, scrolled, selected
+from supervision.cli.top_keys import FAULTS, KeyResult, TopView, fault_lines, keys_of, press, scrolled, selected
 from supervision.protocol import ActorState, Inject, Tree
 
 NAMES = ("root", "pleg", "pod_workers", "pod_workers/worker/0", "prober")
@@ -170,6 +170,17 @@ VIEWS = st.builds(
     offset=st.integers(0, 50),
     said=st.sampled_from(["", "done"]),
 )
+
+
+@pytest.mark.parametrize(("width", "height"), [(60, 14), (40, 6), (200, 40)])
+def test_faults_and_questions_are_read_to_their_end_on_every_terminal(width: int, height: int) -> None:
+    for view, words in (
+        (TopView(mode="faults"), [*fault_lines(), "Esc: none"]),
+        (TopView(mode="question", order=Inject(name="api_clients/heartbeat_client", fault="slow")), ["key: no"]),
+    ):
+        lines, _ = frame(TREE, rows(TREE, rate, view), view, width, height)
+        shown = " ".join("".join(text for _, text in line) for line in lines)
+        assert all(word in shown for word in words), shown
 
 
 @given(VIEWS, st.integers(1, 200), st.integers(1, 60))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
+from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
+import yaml
 
 from actors.agent.inspection import commands
 from actors.api_clients.messages import RecentEvent, RecentEvents
@@ -15,19 +19,18 @@ from supervision.protocol import Tree
 class Asked:
     """A command's context with one event at the agent."""
 
-    arguments = Namespace(pod="", namespace="", output="text", watch=False, timeout=1.0)
-
     def tree(self) -> Tree:
         return Tree(pid=1, uptime=1.0, state="ready", actors=[])
 
     def __init__(self, message: str) -> None:
-        self._event = RecentEvent(
+        self.arguments = Namespace(pod="", namespace="", output="text", watch=False, timeout=1.0)
+        self.event = RecentEvent(
             kind="Pod", namespace="shop", name="web", uid="u", field="", type="Warning", reason="Unhealthy",
             message=message, count=1, first=0.0, last=0.0,
         )  # fmt: skip
 
     def ask(self, *_: Any, **__: Any) -> RecentEvents:
-        return RecentEvents(since=0.0, events=[self._event])
+        return RecentEvents(since=0.0, events=[self.event])
 
 
 def test_what_a_probe_has_said_reaches_no_terminal_as_a_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,3 +38,37 @@ def test_what_a_probe_has_said_reaches_no_terminal_as_a_command(capsys: pytest.C
     shown = capsys.readouterr().out
     assert "failed: ^[]52;c;cm0K^G" in shown
     assert "\x1b" not in shown
+
+
+def test_wide_has_the_first_time_and_the_count(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Asked("failed")
+    asked.arguments.output = "wide"
+    asked.event = msgspec.structs.replace(asked.event, count=7)
+    assert commands.events(asked) == 0  # type: ignore[arg-type]
+    header, row = capsys.readouterr().out.splitlines()
+    assert header.split("  ")[:2] == ["LAST SEEN", "FIRST SEEN"]
+    assert row.split()[2:4] == ["7", "Warning"]
+
+
+@pytest.mark.parametrize(("output", "documents"), [("json", json.JSONDecoder().raw_decode), ("yaml", None)])
+def test_who_follows_them_as_documents_gets_each_once(
+    output: str, documents: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked("failed")
+    asked.arguments.output, asked.arguments.watch = output, True
+
+    def watch(show: Callable[[], object]) -> None:
+        show()
+        asked.event = msgspec.structs.replace(asked.event, count=2)
+        show()
+
+    monkeypatch.setattr(commands, "_watch", watch)
+    assert commands.events(asked) == 0  # type: ignore[arg-type]
+    text, counts = capsys.readouterr().out, []
+    if documents is None:
+        counts = [one["count"] for one in yaml.safe_load_all(text)]
+    while documents is not None and text:
+        one, end = documents(text)
+        counts.append(one["count"])
+        text = text[end:].lstrip()
+    assert counts == [1, 2]

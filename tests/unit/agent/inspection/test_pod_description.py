@@ -117,3 +117,24 @@ def test_events_of_a_pod_of_that_name_before_are_not_shown() -> None:
 def test_a_message_of_many_lines_is_one_line_in_a_table() -> None:
     row = event_rows.row(event("Failed", message="a\n  b"), NOW)
     assert row == ("0s", "Warning", "Failed", "pod/shop/web", "a b")
+
+
+def test_wide_has_annotations_commands_ports_and_variables() -> None:
+    secret = {"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}
+    container = {
+        "name": "main", "image": "nginx:1", "command": ["sh", "-c"], "args": ["sleep 5"],
+        "ports": [{"containerPort": 80}, {"containerPort": 53, "protocol": "UDP"}],
+        "env": [{"name": "MODE", "value": "fast"}, secret], "envFrom": [{"configMapRef": {"name": "settings"}}],
+    }  # fmt: skip
+    metadata = {**POD["metadata"], "annotations": {"team": "shop"}}
+    pod = {**POD, "metadata": metadata, "spec": {"containers": [container]}}
+    wide = {" ".join(line.split()) for line in lines(Description(pod, wide=True), NOW)}
+    more = {
+        "Annotations: team=shop",
+        "Command: sh -c 'sleep 5'",
+        "Ports: 80/TCP, 53/UDP",
+        "Environment: MODE=fast, PASSWORD from secret db password",
+        "Variables of: configMap settings",
+    }
+    assert more <= wide
+    assert not more & {" ".join(line.split()) for line in lines(Description(pod), NOW)}
