@@ -38,6 +38,7 @@ policy_file.py        reads the policy file as plain data with line numbers: bou
 policy_rules.py       the valid values of each policy setting: one table, for policy files and for orders
 port.py               the actor's port to the tree: implements its calls, and those of Thespian's Actor
 process.py            the actor's process: its start, its message loop, its end
+process_stat.py       facts of a process from /proc/PID/stat: its state, its start, its processor time
 protocol.py           the engine's own messages: between fork server, supervisors, actors and command line
 quarantine.py         records on which input an actor died, and which input is in quarantine
 questions.py          the open questions of one incarnation

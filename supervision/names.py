@@ -16,6 +16,8 @@ import stat
 import struct
 from pathlib import Path
 
+from . import process_stat
+
 _LONGEST_FILE = 72
 BACKLOG = 128
 
@@ -211,7 +213,7 @@ _FLAGS, _PENDING = 6, 28
 
 def is_ending(pid: int) -> bool:
     """Whether a process has ended or is exiting: its sockets are closed one by one, so some still accept."""
-    fields = _stat(pid)
+    fields = process_stat.fields(pid)
     return not fields or fields[0] in ("Z", "X") or bool(int(fields[_FLAGS]) & _PF_EXITING)
 
 
@@ -219,14 +221,5 @@ def is_dying(pid: int) -> bool:
     """Whether the process is ending, or has a pending SIGKILL. False for pid 0."""
     if not pid:
         return False
-    fields = _stat(pid)
+    fields = process_stat.fields(pid)
     return is_ending(pid) or bool(fields and int(fields[_PENDING]) & 1 << signal.SIGKILL - 1)
-
-
-def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat after the name; empty if there is no such process."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()
-    except OSError:
-        return []

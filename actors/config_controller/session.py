@@ -16,6 +16,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.sources.effective import from_json, to_json
+from supervision import process_stat
 from supervision.errors import UNREADABLE
 from supervision.state_file import read_private, write_private
 
@@ -37,11 +38,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 def boot() -> str:
     """The name of this run of the agent: PID and start time of the fork server."""
     parent = os.getppid()
-    try:
-        started = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        started = ""
-    return f"{parent}-{started}"
+    return f"{parent}-{process_stat.start_ticks(parent)}"
 
 
 def load(path: Path | str) -> Session | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from actors.shared.linux import mountinfo
+from supervision.process_stat import is_alive
 from supervision.time_scale import scaled
 
 from .instance import ManagedRuntime
@@ -150,15 +151,8 @@ def _signal(pids: Iterable[int], number: signal.Signals) -> None:
 def _wait_gone(pids: list[int], seconds: float) -> bool:
     """Whether all have ended in time. A zombie that its parent has not reaped yet has ended."""
     deadline = time.monotonic() + seconds
-    while any(_alive(pid) for pid in pids):
+    while any(is_alive(pid) for pid in pids):
         if time.monotonic() > deadline:
             return False
         time.sleep(_POLL_SECONDS)
     return True
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from .. import process_stat
 from ..protocol import Done, Shutdown
 from .command import NO_ANSWER, OK, REFUSED, CommandError, Context
 
@@ -35,8 +36,5 @@ def run(context: Context) -> int:
 
 def _has_ended(pid: int) -> bool:
     """Whether the process has ended (a zombie has)."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return not os.path.exists(f"/proc/{pid}")
+    seen = process_stat.state(pid)
+    return seen == "Z" if seen else not os.path.exists(f"/proc/{pid}")

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ..process_stat import cpu_seconds
 from ..protocol import ActorState, Done, Inject, Tree
 from .command import OK, CommandError, Context, json_text
 from .text import table
@@ -17,7 +18,6 @@ from .top_frame import COLUMNS, frame, rows
 from .top_keys import TopView, press
 from .tree import headline
 
-_TICKS = os.sysconf("SC_CLK_TCK")
 _WINDOW_SECONDS: Final = 5.0
 """Rates are of the last seconds: the kernel counts processor time in hundredths only."""
 
@@ -53,16 +53,6 @@ class Samples:
         new = self._samples[-1]
         old = next((one for one in self._samples if actor.pid in one.cpu), new)
         return rates(old, new, actor)
-
-
-def cpu_seconds(pid: int) -> float:
-    """User and system time of a process so far, 0 when it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def rates(old: TreeSample, new: TreeSample, actor: ActorState) -> tuple[float, float]:

@@ -7,6 +7,7 @@ import os
 import time
 from pathlib import Path
 
+from ..process_stat import is_alive
 from ..time_scale import scaled
 
 _PATIENCE_SECONDS = 3.0
@@ -26,7 +27,7 @@ def holder_of(directory: Path) -> int:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         holder = _pid_in(directory / "lock")
-        return holder if _exists(holder) else 0
+        return holder if is_alive(holder) else 0
     finally:
         os.close(fd)
     return 0
@@ -42,7 +43,7 @@ class Lock:
         while not self._try():
             holder = _pid_in(self.path)
             # the janitor of a killed fork server holds the lock for a moment
-            if _exists(holder) or time.monotonic() > end:
+            if is_alive(holder) or time.monotonic() > end:
                 raise AlreadyRunning(f"an agent with pid {holder} already runs on {directory}")
             time.sleep(0.02)
 
@@ -78,11 +79,3 @@ def _pid_in(path: Path) -> int:
         return int(path.read_text() or 0)
     except (OSError, ValueError):
         return 0
-
-
-def _exists(pid: int) -> bool:
-    """Whether the process runs; a zombie does not."""
-    try:
-        return pid > 0 and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

@@ -10,6 +10,8 @@ import ctypes
 import os
 from dataclasses import dataclass
 
+from .. import process_stat
+
 _PR_SET_NAME = 15
 _ARG_START, _ARG_END = 45, 46
 """Places in /proc/PID/stat after the name (proc(5): fields 48, 49)."""
@@ -31,8 +33,7 @@ _area = _Area()
 def prepare(prefix: str) -> None:
     """In the fork server: find the argument area, which is the same in every child. `prefix`: the application."""
     _area.prefix = prefix
-    with open(f"/proc/{os.getpid()}/stat") as file:
-        fields = file.read().rpartition(")")[2].split()
+    fields = process_stat.fields(os.getpid())
     _area.start, _area.end = int(fields[_ARG_START]), int(fields[_ARG_END])
 
 

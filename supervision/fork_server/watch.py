@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from .. import logs
+from .. import logs, process_stat
 from ..process import HEARTBEAT_SECONDS
 from ..protocol import Cause
 from ..spec import Policy
@@ -161,15 +161,7 @@ class Watch:
 
 def is_stopped(pid: int) -> bool:
     """Whether a process is stopped by a signal or a tracer."""
-    return _stat_state(pid) in ("T", "t")
-
-
-def _stat_state(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
+    return process_stat.state(pid) in ("T", "t")
 
 
 def rss(pid: int) -> int:

@@ -5,10 +5,10 @@ The wall clock may be set meanwhile; it is not used.
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
 from typing import Final
+
+from supervision import process_stat
 
 PREFIX: Final = "kubelet_node_startup"
 
@@ -19,11 +19,8 @@ def since_boot() -> float:
 
 def agent_started(pid: int) -> float:
     """When the process began, in seconds since boot; now when it cannot be read."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
-        return int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    except (OSError, IndexError, ValueError):
-        return since_boot()
+    began = process_stat.started(pid)
+    return since_boot() if began is None else began
 
 
 class StartupTimes:

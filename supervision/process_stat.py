@@ -1,0 +1,51 @@
+"""Facts of a process from /proc/PID/stat (proc_pid_stat(5)): its state, its start, its processor time.
+
+docs/decisions/process-facts.md has why psutil does not read them.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+_STATE: Final = 0
+_USER_TICKS, _SYSTEM_TICKS, _START_TICKS = 11, 12, 19
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+def fields(pid: int) -> list[str]:
+    """The fields after the name, the state first; empty if there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def state(pid: int) -> str:
+    """The state, one letter: `R`, `S`, `T`, `Z`, ...; '' if there is no such process."""
+    found = fields(pid)
+    return found[_STATE] if found else ""
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs. A zombie does not."""
+    return state(pid) not in ("", "Z")
+
+
+def start_ticks(pid: int) -> str:
+    """The start time in clock ticks since boot, which tells a process from a later one with its PID; '' if unknown."""
+    found = fields(pid)
+    return found[_START_TICKS] if found else ""
+
+
+def started(pid: int) -> float | None:
+    """The start time in seconds since boot; None if there is no such process."""
+    found = fields(pid)
+    return int(found[_START_TICKS]) / _TICKS if found else None
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time so far, in seconds; 0 if there is no such process."""
+    found = fields(pid)
+    return (int(found[_USER_TICKS]) + int(found[_SYSTEM_TICKS])) / _TICKS if found else 0.0

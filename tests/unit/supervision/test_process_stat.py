@@ -1,0 +1,70 @@
+"""Facts of processes, beside what psutil reads of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from supervision import process_stat
+
+ABSENT = 2**22 + 1
+"""Above the largest PID of a kernel."""
+ODDLY_NAMED = """
+import ctypes, time
+ctypes.CDLL(None).prctl(15, b") Z 1 (\\xff\\xfe", 0, 0, 0)
+print("named", flush=True)
+time.sleep(600)
+"""
+
+
+def test_start_and_processor_time_are_those_that_psutil_reads() -> None:
+    own, tick = psutil.Process(), 1 / os.sysconf("SC_CLK_TCK")
+    before = sum(own.cpu_times()[:2])
+    used = process_stat.cpu_seconds(os.getpid())
+    assert before - tick <= used <= sum(own.cpu_times()[:2]) + tick
+    began = process_stat.started(os.getpid())
+    assert began is not None
+    assert abs(psutil.boot_time() + began - own.create_time()) < 2
+    assert process_stat.start_ticks(os.getpid()) == str(round(began / tick))
+
+
+def test_a_stopped_process_is_alive_and_a_zombie_is_not() -> None:
+    child = subprocess.Popen(["sleep", "600"])
+    try:
+        assert process_stat.is_alive(child.pid)
+        os.kill(child.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, child.pid, os.WSTOPPED)
+        assert process_stat.state(child.pid) == "T"
+        assert process_stat.is_alive(child.pid)
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert process_stat.state(child.pid) == "Z"
+        assert not process_stat.is_alive(child.pid)
+    finally:
+        child.kill()
+        child.wait()
+
+
+@pytest.mark.parametrize("pid", [ABSENT, 0, -1])
+def test_of_no_process_nothing_is_known(pid: int) -> None:
+    assert process_stat.fields(pid) == []
+    assert process_stat.state(pid) == process_stat.start_ticks(pid) == ""
+    assert not process_stat.is_alive(pid)
+    assert process_stat.started(pid) is None
+    assert process_stat.cpu_seconds(pid) == 0.0
+
+
+def test_a_name_with_a_parenthesis_spaces_and_odd_bytes_shifts_no_field() -> None:
+    with subprocess.Popen([sys.executable, "-c", ODDLY_NAMED], stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout is not None
+            assert child.stdout.readline() == b"named\n"
+            assert process_stat.state(child.pid) in ("R", "S")
+            assert process_stat.fields(child.pid)[1] == str(os.getpid())
+        finally:
+            child.kill()
