@@ -189,14 +189,11 @@ def _sources() -> dict[str, str]:
     """What is mounted from each device, by `major:minor`: a disk's path, or the name of what has no disk (proc(5))."""
     found: dict[str, str] = {}
     try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
-            for line in file:
-                words = line.split()
-                end = words.index("-") if "-" in words else len(words)
-                if end + 2 < len(words):
-                    found.setdefault(words[2], words[end + 2])
-    except OSError:
+        mounts = mountinfo.read()
+    except (OSError, mountinfo.MountInfoError):
         return {}
+    for mount in mounts:
+        found.setdefault(mount.device, mount.source.encode(errors="surrogateescape").decode(errors="replace"))
     return found
 
 
