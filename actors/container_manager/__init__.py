@@ -1,6 +1,6 @@
 """Admission of pods, their cgroups, QoS tiers, node allocatable and pressure. The modules:
 
-actor.py                  what it is told, handed on to its parts
+actor.py                  the actor: receives messages, and passes them to its parts
 pod_admission.py          admits and resizes pods; the checks are in actors/shared/admission
 counted_pods.py           enters, withdraws and releases pods, with their cgroups and records
 ledger.py                 the pods that are counted; pending_admissions.py: that wait

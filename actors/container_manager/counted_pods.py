@@ -119,8 +119,9 @@ class CountedPods:
             self._resizes.room_is_free(why)
 
     def release_unknown(self, inventory: PodInventory) -> None:
-        """Release the hardware of pods that nobody has any more, and forget their resources. `inventory`: the pods of
-        all workers."""
+        """Release the hardware of pods that no worker has, and forget their resources. `inventory`: the pods of all
+        workers.
+        """
 
         def known(uid: str) -> bool:
             return uid in inventory or uid in self._ledger or self.pending.awaits(uid)

@@ -12,7 +12,7 @@ health_reports.py        reports the health of allocated devices to the status m
 hints.py                 on which NUMA nodes a container could get its devices, for the topology manager
 holders.py               which pods still hold devices although no worker has them any more
 holdings.py              the devices of each container
-inventory.py             the devices that plugins have told of, by resource
+inventory.py             the devices that plugins have reported, by resource
 rate_limit.py            limits the rate at which a stream from a plugin is read
 node_devices.py          the devices and who has them: each change is written to the checkpoint, then told
 plugin_client.py         calls to a device plugin

@@ -1,4 +1,4 @@
-"""The devices that plugins have told of, by resource. Pure: times are of a clock that only grows."""
+"""The devices that plugins have reported, by resource. Pure; times are monotonic seconds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Images: pulled when containers need them, removed when their disk fills up. The modules:
 
-actor.py               what it is asked, handed on to its parts
+actor.py               the actor: receives questions, and passes them to its parts
 image_pulls.py         answers EnsureImage: policy, credentials, pull, backoff
 pending_pulls.py       one pull for each pod and image; pull_queue.py: how many at once, and how many a second
 pull_backoff.py        pauses after failures; pull_events.py: what users see; pull_request.py: what the runtime is told

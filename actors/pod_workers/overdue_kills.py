@@ -1,4 +1,4 @@
-"""Tells users of a pod that the node has ordered to end, and that still runs long after its grace."""
+"""Reports a pod that still runs long after its grace period, though the node has ordered its end."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ALIVE: Final = frozenset({PodWorkerPhase.ADMITTING, PodWorkerPhase.RUNNING, Pod
 
 
 def overdue_after(grace_seconds: int) -> float:
-    """The kubelet's time: the grace and half of it again."""
+    """The time when a kill is overdue, as in the kubelet: one and a half grace periods."""
     return max(LEAST_SECONDS, 1.5 * grace_seconds)
 
 
 class OverdueKills:
-    """Orders are repeated: the first one of a pod counts."""
+    """The pods with an order to end. Orders are repeated: the first one of a pod counts."""
 
     def __init__(self, actor: Actor, pods: Mapping[str, PodWorker]) -> None:
         self._actor, self._pods = actor, pods

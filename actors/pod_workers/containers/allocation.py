@@ -27,7 +27,7 @@ Allocated = dict[str, ResourceRequirements]
 
 
 class StoredAllocation(msgspec.Struct, frozen=True):
-    """What is kept of one pod."""
+    """The stored allocation of one pod."""
 
     allocated: Allocated
     actuated: Allocated = {}
@@ -97,7 +97,7 @@ def made_with(ran: CriContainer) -> ResourceRequirements | None:
 
 
 def stored_of(pod: Pod, allocated: PodRecord, actuated: PodRecord | None) -> StoredAllocation:
-    """What the records say of the pod. A container that they do not name has its spec's resources."""
+    """The stored allocation of the pod. A container that it does not name has its spec's resources."""
     containers = (*pod.spec.initContainers, *pod.spec.containers)
     found = {one.name: allocated.containers.get(one.name, one.resources) for one in containers}
     whole = allocated.PodLevelResources

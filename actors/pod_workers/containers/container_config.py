@@ -82,7 +82,7 @@ async def container_config(pod: Pod, start: Start, parts: Parts) -> cri.Containe
 
 
 def _words(texts: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """What references in these texts may stand for; nothing when there are none, as in nearly all."""
+    """The values of the references in these texts; empty if there are none, as in nearly all."""
     if not any("$(" in text for text in texts):
         return {}
     return {name: value.encode(errors=_ANY_BYTES).decode(errors="replace") for name, value in environment.items()}
@@ -96,7 +96,7 @@ def device_nodes(hardware: ContainerAllocation) -> list[cri.Device]:
 
 
 def device_mounts(hardware: ContainerAllocation) -> list[cri.Mount]:
-    """What devices need mounted, before the container's volumes."""
+    """The mounts of devices, which precede those of the container's volumes."""
     return [
         cri.Mount(host_path=one.host_path, container_path=one.container_path, readonly=one.read_only)
         for one in hardware.mounts

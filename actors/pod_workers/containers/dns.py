@@ -25,7 +25,7 @@ NO_CLUSTER_DNS: Final = (
 
 
 def without_host_file(node_ip: str) -> Dns:
-    """What the host has with `resolvConf: ""`: a resolver on the node, of each family of `node_ip` (--node-ip)."""
+    """The host's settings with `resolvConf: ""`: a resolver on the node, for each family of `node_ip` (--node-ip)."""
     servers = ["::1" if ":" in address else "127.0.0.1" for address in node_ip.split(",")]
     return Dns(servers=servers, searches=["."])
 

@@ -73,7 +73,7 @@ def make_termination_log(pod_dir: str, container: Container, restart_count: int)
 
 
 def mark_path(pod_dir: str, container: str, restart_count: int, mark: Mark) -> str:
-    """The name of a file that says something of an instance, for the worker's next incarnation."""
+    """The path of a mark of an instance, a file for the worker's next incarnation."""
     return f"{termination_log(pod_dir, container, restart_count)}.{mark}"
 
 
@@ -142,7 +142,7 @@ def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:
 
 
 def _names(directory: Path) -> list[str]:
-    """Its entries; none if it cannot be read. No glob, because it caches every pattern."""
+    """The entries of a directory; none if it cannot be read. glob is not used, as it caches every pattern."""
     try:
         return os.listdir(directory)
     except OSError:

@@ -138,7 +138,7 @@ class ContainerStarter:
 
     # -- containers -----------------------------------------------------------------------------------------------
     async def prepared(self, pod: Pod, container: Container, held: HeldResources) -> HeldResources:
-        """With the hardware that the container gets now. Raises StartFailed."""
+        """The pod's hardware, including what the container gets now. Raises StartFailed."""
         try:
             return await hardware.prepared(self._actor, pod, container.name, held)
         except (ConfigError, AskError) as error:
@@ -239,5 +239,5 @@ class ContainerStarter:
 
 
 def _words(error: Exception) -> str:
-    """The runtime's own, as the kubelet shows them of a container."""
+    """The runtime's own text, as the kubelet shows it for a container."""
     return error.details or str(error) if isinstance(error, CriError) else str(error)

@@ -23,8 +23,9 @@ ASK_SECONDS: Final = 30.0
 
 
 async def prepared(actor: Actor, pod: Pod, container: str, held: HeldResources) -> HeldResources:
-    """With what the container gets as of now, where that may have changed since the admission. A device plug-in may
-    take its time for it. Raises ConfigError, AskError."""
+    """The container's allocation as of now, which may have changed since the admission. A device plugin may take long
+    to answer. Raises ConfigError, AskError.
+    """
     if not held.prepare:
         return held
     question = PrepareContainer(pod.metadata.uid, container, _ended_before(pod, container))
@@ -44,7 +45,7 @@ def _ended_before(pod: Pod, container: str) -> list[str]:
 
 
 async def claimed_devices(actor: Actor, pod: Pod, container: str) -> ContainerAllocation:
-    """Of a container that is about to be created. Raises ConfigError, AskError."""
+    """The claimed devices of a container that is about to be created. Raises ConfigError, AskError."""
     if not has_claims(pod):
         return NOTHING
     question = GetClaimDevices(pod.metadata.uid, encode(pod), container)
@@ -57,8 +58,9 @@ async def claimed_devices(actor: Actor, pod: Pod, container: str) -> ContainerAl
 
 
 async def require_cdi(client: CriClient, allocation: ContainerAllocation) -> None:
-    """Refuse a container that would be started without a device. Asked each time, as the runtime may be another one
-    since. Raises ConfigError, CriError."""
+    """Refuse a container that would start without its CDI devices. The runtime is asked each time, as it may have been
+    replaced. Raises ConfigError, CriError.
+    """
     if not allocation.only_cdi:
         return
     version = await client.version()

@@ -1,4 +1,4 @@
-"""How far hooks and startup probes of a pod's containers are, as marks in the pod's directory.
+"""The progress of hooks and startup probes of a pod's containers, as marks in the pod's directory.
 
 A worker that dies loses no hook; none that has ended runs again, and neither does a startup probe that has passed.
 A hook that is cut off with its worker does run again: hooks are delivered at least once (Kubernetes documentation,
@@ -28,7 +28,7 @@ _MARKS: Final[tuple[files.Mark, ...]] = (POST_START, PRE_STOP, STARTED)
 
 
 def found(pod: Pod, runtime: PodRuntime, pod_dir: str) -> Iterator[PodEvent]:
-    """What an earlier incarnation left of the containers that run."""
+    """The marks that an earlier incarnation left for the running containers."""
     for ran in runtime.containers:
         container = find_container(pod, ran.name) if is_running(ran) else None
         if container is None:

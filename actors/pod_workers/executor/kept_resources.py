@@ -1,4 +1,4 @@
-"""What an earlier incarnation, or a kubelet, left of the resources of pods."""
+"""The resources of pods that an earlier incarnation, or a kubelet, recorded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, RecordErro
 
 
 class KeptResources:
-    """Both files as they are when the first pod asks: what changes later comes from these workers themselves."""
+    """Both files, read when the first pod asks. Later changes come from these workers themselves."""
 
     def __init__(self, root_dir: str, log: logging.Logger | logging.LoggerAdapter[logging.Logger]) -> None:
         self._root_dir, self._log = root_dir, log
@@ -18,7 +18,7 @@ class KeptResources:
         self._actuated: dict[str, PodRecord] = {}
 
     def take(self, uid: str, pod: Pod) -> StoredAllocation | None:
-        """What is kept of the pod, once; None if that is nothing."""
+        """The record of the pod, which is returned once; None without one."""
         if self._allocated is None:
             self._actuated, self._allocated = self._read(ACTUATED), self._read(ALLOCATED)
         allocated, actuated = self._allocated.pop(uid, None), self._actuated.pop(uid, None)

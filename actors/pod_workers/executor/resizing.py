@@ -103,13 +103,13 @@ async def _allocate(run: Execution, desired: Pod) -> None:
 
 
 def count_allocated(run: Execution) -> None:
-    """Have the container manager count what the pod has, and forget what else it asked for."""
+    """Have the container manager count the pod's resources, and drop its pending request."""
     order = CountRunningPod(run.state.uid, run.state.wanted.data)
     run.services.actor.tell(CONTAINER_MANAGER, order, deadline=30.0)
 
 
 def keep_actuated(run: Execution, containers: dict[str, ActuatedContainer] | None = None) -> None:
-    """Have what these containers have kept for later incarnations. None: all that run."""
+    """Record the actuated resources of these containers for later incarnations. None: of all that run."""
     resizing = run.state.resizing
     if resizing.allocated is None:
         return
@@ -162,7 +162,7 @@ async def _update_sandbox(run: Execution) -> None:
 
 
 async def _restart(run: Execution, found: list[tuple[Container, CriContainer]]) -> None:
-    """Stop them; they are started again with the allocated resources. Raises like `terminate`."""
+    """Stop these containers; they start again with the allocated resources. Raises like `terminate`."""
     if not found:
         return
     for container, ran in found:

@@ -49,8 +49,9 @@ TOUCHING = ("RunContainerError", "CreateContainerError")
 
 
 async def start_containers(run: Execution, effect: StartContainers) -> None:
-    """Images are pulled concurrently meanwhile; after a failure only once the sandbox is there, so that no image has an
-    event with each try. Raises CriError, EffectInterrupted."""
+    """Perform the starts. Images are pulled concurrently; after a failure only once the sandbox exists, so that a retry
+    causes no event for each image. Raises CriError, EffectInterrupted.
+    """
     await refuse_second_instance(run)
     images: dict[str, asyncio.Task[ImageReady]] = {}
     try:
@@ -101,7 +102,7 @@ async def _start_all(run: Execution, effect: StartContainers, images: dict[str, 
 
 
 async def _prepare_claims(run: Execution) -> bool:
-    """Without a permit: a driver that does not answer holds up no other pod."""
+    """Prepare the resource claims, without a permit: a driver that does not answer delays no other pod."""
     try:
         await claims.prepare(run)
     except StartFailed as failure:
@@ -190,7 +191,7 @@ async def _resume(run: Execution, ran: CriContainer, permit: Permit) -> None:
 
 
 def _continues_start(run: Execution, name: str) -> bool:
-    """Whether this is no new start, but the continuation of an earlier one."""
+    """Whether this continues an earlier start."""
     return run.state.attempts.get(name, Attempt()).under_way_since > 0
 
 

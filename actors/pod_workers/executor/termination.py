@@ -59,7 +59,7 @@ class PreStopObserver(msgspec.Struct, frozen=True):
 
 
 class Unstopped(CriError):
-    """The runtime has not stopped all that it was to stop; the text names each in the kubelet's words."""
+    """The runtime has not stopped every container or sandbox; the text has the kubelet's message for each."""
 
     def __init__(self, failures: Sequence[str]) -> None:
         text = failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]"
@@ -73,7 +73,7 @@ class Unstopped(CriError):
 async def terminate_all(
     client: CriClient, pod: Pod | None, terminations: Sequence[Termination], pod_ip: PodIp, observer: PreStopObserver
 ) -> list[str]:
-    """Stop them, each in its turn. Answers what the runtime refused (tried again by the caller)."""
+    """Stop the containers, each in its turn. Returns the failures, which the caller retries."""
     ended = {one.ran.id: asyncio.Event() for one in terminations}
     before = waits_for(pod, terminations)
     hooks = {one.ran.id: asyncio.ensure_future(_pre_stop(client, one, pod_ip, observer)) for one in terminations}
@@ -109,7 +109,9 @@ async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer
 async def _stop(
     client: CriClient, one: Termination, hook: asyncio.Future[None], before: list[asyncio.Event], ended: asyncio.Event
 ) -> str:
-    """After its hook, and in its turn, but no later than its grace allows. Answers '' or the failure."""
+    """Stop a container after its hook and in its turn, but no later than its grace period allows. Returns '' or the
+    failure.
+    """
     left = one.grace - await _seconds(hook, one.grace)
     for other in before:
         turn = asyncio.ensure_future(other.wait())
@@ -132,15 +134,16 @@ def _failure(action: str, target: str, error: CriError) -> str:
 
 
 async def _seconds(work: asyncio.Future[Any], most: int) -> int:
-    """Wait for it, no longer than that; how many whole seconds it took."""
+    """Wait at most this long. Returns the whole seconds that it took."""
     began = time.monotonic()
     await asyncio.wait({work}, timeout=max(0, most))
     return int(time.monotonic() - began)
 
 
 async def terminate(run: Execution, terminations: list[Termination]) -> None:
-    """Stop containers of the pod. Raises Unstopped; EffectInterrupted when the pod is to end sooner than it was to:
-    then it is planned again."""
+    """Stop containers of the pod. Raises Unstopped; EffectInterrupted when the grace period is shortened, for a new
+    plan.
+    """
     grace, known, services = run.state.wanted.grace_seconds, run.state.instances, run.services
     todo = [
         msgspec.structs.replace(one, pre_stop=None)
@@ -169,7 +172,7 @@ def announce_termination(run: Execution, ran: CriContainer, why: str) -> None:
 
 
 def announce_fallback(run: Execution) -> Callable[[str], None]:
-    """What tells users, and counts, that a hook was made again over HTTP."""
+    """A function that counts and announces that a hook was repeated over HTTP."""
 
     def announce(host: str) -> None:
         text = f"request to HTTPS lifecycle hook {host} got HTTP response, retry with HTTP succeeded"
@@ -213,7 +216,7 @@ async def stop_pod(run: Execution, effect: StopPod) -> None:
 
 
 async def _stop_containers(run: Execution, runtime: PodRuntime) -> list[str]:
-    """Answers what the runtime refused. Raises EffectInterrupted."""
+    """Returns the failures. Raises EffectInterrupted."""
     pod, grace = run.state.wanted.pod, run.state.wanted.ordered_grace
     try:
         planned = [plan(ran, pod, grace) async for some in pieces(alive(runtime), _AT_ONCE) for ran in some]
@@ -225,8 +228,9 @@ async def _stop_containers(run: Execution, runtime: PodRuntime) -> list[str]:
 
 
 async def _stop_sandboxes(run: Execution, runtime: PodRuntime) -> list[str]:
-    """All of them, whatever became of the containers: a sandbox that is not ready may still have its address and host
-    ports. Answers what the runtime refused."""
+    """Stop all sandboxes, whatever the state of the containers: one that is not ready may still have its address and
+    host ports. Returns the failures.
+    """
     stops = (run.services.client.stop_pod_sandbox(sandbox.id) for sandbox in runtime.sandboxes)
     results = await asyncio.gather(*stops, return_exceptions=True)
     failures = []

@@ -1,4 +1,4 @@
-"""Removes all containers of pods that have ended, when the disk is full: then not even the last one stays."""
+"""Removes all containers of pods that have ended, the last ones included, when the disk is full."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .failures import report
 
 
 async def remove_containers(services: ExecutorContext, workers: Iterable[PodWorker]) -> int:
-    """How many were removed. One that cannot be is logged, and stays."""
+    """Returns how many were removed. A container that cannot be removed is logged, and stays."""
     removed = 0
     for state in [worker.state for worker in workers]:
         pod, runtime = state.wanted.pod, state.runtime

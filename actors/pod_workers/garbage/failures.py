@@ -1,4 +1,4 @@
-"""Tells users of dead containers that cannot be removed."""
+"""Reports dead containers that cannot be removed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from actors.shared.cri.errors import CriError
 
 
 def report(services: ExecutorContext, container_id: str, error: CriError) -> None:
-    """In the log, and as an event of the node: its disk may fill up."""
+    """Report it in the log and as an event of the node, whose disk may fill up."""
     services.actor.log.warning("dead container %s stays for now: %s", container_id, error)
     if not services.agent.standalone:
         event = node_event(services.agent.node_name, "ContainerGCFailed", str(error), "Warning")

@@ -59,7 +59,7 @@ def _why(container: Container, what: str, *, again: bool) -> str:
 
 
 def _restarts(pod: Pod, container: Container) -> bool:
-    """Whether the policy restarts it, whatever became of it: no rule applies, as it may not have exited."""
+    """Whether the policy restarts the container; no restart rule applies, as it may not have exited."""
     return (container.restartPolicy or pod.spec.restartPolicy) != "Never"
 
 
@@ -281,7 +281,7 @@ class ContainerActions:
         self.start.append(next_start(container, self.runtime, first_kill=first_kill))
 
     def _at_once(self, container: Container, last: CriContainer) -> bool:
-        """Whether the end of the last instance delays nothing."""
+        """Whether the next start has no backoff."""
         if last.start_given_up or _has_changed(container, last):
             return True
         return last.id in self.restarting and not is_delayed_after_kill(last, self._previous(last), self.maximum)

@@ -74,7 +74,7 @@ def next_step(state: PodState, facts: StepInput) -> Step:
 
 
 def _is_over(not_before: float, now: float) -> bool:
-    """Of a wait that may have begun before the clock was set back; one without an end is never over."""
+    """Whether the wait is over, also if the clock was set back meanwhile. A wait without an end is never over."""
     return not_before <= now or now + MOST_BACKOFF_SECONDS < not_before < math.inf
 
 

@@ -63,7 +63,7 @@ def _shown(state: PodState) -> PodRuntime | None:
 
 
 def _disruption(state: PodState) -> str:
-    """Of a pod that ends by an order, and not because it ended before."""
+    """The message of DisruptionTarget, for a pod that an order ends before its own end."""
     kill = state.wanted.kill
     return kill.disruption if kill is not None and state.reason == (kill.reason, kill.message) else ""
 
