@@ -19,6 +19,7 @@ from .actor import Actor, Address, ChildExited
 from .addresses import ActorName
 from .blackbox import BlackBox
 from .channel import Flusher
+from .greeting import Greeting
 from .inbox import Inbox, serve
 from .listeners import Listeners
 from .message import Message, type_name
@@ -67,7 +68,7 @@ class Launch:
     refresh: str = ""
     """`module:function` that updates `context`."""
     feeders: tuple[ActorName, ...] = ()
-    """The actors that get a Hello once this one is in service."""
+    """The actors that get a Hello once this one is in service, and after it has lost messages."""
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     dynamic: bool = False
     """Dead letters go to the actor that called Thespian's handleDeadLetters (`system_base.py`)."""
@@ -110,6 +111,8 @@ class Process:
         self._launch = launch
         self.name = launch.name
         self._faults: FaultHook | None = None
+        self._greeting: Greeting | None = None
+        """None before the start, and for what is no actor of ours."""
         self._exiting = False
         self._type_names: dict[type, str] = {}
         self._log = logging.getLogger(launch.name)
@@ -146,8 +149,9 @@ class Process:
         launch.names.publish(launch.name, launch.incarnation)
         self._uplink.send(Ready())
         if isinstance(self.actor, Actor):
-            for feeder in launch.feeders:
-                self.actor.tell(feeder, Hello(self._port.name, launch.incarnation), deadline=30.0)
+            hello = Hello(self._port.name, launch.incarnation)
+            self._greeting = Greeting(hello, launch.feeders, self.actor.tell, self.loop.call_later)
+            self._greeting.say()
         self._inbox.open_up()
         self.loop.call_later(_SETTLED_SECONDS, self._settled)
 
@@ -222,6 +226,8 @@ class Process:
     def _receive(self, message: Any, sender: Address) -> Any:
         if self._faults is not None and not self._faults.intercept(message):
             self._port.message_lost()
+            if self._greeting is not None:
+                self._greeting.message_lost()
             return None
         if type(message) is Payload:
             try:

@@ -5,11 +5,14 @@ import os
 import signal
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
+from supervision.errors import AskError
+from supervision.protocol import Done, Inject
 from tests.support.fork_server_process import ForkServerProcess, fork_server_running
 from tests.support.incident_file import incidents
 from tests.support.tree_actors import HERE, Do, Said, Say
@@ -184,3 +187,18 @@ def test_a_restarted_actor_says_hello_to_its_feeders(tmp_path: Path) -> None:
         fork_server.wait(
             lambda: fork_server.ask(GetSeen(), Seen, "listener").hellos.count("group/b") == 2, "two hellos"
         )
+
+
+def test_an_actor_that_loses_messages_says_hello_to_its_feeders_again(tmp_path: Path) -> None:
+    from tests.support.tree_actors import GetSeen, Seen
+
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        fork_server.ask(Inject(name="group/b", fault="drop", rate=1), Done)
+
+        def said_again() -> bool:
+            with suppress(AskError):  # the first may come before the fault
+                fork_server.ask(Say("lost"), Said, "group/b", timeout=0.1)
+            return fork_server.ask(GetSeen(), Seen, "listener").hellos.count("group/b") >= 2
+
+        fork_server.wait(said_again, "the hello at the start and another", 60)
+        assert fork_server.tree()["group/b"].incarnation == 1
