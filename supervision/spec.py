@@ -82,8 +82,8 @@ class PoliciesInForce(Message, frozen=True):
 class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
     """The heartbeat of a program: the probe that tells whether it answers.
 
-    A program that does not answer for its policy's `heartbeat_seconds` is sent SIGUSR1 (a Go program then writes its
-    stacks to its log), killed and restarted, and the incident says `hang`.
+    A program that does not answer for its policy's `heartbeat_seconds` is sent SIGUSR1 (a Go daemon then writes its
+    stacks), killed and restarted, and the incident says `hang`.
     """
 
     function: str
@@ -92,6 +92,8 @@ class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
     interval_seconds: float = 5.0
     timeout_seconds: float = 2.0
     """The function's own time limit."""
+    stacks_file: str = ""
+    """Where the program writes its stacks, `{pid}` for its process; empty: into its log."""
 
 
 SUPERVISOR = "supervision.supervisor.Supervisor"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+
 from supervision.spec import ChildSpec, ProgramProbe
 
 from .declaration import POLICY
@@ -22,7 +24,11 @@ def child_spec(instance: ManagedRuntime, host: RuntimeHost) -> ChildSpec:
         program=argv(instance, host),
         environment={"PATH": host.search_path},
         ready_socket=instance.socket,
-        probe=ProgramProbe(function="actors.shared.cri.liveness:answers", arguments={"path": instance.socket}),
+        probe=ProgramProbe(
+            function="actors.shared.cri.liveness:answers",
+            arguments={"path": instance.socket},
+            stacks_file=f"{tempfile.gettempdir()}/containerd.{{pid}}.stacks.log",
+        ),
         log_file=instance.log_file,
         policy=POLICY,
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,6 +57,17 @@ def runtime() -> Iterator[RealRuntime]:
     finally:
         left = made.purge()
     assert not left
+
+
+@contextlib.contextmanager
+def deaf_in_place_of(path: Path) -> Iterator[None]:
+    """Whoever connects there meanwhile gets no answer. The name is the program's again once it is started anew."""
+    aside = path.with_suffix(".deaf")
+    with socket.socket(socket.AF_UNIX) as deaf:
+        deaf.bind(str(aside))
+        deaf.listen()
+        aside.rename(path)
+        yield
 
 
 async def pod(runtime: RealRuntime) -> str:
@@ -119,6 +132,25 @@ async def begin_a_start_that_never_ends(runtime: RealRuntime, logs: Path) -> Non
     with pytest.raises(StillStarting):
         await client.remove_container(container)
     await client.close()
+
+
+def test_one_that_goes_on_but_answers_nobody_leaves_its_stacks_before_it_is_killed(
+    runtime: RealRuntime,
+) -> None:
+    with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False) as fork_server:
+        fork_server.wait_ready(SECONDS)
+        container = asyncio.run(pod(runtime))
+        before = asyncio.run(started(runtime, container))
+        with deaf_in_place_of(Path(runtime.instance.socket)):
+            fork_server.wait(lambda: fork_server.tree()[CONTAINER_RUNTIME].incarnation == 2, "it is replaced", SECONDS)
+        fork_server.wait_running(CONTAINER_RUNTIME, incarnation=2, timeout=SECONDS)
+        assert asyncio.run(started(runtime, container)) == before
+        (incident,) = incidents(runtime.base / "incidents")
+        assert (incident["name"], incident["cause"]) == (CONTAINER_RUNTIME, "hang")
+        stacks = Path(tempfile.gettempdir(), f"containerd.{incident['pid']}.stacks.log")
+        assert f"its stacks, if it wrote any, are in {stacks}" in str(incident["detail"])
+        assert "goroutine 1 [" in stacks.read_text()
+        stacks.unlink()
 
 
 def test_a_restart_to_order_ends_a_start_that_hangs_in_it_and_is_no_incident(
