@@ -185,6 +185,33 @@ def test_a_container_in_an_unknown_state_is_ended_first():
     assert [kill.container.name for kill in do(pod("a"), ran("a", S.UNKNOWN)).kill] == ["a"]
 
 
+def test_the_end_of_an_unknown_container_says_of_which_kind_it_is_and_is_no_end_of_its_work():
+    why = 'is in "unknown" state, try killing it before restart'
+    ended = do(pod("a"), ran("a", S.UNKNOWN)).kill[0]
+    assert (ended.why, ended.restart) == (f"Container {why}", True)
+    ended = do(pod("a", init=(Container(name="i"),)), ran("i", S.UNKNOWN)).kill[0]
+    assert (ended.why, ended.restart) == (f"Init container {why}", True)
+
+
+@pytest.mark.parametrize(("policy", "again"), [("Always", True), ("OnFailure", True), ("Never", False)])
+def test_the_event_of_a_failed_probe_announces_a_restart_where_the_policy_has_one(policy, again):
+    kill = do(pod("a", policy=policy), ran("a"), verdicts=Verdicts(unhealthy={"a-0": "liveness"})).kill[0]
+    text = "Container a failed liveness probe" + (", will be restarted" if again else "")
+    assert (kill.why, kill.restart) == (text, again)
+
+
+def test_a_failed_post_start_hook_leaves_the_restart_to_the_policy():
+    assert not do(pod("a"), ran("a"), verdicts=Verdicts(unhealthy={"a-0": POST_START})).kill[0].restart
+
+
+def test_a_first_kill_for_a_restart_counts_as_no_crash():
+    runtime = PodRuntime(uid="u", sandboxes=[box()], containers=[ran("a", S.EXITED), ran("b")])
+    first = compute_actions(pod("a", "b"), runtime, NONE, NOW, 300.0, frozenset({"a-0"}))
+    assert first.start == [Start(pod("a").spec.containers[0], 1, 0)], "no crash"
+    crashed = compute_actions(pod("a", "b"), runtime, NONE, NOW, 300.0)
+    assert crashed.start == [Start(pod("a").spec.containers[0], 1, 1)]
+
+
 def test_of_a_container_in_an_unknown_state_no_other_instance_starts_before_the_runtime_has_stopped_it():
     runtime = PodRuntime(uid="u", sandboxes=[box()], containers=[ran("a", S.UNKNOWN)])
     failed = compute_actions(pod("a"), runtime, NONE, NOW, 300.0, frozenset({"a-0"}))
