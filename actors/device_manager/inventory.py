@@ -60,7 +60,7 @@ class Inventory:
         self._resources[name] = Resource(before.devices)
         self._removed.pop(name, None)
 
-    def told(self, name: str, devices: Mapping[str, Device]) -> None:
+    def reported(self, name: str, devices: Mapping[str, Device]) -> None:
         self._resources[name] = Resource(dict(devices))
 
     def stopped(self, name: str, now: float) -> None:

@@ -119,7 +119,7 @@ class DevicePlugins:
                 if self._connected.get(resource) is not connected:
                     return
                 began = time.monotonic()
-                self._inventory.told(resource, devices)
+                self._inventory.reported(resource, devices)
                 self._changed(resource)
                 await pace.after(began)
         except PluginError as error:

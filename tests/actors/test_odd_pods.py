@@ -158,8 +158,10 @@ async def test_the_plain_pod_runs(tmp_path):
 
 def driven(tmp_path: Path) -> Driven:
     node = Driven(tmp_path)
-    node.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, dict.fromkeys(("data", "dw", "sec", "hp"), "/x")))
-    node.answer(BindSubPaths, lambda asked: SubPathsBound(asked.uid, asked.container, {0: "/x"}))
+    node.answer(
+        MountVolumes, lambda question: VolumesMounted(question.uid, dict.fromkeys(("data", "dw", "sec", "hp"), "/x"))
+    )
+    node.answer(BindSubPaths, lambda question: SubPathsBound(question.uid, question.container, {0: "/x"}))
     return node
 
 
@@ -276,4 +278,4 @@ async def test_a_limit_that_no_kernel_knows_is_the_pods_trouble(tmp_path, quanti
         await node.harness.deliver(PodOperation("set", UID, json.dumps(odd).encode()))
         await node.pass_time(2.0)
         assert node.waiting("a") in {"ContainerCreating", "PodInitializing", "CreateContainerConfigError"}
-        assert any("Failed" in reason for reason, _ in node.told())
+        assert any("Failed" in reason for reason, _ in node.events())

@@ -68,7 +68,7 @@ async def _measure(home: Path) -> tuple[list[float], list[float], list[float]]:
         for question in QUESTIONS:
             whole.answer(question, manager.ask)
         with _plugin(devices.root):
-            await devices.told({THING: 2}, {THING: 2})
+            await devices.reported({THING: 2}, {THING: 2})
             found = list[float](), list[float](), list[float]()
             for number in range(TIMES + 1):
                 uid = f"u{number}"

@@ -74,7 +74,7 @@ def _eviction(site: Joined, name: str) -> float:
 
 def _pressure(site: Joined) -> list[str]:
     """Each change of the node's condition that was seen."""
-    seen = [str(condition(one.obj, "MemoryPressure").get("status")) for one in list(site.nodes.told)]
+    seen = [str(condition(one.obj, "MemoryPressure").get("status")) for one in list(site.nodes.events)]
     return [state for state, _ in itertools.groupby(seen)]
 
 

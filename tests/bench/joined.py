@@ -53,7 +53,7 @@ class JoinedBench:
         for size in sizes:  # before there is an agent: it removes sandboxes that are nobody's
             bare = asyncio.run(floor(self._runtime, size, 1 if size == 1 else AT_ONCE))
             self._floors.setdefault(size, []).append((bare.started[-1], bare.gone[-1]))
-        seen = len(found.nodes.told)
+        seen = len(found.nodes.events)
         began = time.time()
         found.node.start()
         ready = self._node_ready(found, seen)
@@ -72,7 +72,7 @@ class JoinedBench:
         """When the API said so."""
 
         def told() -> list[float]:
-            return [one.at for one in found.nodes.told[seen:] if is_ready(one.obj)]
+            return [one.at for one in found.nodes.events[seen:] if is_ready(one.obj)]
 
         found.nodes.until(told, "the node Ready", 30)
         return told()[0]
@@ -80,7 +80,7 @@ class JoinedBench:
     def _pods(self, found: Joined, number: int) -> None:
         names = [f"pod{n}" for n in range(number)]
         created = {}
-        seen = len(found.pods.told)
+        seen = len(found.pods.events)
         for name in names:
             created[name] = time.time()
             found.create(pod(name))
@@ -98,7 +98,7 @@ class JoinedBench:
 
         def told() -> dict[str, float]:
             first: dict[str, float] = {}
-            for one in found.pods.told[seen:]:
+            for one in found.pods.events[seen:]:
                 if status(one.obj).get("phase") == "Running":
                     first.setdefault(one.name, one.at)
             return first
@@ -124,7 +124,7 @@ class JoinedBench:
         found.node.start()
         names = found.create(*(pod(f"many{n}") for n in range(RESTART_PODS)))
         found.wait_pods_ready(*names, seconds=WAIT_SECONDS)
-        ids, seen = found.running_ids(), len(found.nodes.told)
+        ids, seen = found.running_ids(), len(found.nodes.events)
         found.node.kill_fork_server()
         victim = next(one for one in found.node.containers() if one.pod_name == "many7")
         found.node.ask_runtime(lambda client: client.stop_container(victim.id, 0))
@@ -135,7 +135,7 @@ class JoinedBench:
         found.wait_pods_ready(*names, seconds=60)
         now = found.running_ids()
         changed = sum(now.get(key) != ids[key] for key in ids if not key.startswith("many7/"))
-        left = sum(not is_ready(one.obj) for one in found.nodes.told[seen:])
+        left = sum(not is_ready(one.obj) for one in found.nodes.events[seen:])
         found.clear()
         found.node.stop()
         with_pods = f"killed with {RESTART_PODS} pods"

@@ -34,7 +34,7 @@ class Cluster:
     def __init__(self, joined: Joined, server: ApiProcess) -> None:
         self.joined, self.node, self.server = joined, joined.node, server
         self.record, self.watching = RunRecord(), Watching(joined)
-        self.nodes_before = len(joined.nodes.told)
+        self.nodes_before = len(joined.nodes.events)
         self._execs: list[tuple[subprocess.Popen[str], str]] = []
 
     def prepare(self) -> None:

@@ -121,11 +121,11 @@ def _ready(cluster: Cluster) -> list[str]:
 
 
 def _once_not_ready(cluster: Cluster) -> list[str]:
-    return list(not_ready(cluster.joined.nodes.told[cluster.nodes_before :]))
+    return list(not_ready(cluster.joined.nodes.events[cluster.nodes_before :]))
 
 
 def _gone_back(cluster: Cluster) -> list[str]:
-    return list(regressed_phases(list(cluster.joined.pods.told)))
+    return list(regressed_phases(list(cluster.joined.pods.events)))
 
 
 FILES: Check[Cluster] = Check("files of pods say what the API says", _old_files)

@@ -31,7 +31,7 @@ class Watching:
         self.away = False
         self.oldest_lease = 0.0
         self.lines, self.follows = 0, 0
-        self._seen = len(joined.pods.told)
+        self._seen = len(joined.pods.events)
         self._follower: subprocess.Popen[str] | None = None
 
     @contextmanager
@@ -72,7 +72,7 @@ class Watching:
 
     # -- pods that are no more at the API ---------------------------------------------------------------------------
     def _look_at_deletions(self) -> None:
-        told = self._joined.pods.told
+        told = self._joined.pods.events
         while self._seen < len(told):
             one = told[self._seen]
             if one.kind == "DELETED" and one.obj["metadata"]["uid"] not in self.hasty:

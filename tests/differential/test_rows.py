@@ -25,7 +25,7 @@ ALL = list(table())
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=f"{module}: {row.name}") for module, row in ALL])
-def test_ours_is_what_the_reference_documents(row: Row, tmp_path: Path) -> None:
+def test_the_agent_does_what_the_kubelet_documents(row: Row, tmp_path: Path) -> None:
     own = row._replace(pod=copy.deepcopy(row.pod))
     run(lambda loop: play(own, tmp_path, loop))
 

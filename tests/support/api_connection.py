@@ -41,7 +41,7 @@ class Watched:
 
     path: str
     query: dict[str, str]
-    told: list[SeenEvent] = field(default_factory=list)
+    events: list[SeenEvent] = field(default_factory=list)
     now: dict[str, Obj] = field(default_factory=dict)
     """Objects as they are, by `namespace/name`."""
     began: threading.Event = field(default_factory=threading.Event)
@@ -50,7 +50,7 @@ class Watched:
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
-                last = msgspec.json.encode([one.obj.get("status") for one in self.told[-3:]]).decode()
+                last = msgspec.json.encode([one.obj.get("status") for one in self.events[-3:]]).decode()
                 raise AssertionError(f"not within {seconds:g} s: {what}; last told: {last[:3000]}")
             time.sleep(0.005)
 
@@ -59,7 +59,7 @@ class Watched:
         found: list[SeenEvent] = []
 
         def look() -> bool:
-            found[:] = [one for one in list(self.told) if condition(one)][:1]
+            found[:] = [one for one in list(self.events) if condition(one)][:1]
             return bool(found)
 
         self.until(look, what, seconds)
@@ -129,7 +129,7 @@ class ApiConnection:
 
     # -- watches --------------------------------------------------------------------------------------------------
     def watch(self, path: str, **query: str) -> Watched:
-        """Begins with a list, so what is there already is in `now` and not in `told`."""
+        """Begins with a list, so what is there already is in `now` and not in `events`."""
         watched = Watched(path, query)
 
         async def begin() -> None:
@@ -183,7 +183,7 @@ def _key(obj: Obj) -> str:
 def _note(watched: Watched, kind: str, obj: Obj) -> None:
     if kind == "BOOKMARK":
         return
-    watched.told.append(
+    watched.events.append(
         SeenEvent(time.time(), kind, obj)
     )  # first: who waits for what is there now may read what was told
     if kind == "DELETED":

@@ -41,7 +41,7 @@ class FakeDriver:
     stages: bool = True
     kind: str = "CSIPlugin"
     versions: tuple[str, ...] = ("1.0.0",)
-    asked: list[Asked] = field(default_factory=list)
+    calls: list[Asked] = field(default_factory=list)
     said: list[tuple[bool, str]] = field(default_factory=list)
     """What the agent told of its registration."""
     expands: bool = False
@@ -93,18 +93,18 @@ class FakeDriver:
     def note(self, method: str, request: Message, context: grpc.ServicerContext) -> None:
         """Raises where the method is to fail."""
         with self._changed:
-            self.asked.append(Asked(method, request))
+            self.calls.append(Asked(method, request))
             self._changed.notify_all()
         if method in self.failing:
             context.abort(grpc.StatusCode.INTERNAL, self.failing[method])
 
-    def told(self, registered: bool, error: str) -> None:
+    def notified(self, registered: bool, error: str) -> None:
         with self._changed:
             self.said.append((registered, error))
             self._changed.notify_all()
 
     def requests(self, method: str) -> list[Any]:
-        return [one.request for one in self.asked if one.method == method]
+        return [one.request for one in self.calls if one.method == method]
 
     def wait_registered(self, times: int = 1, seconds: float = 30.0) -> None:
         with self._changed:
@@ -125,7 +125,7 @@ class _Registrar(plugin_registration_pb2_grpc.RegistrationServicer):
     def NotifyRegistrationStatus(
         self, request: registration.RegistrationStatus, context: Any
     ) -> registration.RegistrationStatusResponse:
-        self._driver.told(request.plugin_registered, request.error)
+        self._driver.notified(request.plugin_registered, request.error)
         return registration.RegistrationStatusResponse()
 
 

@@ -48,9 +48,9 @@ class Node:
         """The plugin registers, and its devices are known."""
         if not plugin.by_registry:
             await asyncio.to_thread(plugin.register)
-        await self.told({plugin.resource: len(plugin.devices)})
+        await self.reported({plugin.resource: len(plugin.devices)})
 
-    async def told(self, capacity: dict[str, int], allocatable: dict[str, int] | None = None) -> None:
+    async def reported(self, capacity: dict[str, int], allocatable: dict[str, int] | None = None) -> None:
         def fits(one: DeviceResources) -> bool:
             return capacity.items() <= one.capacity.items() and (
                 allocatable is None or allocatable.items() <= one.allocatable.items()

@@ -54,11 +54,11 @@ class FakeDevicePlugin:
     """It ends amid Allocate."""
     empty: bool = False
     """Its answers to Allocate are empty."""
-    asked: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     """Methods with the devices that they were about."""
     answered: list[str] = field(default_factory=list)
     """Methods whose answer has been written, or whose call has been given up."""
-    told: list[tuple[bool, str]] = field(default_factory=list)
+    registrations: list[tuple[bool, str]] = field(default_factory=list)
     """What the agent told of its registration by plugins_registry."""
 
     def __post_init__(self) -> None:
@@ -135,7 +135,7 @@ class FakeDevicePlugin:
     def note(self, method: str, ids: tuple[str, ...], context: grpc.ServicerContext) -> None:
         context.add_callback(lambda: self._end(method))
         with self.changed:
-            self.asked.append((method, ids))
+            self.calls.append((method, ids))
             self.changed.notify_all()
         if method in self.failing:
             context.abort(grpc.StatusCode.UNKNOWN, self.failing[method])
@@ -145,8 +145,8 @@ class FakeDevicePlugin:
 
     def wait_asked(self, method: str, times: int = 1, seconds: float = 30.0) -> None:
         with self.changed:
-            assert self.changed.wait_for(lambda: [name for name, _ in self.asked].count(method) >= times, seconds), (
-                self.asked
+            assert self.changed.wait_for(lambda: [name for name, _ in self.calls].count(method) >= times, seconds), (
+                self.calls
             )
 
     def _end(self, method: str) -> None:
@@ -159,7 +159,7 @@ class FakeDevicePlugin:
             assert self.changed.wait_for(lambda: method in self.answered, seconds), self.answered
 
     def allocated(self) -> list[tuple[str, ...]]:
-        return [ids for method, ids in self.asked if method == "Allocate"]
+        return [ids for method, ids in self.calls if method == "Allocate"]
 
 
 class _Rubbish(grpc.ServerInterceptor):
@@ -186,7 +186,7 @@ class _Registrar(plugin_registration_pb2_grpc.RegistrationServicer):
         )
 
     def NotifyRegistrationStatus(self, request: Any, context: Any) -> registration.RegistrationStatusResponse:
-        self._plugin.told.append((request.plugin_registered, request.error))
+        self._plugin.registrations.append((request.plugin_registered, request.error))
         return registration.RegistrationStatusResponse()
 
 

@@ -127,7 +127,7 @@ class SampleDriver:
             found = self._changed.wait_for(lambda: len([one for one in self.said if one[0]]) >= times, seconds)
         assert found, self.said
 
-    def told(self, registered: bool, error: str) -> None:
+    def notified(self, registered: bool, error: str) -> None:
         with self._changed:
             self.said.append((registered, error))
             self._changed.notify_all()
@@ -248,7 +248,7 @@ class _Registrar(plugin_registration_pb2_grpc.RegistrationServicer):
     def NotifyRegistrationStatus(
         self, request: registration.RegistrationStatus, context: Any
     ) -> registration.RegistrationStatusResponse:
-        self._driver.told(request.plugin_registered, request.error)
+        self._driver.notified(request.plugin_registered, request.error)
         return registration.RegistrationStatusResponse()
 
 

@@ -50,13 +50,13 @@ class Logind(ServiceInterface):
             raise DBusError("org.freedesktop.DBus.Error.LimitsExceeded", "too many locks")
         if self._preparing:
             raise DBusError("org.freedesktop.login1.OperationInProgress", "the operation is already running")
-        ours, theirs = os.pipe()
+        ours, passed = os.pipe()
         self._locks.add(ours)
         loop = asyncio.get_running_loop()
         loop.add_reader(ours, self._let_go, ours)
-        loop.call_later(0.1, os.close, theirs)  # once it is sent
+        loop.call_later(0.1, os.close, passed)  # once it is sent
         self.say("lock", what=what, who=who, why=why, mode=mode)
-        return theirs
+        return passed
 
     def _let_go(self, lock: int) -> None:
         asyncio.get_running_loop().remove_reader(lock)
@@ -101,16 +101,16 @@ class Logind(ServiceInterface):
             self.say("down")
 
     def litter(self, bus: MessageBus) -> None:
-        ours, theirs = os.pipe()
+        ours, passed = os.pipe()
         loop = asyncio.get_running_loop()
         loop.add_reader(ours, self._swept, ours)
-        loop.call_later(0.1, os.close, theirs)  # once it is sent
+        loop.call_later(0.1, os.close, passed)  # once it is sent
         place: dict[str, Any] = {
             "path": "/org/freedesktop/login1",
             "interface": self.name,
             "member": "PrepareForShutdown",
         }
-        bus.send(Message(message_type=MessageType.SIGNAL, signature="h", body=[0], unix_fds=[theirs], **place))
+        bus.send(Message(message_type=MessageType.SIGNAL, signature="h", body=[0], unix_fds=[passed], **place))
 
     def _swept(self, fd: int) -> None:
         asyncio.get_running_loop().remove_reader(fd)

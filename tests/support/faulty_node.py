@@ -224,14 +224,14 @@ class HealthWatch:
     def __init__(self, node: Node) -> None:
         self._node, self._stop = node, threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
-        self.asked = 0
+        self.calls = 0
         self.longest = 0.0
 
     def _watch(self) -> None:
         last = time.monotonic()
         while not self._stop.is_set():
             if self._node.healthy():
-                self.asked += 1
+                self.calls += 1
                 last = time.monotonic()
             self.longest = max(self.longest, time.monotonic() - last)
             time.sleep(0.01)

@@ -103,8 +103,8 @@ class Heartbeat:
     async def quiet(self) -> None:
         """Until nothing more is asked."""
         seen = -1
-        while seen != len(self.asked()):
-            seen = len(self.asked())
+        while seen != len(self.requests_for()):
+            seen = len(self.requests_for())
             await self.harness.settle()
             for _ in range(10):  # a moment without the processor is not the whole wait
                 await asyncio.sleep(0.005)
@@ -138,7 +138,7 @@ class Heartbeat:
     def status(self, kind: str) -> str:
         return str(self.condition(kind).get("status", ""))
 
-    def asked(self, verb: str = "", resource: str = "") -> list[Any]:
+    def requests_for(self, verb: str = "", resource: str = "") -> list[Any]:
         return [one for one in self.server.requests if verb in ("", one.verb) and resource in ("", one.resource)]
 
     def events(self) -> list[str]:

@@ -115,12 +115,12 @@ class JoinedView:
     def wait_ready(self, seconds: float = 60.0) -> SeenEvent | None:
         """Until it is Ready; the event that said so, if it was not Ready before."""
         self.nodes.until(lambda: is_ready(self.nodes.now.get(f"/{NODE}")), "the node Ready", seconds)
-        return next((one for one in self.nodes.told if is_ready(one.obj)), None)
+        return next((one for one in self.nodes.events if is_ready(one.obj)), None)
 
     def transitions(self) -> list[str]:
         """Each change of the condition Ready that was seen, with the reason."""
         seen: list[str] = []
-        for one in list(self.nodes.told):
+        for one in list(self.nodes.events):
             found = condition(one.obj, "Ready")
             text = f"{found.get('status')} {found.get('reason')}"
             if not seen or seen[-1] != text:

@@ -29,7 +29,7 @@ class World(Protocol):
 
     async def deliver(self, message: Message) -> Message | None: ...
     async def pass_time(self, seconds: float) -> None: ...
-    async def told(self, count: int) -> list[Message]: ...
+    async def received(self, count: int) -> list[Message]: ...
 
 
 class Crashed(BaseException):
@@ -82,7 +82,7 @@ class Neighbour(Actor):
 
     def __init__(self, answers: dict[type, Message]) -> None:
         super().__init__()
-        self.told: list[Message] = []
+        self.received: list[Message] = []
         self.answers = answers
 
     def receiveMessage(self, message: Any, sender: Any) -> Any:
@@ -90,7 +90,7 @@ class Neighbour(Actor):
         if answer is not None:
             self.send(sender, answer)
         elif not sender.ask:
-            self.told.append(message)
+            self.received.append(message)
 
 
 class RealWorld:
@@ -105,8 +105,8 @@ class RealWorld:
     async def pass_time(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    async def told(self, count: int) -> list[Message]:
-        told = self._neighbour.port.actor.told  # type: ignore[attr-defined]
+    async def received(self, count: int) -> list[Message]:
+        told = self._neighbour.port.actor.received  # type: ignore[attr-defined]
         for _ in range(500):
             if len(told) >= count:
                 break
@@ -127,7 +127,7 @@ class HarnessWorld:
     async def pass_time(self, seconds: float) -> None:
         await self._catch(self._harness.advance(seconds))
 
-    async def told(self, count: int) -> list[Message]:
+    async def received(self, count: int) -> list[Message]:
         return [message for name, message in self._harness.outbox if name == "neighbour"]
 
     async def _catch(self, awaitable: Any) -> Any:

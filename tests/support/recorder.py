@@ -20,11 +20,11 @@ class Recorder:
 
     http: int
     https: int
-    asked: list[tuple[str, str, str]] = field(default_factory=list)
+    calls: list[tuple[str, str, str]] = field(default_factory=list)
     """Scheme, path, User-Agent."""
 
     def paths(self, scheme: str = "http") -> list[str]:
-        return [path for said, path, _ in list(self.asked) if said == scheme]
+        return [path for said, path, _ in list(self.calls) if said == scheme]
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def recording(folder: Path) -> Iterator[Recorder]:
 def _server(recorder: Recorder, scheme: str) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            recorder.asked.append((scheme, self.path, self.headers.get("User-Agent", "")))
+            recorder.calls.append((scheme, self.path, self.headers.get("User-Agent", "")))
             url = urlsplit(self.path)
             if url.path == "/redirect":
                 self._answer(302, parse_qs(url.query)["to"][0])

@@ -122,16 +122,18 @@ class Driven:
         self.harness = Harness(Shard, name=NAME, context=self.agent, arguments=arguments, clock=self.clock)
         resources = NodeResources({}, {"cpu": 4000, "memory": 1 << 33}, {}, 0, "cgroupfs", 2)
         self.answer(GetNodeResources, resources)
-        self.answer(AdmitPod, lambda asked: PodAdmitted(asked.uid, f"/kubepods/pod{asked.uid}"))
-        self.answer(ReleasePod, lambda asked: PodReleased(asked.uid))
-        self.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"data": f"{home}/data"}))
-        self.answer(UnmountVolumes, lambda asked: VolumesUnmounted(asked.uid))
-        self.answer(PrepareClaims, lambda asked: ClaimsPrepared(asked.uid))
-        self.answer(GetClaimDevices, lambda asked: ClaimDevices(asked.uid, asked.container, []))
-        self.answer(UnprepareClaims, lambda asked: ClaimsUnprepared(asked.uid))
-        self.answer(GetObject, lambda asked: self.objects.get(asked.ref, ObjectState(asked.ref, reason="NotFound")))
-        self.answer(GetServices, lambda asked: self.services)
-        self.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))
+        self.answer(AdmitPod, lambda question: PodAdmitted(question.uid, f"/kubepods/pod{question.uid}"))
+        self.answer(ReleasePod, lambda question: PodReleased(question.uid))
+        self.answer(MountVolumes, lambda question: VolumesMounted(question.uid, {"data": f"{home}/data"}))
+        self.answer(UnmountVolumes, lambda question: VolumesUnmounted(question.uid))
+        self.answer(PrepareClaims, lambda question: ClaimsPrepared(question.uid))
+        self.answer(GetClaimDevices, lambda question: ClaimDevices(question.uid, question.container, []))
+        self.answer(UnprepareClaims, lambda question: ClaimsUnprepared(question.uid))
+        self.answer(
+            GetObject, lambda question: self.objects.get(question.ref, ObjectState(question.ref, reason="NotFound"))
+        )
+        self.answer(GetServices, lambda question: self.services)
+        self.answer(EnsureImage, lambda question: ImageReady(question.image, question.image))
 
     def answer(self, question: type[Any], answer: Any) -> None:
         if question in (AdmitPod, ResizePod):
@@ -142,11 +144,11 @@ class Driven:
     def _keeping(self, answer: Any) -> Callable[[Any], Any]:
         """The answer of a container manager that keeps what it admits."""
 
-        def keep(asked: Any) -> Any:
-            found = answer(asked) if callable(answer) else answer
+        def keep(question: Any) -> Any:
+            found = answer(question) if callable(answer) else answer
             self._hear_actuated()
             if isinstance(found, PodAdmitted):
-                self.records.allocate(asked.uid, decode_pod(asked.pod), resized=isinstance(asked, ResizePod))
+                self.records.allocate(question.uid, decode_pod(question.pod), resized=isinstance(question, ResizePod))
             return found
 
         return keep
@@ -228,8 +230,8 @@ class Driven:
     def attempts(self, name: str) -> list[int]:
         return [one.config.metadata.attempt for one in self.containers(name)]
 
-    def asked(self, method: str) -> int:
-        return len(self.fake.asked(method))
+    def count_of(self, method: str) -> int:
+        return len(self.fake.requests_for(method))
 
     async def end(self, name: str, exit_code: int = 0, uid: str = "u") -> None:
         """The process of its newest instance ends, once it runs, and the PLEG notices."""
@@ -243,7 +245,7 @@ class Driven:
         folder.mkdir(exist_ok=True)
         (folder / f"{count}.log").touch()
 
-    def told(self) -> list[tuple[str, str]]:
+    def events(self) -> list[tuple[str, str]]:
         """Reason and text of the events."""
         return [(event.reason, event.message) for event in self.harness.sent(RecordEvent)]
 

@@ -37,10 +37,10 @@ class Processes:
     """Disposable processes, and what each was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, int]] = []
+        self.calls: list[tuple[str, int]] = []
 
     async def __call__(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
-        self.asked.append((function.rpartition(":")[2], len(next(iter(arguments.values())))))
+        self.calls.append((function.rpartition(":")[2], len(next(iter(arguments.values())))))
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(sys.executable, "-c", CODE, function, stdin=pipe, stdout=pipe)
         try:
@@ -77,7 +77,7 @@ async def test_a_volume_that_hangs_costs_the_figures_of_no_other(tmp_path, caplo
         said = {one.getMessage() for one in caplog.records}
         assert said == {f"{place} hangs: it has no figures until it answers again" for place in places}
         assert len(caplog.records) == len(places)
-        assert processes.asked == [
+        assert processes.calls == [
             *[("measure_pods", 2), ("measure_volumes", 2), ("measure_volumes", 1), ("measure_volumes", 1)],
             ("measure_pods", 2),
         ]

@@ -93,7 +93,7 @@ def node() -> Iterator[Node]:
             yield found
 
 
-def surroundings(**more: str) -> dict[str, str]:
+def clean_environment(**more: str) -> dict[str, str]:
     without = ("NO_COLOR", "CLICOLOR", "COLUMNS", "LINES", "PYTHONIOENCODING", "PYTHONUTF8")
     return {**{name: value for name, value in os.environ.items() if name not in without}, **more}
 
@@ -102,7 +102,7 @@ def on_terminal(words: list[str], columns: int, **environment: str) -> tuple[int
     """Exit code, and what the terminal gets."""
     main, far = pty.openpty()
     fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    known = surroundings(**{"TERM": "xterm-256color", **environment})
+    known = clean_environment(**{"TERM": "xterm-256color", **environment})
     process = subprocess.Popen(words, cwd=SOURCES, stdin=far, stdout=far, stderr=far, env=known)
     os.close(far)
     text, end = b"", time.monotonic() + SECONDS
@@ -145,7 +145,7 @@ def test_who_wants_no_colours_gets_none(node: Node, command: str, environment: d
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_without_a_terminal_and_without_utf_8_it_is_ascii(node: Node, command: str) -> None:
-    environment = surroundings(LC_ALL="C", LANG="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    environment = clean_environment(LC_ALL="C", LANG="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     done = subprocess.run(
         node.words(command), cwd=SOURCES, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
         timeout=SECONDS, check=False,
@@ -162,7 +162,7 @@ def test_a_reader_that_goes_away_is_no_error(node: Node, command: str) -> None:
     os.close(read)
     try:
         done = subprocess.run(
-            node.words(command), cwd=SOURCES, env=surroundings(), stdout=write, stderr=subprocess.PIPE, text=True,
+            node.words(command), cwd=SOURCES, env=clean_environment(), stdout=write, stderr=subprocess.PIPE, text=True,
             timeout=SECONDS, check=False,
         )  # fmt: skip
     finally:

@@ -35,10 +35,10 @@ class Terminal:
         fcntl.ioctl(self._far, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
         self.before = termios.tcgetattr(self._far)
         command = [sys.executable, "-m", "tests.support.supervise_command", "top", "--root-dir", str(home), "-d", "0.3"]
-        surroundings = {**os.environ, "TERM": "xterm-256color", **environment}
-        surroundings.pop("NO_COLOR", None)
+        variables = {**os.environ, "TERM": "xterm-256color", **environment}
+        variables.pop("NO_COLOR", None)
         self.process = subprocess.Popen(
-            command, cwd=ROOT_DIR, stdin=self._far, stdout=self._far, stderr=subprocess.PIPE, env=surroundings
+            command, cwd=ROOT_DIR, stdin=self._far, stdout=self._far, stderr=subprocess.PIPE, env=variables
         )
         self.text = ""
 

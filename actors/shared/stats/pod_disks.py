@@ -44,12 +44,12 @@ class PodDisks:
         by_drivers, found = await asyncio.gather(
             self._ask_drivers(), self._disposable(_PODS, {"pods": pods}, PODS_SECONDS)
         )
-        theirs = {(one.uid, one.folder) for one in by_drivers}
+        driver_volumes = {(one.uid, one.folder) for one in by_drivers}
         owner = {
             path: pod
             for uid, pod in found.items()
             for path in pod.pop("mounted", ())
-            if (uid, "/".join(path.split("/")[-2:])) not in theirs
+            if (uid, "/".join(path.split("/")[-2:])) not in driver_volumes
         }
         measured = await self._hanging.ask(_VOLUMES, owner.keys(), MOUNTED_SECONDS)
         for path, volume in measured.items():

@@ -58,7 +58,7 @@ class Events:
         """Until nothing waits."""
         await self.until(lambda: len(self.actor._backlog) == 0)
 
-    def asked(self, verb: str) -> int:
+    def requests_for(self, verb: str) -> int:
         return sum(one.verb == verb and one.resource == "events" for one in self.server.requests)
 
     def dropped(self) -> dict[str, float]:
@@ -94,7 +94,7 @@ def test_an_event_is_stored_and_the_same_again_is_counted(play):
         assert stored["involvedObject"]["fieldPath"] == "spec.containers{a}"
         assert stored["source"] == {"component": "kubelet", "host": "n1"}
         assert stored["reportingComponent"] == "kubelet"
-        assert (events.asked("create"), events.asked("patch") >= 1) == (1, True)
+        assert (events.requests_for("create"), events.requests_for("patch") >= 1) == (1, True)
 
     play(story)
 
@@ -174,7 +174,7 @@ def test_an_event_that_the_server_always_fails_on_holds_up_the_others_for_a_whil
         await events.record("taken", reason="S")
         await events.until(lambda: events.counts() == {"taken": 1}, step=1.0)
         assert events.dropped() == {"refused": 1}
-        assert events.asked("create") == 13
+        assert events.requests_for("create") == 13
 
     play(story)
 
@@ -192,10 +192,10 @@ def test_a_server_that_is_overloaded_is_left_alone_for_a_while(play):
     async def story(events: Events) -> None:
         events.server.fault("status", verb="create", resource="events", code=429, retry_after=20, times=1)
         await events.record()
-        await events.until(lambda: events.asked("create") == 1)
+        await events.until(lambda: events.requests_for("create") == 1)
         await events.harness.advance(19)
         await asyncio.sleep(0.05)
-        assert events.asked("create") == 1
+        assert events.requests_for("create") == 1
         await events.until(lambda: events.counts() == {"m": 1}, step=1.0)
 
     play(story)

@@ -124,7 +124,7 @@ def test_a_node_that_is_there_is_put_right_and_kept(play):
             assert node.node["metadata"]["labels"]["kubernetes.io/os"] == "linux"
             assert node.node["metadata"]["labels"]["own"] == "x"
             assert taints[0]["key"] in [one["key"] for one in node.node["spec"]["taints"]]
-            assert not node.asked("create", "nodes")
+            assert not node.requests_for("create", "nodes")
 
     play(story)
 
@@ -164,7 +164,7 @@ def test_without_register_node_somebody_else_is_waited_for(play):
             assert not node.registered
             server.create("nodes", {"metadata": {"name": "n1"}})
             await node.until(lambda: node.status("Ready") == "True", "Ready", step=0.5)
-            assert not node.asked("create", "nodes")
+            assert not node.requests_for("create", "nodes")
 
     play(story)
 
@@ -224,17 +224,17 @@ def test_an_unchanged_status_is_read_each_ten_seconds_and_written_each_five_minu
         async with Heartbeat(server) as node:
             await node.ready()
             await node.pass_time(20)
-            writes, reads = len(node.asked("patch", "nodes/status")), len(node.asked("get", "nodes"))
+            writes, reads = len(node.requests_for("patch", "nodes/status")), len(node.requests_for("get", "nodes"))
             for _ in range(20):
                 await node.runtime()
                 await node.pass_time(10)
-            assert len(node.asked("patch", "nodes/status")) == writes
-            assert 18 <= len(node.asked("get", "nodes")) - reads <= 21
+            assert len(node.requests_for("patch", "nodes/status")) == writes
+            assert 18 <= len(node.requests_for("get", "nodes")) - reads <= 21
             beat = node.condition("Ready")["lastHeartbeatTime"]
             for _ in range(11):
                 await node.runtime()
                 await node.pass_time(10)
-            assert len(node.asked("patch", "nodes/status")) == writes + 1
+            assert len(node.requests_for("patch", "nodes/status")) == writes + 1
             assert node.condition("Ready")["lastHeartbeatTime"] > beat
 
     play(story)
@@ -245,11 +245,11 @@ def test_a_node_that_kube_client_watches_is_not_read_from_the_server(play):
         async with Heartbeat(server) as node:
             await node.ready()
             node.harness.answer(GetObject, lambda ask: ObjectState(ask.ref, json.dumps(node.node).encode()))
-            reads = len(node.asked("get", "nodes"))
+            reads = len(node.requests_for("get", "nodes"))
             for _ in range(5):
                 await node.runtime()
                 await node.pass_time(10)
-            assert len(node.asked("get", "nodes")) == reads
+            assert len(node.requests_for("get", "nodes")) == reads
             await node.harness.deliver(NodeProblem("shutdown", "node is shutting down"))
             await node.until(lambda: node.status("Ready") == "False", "a status that is written all the same")
 
@@ -411,10 +411,10 @@ def test_the_lease_is_owned_by_the_node_and_renewed_each_quarter(play):
             assert lease["spec"]["leaseDurationSeconds"] == 80
             owner = lease["metadata"]["ownerReferences"][0]
             assert (owner["kind"], owner["uid"]) == ("Node", node.node["metadata"]["uid"])
-            before = len(node.asked("update", "leases"))
+            before = len(node.requests_for("update", "leases"))
             for _ in range(10):
                 await node.pass_time(20.9)
-            assert 9 <= len(node.asked("update", "leases")) - before <= 10
+            assert 9 <= len(node.requests_for("update", "leases")) - before <= 10
 
     play(story)
 

@@ -83,7 +83,7 @@ async def watching(harness: Harness, server: ApiServer, *resources: str) -> None
     """Until each of these is watched."""
     for resource in resources:
         await harness.wait(
-            lambda: bool(server.asked("watch", resource)) and server.store.is_watched(resource),  # noqa: B023
+            lambda: bool(server.requests_for("watch", resource)) and server.store.is_watched(resource),  # noqa: B023
             f"a watch of {resource}",
         )
 
@@ -107,7 +107,7 @@ async def test_the_pods_of_the_node_are_told_first_as_a_list_and_then_one_by_one
             gone = await harness.wait_sent(SourcePod, to="pod_config", count=2)
             assert (added.uid, json.loads(added.pod)) == (made["metadata"]["uid"], made)
             assert (gone.uid, gone.pod) == (made["metadata"]["uid"], b"")
-            assert "fieldSelector=spec.nodeName%3Dn1" in server.asked("list", "pods")[0].target
+            assert "fieldSelector=spec.nodeName%3Dn1" in server.requests_for("list", "pods")[0].target
             assert (harness.actor._mode, harness.actor._error) == ("joined", "")
 
 
@@ -118,7 +118,7 @@ async def test_a_watch_that_is_cut_off_goes_on_where_it_was(tmp_path: Path) -> N
         version = add_settings(server)["metadata"]["resourceVersion"]
 
         def continued() -> bool:
-            return any(f"resourceVersion={version}" in each.target for each in server.asked("watch", "pods"))
+            return any(f"resourceVersion={version}" in each.target for each in server.requests_for("watch", "pods"))
 
         for _ in range(100):  # a bookmark brings it to that version, without a word of the object
             await asyncio.sleep(0.1)
@@ -126,7 +126,7 @@ async def test_a_watch_that_is_cut_off_goes_on_where_it_was(tmp_path: Path) -> N
             if continued():
                 break
         await harness.wait(continued, "a second watch")
-        assert len(server.asked("list", "pods")) == 1
+        assert len(server.requests_for("list", "pods")) == 1
         assert len(harness.sent(SourcePods, to="pod_config")) == 1
 
 
@@ -164,9 +164,11 @@ async def test_with_the_server_away_nothing_is_said_to_be_gone_and_its_return_is
         await asyncio.sleep(1.5)
         assert len(harness.sent(SourcePods, to="pod_config")) == 1
         assert harness.sent(SourcePod) == []
-        before = len(server.asked("watch", "pods"))
+        before = len(server.requests_for("watch", "pods"))
         await server.start()
-        await harness.wait(lambda: len(server.asked("watch", "pods")) > before, "a watch of the server that is back")
+        await harness.wait(
+            lambda: len(server.requests_for("watch", "pods")) > before, "a watch of the server that is back"
+        )
 
 
 async def test_who_says_hello_is_told_all_again(tmp_path: Path) -> None:
@@ -194,7 +196,7 @@ async def test_what_a_pod_mounts_is_watched_and_changes_are_told(tmp_path: Path)
             assert json.loads(told.body)["data"] == {"k": "2"}
             server.delete("configmaps", "settings", "web")
             assert (await harness.wait_sent(ObjectState, count=2)).reason == "NotFound"
-            assert "fieldSelector=metadata.name%3Dsettings" in server.asked("list", "configmaps")[0].target
+            assert "fieldSelector=metadata.name%3Dsettings" in server.requests_for("list", "configmaps")[0].target
 
 
 async def test_what_no_pod_refers_to_any_more_is_not_watched_any_more(tmp_path: Path) -> None:
@@ -204,7 +206,7 @@ async def test_what_no_pod_refers_to_any_more_is_not_watched_any_more(tmp_path: 
             add_pod(server, name, **MOUNTED)
         async with harness_of(joined(server)) as harness:
             await watching(harness, server, "configmaps", "pods")
-            assert len(server.asked("watch", "configmaps")) == 1
+            assert len(server.requests_for("watch", "configmaps")) == 1
             server.delete("pods", "a", "web", gracePeriodSeconds=0)
             await harness.wait_sent(SourcePod)
             assert harness.actor.objects.watches == 1
@@ -222,7 +224,7 @@ async def test_an_immutable_object_is_watched_no_longer(tmp_path: Path) -> None:
             await harness.wait_sent(ObjectState)
             await harness.wait(lambda: harness.actor.objects.watches == 0, "the end of the watch")
             assert (await harness.deliver(GetObject(SETTINGS))).body
-            assert len(server.asked("list", "configmaps")) == 1
+            assert len(server.requests_for("list", "configmaps")) == 1
 
 
 async def test_a_missing_object_is_said_to_be_missing_and_told_when_it_comes(tmp_path: Path) -> None:
@@ -261,8 +263,8 @@ async def test_without_watches_objects_are_asked_for(tmp_path: Path, strategy: s
             await harness.wait_sent(SourcePods)
             for _ in range(2):
                 assert (await harness.deliver(GetObject(SETTINGS))).body
-            assert len(server.asked("get", "configmaps")) == reads
-            assert server.asked("watch", "configmaps") == []
+            assert len(server.requests_for("get", "configmaps")) == reads
+            assert server.requests_for("watch", "configmaps") == []
             assert harness.sent(ObjectState, to="volume_manager")
 
 
@@ -292,7 +294,7 @@ async def test_drivers_of_volumes_are_watched_once_somebody_asks(tmp_path: Path)
         server.create("csidrivers", {"metadata": {"name": "d.test"}, "spec": {"attachRequired": False}})
         async with harness_of(joined(server)) as harness:
             await harness.deliver(GetObject(ObjectRef("Node", "n1")))
-            assert server.asked("", "csidrivers") == []
+            assert server.requests_for("", "csidrivers") == []
             found = await harness.deliver(GetObject(ObjectRef("CSIDriver", "d.test")))
             assert json.loads(found.body)["spec"]["attachRequired"] is False
             assert (await harness.deliver(GetObject(ObjectRef("CSIDriver", "other")))).reason == "NotFound"
@@ -306,7 +308,7 @@ async def test_node_and_runtime_class_are_given(tmp_path: Path) -> None:
             node = await harness.deliver(GetObject(ObjectRef("Node", "n1")))
             assert json.loads(node.body)["metadata"]["name"] == "n1"
             assert harness.actor.objects.ttl == 15
-            assert server.asked("", "runtimeclasses") == []
+            assert server.requests_for("", "runtimeclasses") == []
             found = await harness.deliver(GetObject(ObjectRef("RuntimeClass", "gvisor")))
             assert json.loads(found.body)["handler"] == "runsc"
             assert (await harness.deliver(GetObject(ObjectRef("RuntimeClass", "kata")))).reason == "NotFound"
@@ -339,7 +341,7 @@ async def test_a_new_certificate_is_used_from_the_next_request_on(tmp_path: Path
         await harness.deliver(ApiCall(method="GET", path="/x"))
         await harness.wait(lambda: len(server.requests) >= 4, "everything on new connections")
         assert {one.user for one in server.requests} == {"second"}
-        assert server.asked("list", "pods") == []
+        assert server.requests_for("list", "pods") == []
 
 
 async def test_a_kubeconfig_that_appears_later_is_used(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ async def test_a_tier_is_not_held_to_less_memory_than_it_uses(host):
         assert host.read("/kubepods/besteffort", "memory.limit_in_bytes") == str(4 << 30)
 
 
-async def test_a_pod_that_does_not_fit_is_refused_in_the_references_words(host):
+async def test_a_pod_that_does_not_fit_is_refused_with_the_kubelets_message(host):
     async with host.start(maxPods=2) as manager:
         await admit(manager, "u1", pod(memory="3Gi"))
 

@@ -138,7 +138,7 @@ async def test_nothing_is_kept_of_pods_that_no_worker_has(host: Host, monkeypatc
 async def test_questions_that_nobody_waits_for_do_not_hold_up_other_pods(host: Host) -> None:
     write_sysfs(host.root, machine(cores=4))
     async with host.start(topologyManagerPolicy="best-effort") as manager:
-        manager.answer(GetDeviceHints, lambda asked: None)
+        manager.answer(GetDeviceHints, lambda question: None)
         asked = [manager.post(AdmitPod("u", thing("u"))) for _ in range(5)]
         gone = manager.post(AdmitPod("gone", thing("gone")))
         await manager.settle()
@@ -158,7 +158,7 @@ async def test_a_plugin_that_never_answers_holds_up_no_pod_of_others_and_keeps_t
     async with host.start(topologyManagerPolicy="restricted", **static) as manager:
         manager.answer(GetDeviceHints, DeviceHints({THING: [TopologyHint(1, True)]}))
         manager.answer(ReserveDevices, DevicesReserved(served=True))
-        manager.answer(AllocateDevices, lambda asked: None)
+        manager.answer(AllocateDevices, lambda question: None)
         limits = {"limits": {"cpu": "2", "memory": "1Mi", THING: "1"}}
         hung = manager.post(AdmitPod("u", encode(pod_of({"name": "a", "image": "i", "resources": limits}, uid="u"))))
         await manager.settle()

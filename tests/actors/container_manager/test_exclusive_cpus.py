@@ -243,9 +243,9 @@ async def test_running_containers_leave_the_cpus_that_others_get_and_come_back(s
         own = await run(fake, "u", "a")
         await manager.advance(12)
         assert (cpus(fake, old), cpus(fake, own), cpus(fake, foreign)) == ("0,2-4,6-7", "1,5", "")
-        told = len(fake.asked("UpdateContainerResources"))
+        told = len(fake.requests_for("UpdateContainerResources"))
         await manager.advance(60)
-        assert len(fake.asked("UpdateContainerResources")) == told
+        assert len(fake.requests_for("UpdateContainerResources")) == told
         await manager.deliver(StopCounting("u"))
         await manager.advance(12)
         assert cpus(fake, old) == "0-7"

@@ -49,9 +49,9 @@ async def test_a_plugin_that_registers_by_kubelet_sock_gives_the_node_its_device
     async with node.harness:
         with node.plugin(devices={"a": HEALTHY, "b": UNHEALTHY}).running() as plugin:
             await node.join(plugin)
-            await node.told({THING: 2}, {THING: 1})
+            await node.reported({THING: 2}, {THING: 1})
             plugin.set({"a": HEALTHY, "b": HEALTHY, "c": HEALTHY})
-            await node.told({THING: 3}, {THING: 3})
+            await node.reported({THING: 3}, {THING: 3})
             assert node.checkpoint()["RegisteredDevices"] == {THING: ["a", "b", "c"]}
         await node.harness.stop()
 
@@ -59,9 +59,9 @@ async def test_a_plugin_that_registers_by_kubelet_sock_gives_the_node_its_device
 async def test_a_plugin_that_registers_by_plugins_registry_is_told_so(node: Node) -> None:
     async with node.harness:
         with node.plugin(by_registry=True).running() as plugin:
-            await node.told({THING: 2}, {THING: 2})
-            await node.harness.wait(lambda: plugin.told == [(True, "")], timeout=30)
-        await node.told({THING: 2}, {THING: 0})
+            await node.reported({THING: 2}, {THING: 2})
+            await node.harness.wait(lambda: plugin.registrations == [(True, "")], timeout=30)
+        await node.reported({THING: 2}, {THING: 0})
         await node.harness.stop()
 
 
@@ -98,9 +98,12 @@ async def test_a_standalone_agent_has_the_devices_and_tells_nobody_who_is_not_th
 async def test_a_plugin_of_another_version_is_refused_in_plugins_registry(node: Node) -> None:
     async with node.harness:
         with node.plugin(by_registry=True, versions=("v1alpha", "v2")).running() as plugin:
-            await node.harness.wait(lambda: bool(plugin.told), timeout=30)
+            await node.harness.wait(lambda: bool(plugin.registrations), timeout=30)
             text = "manager version, v1beta1, is not among plugin supported versions [v1alpha v2]"
-            assert plugin.told[0] == (False, f"RegisterPlugin error -- plugin validation failed with err: {text}")
+            assert plugin.registrations[0] == (
+                False,
+                f"RegisterPlugin error -- plugin validation failed with err: {text}",
+            )
         await node.harness.stop()
 
 
@@ -154,7 +157,7 @@ async def test_the_preference_of_the_plugin_counts(node: Node) -> None:
         with node.plugin(preferred=["d1"]).running() as plugin:
             await node.join(plugin)
             await node.allocate()
-            assert ("GetPreferredAllocation", ("d0", "d1")) in plugin.asked
+            assert ("GetPreferredAllocation", ("d0", "d1")) in plugin.calls
             assert plugin.allocated() == [("d1",)]
         await node.harness.stop()
 
@@ -201,7 +204,7 @@ async def test_a_device_that_needs_it_is_prepared_before_each_start(node: Node) 
             await node.join(plugin)
             answer = await node.allocate()
             assert (await node.prepare()) == (await node.prepare()) == answer
-            assert plugin.asked[-2:] == [("PreStartContainer", ("d0",))] * 2
+            assert plugin.calls[-2:] == [("PreStartContainer", ("d0",))] * 2
             plugin.failing["PreStartContainer"] = "too hot"
             text = "device plugin PreStartContainer rpc failed with err: rpc error: code = Unknown desc = too hot"
             assert await node.prepare() == refused(text)
@@ -214,13 +217,13 @@ async def test_devices_of_a_plugin_that_went_are_not_given_and_go_after_the_grac
         with node.plugin().running() as plugin:
             await node.join(plugin)
             await node.allocate("u")
-        await node.told({THING: 2}, {THING: 0})
+        await node.reported({THING: 2}, {THING: 0})
         text = f"no healthy devices present; cannot allocate unhealthy devices {THING}"
         assert await node.allocate("v") == refused(text)
         await node.harness.advance(GRACE_SECONDS - 1)
-        await node.told({THING: 2}, {THING: 0})
+        await node.reported({THING: 2}, {THING: 0})
         await node.harness.advance(2)
-        await node.told({THING: 0}, {THING: 0})
+        await node.reported({THING: 0}, {THING: 0})
         assert node.checkpoint()["RegisteredDevices"] == {}
         assert await node.held() == {"u/c": {"d0"}}
         await node.harness.stop()
@@ -246,7 +249,7 @@ async def test_a_new_incarnation_finds_plugins_and_devices_of_the_last_one(node:
             await node.allocate("u")
         await node.kill()
         async with node.life():
-            await node.told({THING: 2}, {THING: 2})
+            await node.reported({THING: 2}, {THING: 2})
             assert all(one.capacity for one in node.harness.sent(DeviceResources))
             assert await node.held() == {"u/c": {"d0"}}
             assert (await node.allocate("v")).allocation.environment == {"THINGS": "d1"}
@@ -262,7 +265,7 @@ async def test_an_agent_that_is_started_again_waits_for_plugins_to_register(node
             await node.allocate("u")
         await node.kill()
         async with node.life(incarnation=1):
-            await node.told({THING: 0}, {THING: 0})
+            await node.reported({THING: 0}, {THING: 0})
             text = f"no healthy devices present; cannot allocate unhealthy devices {THING}"
             assert await node.allocate("u") == refused(text)
             assert (await node.allocate("u", running=True)).allocation.environment == {"THINGS": "d0"}
@@ -386,7 +389,7 @@ async def test_a_plugin_that_dies_amid_an_allocation_has_the_pod_refused(node: N
             answer = await node.allocate()
             assert isinstance(answer, DevicesRefused)
             assert answer.message.startswith("rpc error: code = ")
-            await node.told({THING: 2}, {THING: 0})
+            await node.reported({THING: 2}, {THING: 0})
             assert await node.held() == {}
         await node.harness.stop()
 
@@ -411,7 +414,7 @@ async def test_a_plugin_that_floods_is_read_slowly_and_its_last_word_counts(node
             for count in range(200):
                 plugin.set({f"d{number}": HEALTHY for number in range(count % 7 + 1)})
             plugin.set({"last": HEALTHY})
-            await node.told({THING: 1}, {THING: 1})
+            await node.reported({THING: 1}, {THING: 1})
             assert (await node.allocate()).allocation.environment == {"THINGS": "last"}
             assert len(node.harness.sent(DeviceResources)) - before < 200
         await node.harness.stop()

@@ -127,7 +127,7 @@ async def test_a_pod_that_is_released_while_earlier_plugins_are_awaited_reserves
             await harness.deliver(ReleaseDevices("u"))
             assert await asyncio.wait_for(waiting, 30) == DevicesRefused("the pod was released meanwhile")
             plugin.hanging = set()
-            await node.told({THING: 2}, {THING: 2})
+            await node.reported({THING: 2}, {THING: 2})
             assert await reserve(node, "v", 2) == DevicesReserved(served=True)
             await harness.stop()
 

@@ -50,13 +50,13 @@ async def test_a_flood_of_lists_costs_no_pod_of_another_plugin_anything(
             await node.join(plugin)
             await node.join(other)
             inventory = node.harness.actor._devices._inventory
-            told = inventory.told
+            reported = inventory.reported
 
             def noted(resource: str, devices: Mapping[str, Device]) -> None:
                 read.append(1)
-                told(resource, devices)
+                reported(resource, devices)
 
-            monkeypatch.setattr(inventory, "told", noted)
+            monkeypatch.setattr(inventory, "reported", noted)
             flooding = asyncio.ensure_future(asyncio.to_thread(flood, plugin))
             try:
                 await node.harness.wait(lambda: len(read) >= 10, "the flood", timeout=30)
@@ -66,7 +66,7 @@ async def test_a_flood_of_lists_costs_no_pod_of_another_plugin_anything(
                 ended.set()
                 await flooding
             plugin.set({"last": HEALTHY})
-            await node.told({THING: 1, OTHER: 8}, {THING: 1})
+            await node.reported({THING: 1, OTHER: 8}, {THING: 1})
         await node.harness.stop()
 
 
@@ -79,7 +79,7 @@ async def test_a_list_that_is_too_long_ends_its_plugin_alone(
             await node.join(plugin)
             await node.join(other)
             plugin.set({f"{number}{name}": HEALTHY for number in range(count)})
-            await node.told({THING: 2, OTHER: 2}, {THING: 0, OTHER: 2})
+            await node.reported({THING: 2, OTHER: 2}, {THING: 0, OTHER: 2})
             await gets_a_device(node, "u")
             assert "the device plugin of vendor.test/thing is away: " in caplog.text
         await node.harness.stop()
@@ -97,7 +97,7 @@ async def test_of_two_plugins_of_one_resource_the_last_one_serves_and_the_other_
             assert isinstance(await node.allocate("v"), DevicesAllocated)
             assert await node.held() == {"u/c": {"a"}, "v/c": {"x"}}
             await node.join(first)
-            await node.told({THING: 1}, {THING: 1})
+            await node.reported({THING: 1}, {THING: 1})
             assert isinstance(await node.allocate("u"), DevicesAllocated)
         await node.harness.stop()
 
@@ -115,7 +115,7 @@ async def test_a_plugin_that_registers_again_and_again_keeps_its_devices_and_pil
             for _ in range(30):
                 await asyncio.to_thread(plugin.register)
             await gets_a_device(node, "v")
-            await node.told({THING: 2, OTHER: 2}, {THING: 2, OTHER: 2})
+            await node.reported({THING: 2, OTHER: 2}, {THING: 2, OTHER: 2})
             assert await node.held() == {"u/c": {"d0"}, "v/c": {"d0"}}
             await node.harness.wait(lambda: len(asyncio.all_tasks()) <= before + 2, "tasks have ended", timeout=30)
         await node.harness.stop()
@@ -142,7 +142,7 @@ async def test_registrations_that_hang_are_let_go_for_the_next_ones_and_hold_up_
             await node.join(other)
             await gets_a_device(node, "u")
             plugin.hanging.clear()
-            await node.told({THING: 2, OTHER: 2})
+            await node.reported({THING: 2, OTHER: 2})
             await asyncio.wait(waiting, timeout=30)
         await node.harness.stop()
 
@@ -158,8 +158,8 @@ async def test_a_resource_whose_name_is_invalid_is_refused_by_both_ways(node: No
         with node.plugin().running() as plugin, refused:
             await asyncio.to_thread(plugin.register, resource_name=resource)
         with node.plugin(by_registry=True, resource=resource, socket="thing.sock").running() as plugin:
-            await node.harness.wait(lambda: bool(plugin.told), timeout=30)
-            registered, error = plugin.told[0]
+            await node.harness.wait(lambda: bool(plugin.registrations), timeout=30)
+            registered, error = plugin.registrations[0]
             assert not registered
             assert f'the ResourceName "{resource}" is invalid' in error
         await node.harness.stop()

@@ -59,7 +59,7 @@ async def test_a_list_of_devices_that_is_no_message_ends_the_plugin_alone(
         with node.plugin().running() as plugin:
             await node.join(plugin)
             plugin.stop()
-            await node.told({THING: 2}, {THING: 0})
+            await node.reported({THING: 2}, {THING: 0})
             plugin.rubbish = {"ListAndWatch"}
             plugin.serve()
             await asyncio.to_thread(plugin.register)
@@ -69,7 +69,7 @@ async def test_a_list_of_devices_that_is_no_message_ends_the_plugin_alone(
             plugin.rubbish = set()
             plugin.serve()
             await node.join(plugin)
-            await node.told({THING: 2}, {THING: 2})
+            await node.reported({THING: 2}, {THING: 2})
             assert isinstance(await node.allocate(), DevicesAllocated)
         await node.harness.stop()
 

@@ -54,7 +54,7 @@ def wanted(image: str = IMAGE, policy: str = "IfNotPresent", uid: str = "u") -> 
 
 
 def pulls(fake: FakeRuntime) -> int:
-    return len(fake.asked("PullImage"))
+    return len(fake.requests_for("PullImage"))
 
 
 def test_an_image_that_is_there_is_not_pulled_and_one_that_is_not_is(fake):
@@ -153,7 +153,7 @@ def test_the_runtime_is_told_for_which_pod_an_image_is(fake):
         about = {"io.containerd.cri.runtime-handler": "kata"}
         asked = msgspec.structs.replace(wanted(), annotations=about, runtime_handler="kata")
         await harness.ask(asked)
-        (request,) = fake.asked("PullImage")
+        (request,) = fake.requests_for("PullImage")
         pod = request.sandbox_config
         assert (pod.metadata.name, pod.metadata.namespace, pod.metadata.uid) == ("p", "default", "u")
         assert dict(pod.annotations) == dict(request.image.annotations) == about
@@ -167,7 +167,7 @@ def test_a_pull_is_joined_by_pods_of_its_namespace_only(fake):
         fake.faults.add("PullImage", Fault(delay=0.1))
         other = msgspec.structs.replace(wanted(uid="x"), namespace="other")
         await asyncio.gather(*(harness.ask(asked) for asked in (wanted(), wanted(uid="v"), other)))
-        told = sorted(request.sandbox_config.metadata.namespace for request in fake.asked("PullImage"))
+        told = sorted(request.sandbox_config.metadata.namespace for request in fake.requests_for("PullImage"))
         assert told == ["default", "other"]
 
     tell(story, fake)
@@ -192,7 +192,7 @@ def test_a_full_disk_costs_unused_images_only(fake):
         await harness.ask(wanted())
         harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [1000, 10]
         await harness.advance(COLLECT_SECONDS)
-        assert len(fake.asked("RemoveImage")) >= 1
+        assert len(fake.requests_for("RemoveImage")) >= 1
         left = (await harness.deliver(GetImages())).images
         assert not any(IMAGE in one.names for one in left)
 
@@ -208,7 +208,7 @@ def test_an_image_that_cannot_be_removed_does_not_keep_the_disk_full(fake):
         fake.faults.add("RemoveImage", Fault(error="UNKNOWN", times=1))
         before = len((await harness.deliver(GetImages())).images)
         await harness.advance(COLLECT_SECONDS)
-        assert len(fake.asked("RemoveImage")) == 2
+        assert len(fake.requests_for("RemoveImage")) == 2
         assert len((await harness.deliver(GetImages())).images) == before - 1
 
     add_image(fake, IMAGE)
@@ -239,7 +239,7 @@ def docker_config(host: str, *users: str) -> list[bytes]:
 
 
 def tried(fake: FakeRuntime) -> list[str]:
-    return [request.auth.username for request in fake.asked("PullImage")]
+    return [request.auth.username for request in fake.requests_for("PullImage")]
 
 
 def test_the_pods_credentials_are_tried_before_the_nodes(fake, tmp_path, monkeypatch):

@@ -96,9 +96,9 @@ def test_two_containers_of_a_pod_each_have_their_events(fake: FakeRuntime) -> No
 
 
 CHANGES: list[Callable[[EnsureImage], EnsureImage]] = [
-    lambda asked: msgspec.structs.replace(asked, namespace="other"),
-    lambda asked: msgspec.structs.replace(asked, uid="other"),
-    lambda asked: msgspec.structs.replace(asked, pull_secrets=[PullSecret("1", "s", b"{}")]),
+    lambda question: msgspec.structs.replace(question, namespace="other"),
+    lambda question: msgspec.structs.replace(question, uid="other"),
+    lambda question: msgspec.structs.replace(question, pull_secrets=[PullSecret("1", "s", b"{}")]),
 ]
 
 

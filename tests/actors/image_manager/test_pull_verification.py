@@ -40,7 +40,7 @@ def by(user: str, uid: str = "u", policy: str = "IfNotPresent") -> EnsureImage:
 
 
 def users(fake: FakeRuntime) -> list[str]:
-    return [request.auth.username for request in fake.asked("PullImage")]
+    return [request.auth.username for request in fake.requests_for("PullImage")]
 
 
 def test_another_pods_private_image_is_pulled_again_with_the_pods_own_credentials(fake: FakeRuntime) -> None:

@@ -101,9 +101,9 @@ def test_nothing_is_sent_while_nothing_changes(fake):
         await harness.wait_sent(RuntimePods)
         await pod(fake)
         await harness.advance(RELIST_SECONDS)
-        count, statuses = len(changed(harness)), len(fake.asked("ContainerStatus"))
+        count, statuses = len(changed(harness)), len(fake.requests_for("ContainerStatus"))
         await harness.advance(10 * RELIST_SECONDS)
-        assert (len(changed(harness)), len(fake.asked("ContainerStatus"))) == (count, statuses)
+        assert (len(changed(harness)), len(fake.requests_for("ContainerStatus"))) == (count, statuses)
 
     tell(story, fake)
 
@@ -113,12 +113,12 @@ def test_pods_that_a_relist_shows_are_not_listed_one_by_one(fake):
         await harness.wait_sent(RuntimePods)
         for _ in range(3):
             await pod(fake)
-        before = len(fake.asked("ListPodSandbox"))
+        before = len(fake.requests_for("ListPodSandbox"))
         await harness.advance(RELIST_SECONDS)
         told = {message.uid: message.runtime for _, message in changed(harness)}
         assert [(len(one.sandboxes), len(one.containers)) for one in told.values()] == [(1, 1)] * 3
-        assert len(fake.asked("ListPodSandbox")) == before + 1
-        assert not any(request.filter.label_selector for request in fake.asked("ListContainers"))
+        assert len(fake.requests_for("ListPodSandbox")) == before + 1
+        assert not any(request.filter.label_selector for request in fake.requests_for("ListContainers"))
 
     tell(story, fake)
 
@@ -186,7 +186,7 @@ def test_at_the_first_relist_a_pod_whose_status_call_hangs_is_named_and_follows_
         told = harness.sent(RuntimePods)
         assert sum(len(one.pods) for one in told) == 1
         (late,) = [uid for one in told for uid in one.unread]
-        await harness.wait(lambda: len(fake.asked("PodSandboxStatus")) == 2)
+        await harness.wait(lambda: len(fake.requests_for("PodSandboxStatus")) == 2)
         await asyncio.sleep(0.6)  # its deadline
         await harness.advance(RELIST_SECONDS)
         await harness.wait_sent(PodRuntimeChanged)

@@ -40,8 +40,8 @@ async def test_a_container_has_what_the_secret_says_when_it_starts(tmp_path):
         await node.until(lambda: node.running("a"))
         assert values(node)["X"] == b"\xffone"
         assert values(node)["KUBERNETES_SERVICE_HOST"] == b"10.0.0.1"
-        assert ("Created", "Container created") in node.told()
-        await node.until(lambda: ("Started", "Container started") in node.told())
+        assert ("Created", "Container created") in node.events()
+        await node.until(lambda: ("Started", "Container started") in node.events())
 
 
 async def test_one_whose_secret_is_missing_waits_and_says_why_and_the_others_run(tmp_path):
@@ -50,7 +50,7 @@ async def test_one_whose_secret_is_missing_waits_and_says_why_and_the_others_run
         await node.until(lambda: node.running("b") and node.waiting() != "")
         why = node.observed().waiting["a"]
         assert (why.reason, why.message) == ("CreateContainerConfigError", 'secret "s" not found')
-        assert ("Failed", 'Error: secret "s" not found') in node.told()
+        assert ("Failed", 'Error: secret "s" not found') in node.events()
         node.objects[SECRET] = secret(k=b"late")
         await node.pass_time(12)
         await node.until(lambda: node.running("a"))
@@ -93,7 +93,7 @@ async def test_the_image_is_asked_for_with_the_pods_secrets(tmp_path):
         assert (
             "FailedToRetrieveImagePullSecret",
             "Unable to retrieve some image pull secrets (gone); attempting to pull the image may not succeed.",
-        ) in node.told()
+        ) in node.events()
 
 
 async def test_a_pull_that_fails_is_told_as_users_know_it(tmp_path):
@@ -102,7 +102,7 @@ async def test_a_pull_that_fails_is_told_as_users_know_it(tmp_path):
         node.answer(EnsureImage, ImageFailed("busybox", "ErrImagePull", text, retry_seconds=10.0))
         await node.want(pod())
         await node.until(lambda: node.waiting() == "ErrImagePull")
-        assert [told for told in node.told() if told[0] == "Failed"] == [
+        assert [told for told in node.events() if told[0] == "Failed"] == [
             ("Failed", text),
             ("Failed", "Error: ErrImagePull"),
         ]
@@ -110,20 +110,20 @@ async def test_a_pull_that_fails_is_told_as_users_know_it(tmp_path):
         node.answer(EnsureImage, ImageFailed("busybox", "ImagePullBackOff", text, retry_seconds=10.0))
         await node.pass_time(6)
         await node.until(lambda: node.waiting() == "ImagePullBackOff")
-        assert node.told()[-2:] == [("BackOff", text), ("Failed", "Error: ImagePullBackOff")]
+        assert node.events()[-2:] == [("BackOff", text), ("Failed", "Error: ImagePullBackOff")]
 
 
 async def test_a_runtime_class_names_the_handler_and_an_unknown_one_is_waited_for(tmp_path):
     async with Driven(tmp_path, joined=True) as node:
         await node.want(pod(runtimeClassName="fast"))
         await node.until(lambda: node.waiting() == "ContainerCreating")
-        reason, text = node.told()[-1]
+        reason, text = node.events()[-1]
         assert reason == "FailedCreatePodSandBox"
         assert text == 'Failed to create pod sandbox: runtimeclass.node.k8s.io "fast" not found'
         node.objects[RUNTIME] = ObjectState(RUNTIME, b'{"metadata":{"name":"fast"},"handler":"runc"}')
         await node.pass_time(12)
         await node.until(lambda: node.running("a"))
-        assert [request.runtime_handler for request in node.fake.asked("RunPodSandbox")] == ["runc"]
+        assert [request.runtime_handler for request in node.fake.requests_for("RunPodSandbox")] == ["runc"]
 
 
 async def test_while_the_sandbox_cannot_be_made_no_image_is_asked_for_again(tmp_path):
@@ -135,7 +135,7 @@ async def test_while_the_sandbox_cannot_be_made_no_image_is_asked_for_again(tmp_
         await node.until(lambda: node.waiting() == "ContainerCreating")
         before = len(asked())
         await node.pass_time(60)
-        assert len([text for reason, text in node.told() if reason == "FailedCreatePodSandBox"]) > 3
+        assert len([text for reason, text in node.events() if reason == "FailedCreatePodSandBox"]) > 3
         assert len(asked()) == before
         node.objects[RUNTIME] = ObjectState(RUNTIME, b'{"metadata":{"name":"fast"},"handler":"runc"}')
         await node.pass_time(12)
@@ -149,7 +149,7 @@ async def test_news_of_another_container_do_not_shorten_the_pause_before_the_nex
         for _ in range(60):  # each second something wakes the pod worker
             await node.pass_time(1)
             await node.relist()
-        tries = [text for reason, text in node.told() if reason == "Failed"]
+        tries = [text for reason, text in node.events() if reason == "Failed"]
         assert 5 <= len(tries) <= 11  # 1, 2, 4, 8, then each 10 seconds
 
 

@@ -24,7 +24,7 @@ async def test_a_pod_that_is_over_at_the_api_server_is_not_started_again(tmp_pat
     async with Driven(tmp_path) as node:
         await node.want(over())
         await node.until(lambda: said(node) != [] and node.observed().finished)
-        assert node.asked("RunPodSandbox") == 0
+        assert node.count_of("RunPodSandbox") == 0
         assert node.stage() == "terminated"
 
 
@@ -39,7 +39,7 @@ async def test_a_pod_that_somebody_ended_at_the_api_server_is_ended_here(tmp_pat
 
 async def test_a_deleted_pod_is_finished_when_its_volumes_and_cgroup_are_gone(tmp_path):
     async with Driven(tmp_path) as node:
-        node.answer(UnmountVolumes, lambda asked: VolumesFailed(asked.uid, "target is busy"))
+        node.answer(UnmountVolumes, lambda question: VolumesFailed(question.uid, "target is busy"))
         await node.want(pod())
         await node.until(lambda: node.running("a"))
         await node.want(pod(metadata=DELETED))
@@ -48,7 +48,7 @@ async def test_a_deleted_pod_is_finished_when_its_volumes_and_cgroup_are_gone(tm
         last = node.observed()
         assert (last.finished, last.removed, last.termination_step) == (False, False, "volumes")
         assert last.last_error == "volumes: target is busy"
-        node.answer(UnmountVolumes, lambda asked: VolumesUnmounted(asked.uid))
+        node.answer(UnmountVolumes, lambda question: VolumesUnmounted(question.uid))
         await node.pass_time(10)
         await node.until(lambda: node.observed().finished)
         last = node.observed()

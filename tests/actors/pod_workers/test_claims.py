@@ -37,23 +37,25 @@ class Manager:
         self.prepares: list[object] = []
         self.unprepares: list[object] = []
         self.node = node
-        self.asked: list[str] = []
+        self.calls: list[str] = []
         node.answer(PrepareClaims, self.prepare)
         node.answer(UnprepareClaims, self.unprepare)
-        node.answer(GetClaimDevices, lambda asked: ClaimDevices(asked.uid, asked.container, ["example.com/gpu=0"]))
+        node.answer(
+            GetClaimDevices, lambda question: ClaimDevices(question.uid, question.container, ["example.com/gpu=0"])
+        )
 
     async def asked_times(self, times: int) -> None:
-        await self.node.until(lambda: len(self.asked) >= times)
+        await self.node.until(lambda: len(self.calls) >= times)
 
-    def prepare(self, asked: PrepareClaims) -> object:
-        self.asked.append("prepare")
-        assert not self.node.asked("RunPodSandbox")
-        return self.prepares.pop(0) if self.prepares else ClaimsPrepared(asked.uid)
+    def prepare(self, question: PrepareClaims) -> object:
+        self.calls.append("prepare")
+        assert not self.node.count_of("RunPodSandbox")
+        return self.prepares.pop(0) if self.prepares else ClaimsPrepared(question.uid)
 
-    def unprepare(self, asked: UnprepareClaims) -> object:
-        self.asked.append("unprepare")
+    def unprepare(self, question: UnprepareClaims) -> object:
+        self.calls.append("unprepare")
         assert not self.node.running("a")
-        return self.unprepares.pop(0) if self.unprepares else ClaimsUnprepared(asked.uid)
+        return self.unprepares.pop(0) if self.unprepares else ClaimsUnprepared(question.uid)
 
 
 async def test_a_pod_starts_with_the_devices_of_its_claims_and_ends_without_them(tmp_path) -> None:
@@ -66,7 +68,7 @@ async def test_a_pod_starts_with_the_devices_of_its_claims_and_ends_without_them
         assert (asked.claims, asked.extended_claims) == (True, True)
         await node.remove()
         await node.until(lambda: not node.shard.pods)
-    assert manager.asked == ["prepare", "unprepare"]
+    assert manager.calls == ["prepare", "unprepare"]
 
 
 async def test_while_claims_are_not_prepared_no_sandbox_is_made_and_users_are_told(tmp_path) -> None:
@@ -81,7 +83,7 @@ async def test_while_claims_are_not_prepared_no_sandbox_is_made_and_users_are_to
         events = [event for event in node.harness.sent(RecordEvent) if "Prepare" in event.reason]
     assert [event.reason for event in events] == ["FailedPrepareDynamicResources"] * 2
     assert events[0].message == f"Failed to prepare dynamic resources: {WRONG}"
-    assert manager.asked == ["prepare"] * 3
+    assert manager.calls == ["prepare"] * 3
 
 
 async def test_a_pod_is_not_over_before_its_claims_are_unprepared(tmp_path) -> None:
@@ -97,7 +99,7 @@ async def test_a_pod_is_not_over_before_its_claims_are_unprepared(tmp_path) -> N
             await node.pass_time(3.0)
         await node.until(lambda: not node.shard.pods)
         seen = node.harness.sent(PodObserved)
-    assert manager.asked == ["prepare", *["unprepare"] * 3]
+    assert manager.calls == ["prepare", *["unprepare"] * 3]
     waited = [one for one in seen if one.termination_step == "claims"]
     assert waited[0].worker_phase == "terminating"
     assert waited[0].last_error == wrong
@@ -111,7 +113,7 @@ async def test_a_pod_without_claims_asks_for_none(tmp_path) -> None:
         await node.remove()
         await node.until(lambda: not node.shard.pods)
         assert not [asked for _, asked in node.harness.asks if isinstance(asked, GetClaimDevices)]
-    assert manager.asked == []
+    assert manager.calls == []
 
 
 async def test_a_container_is_never_started_without_the_devices_that_its_runtime_ignores(tmp_path) -> None:
@@ -135,7 +137,7 @@ async def test_devices_of_a_plugin_that_are_told_otherwise_too_do_not_need_cdi(t
     given = ContainerAllocation(cdi_devices=("example.com/thing=0",), only_cdi=only)
     async with Driven(tmp_path) as node:
         node.fake.runtime_name, node.fake.info = "containerd", {"config": '{"enableCDI":false}'}
-        node.answer(AdmitPod, lambda asked: PodAdmitted(asked.uid, "/kubepods/podu", {"a": given}))
+        node.answer(AdmitPod, lambda question: PodAdmitted(question.uid, "/kubepods/podu", {"a": given}))
         await node.want(pod())
         await node.until(lambda: "a" in waiting(node) if only else node.running("a"))
         assert bool(node.containers("a")) is not only

@@ -20,7 +20,7 @@ async def counted_again(node: Driven) -> list[str]:
 async def test_a_running_pod_is_counted_and_one_whose_containers_have_ended_is_not(tmp_path: Path) -> None:
     """However long its volumes take: the API server has its end, and the scheduler gives its room to another pod."""
     async with Driven(tmp_path) as node:
-        node.answer(UnmountVolumes, lambda asked: VolumesFailed(asked.uid, "target is busy"))
+        node.answer(UnmountVolumes, lambda question: VolumesFailed(question.uid, "target is busy"))
         await node.want(pod(restartPolicy="Never"))
         await node.until(lambda: node.running("a"))
         assert await counted_again(node) == ["u"]

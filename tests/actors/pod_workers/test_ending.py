@@ -30,7 +30,7 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
 
 def stopped_with(node: Driven) -> list[int]:
     """The seconds each container was given."""
-    return [request.timeout for request in node.fake.asked("StopContainer")]
+    return [request.timeout for request in node.fake.requests_for("StopContainer")]
 
 
 async def up(node: Driven, *names: str, **spec: Any) -> None:
@@ -75,7 +75,7 @@ async def test_sidecars_end_after_the_others_the_last_of_the_list_first(tmp_path
         names = {one.id: one.config.metadata.name for one in node.fake.world.containers.values()}
         await node.remove()
         await node.until(lambda: node.stage() == "gone")
-        assert [names[request.container_id] for request in node.fake.asked("StopContainer")] == ["a", "s2", "s1"]
+        assert [names[request.container_id] for request in node.fake.requests_for("StopContainer")] == ["a", "s2", "s1"]
 
 
 async def test_a_pod_that_is_killed_says_why(tmp_path):
@@ -116,7 +116,7 @@ async def test_an_order_with_less_grace_hurries_an_end_that_is_under_way(tmp_pat
         await node.harness.deliver(KillPod("u", "Evicted", "disk", 5))
         await node.until(lambda: node.stage() == "gone")
         assert stopped_with(node) == [600, 5]
-        assert node.asked("ExecSync") == 1, "the hook ran once"
+        assert node.count_of("ExecSync") == 1, "the hook ran once"
 
 
 async def test_a_pod_that_was_active_for_too_long_is_ended(tmp_path):
@@ -168,7 +168,7 @@ async def test_volumes_that_do_not_go_keep_the_cgroup_and_are_tried_again(tmp_pa
     answers = [VolumesFailed("u", "target is busy")]
     async with Driven(tmp_path) as node:
         await up(node)
-        node.answer(UnmountVolumes, lambda asked: answers.pop() if answers else VolumesUnmounted(asked.uid))
+        node.answer(UnmountVolumes, lambda question: answers.pop() if answers else VolumesUnmounted(question.uid))
         await node.remove()
         await node.until(lambda: not answers)
         await node.settled()
@@ -181,7 +181,7 @@ async def test_a_container_that_was_made_and_never_started_does_not_hold_up_the_
     async with Driven(tmp_path) as first:
         first.fake.faults.add("StartContainer", Fault(hang=True))
         await first.want(pod())
-        await first.until(lambda: first.asked("StartContainer") == 1)
+        await first.until(lambda: first.count_of("StartContainer") == 1)
     async with Driven(tmp_path, first.fake, first.clock) as second:
         await second.sources()
         await second.first_look()
@@ -191,9 +191,9 @@ async def test_a_container_that_was_made_and_never_started_does_not_hold_up_the_
 
 async def test_a_pod_removed_while_its_image_is_pulled_does_not_wait_for_it(tmp_path):
     async with Driven(tmp_path) as node:
-        node.answer(EnsureImage, lambda asked: None)
+        node.answer(EnsureImage, lambda question: None)
         await node.want(pod())
-        await node.until(lambda: node.asked("RunPodSandbox") == 1)
+        await node.until(lambda: node.count_of("RunPodSandbox") == 1)
         await node.remove()
         await node.until(lambda: node.stage() == "gone")
 
@@ -205,7 +205,7 @@ async def test_a_pod_put_back_while_it_ends_starts_anew(tmp_path):
         await node.remove()
         await node.until(lambda: node.stage() == "terminating")
         await node.want(pod())
-        await node.until(lambda: node.asked("RunPodSandbox") == 2 and node.running("a"), "the second life")
+        await node.until(lambda: node.count_of("RunPodSandbox") == 2 and node.running("a"), "the second life")
         await node.settled()
         assert node.stage() == "running"
 
@@ -218,7 +218,7 @@ async def test_a_pod_removed_and_put_back_at_once_is_restarted(tmp_path):
         data = worker.state.wanted.source
         worker.tell(PodRemoved())
         worker.want(pod(), data)
-        await node.until(lambda: node.asked("RunPodSandbox") == 2 and node.running("a"), "the restart")
+        await node.until(lambda: node.count_of("RunPodSandbox") == 2 and node.running("a"), "the restart")
         await node.settled()
         assert node.attempts("a")[-1] == 1
         assert node.stage() == "running"
@@ -241,7 +241,7 @@ async def test_nobody_is_an_orphan_before_all_sources_have_spoken(tmp_path):
         await node.sources(ready=False)
         await node.pass_time(600)
         assert node.running("a")
-        assert node.asked("StopContainer") == 0
+        assert node.count_of("StopContainer") == 0
         assert node.harness.sent(KnownPods) == []
 
 
@@ -285,9 +285,9 @@ async def test_an_orphan_whose_source_comes_back_while_it_ends_starts_anew(tmp_p
         fake.faults.add("StopContainer", Fault(delay=0.2, times=1))
         await node.first_look()
         await node.sources()
-        await node.until(lambda: node.asked("StopContainer") == 1)
+        await node.until(lambda: node.count_of("StopContainer") == 1)
         await node.want(pod())
-        await node.until(lambda: node.asked("RunPodSandbox") == 2 and node.running("a"), "the second life")
+        await node.until(lambda: node.count_of("RunPodSandbox") == 2 and node.running("a"), "the second life")
 
 
 # -- edits ------------------------------------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ async def test_neither_command_nor_output_of_a_hook_stands_in_an_event(tmp_path,
         await node.settled()
         await node.remove()
         await node.until(lambda: node.stage() == "gone")
-        texts = [text for told, text in node.told() if told == reason]
+        texts = [text for told, text in node.events() if told == reason]
         assert texts
         assert set(texts) == {f"{kind[0].upper()}{kind[1:]}Hook failed"}
 
@@ -326,7 +326,7 @@ async def test_a_container_whose_post_start_hook_fails_says_so_in_its_status_and
     hook = {"postStart": {"exec": {"command": ["sh", "-c", script]}}}
     async with Driven(tmp_path) as node:
         await node.want(pod(containers=[container("a", lifecycle=hook)]))
-        await node.until(lambda: ("Killing", "FailedPostStartHook") in node.told())
+        await node.until(lambda: ("Killing", "FailedPostStartHook") in node.events())
         await node.until(lambda: node.waiting() == "PostStartHookError")
         assert node.observed().waiting["a"].message == (
             f'Exec lifecycle hook ([sh -c {script}]) for Container "a" in Pod "p_default(u)" failed'
@@ -336,7 +336,7 @@ async def test_a_container_whose_post_start_hook_fails_says_so_in_its_status_and
 
 async def test_the_active_deadline_counts_while_volumes_hang(tmp_path):
     async with Driven(tmp_path) as node:
-        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "busy", ["v"]))
+        node.answer(MountVolumes, lambda question: VolumesFailed(question.uid, "busy", ["v"]))
         await node.want(pod(activeDeadlineSeconds=60, volumes=[{"name": "v", "emptyDir": {}}]))
         await node.until(lambda: node.waiting() == "ContainerCreating")
         await node.pass_time(61)

@@ -55,7 +55,7 @@ async def test_a_lost_sandbox_is_told(tmp_path):
         for sandbox in list(node.fake.world.sandboxes):
             await node.fake.client().stop_pod_sandbox(sandbox)
         await node.relist()
-        await node.until(lambda: node.asked("RunPodSandbox") == 2)
+        await node.until(lambda: node.count_of("RunPodSandbox") == 2)
         assert told(node, "SandboxChanged") == [("Pod sandbox changed, it will be killed and re-created.", "")]
 
 
@@ -92,11 +92,11 @@ async def test_a_pod_that_was_active_for_too_long_is_told_once(tmp_path):
 async def test_volumes_that_cannot_be_made_are_told_and_tried_when_they_may_work(tmp_path):
     async with Driven(tmp_path) as node:
         text = 'MountVolume.SetUp failed for volume "s" : secret "x" not found'
-        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, text, ["s"]))
+        node.answer(MountVolumes, lambda question: VolumesFailed(question.uid, text, ["s"]))
         await node.want(pod(volumes=[{"name": "s", "secret": {"secretName": "x"}}]))
         await node.until(lambda: node.waiting() == "ContainerCreating")
         assert told(node, "FailedMount")[0] == (text, "")
-        node.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"s": "/s"}))
+        node.answer(MountVolumes, lambda question: VolumesMounted(question.uid, {"s": "/s"}))
         await node.harness.deliver(RetryMounts("u"))
         await node.until(lambda: node.running("a"))
 
@@ -105,7 +105,7 @@ async def test_what_a_pod_waits_for_is_told_each_two_minutes(tmp_path):
     async with Driven(tmp_path) as node:
         texts = ["no a", "no b"]
         events = [VolumeEvent("FailedMount", text) for text in texts]
-        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "no", ["b", "a"], ["b"], events))
+        node.answer(MountVolumes, lambda question: VolumesFailed(question.uid, "no", ["b", "a"], ["b"], events))
         await node.want(pod(volumes=[{"name": name, "secret": {"secretName": "x"}} for name in "ab"]))
         await node.until(lambda: node.waiting() == "ContainerCreating")
         assert [text for text, _ in told(node, "FailedMount")] == texts
@@ -118,7 +118,7 @@ async def test_what_a_pod_waits_for_is_told_each_two_minutes(tmp_path):
 
 async def test_a_pod_whose_volume_is_not_attached_yet_has_no_event_for_two_minutes(tmp_path):
     async with Driven(tmp_path) as node:
-        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "not attached yet", ["a"], ["a"], []))
+        node.answer(MountVolumes, lambda question: VolumesFailed(question.uid, "not attached yet", ["a"], ["a"], []))
         await node.want(pod(volumes=[{"name": "a", "persistentVolumeClaim": {"claimName": "c"}}]))
         await node.until(lambda: node.waiting() == "ContainerCreating")
         for _ in range(12):
@@ -133,7 +133,7 @@ async def test_a_pod_whose_volume_is_not_attached_yet_has_no_event_for_two_minut
 async def test_a_pod_for_whose_volume_the_node_has_no_room_fails_after_two_minutes(tmp_path):
     async with Driven(tmp_path) as node:
         full = partial(VolumesFailed, message="no room", volumes=["a"], unattached=["a"], events=[], exhausted=True)
-        node.answer(MountVolumes, lambda asked: full(asked.uid))
+        node.answer(MountVolumes, lambda question: full(question.uid))
         await node.want(pod(volumes=[{"name": "a", "persistentVolumeClaim": {"claimName": "c"}}]))
         await node.until(lambda: node.waiting() == "ContainerCreating")
         for _ in range(12):
@@ -152,7 +152,7 @@ async def test_a_pod_for_whose_volume_the_node_has_no_room_fails_after_two_minut
 async def test_a_device_that_cannot_be_made_has_a_reason_of_its_own(tmp_path):
     async with Driven(tmp_path) as node:
         events = [VolumeEvent("FailedMapVolume", 'MapVolume.SetUpDevice failed for volume "pv" : no')]
-        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "no", ["a"], [], events))
+        node.answer(MountVolumes, lambda question: VolumesFailed(question.uid, "no", ["a"], [], events))
         await node.want(pod(volumes=[{"name": "a", "persistentVolumeClaim": {"claimName": "c"}}]))
         await node.until(lambda: bool(told(node, "FailedMapVolume")))
         assert told(node, "FailedMapVolume")[0] == (events[0].text, "")
@@ -172,7 +172,7 @@ async def test_users_of_a_running_pod_hear_that_its_volumes_are_not_renewed(tmp_
     async with Driven(tmp_path) as node:
         await node.want(pod(volumes=[{"name": "s", **source}]))
         await node.until(lambda: node.running("a"))
-        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "no"))
+        node.answer(MountVolumes, lambda question: VolumesFailed(question.uid, "no"))
         await node.harness.deliver(Hello(VOLUME_MANAGER, 2))
         await node.until(lambda: bool(told(node, "FailedMount")))
         assert told(node, "FailedMount") == [("no", "")]
@@ -193,9 +193,9 @@ async def test_an_ephemeral_container_has_a_volume_that_no_container_used_before
     volumes = [{"name": "spare", "emptyDir": {}}]
     debugger = container("e", volumeMounts=[{"name": "spare", "mountPath": "/spare"}])
     async with Driven(tmp_path) as node:
-        node.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {}))
+        node.answer(MountVolumes, lambda question: VolumesMounted(question.uid, {}))
         await node.want(pod(volumes=volumes))
         await node.until(lambda: node.running("a"))
-        node.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"spare": f"{tmp_path}/spare"}))
+        node.answer(MountVolumes, lambda question: VolumesMounted(question.uid, {"spare": f"{tmp_path}/spare"}))
         await node.want(pod(volumes=volumes, ephemeralContainers=[debugger]))
         await node.until(lambda: node.running("e"))

@@ -30,7 +30,7 @@ LIMITS = {"limits": {"cpu": "2", "memory": "64Mi"}}
 
 
 def admitted(prepare: bool = False, **containers: ContainerAllocation):
-    return lambda asked: PodAdmitted(asked.uid, f"/kubepods/pod{asked.uid}", containers, prepare)
+    return lambda question: PodAdmitted(question.uid, f"/kubepods/pod{question.uid}", containers, prepare)
 
 
 async def test_a_container_is_created_with_what_was_allocated_to_it(tmp_path):
@@ -82,7 +82,7 @@ async def test_what_may_change_is_asked_for_when_the_container_is_created(tmp_pa
     async with Driven(tmp_path) as node:
         node.answer(AdmitPod, admitted(prepare=True, a=ContainerAllocation(cpuset_cpus="0-3")))
         now = ContainerAllocation(cpuset_cpus="0")
-        node.answer(PrepareContainer, lambda asked: ContainerPrepared(asked.uid, asked.container, now))
+        node.answer(PrepareContainer, lambda question: ContainerPrepared(question.uid, question.container, now))
         await node.want(pod())
         await node.until(lambda: node.running("a"))
         assert node.containers("a")[0].config.linux.resources.cpuset_cpus == "0"
@@ -92,7 +92,8 @@ async def test_a_container_is_prepared_with_the_init_containers_that_have_ended(
     async with Driven(tmp_path) as node:
         node.answer(AdmitPod, admitted(prepare=True))
         node.answer(
-            PrepareContainer, lambda asked: ContainerPrepared(asked.uid, asked.container, ContainerAllocation())
+            PrepareContainer,
+            lambda question: ContainerPrepared(question.uid, question.container, ContainerAllocation()),
         )
         once = ["sh", "-c", "true"]
         init = [container("first", once), container("side", restartPolicy="Always"), container("second", once)]
@@ -113,7 +114,9 @@ async def test_a_container_is_prepared_with_the_init_containers_that_have_ended(
 async def test_a_container_that_cannot_be_prepared_waits_with_the_reason_and_is_tried_again(tmp_path):
     async with Driven(tmp_path) as node:
         node.answer(AdmitPod, admitted(prepare=True))
-        node.answer(PrepareContainer, lambda asked: PreparationFailed(asked.uid, asked.container, "no such thing"))
+        node.answer(
+            PrepareContainer, lambda question: PreparationFailed(question.uid, question.container, "no such thing")
+        )
         await node.want(pod())
         await node.settled()
         await node.until(lambda: node.observed().waiting["a"].reason == "CreateContainerConfigError")
@@ -121,7 +124,8 @@ async def test_a_container_that_cannot_be_prepared_waits_with_the_reason_and_is_
         assert (waiting.reason, waiting.message) == ("CreateContainerConfigError", "no such thing")
         assert node.containers("a") == []
         node.answer(
-            PrepareContainer, lambda asked: ContainerPrepared(asked.uid, asked.container, ContainerAllocation())
+            PrepareContainer,
+            lambda question: ContainerPrepared(question.uid, question.container, ContainerAllocation()),
         )
         await node.pass_time(20)
         await node.until(lambda: node.running("a"))
@@ -133,11 +137,13 @@ async def test_a_resize_leaves_cpus_of_its_own_without_a_quota_also_from_a_new_w
 
     def quotas(node: Driven) -> dict[str, int]:
         names = {one.id: one.config.metadata.name for one in node.containers("a") + node.containers("b")}
-        return {names[one.container_id]: one.linux.cpu_quota for one in node.fake.asked("UpdateContainerResources")}
+        return {
+            names[one.container_id]: one.linux.cpu_quota for one in node.fake.requests_for("UpdateContainerResources")
+        }
 
     async with Driven(tmp_path) as first:
         first.answer(AdmitPod, admitted(a=GIVEN))
-        first.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        first.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
         await first.want(sized("2"))
         await first.until(lambda: first.running("a") and first.running("b"))
         await first.settled()
@@ -146,7 +152,7 @@ async def test_a_resize_leaves_cpus_of_its_own_without_a_quota_also_from_a_new_w
         await first.settled()
     async with Driven(tmp_path, first.fake, first.clock) as second:
         second.answer(AdmitPod, admitted(a=GIVEN))
-        second.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        second.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
         await second.first_look()
         await second.sources(sized("1"))
         await second.until(lambda: quotas(second) == {"a": -1, "b": 100_000})
@@ -155,9 +161,9 @@ async def test_a_resize_leaves_cpus_of_its_own_without_a_quota_also_from_a_new_w
 async def test_plugins_and_drivers_that_never_answer_hold_up_no_other_pod(tmp_path):
     uids = [f"u{number}" for number in range(PODS_AT_ONCE)]
     async with Driven(tmp_path, joined=True) as node:
-        node.answer(AdmitPod, lambda asked: PodAdmitted(asked.uid, "/x", {}, prepare=asked.uid in uids))
-        node.answer(PrepareContainer, lambda asked: None)
-        node.answer(PrepareClaims, lambda asked: None)
+        node.answer(AdmitPod, lambda question: PodAdmitted(question.uid, "/x", {}, prepare=question.uid in uids))
+        node.answer(PrepareContainer, lambda question: None)
+        node.answer(PrepareClaims, lambda question: None)
         claims = [{"name": "gpu", "resourceClaimName": "one"}]
         uses = container("a", resources={"claims": [{"name": "gpu"}]})
         waiting = [pod(uid, f"plugin-{uid}") for uid in uids]

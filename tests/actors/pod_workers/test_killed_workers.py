@@ -65,7 +65,7 @@ class Step:
         if self.method in ASKED:
             node.answer(ASKED[self.method], None)
             return
-        if before := self.nth - 1 - node.asked(self.method):
+        if before := self.nth - 1 - node.count_of(self.method):
             node.fake.faults.add(self.method, Fault(times=before))
         held = {"undone": Fault(hang=True, times=1), "done": Fault(answer_held=True, times=1)}
         node.fake.faults.add(self.method, held.get(self.how, Fault(held=self.goes_on, times=1)))
@@ -73,7 +73,7 @@ class Step:
     def reached(self, node: Driven) -> bool:
         if self.method in ASKED:
             return any(isinstance(question, ASKED[self.method]) for _, question in node.harness.asks)
-        return node.asked(self.method) >= self.nth
+        return node.count_of(self.method) >= self.nth
 
 
 STEPS: Final = [
@@ -123,7 +123,7 @@ async def killed(home: Path, step: Step) -> tuple[Driven, list[RecordEvent]]:
 
 def hook_runs(node: Driven, argument: str) -> int:
     """How often the hook was asked for, or was begun."""
-    return sum(list(request.cmd) == ["true", argument] for request in node.fake.asked("ExecSync"))
+    return sum(list(request.cmd) == ["true", argument] for request in node.fake.requests_for("ExecSync"))
 
 
 @pytest.mark.parametrize(("method", "nth", "how"), STEPS)
@@ -170,9 +170,9 @@ async def test_a_start_that_never_ends_is_told_once_it_has_taken_longer_than_a_r
         await second.first_look()
         await second.sources(WANTED)
         await live(second, 110)
-        assert not [told for told, _ in second.told() if told.startswith("Failed")]
+        assert not [told for told, _ in second.events() if told.startswith("Failed")]
         await live(second, 20)
-        assert reason in [told for told, _ in second.told()]
+        assert reason in [told for told, _ in second.events()]
         step.goes_on.set()
         await live(second, 20)
         assert (second.attempts("a"), second.running("a"), second.waiting()) == ([0], True, "")

@@ -13,11 +13,11 @@ async def test_a_pull_that_takes_many_minutes_is_no_failure(tmp_path: Path) -> N
     async with Driven(tmp_path) as node:
         node.answer(EnsureImage, None)
         await node.want(pod())
-        await node.until(lambda: node.asked("RunPodSandbox") == 1)
+        await node.until(lambda: node.count_of("RunPodSandbox") == 1)
         for _ in range(10):
             await node.pass_time(60)
             assert node.waiting() != "ImageInspectError"
-        node.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))
+        node.answer(EnsureImage, lambda question: ImageReady(question.image, question.image))
         await node.pass_time(60)
         await node.until(lambda: node.running("a"))
 

@@ -57,7 +57,7 @@ async def started_after_a_relist(node: Driven) -> PodRuntime:
     await node.settled()
     relisted = await look(node.fake.client(), "u")
     assert not relisted.containers
-    node.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))
+    node.answer(EnsureImage, lambda question: ImageReady(question.image, question.image))
     await node.pass_time(30)
     await node.until(lambda: node.running("a"))
     return relisted
@@ -88,13 +88,16 @@ async def test_what_was_started_before_the_runtime_went_away_is_not_started_once
         await node.settled()
         await node.pass_time(10)
         assert node.attempts("a") == [0]
-        assert node.asked("StartContainer") == 1
+        assert node.count_of("StartContainer") == 1
         assert node.observed().sandbox_ready
 
 
 async def test_what_was_started_before_the_pod_was_withdrawn_and_put_back_is_restarted_once(tmp_path):
     async with Driven(tmp_path) as node:
-        node.answer(EnsureImage, lambda asked: None if asked.image == "slow" else ImageReady(asked.image, asked.image))
+        node.answer(
+            EnsureImage,
+            lambda question: None if question.image == "slow" else ImageReady(question.image, question.image),
+        )
         wanted = pod(containers=[container("a"), container("b", image="slow")])
         await node.want(wanted)
         await node.until(lambda: node.running("a"))
@@ -123,7 +126,7 @@ async def test_a_duplicate_that_the_runtime_had_lost_sight_of_is_ended_once_it_s
         await node.until(lambda: lost.state == cri.CONTAINER_EXITED)
         await node.settled()
         assert [one.state for one in node.containers("a")] == [cri.CONTAINER_EXITED, cri.CONTAINER_RUNNING]
-        assert node.asked("CreateContainer") == 2
+        assert node.count_of("CreateContainer") == 2
 
 
 async def test_what_the_last_shard_started_after_the_last_relist_is_not_started_once_more(tmp_path):
@@ -137,7 +140,7 @@ async def test_what_the_last_shard_started_after_the_last_relist_is_not_started_
         await second.pass_time(5)
         await second.relist()
         assert second.attempts("a") == [0]
-        assert second.asked("StopContainer") == 0
+        assert second.count_of("StopContainer") == 0
 
 
 async def test_a_container_whose_sandbox_the_runtime_has_lost_is_ended_before_its_next_instance(tmp_path):
@@ -156,11 +159,11 @@ async def test_a_container_that_cannot_be_started_is_not_tried_again_at_once(tmp
     async with Driven(tmp_path) as node:
         node.fake.faults.add("StartContainer", Fault(error="UNKNOWN"))
         await node.want(pod())
-        await node.until(lambda: node.asked("StartContainer") >= 1)
+        await node.until(lambda: node.count_of("StartContainer") >= 1)
         await node.settled()
-        assert node.asked("StartContainer") == 1
+        assert node.count_of("StartContainer") == 1
         await node.pass_time(2)
-        assert node.asked("StartContainer") == 2
+        assert node.count_of("StartContainer") == 2
 
 
 # -- hooks ------------------------------------------------------------------------------------------------------------
@@ -170,14 +173,14 @@ async def test_the_pre_stop_hook_of_an_unhealthy_container_is_run_once_however_o
         ran = await up(node, containers=hooked("preStop", "true"))
         await unhealthy(node, ran)
         await node.pass_time(20)
-        assert (node.asked("StopContainer"), node.asked("ExecSync")) == (3, 1)
+        assert (node.count_of("StopContainer"), node.count_of("ExecSync")) == (3, 1)
         assert node.attempts("a") == [0, 1]
 
 
 async def test_a_pod_whose_post_start_hook_hangs_can_be_ended(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod(containers=hooked("postStart", "serve")))
-        await node.until(lambda: node.asked("ExecSync") == 1)
+        await node.until(lambda: node.count_of("ExecSync") == 1)
         await node.remove()
         await node.settled()
         assert not node.running("a")
@@ -188,7 +191,7 @@ async def test_a_post_start_hook_is_run_though_the_start_was_not_answered(tmp_pa
         node.fake.faults.add("StartContainer", Fault(answer_lost=True, times=1))
         await up(node, containers=hooked("postStart", "true"))
         await node.pass_time(60)
-        assert (node.asked("ExecSync"), node.attempts("a"), node.waiting()) == (1, [0], "")
+        assert (node.count_of("ExecSync"), node.attempts("a"), node.waiting()) == (1, [0], "")
 
 
 async def test_a_post_start_hook_that_broke_off_with_the_runtime_is_run_again_and_harms_no_container(tmp_path):
@@ -197,17 +200,17 @@ async def test_a_post_start_hook_that_broke_off_with_the_runtime_is_run_again_an
         node.fake.faults.add("ContainerStatus", Fault(error="UNAVAILABLE", times=1))
         await up(node, containers=hooked("postStart", "true"))
         await node.pass_time(60)
-        assert (node.asked("ExecSync"), node.asked("StopContainer"), node.attempts("a")) == (2, 0, [0])
+        assert (node.count_of("ExecSync"), node.count_of("StopContainer"), node.attempts("a")) == (2, 0, [0])
 
 
 async def test_a_container_whose_post_start_hook_failed_is_ended_though_that_takes_two_tries(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("StopContainer", Fault(error="UNAVAILABLE", times=1))
         await node.want(pod(containers=hooked("postStart", "false"), restartPolicy="Never"))
-        await node.until(lambda: node.asked("StopContainer") == 1)
+        await node.until(lambda: node.count_of("StopContainer") == 1)
         await node.pass_time(20)
         assert not node.running("a")
-        assert node.asked("ExecSync") == 1
+        assert node.count_of("ExecSync") == 1
 
 
 # -- ended, and sooner ------------------------------------------------------------------------------------------------
@@ -216,7 +219,7 @@ async def test_less_grace_cuts_short_the_end_of_an_unhealthy_container(tmp_path)
         node.fake.faults.add("StopContainer", Fault(hang=True, times=1))
         ran = await up(node, terminationGracePeriodSeconds=3600)
         await unhealthy(node, ran)
-        await node.until(lambda: node.asked("StopContainer") == 1)
+        await node.until(lambda: node.count_of("StopContainer") == 1)
         deleted = {"deletionTimestamp": "2023-11-14T22:13:20Z", "deletionGracePeriodSeconds": 1}
         await node.want(pod(terminationGracePeriodSeconds=3600, metadata=deleted))
         await node.pass_time(5)
@@ -228,10 +231,10 @@ async def test_sandboxes_that_hang_hold_up_no_other_for_long(tmp_path):
         node.fake.faults.add("RunPodSandbox", Fault(hang=True, times=4))
         for number in range(4):
             await node.want(pod(f"u{number}", f"p{number}"))
-        await node.until(lambda: node.asked("RunPodSandbox") == 4)
+        await node.until(lambda: node.count_of("RunPodSandbox") == 4)
         await node.want(pod("v", "q"))
         await node.settled()
-        assert node.asked("RunPodSandbox") == 4
+        assert node.count_of("RunPodSandbox") == 4
         await node.pass_time(PERMIT_SECONDS)
         await node.until(lambda: node.running("a"))
 
@@ -243,7 +246,7 @@ async def test_a_pod_that_waits_for_others_that_hang_can_be_ended(tmp_path):
         node.fake.faults.add("RunPodSandbox", Fault(hang=True, times=4))
         for number in range(4):
             await node.want(pod(f"u{number}", f"p{number}"))
-        await node.until(lambda: node.asked("RunPodSandbox") == 4)
+        await node.until(lambda: node.count_of("RunPodSandbox") == 4)
         await node.want(pod("v", "q"))
         await node.settled()
         for uid in ("v", "u0"):
@@ -299,7 +302,7 @@ async def test_what_a_pod_that_is_refused_still_runs_is_ended(tmp_path):
     async with Driven(tmp_path, allowedUnsafeSysctls=["kernel.msg*"]) as first:
         await up(first, securityContext=sysctls)
     async with Driven(tmp_path, first.fake, first.clock) as second:
-        second.answer(AdmitPod, lambda asked: PodRejected(asked.uid, "SysctlForbidden", "not allowlisted"))
+        second.answer(AdmitPod, lambda question: PodRejected(question.uid, "SysctlForbidden", "not allowlisted"))
         await second.first_look()
         await second.sources(pod(securityContext=sysctls))
         await second.until(lambda: second.stage() == "terminated")
@@ -321,7 +324,7 @@ async def test_an_unhealthy_container_is_restarted_though_it_exits_with_0(tmp_pa
 async def test_a_container_with_a_new_image_is_restarted_whatever_the_policy(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, restartPolicy="Never")
-        node.answer(EnsureImage, lambda asked: ImageReady(asked.image, "busybox"))
+        node.answer(EnsureImage, lambda question: ImageReady(question.image, "busybox"))
         await node.want(pod(restartPolicy="Never", containers=[{**container("a"), "image": "busybox:2"}]))
         await node.settled()
         await node.pass_time(20)
@@ -337,7 +340,7 @@ async def test_a_resize_by_restart_restarts_a_container_though_it_exits_with_0(t
         return [container("a", resources={"requests": {"cpu": cpu}}, resizePolicy=by_restart)]
 
     async with Driven(tmp_path) as node:
-        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, f"/kubepods/pod{asked.uid}"))
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, f"/kubepods/pod{question.uid}"))
         await up(node, containers=wanting("100m"), **ENDED_WELL)
         ends_well(node, monkeypatch)
         await node.want(pod(containers=wanting("200m"), **ENDED_WELL))
@@ -378,7 +381,7 @@ async def test_news_of_before_the_sandbox_during_a_start_end_no_shard(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("StartContainer", Fault(delay=0.05, times=1))
         await node.want(pod())
-        await node.until(lambda: node.asked("StartContainer") == 1)
+        await node.until(lambda: node.count_of("StartContainer") == 1)
         await node.harness.deliver(PodRuntimeChanged("u", PodRuntime(uid="u", at=time.monotonic())))
         await node.until(lambda: node.running("a"))
         await asyncio.sleep(0)
@@ -400,7 +403,7 @@ def shown(node: Driven) -> PodStatus:
 async def test_a_container_that_was_restarted_is_shown_as_running(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, restartPolicy="Never")
-        node.answer(EnsureImage, lambda asked: ImageReady(asked.image, "busybox"))
+        node.answer(EnsureImage, lambda question: ImageReady(question.image, "busybox"))
         await node.want(pod(restartPolicy="Never", containers=[{**container("a"), "image": "busybox:2"}]))
         await node.settled()
         await node.pass_time(20)
@@ -421,10 +424,10 @@ async def test_containers_that_are_all_restarted_are_shown_as_running_though_tha
         node.fake.faults.add("StopContainer", Fault(delay=0.05, times=1))
         node.fake.faults.add("RemoveContainer", Fault(error="UNAVAILABLE", times=1))
         await node.end("a", 88)
-        await node.until(lambda: node.asked("StopContainer") == 1)
+        await node.until(lambda: node.count_of("StopContainer") == 1)
         await node.relist()
         assert node.shard.pods["u"].state.waiting["b"].reason == RESTARTING_ALL
-        await node.until(lambda: node.asked("RemoveContainer") >= 1)
+        await node.until(lambda: node.count_of("RemoveContainer") >= 1)
         for _ in range(4):
             await node.relist()
             await node.pass_time(10)
@@ -453,7 +456,7 @@ async def test_a_pre_stop_hook_that_never_reached_the_runtime_is_run_with_the_ne
             node.fake.faults.add(method, Fault(error="UNAVAILABLE", times=1))
         await unhealthy(node, ran)
         await node.pass_time(20)
-        assert (node.attempts("a"), node.asked("ExecSync")) == ([0, 1], 2)
+        assert (node.attempts("a"), node.count_of("ExecSync")) == ([0, 1], 2)
 
 
 async def test_an_order_that_comes_during_a_look_counts(tmp_path):
@@ -461,24 +464,24 @@ async def test_an_order_that_comes_during_a_look_counts(tmp_path):
         ran = await up(node, terminationGracePeriodSeconds=3600)
         node.shard.pods["u"].tell(Interrupted())
         node.fake.faults.add("ListContainers", Fault(delay=0.05, times=1))
-        before = node.asked("ListContainers")
+        before = node.count_of("ListContainers")
         await node.harness.deliver(ProbeVerdict("u", "a", ran, "liveness", False))
-        await node.until(lambda: node.asked("ListContainers") > before)
+        await node.until(lambda: node.count_of("ListContainers") > before)
         await node.harness.deliver(KillPod("u", "Evicted", "x", 1))
-        await node.until(lambda: node.asked("StopContainer") == 1)
-        assert [one.timeout for one in node.fake.asked("StopContainer")] == [MIN_GRACE_SECONDS]
+        await node.until(lambda: node.count_of("StopContainer") == 1)
+        assert [one.timeout for one in node.fake.requests_for("StopContainer")] == [MIN_GRACE_SECONDS]
 
 
 async def test_a_container_whose_restart_was_withdrawn_ends_for_good_by_itself(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, **ENDED_WELL)
-        node.answer(EnsureImage, lambda asked: ImageReady(asked.image, "busybox"))
+        node.answer(EnsureImage, lambda question: ImageReady(question.image, "busybox"))
         node.fake.faults.add("StopContainer", Fault(error="UNKNOWN", times=1))
         await node.want(pod(containers=[{**container("a"), "image": "busybox:2"}], **ENDED_WELL))
         await node.settled()
         await node.want(pod(**ENDED_WELL))
         await node.pass_time(60)
-        assert (node.asked("StopContainer"), node.running("a")) == (1, True)
+        assert (node.count_of("StopContainer"), node.running("a")) == (1, True)
         await node.end("a", 0)
         await node.pass_time(60)
         assert (node.stage(), node.attempts("a")) == ("terminated", [0])

@@ -18,7 +18,7 @@ async def made(node: Driven) -> str:
     await node.first_look()
     node.fake.faults.add("StartContainer", Fault(error="UNKNOWN", times=1))
     await node.want(pod())
-    await node.until(lambda: node.asked("StartContainer") >= 1)
+    await node.until(lambda: node.count_of("StartContainer") >= 1)
     await node.settled()
     return node.containers("a")[0].id
 
@@ -28,19 +28,19 @@ async def test_what_the_runtime_never_removes_keeps_no_pod_from_ending(tmp_path)
         await made(node)
         released: list[ReleasePod] = []
 
-        def release(asked: ReleasePod) -> PodReleased:
-            released.append(asked)
+        def release(question: ReleasePod) -> PodReleased:
+            released.append(question)
             node.fake.faults.clear("RemoveContainer")  # its process is dead now
-            return PodReleased(asked.uid)
+            return PodReleased(question.uid)
 
         node.answer(ReleasePod, release)
         node.fake.faults.add("RemoveContainer", Fault(error="UNKNOWN"))
         await node.remove()
-        await node.until(lambda: node.asked("RemoveContainer") == 1)
+        await node.until(lambda: node.count_of("RemoveContainer") == 1)
         while not released:
             await node.pass_time(10)
         await node.until(lambda: node.stage() == "gone")
-        assert 2 < node.asked("RemoveContainer") <= CREATED_TRIES + 2  # with the last one, which came about
+        assert 2 < node.count_of("RemoveContainer") <= CREATED_TRIES + 2  # with the last one, which came about
         assert not node.fake.world.containers
 
 
@@ -51,14 +51,14 @@ async def test_what_is_only_just_being_started_is_ended_in_good_order_once_it_ru
         starting = f'failed to set removing state for container "{container_id}": {why}'
         node.fake.faults.add("RemoveContainer", Fault(error="UNKNOWN", details=starting, times=1))
         await node.remove()
-        await node.until(lambda: node.asked("RemoveContainer") == 1)
+        await node.until(lambda: node.count_of("RemoveContainer") == 1)
         await node.settled()
         assert [one.container_id for one in node.harness.sent(StartHangs)] == [container_id]
         await node.fake.client().start_container(container_id)
         assert (await node.fake.client().container_status(container_id)).state is CriContainerState.RUNNING
         await node.pass_time(10)
         await node.until(lambda: node.stage() == "gone")
-        assert [request.container_id for request in node.fake.asked("StopContainer")] == [container_id]
+        assert [request.container_id for request in node.fake.requests_for("StopContainer")] == [container_id]
 
 
 async def test_a_task_that_the_runtime_has_lost_does_not_keep_a_pod_from_ending(tmp_path):
@@ -88,7 +88,7 @@ async def test_what_a_failed_start_left_is_ended_before_the_next_one(tmp_path):
         await node.pass_time(30)
         await node.until(lambda: node.running("a"))
         assert node.attempts("a") == [0, 1]
-        assert [request.container_id for request in node.fake.asked("DeleteTask")] == [first]
+        assert [request.container_id for request in node.fake.requests_for("DeleteTask")] == [first]
         assert not node.fake.world.containers[first].task_left
 
 
@@ -106,10 +106,10 @@ async def test_a_runtime_that_keeps_no_such_tasks_or_does_not_answer_starts_the_
 async def test_a_start_that_went_through_although_its_caller_was_killed_is_no_failure(tmp_path):
     async with Driven(tmp_path) as node:
         await made(node)
-        told = len(node.told())
+        told = len(node.events())
         node.fake.faults.add("StartContainer", Fault(duplicate=True, times=1))
         await node.pass_time(30)
         await node.until(lambda: node.running("a"))
         await node.settled()
-        assert [reason for reason, _ in node.told()[told:]] == []
+        assert [reason for reason, _ in node.events()[told:]] == []
         assert node.attempts("a") == [0]

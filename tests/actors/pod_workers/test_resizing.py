@@ -47,16 +47,16 @@ async def up(node: Driven, answer: Any) -> None:
 
 async def test_only_the_container_that_was_resized_is_changed_and_no_container_restarted(tmp_path):
     async with Driven(tmp_path) as node:
-        await up(node, lambda asked: PodAdmitted(asked.uid, ""))
+        await up(node, lambda question: PodAdmitted(question.uid, ""))
         await node.want(sized("200m"))
-        await node.until(lambda: node.asked(UPDATE) == 1)
+        await node.until(lambda: node.count_of(UPDATE) == 1)
         await node.settled()
         observed = node.observed()
         assert (observed.resize, observed.actual_resources) == (None, {})
         assert b"200m" in observed.pod
         assert (node.attempts("a"), node.attempts("b")) == ([0], [0])
         await node.pass_time(300)
-        assert node.asked(UPDATE) == 1
+        assert node.count_of(UPDATE) == 1
 
 
 async def test_the_end_of_a_resize_is_told_before_it_is_kept(tmp_path):
@@ -64,7 +64,7 @@ async def test_the_end_of_a_resize_is_told_before_it_is_kept(tmp_path):
         await up(node, lambda asked: PodAdmitted(asked.uid, ""))
         before = len(node.harness.outbox)
         await node.want(sized("200m"))
-        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+        await node.until(lambda: "ResizeCompleted" in dict(node.events()))
         await node.settled()
         sent = [message for _, message in node.harness.outbox[before:]]
         told = next(at for at, one in enumerate(sent) if getattr(one, "reason", "") == "ResizeCompleted")
@@ -75,14 +75,14 @@ async def test_the_end_of_a_resize_is_told_before_it_is_kept(tmp_path):
 @pytest.mark.parametrize("known", [True, False])
 async def test_the_runtime_learns_the_new_size_of_the_sandbox_where_it_asks_for_it(tmp_path, known):
     async with Driven(tmp_path) as node:
-        await up(node, lambda asked: PodAdmitted(asked.uid, ""))
+        await up(node, lambda question: PodAdmitted(question.uid, ""))
         if not known:
             node.fake.faults.add("UpdatePodSandboxResources", Fault(error="UNIMPLEMENTED", times=9))
         await node.want(sized("200m"))
-        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
-        (asked,) = node.fake.asked("UpdatePodSandboxResources")
+        await node.until(lambda: "ResizeCompleted" in dict(node.events()))
+        (asked,) = node.fake.requests_for("UpdatePodSandboxResources")
         assert asked.resources.cpu_shares == 204
-        assert asked.pod_sandbox_id == node.fake.asked("CreateContainer")[0].pod_sandbox_id
+        assert asked.pod_sandbox_id == node.fake.requests_for("CreateContainer")[0].pod_sandbox_id
 
 
 async def test_a_resize_of_the_pods_limits_reaches_containers_that_have_none_of_their_own(tmp_path):
@@ -94,23 +94,23 @@ async def test_a_resize_of_the_pods_limits_reaches_containers_that_have_none_of_
         )
 
     async with Driven(tmp_path) as node:
-        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
         await node.want(limited("64Mi"))
         await node.until(lambda: node.running("a") and node.running("b"))
         await node.settled()
         await node.want(limited("96Mi"))
-        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
-        assert dict(node.told())["ResizeStarted"].startswith('Pod resize started: {"containers":[{"name":"a",')
+        await node.until(lambda: "ResizeCompleted" in dict(node.events()))
+        assert dict(node.events())["ResizeStarted"].startswith('Pod resize started: {"containers":[{"name":"a",')
         await node.settled()
-        changed = [(one.container_id, one.linux.memory_limit_in_bytes) for one in node.fake.asked(UPDATE)]
+        changed = [(one.container_id, one.linux.memory_limit_in_bytes) for one in node.fake.requests_for(UPDATE)]
         assert changed == [(node.containers("b")[0].id, 96 << 20)]
         await node.pass_time(300)
-        assert node.asked(UPDATE) == 1
+        assert node.count_of(UPDATE) == 1
 
 
 async def test_a_refused_resize_leaves_the_pod_as_it_was_and_says_why(tmp_path):
     async with Driven(tmp_path) as node:
-        await up(node, lambda asked: PodRejected(asked.uid, "Infeasible", "too much"))
+        await up(node, lambda question: PodRejected(question.uid, "Infeasible", "too much"))
         await node.want(sized("200m"))
         await node.until(lambda: node.observed().resize is not None)
         observed = node.observed()
@@ -118,8 +118,8 @@ async def test_a_refused_resize_leaves_the_pod_as_it_was_and_says_why(tmp_path):
         assert (refused.reason, refused.message) == ("Infeasible", "too much")
         assert b"100m" in observed.pod
         assert b"200m" not in observed.pod
-        assert node.asked(UPDATE) == 0
-        assert dict(node.told())["ResizeInfeasible"].startswith('Pod resize Infeasible: {"containers":[{"name":"a",')
+        assert node.count_of(UPDATE) == 0
+        assert dict(node.events())["ResizeInfeasible"].startswith('Pod resize Infeasible: {"containers":[{"name":"a",')
         await node.want(sized("0.1"))
         await node.until(lambda: node.observed().resize is None)
 
@@ -128,11 +128,11 @@ class Manager:
     """Answers `Deferred` until there is room."""
 
     def __init__(self) -> None:
-        self.room, self.asked = False, list[ResizePod]()
+        self.room, self.calls = False, list[ResizePod]()
 
-    def __call__(self, asked: ResizePod) -> PodAdmitted | PodRejected:
-        self.asked.append(asked)
-        return PodAdmitted(asked.uid, "") if self.room else PodRejected(asked.uid, "Deferred", "later")
+    def __call__(self, question: ResizePod) -> PodAdmitted | PodRejected:
+        self.calls.append(question)
+        return PodAdmitted(question.uid, "") if self.room else PodRejected(question.uid, "Deferred", "later")
 
 
 async def deferred(node: Driven, manager: Manager) -> None:
@@ -148,7 +148,7 @@ async def test_a_deferred_resize_is_asked_for_again_when_there_may_be_room(tmp_p
     async with Driven(tmp_path) as node:
         await deferred(node, manager)
         await node.pass_time(10)
-        assert [one.since for one in manager.asked] == [0.0], "nothing is asked for meanwhile"
+        assert [one.since for one in manager.calls] == [0.0], "nothing is asked for meanwhile"
         manager.room = True
         if how == "told":
             await node.harness.deliver(ResizeMayFit("u"))
@@ -159,11 +159,11 @@ async def test_a_deferred_resize_is_asked_for_again_when_there_may_be_room(tmp_p
             await node.pass_time(2 * node.shard.services.sync_seconds)
         else:
             await node.pass_time(DEFERRED_SECONDS)
-        await node.until(lambda: node.asked(UPDATE) == 1)
+        await node.until(lambda: node.count_of(UPDATE) == 1)
         await node.settled()
         assert node.observed().resize is None
-        assert manager.asked[-1].since > 0.0
-        assert [reason for reason, _ in node.told()].count("ResizeDeferred") == 1
+        assert manager.calls[-1].since > 0.0
+        assert [reason for reason, _ in node.events()].count("ResizeDeferred") == 1
 
 
 async def test_room_for_a_resize_that_was_taken_back_is_given_back(tmp_path):
@@ -177,12 +177,12 @@ async def test_room_for_a_resize_that_was_taken_back_is_given_back(tmp_path):
         await node.harness.deliver(ResizeMayFit("u"))
         await node.settled()
         assert len(node.harness.sent(CountRunningPod)) == 1 or b"100m" in node.harness.sent(CountRunningPod)[-1].pod
-        assert len(manager.asked) == 1
+        assert len(manager.calls) == 1
 
 
 async def test_room_for_a_deferred_resize_is_given_back_when_an_infeasible_one_takes_its_place(tmp_path):
-    def answer(asked: ResizePod) -> PodRejected:
-        return PodRejected(asked.uid, "Infeasible" if b"300m" in asked.pod else "Deferred", "no")
+    def answer(question: ResizePod) -> PodRejected:
+        return PodRejected(question.uid, "Infeasible" if b"300m" in question.pod else "Deferred", "no")
 
     def reason(node: Driven) -> str:
         resize = node.observed().resize
@@ -214,13 +214,13 @@ async def test_a_resize_that_waits_behind_another_is_asked_for_when_that_is_done
             await node.pass_time(10)
         await node.until(lambda: not present(node.observed().resize).in_progress)
         await node.settled()
-        asked = [b"300m" in one.pod for one in manager.asked]
+        asked = [b"300m" in one.pod for one in manager.calls]
         assert asked == [False, True, True], "CountRunningPod has had the manager forget it"
 
 
 async def test_a_runtime_that_refuses_is_asked_again_and_the_pod_is_cared_for_meanwhile(tmp_path):
     async with Driven(tmp_path) as node:
-        await up(node, lambda asked: PodAdmitted(asked.uid, ""))
+        await up(node, lambda question: PodAdmitted(question.uid, ""))
         node.fake.faults.add(UPDATE, Fault(error="UNKNOWN", times=2))
         await node.want(sized("200m"))
         await node.until(lambda: node.observed().resize is not None and bool(present(node.observed().resize).error))
@@ -236,35 +236,35 @@ async def test_a_runtime_that_refuses_is_asked_again_and_the_pod_is_cared_for_me
 async def test_a_policy_of_the_container_has_it_restarted(tmp_path):
     policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
     async with Driven(tmp_path) as node:
-        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
         await node.want(sized("100m", resizePolicy=policy))
         await node.until(lambda: node.running("a"))
         await node.want(sized("100m", memory="80Mi", resizePolicy=policy))
         await node.until(lambda: node.attempts("a") in ([0, 1], [1, 0]) and node.running("a"))
-        assert node.asked(UPDATE) == 0
-        assert ("Killing", "Container a resize requires restart") in node.told()
+        assert node.count_of(UPDATE) == 0
+        assert ("Killing", "Container a resize requires restart") in node.events()
 
 
 async def test_a_container_manager_that_does_not_answer_holds_up_nothing_else(tmp_path):
     async with Driven(tmp_path) as node:
-        await up(node, lambda asked: None)
+        await up(node, lambda question: None)
         await node.want(sized("200m"))
         await node.end("b", 1)
         for _ in range(3):
             await node.pass_time(11)
         await node.until(lambda: node.running("b"))
-        assert node.asked(UPDATE) == 0
-        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        assert node.count_of(UPDATE) == 0
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
         for _ in range(3):
             await node.pass_time(11)
-        await node.until(lambda: node.asked(UPDATE) == 1)
+        await node.until(lambda: node.count_of(UPDATE) == 1)
 
 
 @asynccontextmanager
 async def again(tmp_path: Path, before: Driven, wanted: Pod) -> AsyncIterator[Driven]:
     """The next incarnation, once it has seen what runs."""
     async with Driven(tmp_path, before.fake, before.clock) as node:
-        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
         await node.want(wanted)
         await node.first_look()
         await node.sources(wanted)
@@ -281,25 +281,25 @@ def cpu(node: Driven) -> int:
 async def test_a_resize_whose_agent_dies_on_the_way_is_finished_by_the_next(tmp_path, step):
     """It dies while the runtime is asked, or before it has written down that it was."""
     async with Driven(tmp_path) as first:
-        await up(first, lambda asked: PodAdmitted(asked.uid, ""))
+        await up(first, lambda question: PodAdmitted(question.uid, ""))
         first.fake.faults.add(UPDATE, Fault(hang=True) if step.startswith("before") else Fault(answer_lost=True))
         await first.want(sized("200m"))
-        await first.until(lambda: first.asked(UPDATE) == 1)
+        await first.until(lambda: first.count_of(UPDATE) == 1)
         await first.settled()
     first.fake.faults.clear()
     async with again(tmp_path, first, sized("200m")) as node:
-        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+        await node.until(lambda: "ResizeCompleted" in dict(node.events()))
         assert cpu(node) == 204
         assert node.attempts("a") == [0]
         assert node.observed().resize is None
-        asked = node.asked(UPDATE)
+        asked = node.count_of(UPDATE)
         await node.pass_time(300)
-        assert node.asked(UPDATE) == asked
+        assert node.count_of(UPDATE) == asked
 
 
 async def test_a_resize_that_is_taken_back_while_no_agent_knows_of_its_end_is_undone(tmp_path):
     async with Driven(tmp_path) as first:
-        await up(first, lambda asked: PodAdmitted(asked.uid, ""))
+        await up(first, lambda question: PodAdmitted(question.uid, ""))
         first.fake.faults.add(UPDATE, Fault(answer_lost=True))
         await first.want(sized("200m"))
         await first.until(lambda: cpu(first) == 204)
@@ -314,13 +314,13 @@ async def test_limits_of_the_pod_that_were_not_given_to_its_containers_are_after
         return pod(containers=[container("a")], resources={"limits": {"cpu": "500m", "memory": memory}})
 
     async with Driven(tmp_path) as first:
-        first.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        first.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
         await first.want(limited("64Mi"))
         await first.until(lambda: first.running("a"))
         await first.settled()
         first.fake.faults.add(UPDATE, Fault(hang=True))
         await first.want(limited("96Mi"))
-        await first.until(lambda: first.asked(UPDATE) == 1)
+        await first.until(lambda: first.count_of(UPDATE) == 1)
     first.fake.faults.clear()
     async with again(tmp_path, first, limited("96Mi")) as node:
         await node.until(lambda: node.containers("a")[0].resources.memory_limit_in_bytes == 96 << 20)
@@ -335,23 +335,23 @@ async def test_an_init_container_that_runs_is_resized_and_one_that_has_ended_is_
         return pod(initContainers=[first, container("init", **resources)], containers=[container("a")])
 
     async with Driven(tmp_path) as node:
-        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
         await node.want(with_init("100m"))
         await node.until(lambda: bool(node.containers("first")))
         await node.end("first", 0)
         await node.until(lambda: node.running("init"))
         await node.settled()
         await node.want(with_init("200m"))
-        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+        await node.until(lambda: "ResizeCompleted" in dict(node.events()))
         await node.until(lambda: node.running("init"))
         await node.settled()
         if policy == "NotRequired":
-            (asked,) = node.fake.asked(UPDATE)
+            (asked,) = node.fake.requests_for(UPDATE)
             assert asked.container_id == node.containers("init")[0].id
             assert asked.linux.cpu_shares == 204
             assert node.attempts("init") == [0]
         else:
-            assert node.asked(UPDATE) == 0
+            assert node.count_of(UPDATE) == 0
             assert node.attempts("init") == [0, 1]
             assert node.containers("init")[-1].config.linux.resources.cpu_shares == 204
         assert node.attempts("first") == [0]
@@ -368,10 +368,10 @@ def keep_as_a_kubelet(home: Path, allocated: str, actuated: str) -> None:
 
 async def test_a_resize_that_a_kubelet_refused_is_asked_for_again_and_the_pod_runs_as_it_was(tmp_path):
     async with Driven(tmp_path) as first:
-        await up(first, lambda asked: PodAdmitted(asked.uid, ""))
+        await up(first, lambda question: PodAdmitted(question.uid, ""))
     keep_as_a_kubelet(tmp_path, "100m", "100m")
     async with Driven(tmp_path, first.fake, first.clock) as node:
-        node.answer(ResizePod, lambda asked: PodRejected(asked.uid, "Infeasible", "too much"))
+        node.answer(ResizePod, lambda question: PodRejected(question.uid, "Infeasible", "too much"))
         await node.want(sized("900"))
         await node.first_look()
         await node.sources(sized("900"))
@@ -379,30 +379,30 @@ async def test_a_resize_that_a_kubelet_refused_is_asked_for_again_and_the_pod_ru
         await node.until(lambda: node.observed().resize is not None)
         assert b"100m" in node.observed().pod
         assert present(node.observed().resize).reason == "Infeasible"
-        assert node.asked(UPDATE) == 0
+        assert node.count_of(UPDATE) == 0
 
 
 async def test_a_resize_that_a_kubelet_has_allocated_and_not_actuated_is_finished(tmp_path):
     async with Driven(tmp_path) as first:
-        await up(first, lambda asked: PodAdmitted(asked.uid, ""))
+        await up(first, lambda question: PodAdmitted(question.uid, ""))
         for one in first.fake.world.containers.values():
             one.config.annotations.pop(CONTAINER_RESOURCES, None)  # a kubelet does not write it
     keep_as_a_kubelet(tmp_path, "200m", "100m")
     async with again(tmp_path, first, sized("200m")) as node:
-        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+        await node.until(lambda: "ResizeCompleted" in dict(node.events()))
         assert cpu(node) == 204
         assert node.attempts("a") == [0]
-        asked = node.asked(UPDATE)
+        asked = node.count_of(UPDATE)
     async with again(tmp_path, node, sized("200m")) as third:
         await third.pass_time(300)
-        assert third.asked(UPDATE) == asked, "what was actuated is kept"
+        assert third.count_of(UPDATE) == asked, "what was actuated is kept"
 
 
 async def test_a_kubelet_finds_what_the_containers_have(tmp_path):
     async with Driven(tmp_path) as node:
-        await up(node, lambda asked: PodAdmitted(asked.uid, ""))
+        await up(node, lambda question: PodAdmitted(question.uid, ""))
         await node.want(sized("200m"))
-        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+        await node.until(lambda: "ResizeCompleted" in dict(node.events()))
     for name in (ALLOCATED, ACTUATED):
         (record,) = read(str(tmp_path / "root"), name).values()
         assert record.containers["a"].requests == {"cpu": "200m", "memory": "64Mi"}
@@ -411,7 +411,7 @@ async def test_a_kubelet_finds_what_the_containers_have(tmp_path):
 
 async def test_a_new_container_manager_is_told_what_the_containers_have(tmp_path):
     async with Driven(tmp_path) as node:
-        await up(node, lambda asked: PodAdmitted(asked.uid, ""))
+        await up(node, lambda question: PodAdmitted(question.uid, ""))
         before = len(node.harness.sent(ActuatedResources))
         await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
         (order,) = node.harness.sent(ActuatedResources)[before:]

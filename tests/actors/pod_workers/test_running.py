@@ -101,13 +101,13 @@ async def test_another_incarnation_adopts_what_runs_and_counts_on(tmp_path):
         await first.end("a", 1)
         await first.until(lambda: first.running("a"))
         await first.settled()
-    made = (first.asked("RunPodSandbox"), first.asked("CreateContainer"))
+    made = (first.count_of("RunPodSandbox"), first.count_of("CreateContainer"))
     async with Driven(tmp_path, first.fake, first.clock) as second:
         await second.sources(pod())
         await second.first_look()
         await second.settled()
-        assert (second.asked("RunPodSandbox"), second.asked("CreateContainer")) == made
-        assert second.asked("StopContainer") == 0
+        assert (second.count_of("RunPodSandbox"), second.count_of("CreateContainer")) == made
+        assert second.count_of("StopContainer") == 0
         await second.end("a", 1)
         assert second.waiting() == "CrashLoopBackOff", "the pause goes by the crashes before"
         await second.pass_time(10)
@@ -119,12 +119,12 @@ async def test_a_container_that_a_dead_incarnation_made_is_started_not_made_agai
     async with Driven(tmp_path) as first:
         first.fake.faults.add("StartContainer", Fault(hang=True))
         await first.want(pod())
-        await first.until(lambda: first.asked("StartContainer") == 1)
+        await first.until(lambda: first.count_of("StartContainer") == 1)
     first.fake.faults.clear()
     async with Driven(tmp_path, first.fake, first.clock) as second:
         await second.sources(pod())
         await second.until(lambda: second.running("a"))
-        assert second.asked("CreateContainer") == 1
+        assert second.count_of("CreateContainer") == 1
 
 
 async def test_a_lost_sandbox_is_replaced_with_everything_in_it(tmp_path):
@@ -136,7 +136,7 @@ async def test_a_lost_sandbox_is_replaced_with_everything_in_it(tmp_path):
         await node.fake.client().stop_pod_sandbox(box)
         await node.relist()
         await node.until(lambda: node.running("a"))
-        assert node.asked("RunPodSandbox") == 2
+        assert node.count_of("RunPodSandbox") == 2
         assert max(node.attempts("a")) == 1
 
 
@@ -160,16 +160,16 @@ async def test_a_changed_image_replaces_the_container_only(tmp_path):
         node.fake.images.here["docker.io/library/busybox:2"] = 1
         await node.until(lambda: 1 in node.attempts("a"))
         assert node.attempts("b") == [0]
-        assert node.asked("RunPodSandbox") == 1
+        assert node.count_of("RunPodSandbox") == 1
 
 
 # -- what is not to be had at once ------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("label", "stage"), [("here", "running"), ("elsewhere", "rejected"), ("", "rejected")])
 async def test_a_node_that_does_not_match_is_read_anew_before_the_pod_is_refused(tmp_path, label, stage):
-    def admitted(asked: AdmitPod) -> PodAdmitted | PodRejected:
-        if asked.node is not None and (asked.node.metadata.labels or {}).get("zone") == "here":
-            return PodAdmitted(asked.uid, "/kubepods/podu")
-        return PodRejected(asked.uid, "NodeAffinity", "no match")
+    def admitted(question: AdmitPod) -> PodAdmitted | PodRejected:
+        if question.node is not None and (question.node.metadata.labels or {}).get("zone") == "here":
+            return PodAdmitted(question.uid, "/kubepods/podu")
+        return PodRejected(question.uid, "NodeAffinity", "no match")
 
     async with Driven(tmp_path, joined=True) as node:
         body = msgspec.json.encode({"metadata": {"name": "n", "labels": {"zone": label}}})
@@ -181,12 +181,12 @@ async def test_a_node_that_does_not_match_is_read_anew_before_the_pod_is_refused
 
 async def test_a_pod_that_may_not_run_here_is_refused_and_leaves_nothing(tmp_path):
     async with Driven(tmp_path) as node:
-        node.answer(AdmitPod, lambda asked: PodRejected(asked.uid, "OutOfcpu", "no cpu left"))
+        node.answer(AdmitPod, lambda question: PodRejected(question.uid, "OutOfcpu", "no cpu left"))
         await node.sources(pod())
         await node.first_look()
         await node.until(lambda: node.stage() == "rejected")
         assert (node.observed().reason, node.observed().message) == ("OutOfcpu", "Pod was rejected: no cpu left")
-        assert node.asked("RunPodSandbox") == 0
+        assert node.count_of("RunPodSandbox") == 0
         await node.remove()
         await node.until(lambda: node.stage() == "gone")
 
@@ -195,9 +195,11 @@ async def test_an_image_that_cannot_be_pulled_is_said_then_waited_for(tmp_path):
     failures = [ImageFailed("busybox", "ErrImagePull", "no such image", retry_seconds=10.0)]
     failures.append(ImageFailed("busybox", "ImagePullBackOff", "Back-off", retry_seconds=5.0))
     async with Driven(tmp_path) as node:
-        node.answer(EnsureImage, lambda asked: failures.pop(0) if failures else ImageReady(asked.image, asked.image))
+        node.answer(
+            EnsureImage, lambda question: failures.pop(0) if failures else ImageReady(question.image, question.image)
+        )
         await node.want(pod())
-        await node.until(lambda: node.asked("RunPodSandbox") == 1)
+        await node.until(lambda: node.count_of("RunPodSandbox") == 1)
         await node.settled()
         assert node.waiting() == "ErrImagePull"
         await node.pass_time(5)
@@ -212,7 +214,9 @@ async def test_a_pod_waits_for_its_volumes(tmp_path):
     volumes = [{"name": "data", "emptyDir": {}}]
     answers = [VolumesFailed("u", "no space left")]
     async with Driven(tmp_path) as node:
-        node.answer(MountVolumes, lambda asked: answers.pop() if answers else VolumesMounted(asked.uid, {"data": "/x"}))
+        node.answer(
+            MountVolumes, lambda question: answers.pop() if answers else VolumesMounted(question.uid, {"data": "/x"})
+        )
         await node.want(pod(volumes=volumes))
         await node.until(lambda: not answers)
         await node.settled()
@@ -224,7 +228,7 @@ async def test_a_pod_waits_for_its_volumes(tmp_path):
 
 async def test_groups_that_its_volumes_need_are_groups_of_the_sandbox_and_the_containers(tmp_path):
     async with Driven(tmp_path) as node:
-        node.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"data": "/x"}, [1234, 7]))
+        node.answer(MountVolumes, lambda question: VolumesMounted(question.uid, {"data": "/x"}, [1234, 7]))
         claim = {"name": "data", "persistentVolumeClaim": {"claimName": "c"}}
         await node.want(pod(volumes=[claim], securityContext={"supplementalGroups": [7, 8]}))
         await node.until(lambda: node.running("a"))
@@ -249,7 +253,7 @@ async def test_a_runtime_that_is_away_is_asked_again(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("*", Fault(error="UNAVAILABLE", times=2))
         await node.want(pod())
-        await node.until(lambda: node.asked("ListPodSandbox") >= 1)
+        await node.until(lambda: node.count_of("ListPodSandbox") >= 1)
         for _ in range(5):
             await node.pass_time(10)
         await node.until(lambda: node.running("a"))
@@ -272,7 +276,7 @@ async def test_one_pod_whose_sandbox_hangs_holds_up_no_other(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("RunPodSandbox", Fault(hang=True, times=1))
         await node.want(pod("slow", "slow"))
-        await node.until(lambda: node.asked("RunPodSandbox") == 1)
+        await node.until(lambda: node.count_of("RunPodSandbox") == 1)
         await node.want(pod())
         await node.until(lambda: node.running("a"))
 
@@ -315,7 +319,7 @@ async def test_a_complete_pod_is_not_run_again_by_another_incarnation(tmp_path):
         await second.first_look()
         await second.until(lambda: second.stage() == "terminated")
         await second.pass_time(300)
-        assert (second.asked("RunPodSandbox"), second.asked("CreateContainer")) == (1, 1)
+        assert (second.count_of("RunPodSandbox"), second.count_of("CreateContainer")) == (1, 1)
 
 
 async def test_an_exit_that_restarts_all_has_everything_started_again_and_counts_on(tmp_path):
@@ -340,7 +344,7 @@ async def test_an_exit_that_restarts_all_has_everything_started_again_and_counts
         await node.end("i")
         await node.until(lambda: node.running("a") and node.running("b"))
         assert (node.attempts("a"), node.attempts("b")) == ([1], [1])
-        assert node.asked("RunPodSandbox") == 1
+        assert node.count_of("RunPodSandbox") == 1
 
 
 async def test_a_clock_that_is_set_back_leaves_no_container_waiting(tmp_path):
@@ -368,14 +372,14 @@ async def test_what_was_started_after_the_clock_was_set_back_is_the_newest(tmp_p
         await node.relist()
         await node.until(lambda: node.running("a"))
         await node.pass_time(3 * node.shard.services.sync_seconds)
-        assert (max(node.attempts("a")), node.asked("RunPodSandbox")) == (2, 2)
+        assert (max(node.attempts("a")), node.count_of("RunPodSandbox")) == (2, 2)
 
 
 async def test_what_failed_before_the_clock_was_set_back_is_tried_again_soon(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("CreateContainer", Fault(error="UNKNOWN", times=1))
         await node.want(pod())
-        await node.until(lambda: node.asked("CreateContainer") == 1)
+        await node.until(lambda: node.count_of("CreateContainer") == 1)
         await node.settled()
         node.clock_offset = -7200.0
         await node.pass_time(2 * node.shard.services.sync_seconds)

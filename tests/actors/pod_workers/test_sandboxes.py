@@ -17,10 +17,10 @@ async def test_a_sandbox_that_died_is_stopped_before_there_is_a_new_one(tmp_path
         (first,) = node.fake.world.sandboxes
         node.fake.lose_sandbox(first)
         await node.relist()
-        await node.until(lambda: node.asked("RunPodSandbox") == 2)
+        await node.until(lambda: node.count_of("RunPodSandbox") == 2)
         order = [name for name, _ in node.fake.calls if name in ("RunPodSandbox", "StopPodSandbox")]
         assert order == ["RunPodSandbox", "StopPodSandbox", "RunPodSandbox"]
-        assert [one.pod_sandbox_id for one in node.fake.asked("StopPodSandbox")] == [first]
+        assert [one.pod_sandbox_id for one in node.fake.requests_for("StopPodSandbox")] == [first]
 
 
 async def test_the_cgroup_of_a_pod_is_ensured_again_with_a_new_sandbox(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ async def test_the_cgroup_of_a_pod_is_ensured_again_with_a_new_sandbox(tmp_path:
         counted = len(node.harness.sent(CountRunningPod, to=CONTAINER_MANAGER))
         node.fake.lose_sandbox(next(iter(node.fake.world.sandboxes)))
         await node.relist()
-        await node.until(lambda: node.asked("RunPodSandbox") == 2)
+        await node.until(lambda: node.count_of("RunPodSandbox") == 2)
         more = node.harness.sent(CountRunningPod, to=CONTAINER_MANAGER)[counted:]
         assert [message.uid for message in more] == ["u"]
 
@@ -60,12 +60,12 @@ async def test_a_dead_sandbox_that_does_not_go_keeps_no_pod_that_runs_in_retry(t
         await node.end("a", 1)  # its dead container is one too many now
         await node.settled()
         await node.pass_time(30)
-        await node.until(lambda: node.asked("RemovePodSandbox") > 0)
+        await node.until(lambda: node.count_of("RemovePodSandbox") > 0)
         await node.settled()
         await node.pass_time(20)
-        assert node.asked("RemovePodSandbox") == 1, "no retry: the pod runs"
+        assert node.count_of("RemovePodSandbox") == 1, "no retry: the pod runs"
         await node.pass_time(100)
-        await node.until(lambda: node.asked("RemovePodSandbox") == 2)
+        await node.until(lambda: node.count_of("RemovePodSandbox") == 2)
         assert node.running("a")
 
 
@@ -73,9 +73,9 @@ async def test_a_sandbox_that_was_created_and_cannot_be_looked_at_is_an_event_an
     async with Driven(tmp_path) as node:
         node.fake.faults.add("PodSandboxStatus", Fault(error="UNKNOWN", details="no such thing", times=1))
         await node.want(pod())
-        await node.until(lambda: "FailedPodSandBoxStatus" in dict(node.told()))
+        await node.until(lambda: "FailedPodSandBoxStatus" in dict(node.events()))
         text = "Unable to get pod sandbox status: rpc error: code = Unknown desc = no such thing"
-        assert ("FailedPodSandBoxStatus", text) in node.told()
+        assert ("FailedPodSandBoxStatus", text) in node.events()
         await node.pass_time(20)
         await node.until(lambda: node.running("a"))
-        assert node.asked("RunPodSandbox") == 1
+        assert node.count_of("RunPodSandbox") == 1

@@ -19,7 +19,7 @@ def traced(home: Path) -> tuple[Driven, list[Span]]:
     return Driven(home, tracer=RecordingTracer(bound_of(MILLION), ended.append)), ended
 
 
-async def test_a_pods_life_is_told_as_the_reference_tells_it(tmp_path: Path) -> None:
+async def test_a_pods_spans_have_the_kubelets_names_and_attributes(tmp_path: Path) -> None:
     node, ended = traced(tmp_path)
     async with node:
         await node.sources(pod())

@@ -30,8 +30,8 @@ async def test_no_container_is_started_beside_them_until_the_runtime_lists_them(
         await node.pass_time(30)
         assert node.harness.sent(ContainersUnlisted, "pleg")[-1] == ContainersUnlisted("u", [LOST])
         assert len(node.harness.sent(ContainersUnlisted)) > 1
-        assert node.asked("RunPodSandbox") == node.asked("CreateContainer") == 0
-        assert any(reason == "FailedSync" and LOST in text for reason, text in node.told())
+        assert node.count_of("RunPodSandbox") == node.count_of("CreateContainer") == 0
+        assert any(reason == "FailedSync" and LOST in text for reason, text in node.events())
         running.clear()
         await node.pass_time(15)
         await node.until(lambda: node.running("a"), "the pod runs")
@@ -141,7 +141,7 @@ async def test_a_pod_that_is_removed_ends_in_order_once_they_are_listed_again(tm
         node.fake.world.containers.update(hidden)
         await node.pass_time(2)
         await node.until(lambda: "u" not in node.shard.pods, "it is over")
-        assert [call.container_id for call in node.fake.asked("StopContainer")] == list(hidden)
+        assert [call.container_id for call in node.fake.requests_for("StopContainer")] == list(hidden)
 
 
 class Processes:
@@ -219,7 +219,7 @@ async def test_a_container_that_ends_while_the_runtime_denies_it_is_lost_and_mad
         processes.deny()
         await node.relist()
         await node.pass_time(30)
-        assert node.asked("CreateContainer") == 1
+        assert node.count_of("CreateContainer") == 1
         processes.end()
         await node.pass_time(15)
         await node.until(lambda: node.running("a"), "another instance runs")

@@ -17,7 +17,7 @@ SIZE = 65536
 def node_of(tmp_path: Path, *, able: bool = True) -> Driven:
     node = Driven(tmp_path)
     node.fake.user_namespaces = able
-    node.answer(GiveUserNamespace, lambda asked: UserNamespaceGiven(asked.uid, 2 * SIZE, SIZE))
+    node.answer(GiveUserNamespace, lambda question: UserNamespaceGiven(question.uid, 2 * SIZE, SIZE))
     return node
 
 
@@ -30,8 +30,8 @@ async def test_a_pod_with_a_user_namespace_has_its_ids_in_sandbox_container_and_
     async with node_of(tmp_path) as node:
         await node.want(pod(hostUsers=False))
         await node.until(lambda: node.running("a"))
-        (sandbox,) = node.fake.asked("RunPodSandbox")
-        (created,) = node.fake.asked("CreateContainer")
+        (sandbox,) = node.fake.requests_for("RunPodSandbox")
+        (created,) = node.fake.requests_for("CreateContainer")
         own = (cri.POD, [(2 * SIZE, 0, SIZE)], True)
         assert mapping(sandbox.config.linux.security_context.namespace_options.userns_options) == own
         assert mapping(created.config.linux.security_context.namespace_options.userns_options) == own
@@ -47,7 +47,7 @@ async def test_other_pods_are_in_the_nodes_namespace_and_take_no_ids(tmp_path: P
     async with node_of(tmp_path, able=False) as node:
         await node.want(pod(**spec))
         await node.until(lambda: node.running("a"))
-        (created,) = node.fake.asked("CreateContainer")
+        (created,) = node.fake.requests_for("CreateContainer")
         assert mapping(created.config.linux.security_context.namespace_options.userns_options) == (cri.NODE, [], True)
         assert not any(mount.uidMappings for mount in created.config.mounts)
         assert node.harness.sent(GiveUserNamespace) == []
@@ -56,20 +56,20 @@ async def test_other_pods_are_in_the_nodes_namespace_and_take_no_ids(tmp_path: P
 async def test_a_runtime_without_user_namespaces_is_named_and_nothing_is_made(tmp_path: Path) -> None:
     async with node_of(tmp_path, able=False) as node:
         await node.want(pod(hostUsers=False))
-        await node.until(lambda: "FailedCreatePodSandBox" in dict(node.told()))
-        assert dict(node.told())["FailedCreatePodSandBox"] == (
+        await node.until(lambda: "FailedCreatePodSandBox" in dict(node.events()))
+        assert dict(node.events())["FailedCreatePodSandBox"] == (
             "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces"
         )
-        assert node.asked("RunPodSandbox") == 0
+        assert node.count_of("RunPodSandbox") == 0
         assert node.harness.sent(GiveUserNamespace) == []
 
 
 async def test_a_pod_without_ids_waits_and_starts_once_there_are_some(tmp_path: Path) -> None:
     async with node_of(tmp_path) as node:
-        node.answer(GiveUserNamespace, lambda asked: UserNamespaceRefused(asked.uid, "none is free"))
+        node.answer(GiveUserNamespace, lambda question: UserNamespaceRefused(question.uid, "none is free"))
         await node.want(pod(hostUsers=False))
-        await node.until(lambda: "FailedCreatePodSandBox" in dict(node.told()))
-        assert dict(node.told())["FailedCreatePodSandBox"].endswith("no IDs for its user namespace: none is free")
-        node.answer(GiveUserNamespace, lambda asked: UserNamespaceGiven(asked.uid, SIZE, SIZE))
+        await node.until(lambda: "FailedCreatePodSandBox" in dict(node.events()))
+        assert dict(node.events())["FailedCreatePodSandBox"].endswith("no IDs for its user namespace: none is free")
+        node.answer(GiveUserNamespace, lambda question: UserNamespaceGiven(question.uid, SIZE, SIZE))
         await node.pass_time(20)
         await node.until(lambda: node.running("a"))

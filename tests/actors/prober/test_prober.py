@@ -381,10 +381,10 @@ async def test_a_port_that_no_container_names_is_an_event_and_no_restart():
 
 async def test_an_address_that_comes_before_its_pod_and_one_that_changes_are_used():
     harness, _ = started()
-    asked: list[str] = []
+    calls: list[str] = []
 
     async def run(action, subject):
-        asked.append(subject.pod_ip)
+        calls.append(subject.pod_ip)
         return ProbeOutcome("success")
 
     async with harness:
@@ -398,7 +398,7 @@ async def test_an_address_that_comes_before_its_pod_and_one_that_changes_are_use
         await harness.advance(10.5)
         await harness.deliver(PodAddress("u", ""))
         await harness.advance(30.0)
-        assert asked == ["192.0.2.1", "fd00::1"]
+        assert calls == ["192.0.2.1", "fd00::1"]
 
 
 async def test_a_restart_of_the_status_manager_takes_no_address_away():

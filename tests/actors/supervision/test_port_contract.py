@@ -120,13 +120,13 @@ def worlds(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Abstr
 async def test_what_a_handler_returns_is_the_answer_and_what_it_tells_arrives_in_order(worlds) -> None:
     async with worlds() as w:
         assert await w.deliver(Do("tell")) == Did("told")
-        assert await w.told(3) == [Answer("0"), Answer("1"), Answer("2")]
+        assert await w.received(3) == [Answer("0"), Answer("1"), Answer("2")]
 
 
 async def test_a_question_does_not_overtake_what_was_told_before_it(worlds) -> None:
     async with worlds() as w:
         assert await w.deliver(Do("tell_much_and_ask")) == Did("yes")
-        assert [len(message.text) for message in await w.told(0)] == [MANY_PIECES]
+        assert [len(message.text) for message in await w.received(0)] == [MANY_PIECES]
 
 
 async def test_a_question_is_answered_or_the_wrong_type_refused(worlds) -> None:
@@ -140,13 +140,13 @@ async def test_a_question_without_answer_fails_at_its_deadline(worlds) -> None:
     async with worlds() as w:
         assert await w.deliver(Do("ask_in_vain")) == Did("asked")
         await w.pass_time(0.1)
-        assert await w.told(1) == [Answer("AskError")]
+        assert await w.received(1) == [Answer("AskError")]
 
 
 async def test_the_first_message_to_who_asked_is_the_answer(worlds) -> None:
     async with worlds() as w:
         assert await w.deliver(Do("answer_twice")) == Answer("first")
-        assert sorted(map(repr, await w.told(2))) == ["Answer(text='second')", "Did(what='third')"]
+        assert sorted(map(repr, await w.received(2))) == ["Answer(text='second')", "Did(what='third')"]
 
 
 @pytest.mark.parametrize("how", ["raise_in_task", "raise_in_timer"])
@@ -161,10 +161,10 @@ async def test_every_goes_on_and_does_not_double_a_run(worlds) -> None:
     async with worlds() as w:
         await w.deliver(Do("every"))
         await w.pass_time(0.1)
-        assert await w.told(1) == [Answer("run 1")]
+        assert await w.received(1) == [Answer("run 1")]
         w.actor.go_on.set()
         await w.pass_time(0.1)
-        assert len(await w.told(4)) >= 4
+        assert len(await w.received(4)) >= 4
         w.actor.timer.cancel()
         await w.pass_time(0.05)  # for the run that was under way
         done = w.actor.runs
@@ -176,4 +176,4 @@ async def test_a_cancelled_timer_does_not_fire(worlds) -> None:
     async with worlds() as w:
         await w.deliver(Do("cancelled"))
         await w.pass_time(0.05)
-        assert await w.told(0) == []
+        assert await w.received(0) == []

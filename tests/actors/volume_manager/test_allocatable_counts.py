@@ -22,13 +22,13 @@ class Nobody(Actor):
 class Drivers:
     def __init__(self) -> None:
         self.names = ["d.test"]
-        self.asked: list[str] = []
+        self.calls: list[str] = []
         self.fails = False
         self.slow = asyncio.Event()
         self.slow.set()
 
     async def refresh(self, name: str) -> None:
-        self.asked.append(name)
+        self.calls.append(name)
         await self.slow.wait()
         if self.fails:
             raise CsiError("no answer")
@@ -60,22 +60,22 @@ async def test_it_is_asked_in_its_period_which_may_change_and_end() -> None:
     async with node.harness as harness:
         await node.look()
         await harness.advance(1000.0)
-        assert node.drivers.asked == []
+        assert node.drivers.calls == []
         await node.look(nodeAllocatableUpdatePeriodSeconds=60)
         await harness.advance(59.0)
-        assert node.drivers.asked == []
+        assert node.drivers.calls == []
         await harness.advance(121.0)
-        assert len(node.drivers.asked) == 3
+        assert len(node.drivers.calls) == 3
         await node.look(nodeAllocatableUpdatePeriodSeconds=10)
         await harness.advance(20.0)
-        assert len(node.drivers.asked) == 5
+        assert len(node.drivers.calls) == 5
         node.spec = None
         await node.counts.look()
         await harness.advance(10.0)
-        assert len(node.drivers.asked) == 6, "while the server is away the period holds"
+        assert len(node.drivers.calls) == 6, "while the server is away the period holds"
         await node.look()
         await harness.advance(1000.0)
-        assert len(node.drivers.asked) == 6
+        assert len(node.drivers.calls) == 6
 
 
 async def test_looking_often_begins_no_period_anew() -> None:
@@ -84,7 +84,7 @@ async def test_looking_often_begins_no_period_anew() -> None:
         for _ in range(6):
             await node.look(nodeAllocatableUpdatePeriodSeconds=60)
             await harness.advance(20.0)
-        assert len(node.drivers.asked) == 2
+        assert len(node.drivers.calls) == 2
 
 
 async def test_a_driver_that_is_gone_is_not_asked() -> None:
@@ -94,7 +94,7 @@ async def test_a_driver_that_is_gone_is_not_asked() -> None:
         node.drivers.names = []
         await node.look(nodeAllocatableUpdatePeriodSeconds=10)
         await harness.advance(100.0)
-        assert node.drivers.asked == []
+        assert node.drivers.calls == []
 
 
 async def test_a_driver_that_hangs_or_fails_is_asked_one_thing_at_a_time() -> None:
@@ -105,9 +105,9 @@ async def test_a_driver_that_hangs_or_fails_is_asked_one_thing_at_a_time() -> No
         for _ in range(3):
             node.counts.ask("d.test")
             await harness.settle()
-        assert node.drivers.asked == ["d.test"]
+        assert node.drivers.calls == ["d.test"]
         node.drivers.slow.set()
         await harness.settle()
         node.counts.ask("d.test")
         await harness.settle()
-        assert node.drivers.asked == ["d.test", "d.test"]
+        assert node.drivers.calls == ["d.test", "d.test"]

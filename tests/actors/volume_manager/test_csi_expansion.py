@@ -55,7 +55,7 @@ class GrowingStorage(Storage):
         return decode(encode(self.claim_body), PersistentVolumeClaim)
 
     async def persistent_volume(self, name: str) -> PersistentVolume:
-        self.asked.append("volume")
+        self.calls.append("volume")
         return decode(encode({"spec": {"capacity": {"storage": self.size}}}), PersistentVolume)
 
     async def patch_claim_status(self, claim: PersistentVolumeClaim, status: dict[str, Any]) -> PersistentVolumeClaim:
@@ -102,10 +102,10 @@ async def test_a_volume_in_use_grows_when_its_claim_waits_for_the_node(
         node.mounting.start()
         assert await node.mount() == await node.mount("w") == ""
         await node.harness.advance(130)
-        assert (storage.expanded, "volume" in storage.asked) == ([], False)
+        assert (storage.expanded, "volume" in storage.calls) == ([], False)
         storage.grow()
         await node.harness.advance(70)
-        staged = storage.asked  # once, although two pods use it
+        staged = storage.calls  # once, although two pods use it
         assert staged.count("expand") == 1
         ((path, at, size),) = storage.expanded
         assert path == at
@@ -129,7 +129,7 @@ async def test_a_volume_that_grew_before_is_expanded_as_it_is_mounted(
     storage.grow()
     async with node.harness:
         assert await node.mount() == ""
-        assert storage.asked.index("publish") > storage.asked.index("expand") or not stages
+        assert storage.calls.index("publish") > storage.calls.index("expand") or not stages
         ((path, staged, _),) = storage.expanded
         assert (path == staged, path == node.step().path) == (stages, not stages)
         assert storage.status["capacity"] == {"storage": "2Gi"}
@@ -143,7 +143,7 @@ async def test_a_claim_that_another_node_has_expanded_is_not_written(node: Claim
         storage.status.update(capacity={"storage": "2Gi"}, allocatedResourceStatuses={}, conditions=[])
         await node.harness.advance(70)
         assert len(storage.expanded) == 1
-        assert "patch" not in storage.asked
+        assert "patch" not in storage.calls
 
 
 async def test_a_driver_that_fails_is_said_and_asked_again(node: ClaimNode, storage: GrowingStorage) -> None:
@@ -167,7 +167,7 @@ async def test_a_volume_whose_expansion_fails_is_not_mounted(node: ClaimNode, st
     async with node.harness:
         assert await node.mount() == "too large"
         assert storage.status["allocatedResourceStatuses"] == {"storage": "NodeResizeInfeasible"}
-        assert "publish" not in storage.asked
+        assert "publish" not in storage.calls
 
 
 async def test_a_driver_that_does_not_expand_what_is_used_is_asked_once_and_the_pod_runs(
@@ -179,7 +179,7 @@ async def test_a_driver_that_does_not_expand_what_is_used_is_asked_once_and_the_
         node.mounting.start()
         assert await node.mount() == ""
         await node.harness.advance(200)
-        assert storage.asked.count("expand") == 1
+        assert storage.calls.count("expand") == 1
         assert await node.unmount() == ""
         storage.fails.clear()
         assert await node.mount() == ""

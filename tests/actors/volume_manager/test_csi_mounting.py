@@ -35,7 +35,7 @@ class Storage:
     """Drivers, driver and API server in one; `fails` by method."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.calls: list[str] = []
         self.fails: dict[str, str | CsiError] = {}
         self.spec = DriverSpec(attachRequired=False, fsGroupPolicy="File")
         self.there = True
@@ -52,7 +52,7 @@ class Storage:
         return
 
     def _note(self, method: str) -> None:
-        self.asked.append(method)
+        self.calls.append(method)
         error = self.fails.get(method)
         if error is not None:
             raise CsiError(error) if isinstance(error, str) else error
@@ -93,7 +93,7 @@ class Storage:
         self.mounts.discard(path)
 
     async def give(self, pod: Pod, path: str, group: int, on_root_mismatch: bool) -> str:
-        self.asked.append("give")
+        self.calls.append("give")
         return str(self.fails.get("give", ""))
 
 
@@ -157,22 +157,22 @@ async def test_a_volume_is_not_mounted_before_the_nodes_status_has_it_in_use(nod
         assert error is not None
         assert error.waits
         assert node.in_use() == [NAME], "the node is not asked to say so"
-        assert storage.asked == ["attached", "check_in_use"]
+        assert storage.calls == ["attached", "check_in_use"]
         storage.fails.clear()
         assert await node.mount() == ""
-        storage.asked.clear()
+        storage.calls.clear()
         storage.fails["check_in_use"] = "the API server is away"
         assert await node.mount() == "", "one that is mounted needs no server"
-        assert storage.asked == []
+        assert storage.calls == []
         assert await node.unmount() == ""
-    assert storage.asked == ["unpublish", "unstage"]
+    assert storage.calls == ["unpublish", "unstage"]
 
 
 async def test_a_volume_is_published_once_however_often_it_is_asked_for(node: Node, storage: Storage) -> None:
     async with node.harness:
         assert await node.mount(group=7) == ""
         assert await node.mount(group=7) == ""
-        assert storage.asked == ["stage", "publish", "give"]
+        assert storage.calls == ["stage", "publish", "give"]
 
 
 async def test_a_volume_whose_group_failed_is_not_taken_for_done(node: Node, storage: Storage) -> None:
@@ -183,7 +183,7 @@ async def test_a_volume_whose_group_failed_is_not_taken_for_done(node: Node, sto
         storage.fails.clear()
         async with again.harness:
             assert await again.mount(group=7) == ""
-        assert storage.asked[-3:] == ["stage", "publish", "give"]
+        assert storage.calls[-3:] == ["stage", "publish", "give"]
 
 
 async def test_a_volume_is_in_use_before_its_driver_is_asked_and_until_it_is_undone(
@@ -193,7 +193,7 @@ async def test_a_volume_is_in_use_before_its_driver_is_asked_and_until_it_is_und
         storage.spec = DriverSpec()
         storage.fails["attached"] = NotAttachedError("volume h is not attached yet")
         assert present(await node.mounting.mount(POD, node.step())).waits
-        assert (storage.asked, node.in_use()) == (["attached"], [NAME])
+        assert (storage.calls, node.in_use()) == (["attached"], [NAME])
         storage.fails = {"publish": "no"}
         assert await node.mount() == "kubernetes.io/csi: no"
         storage.fails = {"unpublish": "not now"}
@@ -201,7 +201,7 @@ async def test_a_volume_is_in_use_before_its_driver_is_asked_and_until_it_is_und
         assert node.in_use() == [NAME]
         storage.fails.clear()
         assert await node.unmount() == ""
-        assert storage.asked[-2:] == ["unpublish", "unstage"]
+        assert storage.calls[-2:] == ["unpublish", "unstage"]
         assert (node.in_use(), storage.mounts) == ([], set())
 
 
@@ -211,9 +211,9 @@ async def test_the_last_pod_has_the_volume_unstaged_whoever_mounted_it(node: Nod
         later = Node(node.root, storage)
         async with later.harness:
             assert await later.unmount("u") == ""
-            assert "unstage" not in storage.asked
+            assert "unstage" not in storage.calls
             assert await later.unmount("w") == ""
-        assert storage.asked[-1] == "unstage"
+        assert storage.calls[-1] == "unstage"
         assert os.listdir(f"{node.root}/plugins/kubernetes.io/csi/d.test") == []
 
 
@@ -230,14 +230,14 @@ async def test_a_device_is_staged_once_and_undone_by_whoever_comes_later(
             storage.fails.clear()
         for uid in ("u", "w", "u"):
             assert await node.mounting.mount(POD, node.device(uid)) is None
-        assert storage.asked.count("publish") == 2 + (fails == "publish")
+        assert storage.calls.count("publish") == 2 + (fails == "publish")
         assert os.path.lexists(present(node.device("w").device).link)
         later = Node(node.root, storage)
         async with later.harness:
             assert await later.unmount("u") == ""
-            assert "unstage" not in storage.asked
+            assert "unstage" not in storage.calls
             assert await later.unmount("w") == ""
-            assert storage.asked[-1] == "unstage"
+            assert storage.calls[-1] == "unstage"
             assert (storage.mounts, later.in_use()) == (set(), [])
         assert os.listdir(f"{node.root}/plugins/kubernetes.io/csi/volumeDevices/publish") == []
         assert not os.path.lexists(f"{node.root}/plugins/kubernetes.io/csi/volumeDevices/pv")
@@ -291,7 +291,7 @@ async def test_a_driver_that_hangs_in_unstaging_keeps_no_pod(
         assert node.in_use() == [NAME]
         gate.set()
         assert await again == ""
-        assert storage.asked[-4:] == ["attached", "check_in_use", "stage", "publish"]
+        assert storage.calls[-4:] == ["attached", "check_in_use", "stage", "publish"]
 
 
 async def test_without_its_driver_a_volume_stays_as_it_is(node: Node, storage: Storage) -> None:
@@ -319,10 +319,10 @@ async def test_volumes_of_an_earlier_incarnation_are_followed_once_their_driver_
             assert await later.mount(uid) == "", "what is mounted stays"
         storage.there = True
         assert await later.unmount("w") == ""
-        storage.asked.clear()
+        storage.calls.clear()
         await later.harness.advance(70)
         await later.harness.advance(70)
-        assert storage.asked.count("publish") == 1
+        assert storage.calls.count("publish") == 1
         assert await later.unmount() == ""
 
 
@@ -332,10 +332,10 @@ async def test_a_driver_that_wants_it_is_asked_again_and_again(node: Node, stora
         assert await node.mount() == ""
         node.mounting.start()
         await node.harness.advance(70)
-        assert storage.asked.count("publish") == 2
+        assert storage.calls.count("publish") == 2
         await node.unmount()
         await node.harness.advance(70)
-        assert storage.asked.count("publish") == 2
+        assert storage.calls.count("publish") == 2
 
 
 @pytest.mark.parametrize("waits_for", ["driver", "secret", "attached", "stage", "publish"])
@@ -376,10 +376,10 @@ async def test_a_volume_is_not_published_again_while_its_pod_is_mounted_or_unmou
         node.mounting.start()
         async with node.pods.hold(POD.metadata.uid):
             await node.harness.advance(70)
-            assert storage.asked.count("publish") == 1
+            assert storage.calls.count("publish") == 1
             assert await node.unmount() == ""
         await node.harness.settle()
-        assert storage.asked.count("publish") == 1
+        assert storage.calls.count("publish") == 1
         assert storage.mounts == set()
 
 
@@ -461,4 +461,4 @@ async def test_a_full_node_is_known_as_that_when_the_driver_wants_to_be_asked(
         error = present(await node.mounting.mount(POD, node.step()))
         assert (error.waits, error.exhausted) == (True, exhausted)
         await node.harness.settle()
-        assert storage.asked == ["attached", "refresh"][: 1 + exhausted]
+        assert storage.calls == ["attached", "refresh"][: 1 + exhausted]

@@ -128,7 +128,7 @@ def replaced_after(node: FaultyNode, churn: Churn, name: str, fault: Fault, caus
     assert [(one.actor, one.cause, one.signal) for one in fresh] == [(name, *cause)]
     seconds = fresh[0].restart_seconds
     assert seconds is not None
-    assert health.asked > 5
+    assert health.calls > 5
     in_service = seconds < (LEAF_SECONDS if name in LEAVES else SUPERVISOR_SECONDS)
     healthy = health.longest < (REPLACEMENT_SECONDS if may_interrupt_health(name) else 1.0)
     return "" if in_service and healthy else f"back after {seconds:.2f} s, /healthz away for {health.longest:.2f} s"

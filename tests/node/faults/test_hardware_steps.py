@@ -170,7 +170,7 @@ def plugin(node: HardwareNode) -> Iterator[FakeDevicePlugin]:
 def test_whoever_is_killed_at_whichever_step_no_device_and_no_cpu_is_had_twice_or_lost(
     node: HardwareNode, plugin: FakeDevicePlugin, step: str, victim: str
 ) -> None:
-    plugin.asked.clear()
+    plugin.calls.clear()
     plugin.answered.clear()
     plugin.hanging.add("Allocate")
     node.ask_for("first", cpu="1")

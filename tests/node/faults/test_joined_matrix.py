@@ -62,7 +62,7 @@ class Matrix:
         joined.create(pod(old))
         joined.wait_pods_ready(old, *STEADY)
         ids, conditions = steady_ids(joined), told_conditions(joined)
-        pods, nodes, leases = len(joined.pods.told), len(joined.nodes.told), max(0, len(self.leases.told) - 1)
+        pods, nodes, leases = len(joined.pods.events), len(joined.nodes.events), max(0, len(self.leases.events) - 1)
         watching = Deletions(joined)
         with watching.going_on():
             fault()
@@ -71,15 +71,15 @@ class Matrix:
             joined.wait_pods_ready(new, seconds=120)
             joined.wait_no_pod(old)
             node.wait_whole()
-            renewals = len(self.leases.told)
-            self.leases.until(lambda: len(self.leases.told) > renewals, "the lease is renewed", LEASE_SECONDS)
+            renewals = len(self.leases.events)
+            self.leases.until(lambda: len(self.leases.events) > renewals, "the lease is renewed", LEASE_SECONDS)
             joined.delete(new)
             joined.wait_no_pod(new)
         assert watching.wrong == []
-        assert gaps(self.leases.told[leases:]) == []
-        assert list(not_ready(joined.nodes.told[nodes:])) == []
+        assert gaps(self.leases.events[leases:]) == []
+        assert list(not_ready(joined.nodes.events[nodes:])) == []
         assert told_conditions(joined) == conditions
-        assert list(regressed_phases(joined.pods.told[pods:])) == []
+        assert list(regressed_phases(joined.pods.events[pods:])) == []
         assert steady_ids(joined) == ids
 
 

@@ -240,8 +240,8 @@ def test_two_agents_side_by_side_do_not_meet(node):
             other.wait_whole()
             other.add("same-name", "second")
             other.wait_running("same-name", "second")
-            theirs = other.running()
-            assert not {one for one, _ in mine.values()} & {one for one, _ in theirs.values()}
+            other_running = other.running()
+            assert not {one for one, _ in mine.values()} & {one for one, _ in other_running.values()}
             node.kill_fork_server()
             assert other.healthy()
             assert other.tree().state == "ready"
@@ -249,7 +249,7 @@ def test_two_agents_side_by_side_do_not_meet(node):
             other.kill_fork_server_and_start()
             node.wait_whole()
             other.wait_whole()
-            assert (node.running(), other.running()) == (mine, theirs)
+            assert (node.running(), other.running()) == (mine, other_running)
             other.withdraw("same-name")
             other.wait_gone("same-name")
             assert node.running() == mine

@@ -93,7 +93,7 @@ def test_init_containers_run_to_their_end_first(crowd: Joined) -> None:
 
 def test_a_failing_init_container_is_tried_again_and_nothing_else_begins(crowd: Joined) -> None:
     crowd.pods.until(lambda: sum(one["restartCount"] for one in inits(crowd, "init-fails")) >= 2, "restarts", SECONDS)
-    for told in (one.obj for one in list(crowd.pods.told) if one.name == "init-fails"):
+    for told in (one.obj for one in list(crowd.pods.events) if one.name == "init-fails"):
         assert status(told).get("phase") == "Pending"
         for one in [*status(told).get("containerStatuses", []), *status(told).get("initContainerStatuses", [])[1:]]:
             assert one["state"]["waiting"]["reason"] == "PodInitializing"
@@ -140,7 +140,7 @@ def test_last_words_come_from_where_the_container_says(crowd: Joined) -> None:
 def test_an_image_that_cannot_be_had_is_told(crowd: Joined) -> None:
     def reasons() -> set[str]:
         """Ever told."""
-        told = [one.obj for one in list(crowd.pods.told) if one.name in ("imageless", "nameless")]
+        told = [one.obj for one in list(crowd.pods.events) if one.name in ("imageless", "nameless")]
         found = [
             one["state"].get("waiting") or {} for obj in told for one in status(obj).get("containerStatuses") or []
         ]
@@ -240,7 +240,7 @@ def test_hooks_run_after_the_start_and_before_the_end(site: Joined, recorder: Re
     site.wait_pods_ready("hooked", seconds=SECONDS)
     assert run(site, "hooked", "cat", "/d/post") == "begun\n"
     assert (recorder.paths("http"), recorder.paths("https")) == (["/post"], ["/post"])
-    assert recorder.asked[0][2] == "kube-lifecycle/1.36"
+    assert recorder.calls[0][2] == "kube-lifecycle/1.36"
     began = time.monotonic()
     site.delete("hooked")
     site.wait_no_pod("hooked", seconds=SECONDS)
@@ -306,7 +306,7 @@ def test_a_pod_that_is_deleted_has_its_end_in_its_last_status(site: Joined) -> N
         site.delete(name)
     site.wait_no_pod("ends-well", "ends-ill")
     for name, phase, code in (("ends-well", "Succeeded", 0), ("ends-ill", "Failed", 5)):
-        last = [one.obj for one in list(site.pods.told) if one.name == name][-1]
+        last = [one.obj for one in list(site.pods.events) if one.name == name][-1]
         assert status(last)["phase"] == phase
         assert status(last)["containerStatuses"][0]["state"]["terminated"]["exitCode"] == code
         assert condition(last, "Ready")["status"] == "False"

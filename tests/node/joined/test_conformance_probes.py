@@ -115,7 +115,7 @@ def test_counts_of_restarts_only_grow(crowd: Joined) -> None:
     crowd.pods.until(lambda: restarts(crowd, "by-exec") >= 2, "restarted twice", SECONDS)
     seen = [
         one["restartCount"]
-        for told in list(crowd.pods.told)
+        for told in list(crowd.pods.events)
         if told.name == "by-exec"
         for one in status(told.obj).get("containerStatuses") or []
     ]
@@ -132,7 +132,7 @@ def test_a_redirect_to_another_host_is_a_success_with_a_warning(crowd: Joined) -
 def test_what_is_fine_is_left_alone(crowd: Joined, recorder: Recorder) -> None:
     crowd.wait_pods_ready("fine", "started", seconds=SECONDS)
     assert (restarts(crowd, "fine"), restarts(crowd, "started")) == (0, 0)
-    within(SECONDS, lambda: ("https", "/healthz", "kube-probe/1.36") in recorder.asked, "probe")
+    within(SECONDS, lambda: ("https", "/healthz", "kube-probe/1.36") in recorder.calls, "probe")
 
 
 def test_a_probe_without_a_host_of_a_host_network_pod_goes_to_the_nodes_address(crowd: Joined) -> None:
@@ -184,7 +184,9 @@ def test_a_pod_that_ends_is_not_ready_and_probed_for_liveness_no_more(site: Join
     site.delete("leaving")
     site.wait_no_pod("leaving", seconds=SECONDS)
     ending = [
-        one.obj for one in list(site.pods.told) if one.name == "leaving" and "deletionTimestamp" in one.obj["metadata"]
+        one.obj
+        for one in list(site.pods.events)
+        if one.name == "leaving" and "deletionTimestamp" in one.obj["metadata"]
     ]
     assert any(
         condition(one, "Ready")["status"] == "False" and "running" in status(one)["containerStatuses"][0]["state"]

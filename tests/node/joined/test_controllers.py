@@ -49,7 +49,7 @@ def test_a_rollout_replaces_every_pod_and_the_node_refuses_none(site: Joined) ->
     site.kubectl("rollout", "status", "deployment/web", "--timeout=80s", seconds=SECONDS)
     within(SECONDS, lambda: len(pods(site, "web")) == 5, "the old pods gone")
     assert not before & {one["metadata"]["uid"] for one in pods(site, "web")}
-    assert not [one for one in site.pods.told if one.obj.get("status", {}).get("phase") == "Failed"]
+    assert not [one for one in site.pods.events if one.obj.get("status", {}).get("phase") == "Failed"]
     site.kubectl("delete", "deployment", "web")
 
 

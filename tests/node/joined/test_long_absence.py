@@ -45,7 +45,7 @@ def test_what_happens_while_the_server_is_away_is_told_when_it_is_back(own: Join
     own.create(*map(crashing, CRASHES), *(ending(name, code) for name, code in ENDS.items()))
     for name in (*CRASHES, *ENDS):
         own.wait_phase(name, "Running")
-    ids, seen = own.running_ids(), len(own.nodes.told)
+    ids, seen = own.running_ids(), len(own.nodes.events)
     own.delete("leaves")  # the node hears of it, and cannot say when it is done
     server.signal(signal.SIGKILL)
     own.node.withdraw("withdrawn")
@@ -59,7 +59,7 @@ def test_what_happens_while_the_server_is_away_is_told_when_it_is_back(own: Join
     caught_up(own, counted)
     now = own.running_ids()
     assert {f"{name}/main": now[f"{name}/main"] for name in STEADY} == {f"{n}/main": ids[f"{n}/main"] for n in STEADY}
-    assert all(is_ready(one.obj) for one in own.nodes.told[seen:]), own.transitions()
+    assert all(is_ready(one.obj) for one in own.nodes.events[seen:]), own.transitions()
     assert own.node.doubles() == []
     own.node.until(lambda: not pods_in_runtime(own) & {"leaves", "forced", f"withdrawn-{NODE}"}, "nothing left of them")
     own.node.until(lambda: told_of_crashes(own), "the events of what happened meanwhile")

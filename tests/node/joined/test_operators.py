@@ -103,7 +103,7 @@ def test_a_drained_node_ends_its_pods_in_their_time_and_keeps_its_static_ones(si
     # it is over before the end of the grace: each ends when it has
     site.kubectl("drain", NODE, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s", seconds=70)
     site.wait_no_pod("slow", "quick")  # this watch may be behind that of kubectl
-    last = [status(one.obj) for one in site.pods.told if one.name == "slow"][-1]
+    last = [status(one.obj) for one in site.pods.events if one.name == "slow"][-1]
     assert last["phase"] == "Succeeded"
     assert last["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
     assert f"fixed-{NODE}/main" in site.running_ids()

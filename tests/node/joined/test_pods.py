@@ -118,7 +118,7 @@ def test_a_pod_runs_in_little_time_and_ten_in_not_much_more(site: Joined) -> Non
 def _seconds_to_running(site: Joined, number: int) -> float:
     """Of the last one, from just before its own create."""
     names = [f"fast{n}" for n in range(number)]
-    seen = len(site.pods.told)
+    seen = len(site.pods.events)
     began, last = dict[str, float](), 0.0
     for name in names:
         began[name] = time.time()
@@ -126,7 +126,7 @@ def _seconds_to_running(site: Joined, number: int) -> float:
     for name in names:
         site.wait_phase(name, "Running")
         running = (
-            one.at for one in site.pods.told[seen:] if one.name == name and status(one.obj).get("phase") == "Running"
+            one.at for one in site.pods.events[seen:] if one.name == name and status(one.obj).get("phase") == "Running"
         )
         last = max(last, min(running) - began[name])
     for name in names:

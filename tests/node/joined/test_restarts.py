@@ -45,7 +45,7 @@ def test_each_actor_is_killed_and_neither_node_nor_pods_waver(own: Joined) -> No
     names = own.create(*(probed(f"calm{n}") for n in range(4)))
     own.wait_pods_ready(*names)
     own.node.wait_whole()
-    ids, seen_pods, seen_nodes = own.running_ids(), len(own.pods.told), len(own.nodes.told)
+    ids, seen_pods, seen_nodes = own.running_ids(), len(own.pods.events), len(own.nodes.events)
     for name in ACTORS:
         was = own.node.actors()[name].incarnation
         own.node.inject(name, "crash")
@@ -53,9 +53,9 @@ def test_each_actor_is_killed_and_neither_node_nor_pods_waver(own: Joined) -> No
     last = own.create(pod("after"))
     own.wait_pods_ready(*last)
     assert {key: value for key, value in own.running_ids().items() if key in ids} == ids
-    wavered = [one for one in own.pods.told[seen_pods:] if one.name in names and not _ready(one.obj)]
+    wavered = [one for one in own.pods.events[seen_pods:] if one.name in names and not _ready(one.obj)]
     assert not wavered, [status(one.obj) for one in wavered]
-    assert all(_ready(one.obj) for one in own.nodes.told[seen_nodes:]), own.transitions()
+    assert all(_ready(one.obj) for one in own.nodes.events[seen_nodes:]), own.transitions()
 
 
 def _ready(obj: dict[str, object]) -> bool:
@@ -67,7 +67,7 @@ def test_the_agent_is_killed_with_many_pods_and_goes_on_where_it_was(own: Joined
     names = own.create(*(pod(f"many{n}") if n else probed("many0") for n in range(MANY)))
     own.wait_pods_ready(*names, seconds=100)
     own.node.wait_whole()
-    ids, seen_pods, seen_nodes = own.running_ids(), len(own.pods.told), len(own.nodes.told)
+    ids, seen_pods, seen_nodes = own.running_ids(), len(own.pods.events), len(own.nodes.events)
     assert len(ids) == MANY
     own.node.kill_fork_server()
     victim = next(one for one in own.node.containers() if one.pod_name == "many7")
@@ -80,9 +80,9 @@ def test_the_agent_is_killed_with_many_pods_and_goes_on_where_it_was(own: Joined
     time.sleep(2)  # for whatever might still waver
     kept = {key: value for key, value in ids.items() if key not in ("many7/main", "many9/main")}
     assert {key: value for key, value in own.running_ids().items() if key in kept} == kept
-    others = [one for one in own.pods.told[seen_pods:] if one.name not in ("many7", "many9") and not _ready(one.obj)]
+    others = [one for one in own.pods.events[seen_pods:] if one.name not in ("many7", "many9") and not _ready(one.obj)]
     assert not others, [(one.name, status(one.obj)) for one in others[:3]]
-    assert all(_ready(one.obj) for one in own.nodes.told[seen_nodes:]), own.transitions()
+    assert all(_ready(one.obj) for one in own.nodes.events[seen_nodes:]), own.transitions()
     for name in {*names} - {"many9"}:  # here, as the fixture waits for less
         own.delete(name, grace=1)
     own.wait_no_pod(*names, seconds=100)
@@ -92,7 +92,7 @@ def test_the_lease_is_kept_while_every_other_actor_is_wedged(own: Joined) -> Non
     own.node.wait_whole()
     own.nodes.until(lambda: own.api.find(LEASE), "a lease", 60)
     before = own.api.call("GET", LEASE)["spec"]["renewTime"]
-    seen, end, renewed = len(own.nodes.told), time.monotonic() + 60, before
+    seen, end, renewed = len(own.nodes.events), time.monotonic() + 60, before
     while renewed == before and time.monotonic() < end:
         with suppress(NotInTime):  # the fork server replaces them all: it is asked again in the next round
             for name, actor in own.node.actors().items():
@@ -101,7 +101,7 @@ def test_the_lease_is_kept_while_every_other_actor_is_wedged(own: Joined) -> Non
         time.sleep(0.3)
         renewed = own.api.call("GET", LEASE)["spec"]["renewTime"]
     assert renewed != before
-    assert all(_ready(one.obj) for one in own.nodes.told[seen:]), own.transitions()
+    assert all(_ready(one.obj) for one in own.nodes.events[seen:]), own.transitions()
     own.node.wait_whole(60)
 
 

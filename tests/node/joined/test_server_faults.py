@@ -52,7 +52,7 @@ INJURIES: dict[str, Injury] = {
 def ended_in_order(joined: Joined, *names: str) -> None:
     """Each ran in one container, never went back, and is gone."""
     for name in names:
-        told = [status(one.obj) for one in joined.pods.told if one.name == name]
+        told = [status(one.obj) for one in joined.pods.events if one.name == name]
         phases = [one.get("phase") for one in told]
         assert "Running" in phases, (name, phases)
         assert "Pending" not in phases[phases.index("Running") :], (name, phases)
@@ -64,7 +64,7 @@ def ended_in_order(joined: Joined, *names: str) -> None:
 
 @pytest.mark.timeout(300)
 def test_pods_come_and_go_whatever_the_server_does(own: Joined, server: ApiProcess) -> None:
-    seen = len(own.nodes.told)
+    seen = len(own.nodes.events)
     for number, (what, injure) in enumerate(INJURIES.items()):
         stays, goes = f"stays{number}", f"goes{number}"
         own.create(pod(goes))
@@ -81,7 +81,7 @@ def test_pods_come_and_go_whatever_the_server_does(own: Joined, server: ApiProce
         server.no_faults()
         ended_in_order(own, stays, goes)
     assert own.node.doubles() == []
-    assert all(is_ready(one.obj) for one in own.nodes.told[seen:]), own.transitions()
+    assert all(is_ready(one.obj) for one in own.nodes.events[seen:]), own.transitions()
     own.node.until(lambda: own.node.strays() == [], "no strays")
 
 
@@ -90,7 +90,7 @@ def test_a_server_that_was_killed_finds_all_as_it_is_when_it_is_back(own: Joined
     own.create(pod("steady"), pod("leaves"), pod("crashes", container("main", "sh", "-c", crashes)))
     own.wait_pods_ready("steady", "leaves")
     own.wait_phase("crashes", "Running")
-    ids, seen = own.running_ids(), len(own.nodes.told)
+    ids, seen = own.running_ids(), len(own.nodes.events)
     server.signal(signal.SIGKILL)
     time.sleep(6)
 
@@ -106,14 +106,14 @@ def test_a_server_that_was_killed_finds_all_as_it_is_when_it_is_back(own: Joined
     own.wait_no_pod("leaves", seconds=CATCH_UP_SECONDS)
     own.pods.until(lambda: own.restarts().get("default/crashes", 0) >= 1, "its restarts", CATCH_UP_SECONDS)
     assert own.running_ids()["steady/main"] == ids["steady/main"]
-    assert all(is_ready(one.obj) for one in own.nodes.told[seen:]), own.transitions()
+    assert all(is_ready(one.obj) for one in own.nodes.events[seen:]), own.transitions()
 
 
 def test_a_server_that_hangs_holds_up_nothing_on_the_node(own: Joined, server: ApiProcess) -> None:
     own.create(pod("steady"), pod("ends", container("main", "sh", "-c", "sleep 8; exit 3"), restartPolicy="Never"))
     own.wait_phase("ends", "Running")
     own.wait_pods_ready("steady")
-    seen = len(own.nodes.told)
+    seen = len(own.nodes.events)
     server.signal(signal.SIGSTOP)
     time.sleep(12)
     assert own.node.healthy()
@@ -124,7 +124,7 @@ def test_a_server_that_hangs_holds_up_nothing_on_the_node(own: Joined, server: A
     own.wait_pods_ready("next", seconds=CATCH_UP_SECONDS)
     assert condition(own.pod("steady"), "Ready")["status"] == "True"
     assert own.restarts()["default/steady"] == 0
-    assert all(is_ready(one.obj) for one in own.nodes.told[seen:]), own.transitions()
+    assert all(is_ready(one.obj) for one in own.nodes.events[seen:]), own.transitions()
 
 
 def test_an_agent_that_starts_without_a_server_leaves_all_as_it_is_and_goes_on_with_it(
@@ -133,7 +133,7 @@ def test_an_agent_that_starts_without_a_server_leaves_all_as_it_is_and_goes_on_w
     own.create(pod("steady"), pod("ends", container("main", "sh", "-c", "sleep 8; exit 1"), restartPolicy="Never"))
     own.wait_pods_ready("steady")
     own.wait_phase("ends", "Running")
-    ids, seen = own.running_ids(), len(own.nodes.told)
+    ids, seen = own.running_ids(), len(own.nodes.events)
     server.signal(signal.SIGKILL)
     own.node.kill_fork_server()
     own.node.start()
@@ -147,7 +147,7 @@ def test_an_agent_that_starts_without_a_server_leaves_all_as_it_is_and_goes_on_w
     own.wait_pods_ready(f"local-{NODE}", seconds=CATCH_UP_SECONDS)
     assert own.running_ids()["steady/main"] == ids["steady/main"]
     assert own.restarts()["default/steady"] == 0
-    assert all(is_ready(one.obj) for one in own.nodes.told[seen:]), own.transitions()
+    assert all(is_ready(one.obj) for one in own.nodes.events[seen:]), own.transitions()
     own.node.withdraw("local")
     own.wait_no_pod(f"local-{NODE}")
 
@@ -176,7 +176,7 @@ def test_a_stale_list_neither_ends_nor_revives_a_pod(own: Joined, server: ApiPro
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("actor", ["api_clients/kube_client", "status_manager", "pod_config", "pod_workers/worker/0"])
 def test_faults_of_the_server_and_of_an_actor_at_once(own: Joined, server: ApiProcess, actor: str) -> None:
-    seen = len(own.nodes.told)
+    seen = len(own.nodes.events)
     injuries = (
         "internal errors of status writes",
         "answers lost",
@@ -203,4 +203,4 @@ def test_faults_of_the_server_and_of_an_actor_at_once(own: Joined, server: ApiPr
         server.no_faults()
         ended_in_order(own, stays, goes)
     assert own.node.doubles() == []
-    assert all(is_ready(one.obj) for one in own.nodes.told[seen:]), own.transitions()
+    assert all(is_ready(one.obj) for one in own.nodes.events[seen:]), own.transitions()

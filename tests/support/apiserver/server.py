@@ -126,7 +126,7 @@ class ApiServer:
         """So many there have been."""
         return self._http.connections
 
-    def asked(self, verb: str = "", resource: str = "") -> list[Seen]:
+    def requests_for(self, verb: str = "", resource: str = "") -> list[Seen]:
         """Of the requests those with this verb and resource (`pods`, `pods/status`)."""
         return [one for one in self.requests if verb in ("", one.verb) and resource in ("", one.resource)]
 

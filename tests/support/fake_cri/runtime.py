@@ -55,7 +55,7 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
         """The typed interface, in this process."""
         return CriClient.over(LocalTransport(self), deadlines, settling)
 
-    def asked(self, method: str) -> list[Any]:
+    def requests_for(self, method: str) -> list[Any]:
         """The requests of one method, oldest first."""
         return [request for name, request in self.calls if name == method]
 

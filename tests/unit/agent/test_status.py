@@ -108,10 +108,10 @@ class _Asked(Context):
     def __init__(self, answers: dict[str, Any]) -> None:
         arguments = argparse.Namespace(root_dir="/none", run_dir="", output="text", timeout=1.0)
         super().__init__(arguments, lambda _: AgentFiles(Path("/none"), Path("/none/incidents")))
-        self.answers, self.asked = answers, list[str]()
+        self.answers, self.calls = answers, list[str]()
 
     def ask(self, question: Any, reply: Any, name: str = "", timeout: float = 0.0) -> Any:
-        self.asked.append(name)
+        self.calls.append(name)
         if name not in self.answers:
             raise CommandError(NO_ANSWER, f"{name} does not answer")
         return self.answers[name]
@@ -136,6 +136,6 @@ def test_an_actor_that_does_not_answer_is_told_unless_the_tree_says_so_already()
     context = _Asked({CONFIG_CONTROLLER: Flagz({}, (), {}, "v")})
     assert [str(reason) for reason in others(context, tree())] == ["agent: pod_config does not answer"]
     hung = ActorState(name=POD_CONFIG, parent="root", kind="actor", state="running", heartbeat_age=30.0)
-    context.asked.clear()
+    context.calls.clear()
     assert list(others(context, tree(hung))) == []
-    assert context.asked == [CONFIG_CONTROLLER]
+    assert context.calls == [CONFIG_CONTROLLER]

@@ -95,7 +95,7 @@ def test_huge_pages_are_limited_by_the_kernels_names():
 
 
 @pytest.mark.parametrize(("milli", "shares"), [(0, 2), (1, 2), (2, 2), (1000, 1024), (1500, 1536), (10**9, 262144)])
-def test_shares_of_the_reference(milli, shares):
+def test_shares_are_those_of_the_kubelet(milli, shares):
     assert milli_to_shares(milli) == shares
 
 

@@ -10,14 +10,14 @@ BOTH = {"a": Device(), "b": Device(healthy=False)}
 def test_a_device_that_is_not_healthy_counts_for_the_capacity_only() -> None:
     inventory = Inventory()
     inventory.registered("v/x")
-    inventory.told("v/x", BOTH)
+    inventory.reported("v/x", BOTH)
     assert (inventory.capacity(), inventory.allocatable()) == ({"v/x": 2}, {"v/x": 1})
 
 
 def test_a_plugin_that_is_away_leaves_its_devices_unhealthy_until_the_grace_is_over() -> None:
     inventory = Inventory()
     inventory.registered("v/x")
-    inventory.told("v/x", BOTH)
+    inventory.reported("v/x", BOTH)
     inventory.stopped("v/x", 100.0)
     assert (inventory.capacity(), inventory.allocatable()) == ({"v/x": 2}, {"v/x": 0})
     assert inventory.next_expiry() == 100.0 + GRACE_SECONDS
@@ -30,12 +30,12 @@ def test_a_plugin_that_is_away_leaves_its_devices_unhealthy_until_the_grace_is_o
 def test_a_plugin_that_comes_back_in_time_keeps_its_resource() -> None:
     inventory = Inventory()
     inventory.registered("v/x")
-    inventory.told("v/x", BOTH)
+    inventory.reported("v/x", BOTH)
     inventory.stopped("v/x", 100.0)
     inventory.registered("v/x")
     assert inventory.next_expiry() is None
     assert inventory.allocatable() == {"v/x": 0}
-    inventory.told("v/x", BOTH)
+    inventory.reported("v/x", BOTH)
     assert inventory.allocatable() == {"v/x": 1}
 
 
@@ -57,13 +57,13 @@ def test_a_resource_that_was_removed_and_comes_back_counts_again() -> None:
     inventory.remembered(["v/x"], 0.0)
     inventory.expire(GRACE_SECONDS)
     inventory.registered("v/x")
-    inventory.told("v/x", BOTH)
+    inventory.reported("v/x", BOTH)
     assert inventory.capacity() == {"v/x": 2}
 
 
 def test_the_health_of_a_device_that_no_plugin_tells_of_is_not_known() -> None:
     inventory = Inventory()
-    inventory.told("v/x", BOTH)
+    inventory.reported("v/x", BOTH)
     assert inventory.health("v/x", ["a", "b", "c"]) == {"a": True, "b": False, "c": None}
     assert inventory.health("v/y", ["a"]) == {"a": None}
 

@@ -39,7 +39,7 @@ class Site:
         self, *providers: Provider, response: CredentialProviderResponse | None = None, token: str = "t"
     ) -> None:
         self.now, self.token = 0.0, token
-        self.asked: list[tuple[str, str, str]] = []
+        self.calls: list[tuple[str, str, str]] = []
         self.said: list[str] = []
         self.response = response or CredentialProviderResponse("Image", None, {"*.example.com": ("me", "secret")})
         self.fails = False
@@ -51,7 +51,7 @@ class Site:
         return Identity("sa-uid", self.token if account.name else "", {"a": "b"})
 
     async def _run(self, one: Provider, request: CredentialProviderRequest) -> CredentialProviderResponse:
-        self.asked.append((one.name, request.image, request.token))
+        self.calls.append((one.name, request.image, request.token))
         await asyncio.sleep(0)
         if self.fails:
             raise PluginFailed("ended with 1: no")
@@ -64,7 +64,7 @@ class Site:
 async def test_only_plugins_whose_patterns_fit_are_asked_and_in_their_order():
     site = Site(provider("b"), provider("other", "quay.io"), provider("a", "r.example.com/team"))
     assert await site.names() == ["me"]
-    assert [name for name, _, _ in site.asked] == ["b", "a"]
+    assert [name for name, _, _ in site.calls] == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ async def test_an_answer_is_kept_for_the_image_the_registry_or_all(kind, same, o
     site = Site(provider(), response=CredentialProviderResponse(kind, None, {"*.example.com": ("me", "s")}))
     await site.names()
     assert await site.names(same) == ["me"]
-    assert len(site.asked) == 1
+    assert len(site.calls) == 1
     if other:
         await site.names(other)
-        assert len(site.asked) == 2
+        assert len(site.calls) == 2
 
 
 @pytest.mark.parametrize(("seconds", "runs"), [(None, 2), (0.0, 3), (1000.0, 1)])
@@ -92,13 +92,13 @@ async def test_how_long_it_is_kept_is_said_by_the_answer_else_by_the_configurati
     await site.names()
     site.now = 61.0
     await site.names()
-    assert len(site.asked) == runs
+    assert len(site.calls) == runs
 
 
 async def test_those_that_ask_at_once_share_one_run():
     site = Site(provider())
     assert await asyncio.gather(*(site.names() for _ in range(5))) == [["me"]] * 5
-    assert len(site.asked) == 1
+    assert len(site.calls) == 1
 
 
 async def test_a_plugin_that_fails_is_said_and_the_others_go_on():
@@ -129,9 +129,9 @@ def with_token(kind: str = "ServiceAccount") -> Provider:
 async def test_a_plugin_that_wants_a_token_is_given_that_of_the_pods_account():
     site = Site(with_token())
     await site.names()
-    assert site.asked == [("plug", IMAGE, "t")]
+    assert site.calls == [("plug", IMAGE, "t")]
     await site.names(account=Account("ns", "someone", "p", "u"))
-    assert len(site.asked) == 2, "what was said to one account is not for another"
+    assert len(site.calls) == 2, "what was said to one account is not for another"
 
 
 async def test_what_was_said_to_a_token_is_for_that_token_only():
@@ -139,18 +139,18 @@ async def test_what_was_said_to_a_token_is_for_that_token_only():
     await site.names()
     site.token = "t2"
     await site.names()
-    assert [token for _, _, token in site.asked] == ["t", "t2"]
+    assert [token for _, _, token in site.calls] == ["t", "t2"]
     of_account = Site(with_token("ServiceAccount"))
     await of_account.names()
     of_account.token = "t2"
     await of_account.names()
-    assert len(of_account.asked) == 1
+    assert len(of_account.calls) == 1
 
 
 async def test_a_pod_without_an_account_is_passed_over():
     site = Site(with_token())
     assert await site.names(account=Account()) == []
-    assert site.asked == []
+    assert site.calls == []
 
 
 # -- programs ---------------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def test_an_image_is_in_use_by_whichever_name_the_runtime_tells_of_it(told):
     assert used_images(images, [container]) == {"sha256:1"}
 
 
-def test_a_disk_that_stays_too_full_and_one_without_a_size_are_events_in_the_references_words():
+def test_a_full_disk_and_one_without_a_size_are_events_with_the_kubelets_messages():
     assert shortfall(Disk(100, 50), Collection([], 10, 10)) is None
     assert shortfall(Disk(100, 5), Collection([], 15, 10)) == (
         "FreeDiskSpaceFailed",

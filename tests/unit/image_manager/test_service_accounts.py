@@ -19,9 +19,9 @@ def provider(**more) -> Provider:
     return Provider(name="p", tokenAttributes=TokenAttributes(serviceAccountTokenAudience="aud", **more))
 
 
-def server(asked: list[ApiCall], **answers: ApiAnswer):
+def server(calls: list[ApiCall], **answers: ApiAnswer):
     async def call(request: ApiCall) -> ApiAnswer:
-        asked.append(request)
+        calls.append(request)
         if request.method in answers:
             return answers[request.method]
         if request.method == "GET":
@@ -33,17 +33,17 @@ def server(asked: list[ApiCall], **answers: ApiAnswer):
 
 
 async def test_it_is_a_token_bound_to_the_pod_and_the_annotations_that_were_asked_for():
-    asked: list[ApiCall] = []
+    calls: list[ApiCall] = []
     wanted = provider(
         requireServiceAccount=True,
         requiredServiceAccountAnnotationKeys=["a"],
         optionalServiceAccountAnnotationKeys=["b", "z"],
     )
-    assert await identify(server(asked), wanted, POD) == Identity("sa-uid", "tok", {"a": "1", "b": "2"})
-    assert [request.path for request in asked] == [
+    assert await identify(server(calls), wanted, POD) == Identity("sa-uid", "tok", {"a": "1", "b": "2"})
+    assert [request.path for request in calls] == [
         "/api/v1/namespaces/ns/serviceaccounts/robot", "/api/v1/namespaces/ns/serviceaccounts/robot/token",
     ]  # fmt: skip
-    spec = json.loads(asked[1].body)["spec"]
+    spec = json.loads(calls[1].body)["spec"]
     assert spec["audiences"] == ["aud"]
     assert spec["boundObjectRef"] == {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
 
@@ -55,11 +55,11 @@ async def test_an_annotation_that_is_required_and_missing_is_an_error():
 
 
 async def test_a_pod_without_an_account_is_an_error_only_where_one_is_required():
-    asked: list[ApiCall] = []
-    assert await identify(server(asked), provider(requireServiceAccount=False), Account("ns")) == Identity()
+    calls: list[ApiCall] = []
+    assert await identify(server(calls), provider(requireServiceAccount=False), Account("ns")) == Identity()
     with pytest.raises(PluginFailed, match="no service account"):
-        await identify(server(asked), provider(requireServiceAccount=True), Account("ns"))
-    assert asked == []
+        await identify(server(calls), provider(requireServiceAccount=True), Account("ns"))
+    assert calls == []
 
 
 async def test_what_the_server_refuses_is_said():
@@ -71,12 +71,12 @@ async def test_what_the_server_refuses_is_said():
 
 
 async def test_an_account_that_the_server_does_not_connect_with_the_node_yet_is_asked_for_again():
-    asked: list[ApiCall] = []
-    known = server(asked)
+    calls: list[ApiCall] = []
+    known = server(calls)
 
     async def call(request: ApiCall) -> ApiAnswer:
         found = await known(request)
-        return ApiAnswer(status=403, reason="Forbidden", message="no relationship found") if len(asked) == 1 else found
+        return ApiAnswer(status=403, reason="Forbidden", message="no relationship found") if len(calls) == 1 else found
 
     assert (await identify(call, provider(), POD)).token == "tok"
-    assert [request.method for request in asked] == ["GET", "GET", "POST"]
+    assert [request.method for request in calls] == ["GET", "GET", "POST"]

@@ -20,8 +20,8 @@ def test_what_is_put_is_there_for_the_next_one(tmp_path: Path) -> None:
 
 
 def test_the_file_of_the_kubelet_is_read(tmp_path: Path) -> None:
-    theirs = {"startTime": "2024-01-02T03:04:05.123456789Z", "endTime": "0001-01-01T00:00:00Z"}
-    (tmp_path / FILE).write_text(json.dumps(theirs))
+    of_kubelet = {"startTime": "2024-01-02T03:04:05.123456789Z", "endTime": "0001-01-01T00:00:00Z"}
+    (tmp_path / FILE).write_text(json.dumps(of_kubelet))
     state = ShutdownStateFile(str(tmp_path))
     state.load()
     assert seconds(state.last.start) == 1704164645.123456

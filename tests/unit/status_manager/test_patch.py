@@ -33,7 +33,7 @@ def container(**more: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "patch"),
+    ("ours", "server_status", "patch"),
     [
         ({"phase": "Running"}, {"phase": "Running"}, {}),
         ({"phase": "Running"}, {"phase": "Pending", "qosClass": "Burstable"}, {"phase": "Running"}),
@@ -90,8 +90,8 @@ def container(**more: object) -> dict[str, object]:
         ({"conditions": [condition("Ready")]}, {"conditions": [condition("Ready", lastTransitionTime=THEN)]}, {}),
     ],
 )  # fmt: skip
-def test_a_patch_has_what_is_ours_and_differs(ours, theirs, patch):
-    assert status_patch(status(**ours), status(**theirs)) == patch
+def test_a_patch_has_what_is_ours_and_differs(ours, server_status, patch):
+    assert status_patch(status(**ours), status(**server_status)) == patch
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_a_patch_has_what_is_ours_and_differs(ours, theirs, patch):
     ],
 )
 def test_phase_and_readiness_are_what_others_wait_for(fields, ready, expected):
-    theirs = status(conditions=[condition("Ready", ready)] if ready else [])
-    assert is_transition(fields, theirs) is expected
+    server_status = status(conditions=[condition("Ready", ready)] if ready else [])
+    assert is_transition(fields, server_status) is expected
 
 
 def test_the_body_names_the_pod_and_when_exact_its_version():
@@ -123,10 +123,10 @@ def test_the_body_names_the_pod_and_when_exact_its_version():
 
 def test_a_resize_that_is_over_takes_its_condition_along():
     pending = condition("PodResizePending", reason="Infeasible")
-    theirs = status(conditions=[pending, condition("example.com/a")])
+    server_status = status(conditions=[pending, condition("example.com/a")])
     gone = {"$patch": "delete", "type": "PodResizePending"}
-    assert status_patch(status(conditions=[]), theirs) == {"conditions": [gone]}
-    assert status_patch(theirs, theirs) == {}
+    assert status_patch(status(conditions=[]), server_status) == {"conditions": [gone]}
+    assert status_patch(server_status, server_status) == {}
 
 
 conditions = st.lists(
@@ -154,9 +154,9 @@ statuses = st.fixed_dictionaries({
 
 
 @given(statuses, statuses)
-def test_after_one_write_there_is_nothing_more_to_write_and_nothing_of_others_is_lost(ours, theirs):
-    whole = {"metadata": {"name": "p", "namespace": "n", "uid": "u", "resourceVersion": "1"}, "status": theirs}
-    before, mine = status(**theirs), status(**ours)
+def test_after_one_write_there_is_nothing_more_to_write_and_nothing_of_others_is_lost(ours, server_status):
+    whole = {"metadata": {"name": "p", "namespace": "n", "uid": "u", "resourceVersion": "1"}, "status": server_status}
+    before, mine = status(**server_status), status(**ours)
     patch = body(read(msgspec.json.encode(whole)), status_patch(mine, before), exact=True)
     after = read(msgspec.json.encode(patched("Pod", STRATEGIC, whole, patch))).status
     assert status_patch(mine, after) == {}

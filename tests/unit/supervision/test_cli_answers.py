@@ -20,11 +20,11 @@ class _Asked(Context):
 
     def __init__(self, timeout: float = 5.0, code: int = NO_ANSWER) -> None:
         super().__init__(argparse.Namespace(output="text", timeout=timeout), lambda _: AgentFiles(Path(), Path()))
-        self.asked: list[tuple[str, float]] = []
+        self.calls: list[tuple[str, float]] = []
         self._code = code
 
     def ask(self, question: Any, reply: Any, name: str = "", timeout: float = 0.0) -> Any:
-        self.asked.append((name, timeout))
+        self.calls.append((name, timeout))
         raise CommandError(self._code, f"{name} did not answer")
 
 
@@ -37,11 +37,11 @@ def test_an_actor_that_is_not_known_to_be_wedged_is_asked_for_a_second_or_so() -
     context = _Asked()
     answers = Answers(context, tree())
     assert answers.get("a", SetLogLevel(1), Done, "its level is not shown") is None
-    assert context.asked == [("a", PATIENCE_SECONDS)]
+    assert context.calls == [("a", PATIENCE_SECONDS)]
     assert answers.problems == ["its level is not shown: a did not answer"]
     Answers(context, tree()).get("b", SetLogLevel(1), Done)
     Answers(less := _Asked(timeout=0.2), tree()).get("a", SetLogLevel(1), Done)
-    assert less.asked == [("a", 0.2)]
+    assert less.calls == [("a", 0.2)]
 
 
 def test_a_slow_machine_has_more_time() -> None:
@@ -50,7 +50,7 @@ def test_a_slow_machine_has_more_time() -> None:
         Answers(context := _Asked(), tree()).get("a", SetLogLevel(1), Done)
     finally:
         time_scale.use(1.0)
-    assert context.asked == [("a", 3 * PATIENCE_SECONDS)]
+    assert context.calls == [("a", 3 * PATIENCE_SECONDS)]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_slow_machine_has_more_time() -> None:
 def test_an_actor_that_the_tree_shows_to_be_wedged_is_not_asked(actor: dict[str, Any], why: str) -> None:
     answers = Answers(context := _Asked(), tree(**actor))
     assert answers.get("a", SetLogLevel(1), Done, "x") is None
-    assert (context.asked, answers.passed_over, answers.unanswered) == ([], [f"x: {why}"], [])
+    assert (context.calls, answers.passed_over, answers.unanswered) == ([], [f"x: {why}"], [])
 
 
 def test_that_no_agent_runs_is_an_error() -> None:

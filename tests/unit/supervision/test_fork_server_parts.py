@@ -267,7 +267,7 @@ def test_the_black_box_tells_an_exception_from_stacks() -> None:
 
 def test_a_connection_never_blocks_on_who_does_not_read_and_sends_the_rest_later() -> None:
     loop = Loop()
-    ours, theirs = socket.socketpair()
+    ours, peer = socket.socketpair()
     connection = ProcessConnection(loop, ours, lambda *_: None, lambda _: None)
     for _ in range(100):
         connection.send(Done("x" * 3_000_000))
@@ -276,32 +276,32 @@ def test_a_connection_never_blocks_on_who_does_not_read_and_sends_the_rest_later
     found: list[Frame] = []
 
     def read() -> None:
-        found.extend(item for item in reader.feed(theirs.recv(1 << 20)) if isinstance(item, Frame))
+        found.extend(item for item in reader.feed(peer.recv(1 << 20)) if isinstance(item, Frame))
         if len(found) == 100 - connection.dropped:
             loop.stop()
 
-    loop.watch(theirs.fileno(), read)
+    loop.watch(peer.fileno(), read)
     loop.call_later(30, loop.stop)
     loop.run()
     assert len(found) == 100 - connection.dropped
-    theirs.close()
+    peer.close()
     connection.close()
 
 
 def test_a_connection_is_closed_when_what_comes_is_not_ours() -> None:
     loop, closed = Loop(), []
-    ours, theirs = socket.socketpair()
+    ours, peer = socket.socketpair()
 
     def on_closed(_: ProcessConnection) -> None:
         closed.append(True)
         loop.stop()
 
     ProcessConnection(loop, ours, lambda *_: None, on_closed)
-    theirs.sendall(b"\x00\x00\x00\x01\xc1")
+    peer.sendall(b"\x00\x00\x00\x01\xc1")
     loop.call_later(5, loop.stop)
     loop.run()
     assert closed == [True]
-    theirs.close()
+    peer.close()
 
 
 def test_a_socket_accepts_when_somebody_listens(tmp_path: Path) -> None:

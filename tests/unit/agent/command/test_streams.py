@@ -20,10 +20,8 @@ COMMANDS = (
 def run(command: str, tmp_path: Path, out: int, **environment: str) -> tuple[int, str]:
     """Exit code and stderr."""
     words = [sys.executable, "-m", "actors.agent.command", *command.split()]
-    surroundings = {**os.environ, "TROUPELET_ROOT_DIR": str(tmp_path), **environment}
-    done = subprocess.run(
-        words, cwd=ROOT, stdout=out, stderr=subprocess.PIPE, env=surroundings, timeout=60, check=False
-    )
+    variables = {**os.environ, "TROUPELET_ROOT_DIR": str(tmp_path), **environment}
+    done = subprocess.run(words, cwd=ROOT, stdout=out, stderr=subprocess.PIPE, env=variables, timeout=60, check=False)
     return done.returncode, done.stderr.decode()
 
 

@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[4]
 
 def supervise(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "actors.agent.command", *words]
-    surroundings = {**os.environ, **environment}
+    variables = {**os.environ, **environment}
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=30, cwd=ROOT, check=False, env=surroundings, errors="strict"
+        command, capture_output=True, text=True, timeout=30, cwd=ROOT, check=False, env=variables, errors="strict"
     )
 
 

@@ -21,7 +21,7 @@ ACTORS = ["pleg", "pod_workers", "pod_workers/worker/0"]
 
 
 @pytest.fixture
-def surroundings(tmp_path: Path) -> dict[str, str]:
+def environment(tmp_path: Path) -> dict[str, str]:
     """An environment where `supervise` is the command of these sources."""
     program = tmp_path / "bin" / "supervise"
     program.parent.mkdir()
@@ -51,71 +51,71 @@ def run_dir(tmp_path: Path) -> Iterator[Path]:
     os.close(names.fd)
 
 
-def script(shell: str, folder: Path, surroundings: dict[str, str]) -> Path:
+def script(shell: str, folder: Path, environment: dict[str, str]) -> Path:
     path = folder / f"script.{shell}"
     with path.open("w") as file:
-        subprocess.run(["supervise", "completion", shell], stdout=file, env=surroundings, timeout=60, check=True)
+        subprocess.run(["supervise", "completion", shell], stdout=file, env=environment, timeout=60, check=True)
     return path
 
 
-def in_bash(path: Path, surroundings: dict[str, str], *words: str) -> list[str]:
+def in_bash(path: Path, environment: dict[str, str], *words: str) -> list[str]:
     """What bash offers for the last of the words."""
     typed = shlex.join(words)
     text = f"source {path}; COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _shtab_supervise; "
     text += 'printf "%s\\n" "${COMPREPLY[@]}"'
     command = ["bash", "--norc", "-c", text]
-    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
     return [line for line in done.stdout.splitlines() if line]
 
 
-def in_fish(path: Path, surroundings: dict[str, str], line: str) -> list[str]:
+def in_fish(path: Path, environment: dict[str, str], line: str) -> list[str]:
     """What fish offers at the end of the line."""
     text = f"source {path}; complete -C {shlex.quote(line)}"
     command = ["fish", "--no-config", "-c", text]
-    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
     return [found.partition("\t")[0] for found in done.stdout.splitlines()]
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
 def test_bash_completes_commands_options_choices_and_actors(
-    tmp_path: Path, surroundings: dict[str, str], run_dir: Path
+    tmp_path: Path, environment: dict[str, str], run_dir: Path
 ) -> None:
-    path = script("bash", tmp_path, surroundings)
+    path = script("bash", tmp_path, environment)
     _, commands = subcommands.parser_of([])
-    assert set(in_bash(path, surroundings, "supervise", "")) == set(commands)
-    assert in_bash(path, surroundings, "supervise", "inc") == ["incidents"]
-    assert in_bash(path, surroundings, "supervise", "logs", "--fo") == ["--follow"]
-    assert in_bash(path, surroundings, "supervise", "tree", "-o", "") == ["text", "json"]
-    assert in_bash(path, surroundings, "supervise", "start", "--max-po") == ["--max-pods"]
-    assert "rollback" in in_bash(path, surroundings, "supervise", "config", "")
+    assert set(in_bash(path, environment, "supervise", "")) == set(commands)
+    assert in_bash(path, environment, "supervise", "inc") == ["incidents"]
+    assert in_bash(path, environment, "supervise", "logs", "--fo") == ["--follow"]
+    assert in_bash(path, environment, "supervise", "tree", "-o", "") == ["text", "json"]
+    assert in_bash(path, environment, "supervise", "start", "--max-po") == ["--max-pods"]
+    assert "rollback" in in_bash(path, environment, "supervise", "config", "")
     at = ("--run-dir", str(run_dir))
-    assert in_bash(path, surroundings, "supervise", "logs", *at, "") == ACTORS
-    assert in_bash(path, surroundings, "supervise", "inject", *at, "pod_workers/") == ACTORS[2:]
-    assert in_bash(path, surroundings, "supervise", "inject", *at, "pleg", "ha") == ["hang"]
+    assert in_bash(path, environment, "supervise", "logs", *at, "") == ACTORS
+    assert in_bash(path, environment, "supervise", "inject", *at, "pod_workers/") == ACTORS[2:]
+    assert in_bash(path, environment, "supervise", "inject", *at, "pleg", "ha") == ["hang"]
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
-def test_bash_says_nothing_where_no_agent_runs(tmp_path: Path, surroundings: dict[str, str]) -> None:
-    path = script("bash", tmp_path, surroundings)
-    assert in_bash(path, surroundings, "supervise", "logs", "--run-dir", str(tmp_path / "none"), "") == []
+def test_bash_says_nothing_where_no_agent_runs(tmp_path: Path, environment: dict[str, str]) -> None:
+    path = script("bash", tmp_path, environment)
+    assert in_bash(path, environment, "supervise", "logs", "--run-dir", str(tmp_path / "none"), "") == []
 
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="no fish")
-def test_fish_completes_commands_and_actors(tmp_path: Path, surroundings: dict[str, str], run_dir: Path) -> None:
-    path = script("fish", tmp_path, surroundings)
-    assert in_fish(path, surroundings, "supervise inc") == ["incidents"]
-    assert in_fish(path, surroundings, f"supervise logs --run-dir {run_dir} ") == ACTORS
-    assert in_fish(path, surroundings, "supervise start --max-po") == ["--max-pods"]
+def test_fish_completes_commands_and_actors(tmp_path: Path, environment: dict[str, str], run_dir: Path) -> None:
+    path = script("fish", tmp_path, environment)
+    assert in_fish(path, environment, "supervise inc") == ["incidents"]
+    assert in_fish(path, environment, f"supervise logs --run-dir {run_dir} ") == ACTORS
+    assert in_fish(path, environment, "supervise start --max-po") == ["--max-pods"]
 
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh")
-def test_zsh_takes_its_script(tmp_path: Path, surroundings: dict[str, str]) -> None:
-    path = script("zsh", tmp_path, surroundings)
+def test_zsh_takes_its_script(tmp_path: Path, environment: dict[str, str]) -> None:
+    path = script("zsh", tmp_path, environment)
     path.rename(tmp_path / "_supervise")
     text = f"fpath=({tmp_path} $fpath); autoload -U compinit; compinit -D -u; "
     text += "print $_comps[supervise]; autoload +X _supervise"
     done = subprocess.run(
-        ["zsh", "-f", "-c", text], env=surroundings, capture_output=True, text=True, timeout=60, check=False
+        ["zsh", "-f", "-c", text], env=environment, capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "_supervise\n")
 

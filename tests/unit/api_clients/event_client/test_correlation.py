@@ -100,7 +100,7 @@ def test_an_events_name_is_never_too_long(name):
     assert made.endswith(f".{1_700_000_000 * SECOND:x}")
 
 
-def test_an_event_is_written_as_the_reference_does():
+def test_an_event_is_written_as_by_the_kubelet():
     (event,) = run(Correlator(), "Pulled it", field="spec.containers{a}", annotations={"k": "v"})
     assert event_object(event, "n1") == {
         "apiVersion": "v1",

@@ -117,10 +117,10 @@ class Rubbish:
     """A server that answers each request with the next of these bodies, and then with the Lease."""
 
     def __init__(self, *bodies: bytes) -> None:
-        self.bodies, self.asked = list(bodies), list[str]()
+        self.bodies, self.calls = list(bodies), list[str]()
 
     async def call(self, method: str, path: str, **_: Any) -> Any:
-        self.asked.append(method)
+        self.calls.append(method)
         body = self.bodies.pop(0) if self.bodies else json.dumps(LEASE).encode()
         if body == b"404":
             raise NotFound(404, "NotFound", "")
@@ -142,4 +142,4 @@ async def test_a_lease_is_renewed_once_the_server_answers_with_it() -> None:
     await renewal.renew()
     assert len(failed) == 1 + len(NOT_THE_OBJECT)
     assert done == [1]
-    assert server.asked[-2:] == ["GET", "PUT"]
+    assert server.calls[-2:] == ["GET", "PUT"]

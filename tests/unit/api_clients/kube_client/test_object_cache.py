@@ -74,8 +74,8 @@ def ref(name: str) -> ObjectRef:
 
 class Site:
     def __init__(self, strategy: str) -> None:
-        self.server, self.now, self.told = Server(), 0.0, list[ObjectState]()
-        self.objects = ObjectCache(self.server, strategy, self.told.append, lambda: self.now)
+        self.server, self.now, self.received = Server(), 0.0, list[ObjectState]()
+        self.objects = ObjectCache(self.server, strategy, self.received.append, lambda: self.now)
 
     async def settle(self) -> None:
         for _ in range(20):
@@ -125,7 +125,7 @@ async def test_watches_have_an_upper_bound_beyond_which_objects_are_read_when_th
     await site.upkeep(0)
     assert site.objects.watches == 2
     assert sorted(site.server.reads) == ["2", "3"]
-    assert sorted(state.ref.name for state in site.told) == ["0", "1", "2", "3"]
+    assert sorted(state.ref.name for state in site.received) == ["0", "1", "2", "3"]
 
 
 async def test_watches_are_counted_once_for_all_references_of_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,12 +149,12 @@ async def test_what_is_mounted_is_read_again_when_its_time_is_over_and_told_when
     site.objects.refer("pod", {ref("s"): True})
     await site.upkeep(0)
     await site.upkeep(14)
-    assert (len(site.server.reads), len(site.told)) == (1, 1)
+    assert (len(site.server.reads), len(site.received)) == (1, 1)
     site.server.objects = {"s": body("s", 2)}
     await site.upkeep(10)
-    assert (len(site.server.reads), len(site.told)) == (2, 2)
+    assert (len(site.server.reads), len(site.received)) == (2, 2)
     await site.upkeep(30)
-    assert (len(site.server.reads), len(site.told)) == (3, 2)
+    assert (len(site.server.reads), len(site.received)) == (3, 2)
 
 
 async def test_what_was_known_stays_while_the_server_is_away() -> None:

@@ -16,12 +16,12 @@ class Feed:
     """The class under test, and what it says to whom."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[ActorName, Message]] = []
+        self.received: list[tuple[ActorName, Message]] = []
         self.seen: list[bytes] = []
         self.feed = PodFeed(self, self._tell, lambda item: self.seen.append(item.data), lambda uids: None)
 
     def _tell(self, name: ActorName, message: Message) -> None:
-        self.told.append((name, message))
+        self.received.append((name, message))
 
     def collection_answered(self, collection: str) -> None: ...
     def collection_failed(self, collection: str, error: ApiError) -> None: ...
@@ -37,14 +37,14 @@ def test_an_event_of_a_known_version_with_other_content_is_told() -> None:
     feed.feed.changed(POD)
     feed.feed.changed(other(POD))
     assert feed.seen == [POD.data, other(POD).data]
-    assert feed.told[2:] == [(name, SourcePod("api", "u", other(POD).data)) for name in CONSUMERS]
+    assert feed.received[2:] == [(name, SourcePod("api", "u", other(POD).data)) for name in CONSUMERS]
 
 
 def test_an_event_that_says_nothing_new_is_not_told() -> None:
     feed = Feed()
     feed.feed.changed(POD)
     feed.feed.changed(msgspec.structs.replace(POD))
-    assert len(feed.told) == len(CONSUMERS)
+    assert len(feed.received) == len(CONSUMERS)
 
 
 def test_a_list_with_other_content_of_a_known_version_is_looked_into() -> None:
@@ -52,4 +52,4 @@ def test_a_list_with_other_content_of_a_known_version_is_looked_into() -> None:
     feed.feed.replaced([POD])
     feed.feed.replaced([other(POD)])
     assert feed.seen == [POD.data, other(POD).data]
-    assert feed.told[-1][1] == SourcePods("api", [other(POD).data])
+    assert feed.received[-1][1] == SourcePods("api", [other(POD).data])

@@ -17,8 +17,8 @@ class Refusals:
 
     def __init__(self) -> None:
         self.now = 100.0
-        self.told: list[ServiceState] = []
-        self.of = RefusedCollections(self.told.append, logging.getLogger("refused"), lambda: self.now)
+        self.received: list[ServiceState] = []
+        self.of = RefusedCollections(self.received.append, logging.getLogger("refused"), lambda: self.now)
 
     def failed_at(self, now: float, error: Forbidden | Unreachable = FORBIDDEN) -> None:
         self.now = now
@@ -36,26 +36,26 @@ def test_a_refusal_of_ten_seconds_is_told_once_and_taken_back() -> None:
     refusals = Refusals()
     refusals.failed_at(100.0)
     refusals.failed_at(109.0)
-    assert refusals.told == []
+    assert refusals.received == []
     refusals.failed_at(110.0)
     refusals.failed_at(111.0)
-    assert refusals.told == [ServiceState(SUBJECT, f"cannot be listed or watched: {FORBIDDEN}", 100.0)]
+    assert refusals.received == [ServiceState(SUBJECT, f"cannot be listed or watched: {FORBIDDEN}", 100.0)]
     refusals.of.answered("pods")
     refusals.of.answered("pods")
-    assert refusals.told[1:] == [ServiceState(SUBJECT)]
+    assert refusals.received[1:] == [ServiceState(SUBJECT)]
 
 
 def test_the_first_answer_takes_back_what_an_earlier_incarnation_told() -> None:
     refusals = Refusals()
     refusals.of.answered("pods")
-    assert refusals.told == [ServiceState(SUBJECT)]
+    assert refusals.received == [ServiceState(SUBJECT)]
 
 
 def test_a_server_that_does_not_answer_refuses_nothing(caplog: pytest.LogCaptureFixture) -> None:
     refusals = Refusals()
     refusals.failed_at(100.0, Unreachable(0, "Unreachable", "connection refused"))
     refusals.failed_at(200.0, Unreachable(0, "Unreachable", "connection refused"))
-    assert (refusals.told, caplog.records) == ([], [])
+    assert (refusals.received, caplog.records) == ([], [])
 
 
 def test_collections_are_told_apart() -> None:
@@ -63,4 +63,4 @@ def test_collections_are_told_apart() -> None:
     refusals.failed_at(100.0)
     refusals.of.answered("services")
     refusals.failed_at(120.0)
-    assert [one.service for one in refusals.told] == ["API server, services", SUBJECT]
+    assert [one.service for one in refusals.received] == ["API server, services", SUBJECT]

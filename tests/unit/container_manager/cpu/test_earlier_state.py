@@ -71,7 +71,7 @@ async def test_a_runtime_that_begins_is_asked_again(tmp_path: Path, monkeypatch:
     path.write_bytes(KUBELETS)
     with pytest.raises(StateError, match="not found"):
         await translate(str(tmp_path), runtime.client)
-    assert len(runtime.asked("ListContainers")) == 3
+    assert len(runtime.requests_for("ListContainers")) == 3
     client = runtime.client()
     monkeypatch.setattr(type(client), "list_containers", containers)
     await translate(str(tmp_path), lambda: client)

@@ -58,7 +58,7 @@ def test_what_is_written_is_read_again(claims: Claims) -> None:
     assert encode(decode(encode(claims))) == encode(claims)
 
 
-def test_a_file_of_the_reference_is_read() -> None:
+def test_a_file_of_the_kubelet_is_read() -> None:
     raw = json.dumps({"Data": REFERENCE, "Checksum": zlib.crc32(REFERENCE.encode())}).encode()
     claim = decode(raw).by_key["shop", "one"]
     assert claim.drivers == {
@@ -68,7 +68,7 @@ def test_a_file_of_the_reference_is_read() -> None:
     assert (claim.uid, claim.pods, claim.prepared) == ("claim-1", frozenset({"pod-1"}), False)
 
 
-def test_a_file_has_the_forms_of_the_reference() -> None:
+def test_a_file_has_the_kubelets_formats() -> None:
     file = json.loads(encode(Claims({ONE.key: ONE})))
     assert file["Checksum"] == zlib.crc32(file["Data"].encode())
     assert list(json.loads(file["Data"])) == ["kind", "apiVersion", "ClaimInfoStateList"]

@@ -76,7 +76,7 @@ def test_what_is_written_is_read_again(found: dict[tuple[str, str], tuple[Health
     assert decode(encode(health)) == health
 
 
-def test_a_file_of_the_reference_is_read() -> None:
+def test_a_file_of_the_kubelet_is_read() -> None:
     device = {
         "PoolName": "p",
         "DeviceName": "d",

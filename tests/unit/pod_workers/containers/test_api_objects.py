@@ -80,7 +80,7 @@ def test_whole_objects_come_first_and_env_wins_and_sees_them():
         (secret("s", other=b""), "couldn't find key k in Secret d/s"),
     ],
 )
-def test_what_is_missing_is_said_in_the_words_of_the_reference(state, text):
+def test_a_missing_object_or_key_has_the_kubelets_message(state, text):
     with pytest.raises(ConfigError) as error:
         made(state, env=[key_ref("secret", "s", "k")])
     assert str(error.value) == text

@@ -6,7 +6,7 @@ from actors.pod_workers.containers.spec_hash import container_hash
 from actors.shared.kube.container import Container
 
 
-def test_the_hash_is_the_one_that_the_reference_guards_against_change():
+def test_the_hash_is_the_kubelets_which_its_own_tests_keep_stable():
     container = Container(name="test_container", image="foo/image:v1", args=["/bin/sh", "-c", "echo abc"])
     assert container_hash(container) == "8e45cbd0"
 

@@ -130,10 +130,10 @@ class Verbose:
     """A runtime whose commands write much."""
 
     def __init__(self, exit_code: int) -> None:
-        self.exit_code, self.asked = exit_code, 0
+        self.exit_code, self.calls = exit_code, 0
 
     async def exec_sync(self, container_id: str, command: list[str]) -> ExecResult:
-        self.asked += 1
+        self.calls += 1
         return ExecResult(self.exit_code, b"x" * 100_000, b"")
 
 
@@ -147,6 +147,6 @@ async def test_a_post_start_command_that_writes_much_is_judged_by_its_exit_code(
     starter._client = runtime  # type: ignore[assignment]
     container = Container(name="a", lifecycle=Lifecycle(postStart=COMMAND))
     error = await starter.post_start(Pod(), container, "id", here, lambda _: None)
-    assert runtime.asked == 1
+    assert runtime.calls == 1
     assert bool(error) == bool(exit_code)
     assert len(error) < 2000

@@ -57,7 +57,7 @@ def critical(**wants):
         ),
     ],
 )  # fmt: skip
-def test_the_victims_are_those_of_the_reference(wants, running, expected):
+def test_the_victims_are_those_of_the_kubelet(wants, running, expected):
     assert chosen(critical(**wants), *running) == expected
 
 

@@ -270,7 +270,7 @@ def test_what_is_rendered_reads_back(tmp_path: Path) -> None:
     assert (after.cert_file, after.key_file, after.token) == (str(pair), str(pair), "")
 
 
-def test_what_is_rendered_can_be_edited_by_line_as_what_the_reference_writes(tmp_path: Path) -> None:
+def test_a_rendered_kubeconfig_can_be_edited_by_line_as_one_of_the_kubelet(tmp_path: Path) -> None:
     """The way to another load balancer that is documented for kubeadm is `sed s#server:.*#server: ...#`."""
     before = read(tmp_path, cluster={"certificate-authority-data": b64(CERT * 20)}, user={"token": "abc"})
     lines = render(before, "/pki/current.pem", "/pki/current.pem").splitlines()

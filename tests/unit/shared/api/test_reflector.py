@@ -35,11 +35,11 @@ class Script:
     then it hangs."""
 
     def __init__(self, *steps: Any) -> None:
-        self._steps, self.asked = list(steps), list[str]()
+        self._steps, self.calls = list(steps), list[str]()
         self.done = asyncio.Event()
 
     def _next(self, what: str) -> Any:
-        self.asked.append(what)
+        self.calls.append(what)
         if not self._steps:
             self.done.set()
             return None
@@ -101,7 +101,7 @@ async def story(*steps: Any, policy: BackoffPolicy = QUICK, seconds: float = 5.0
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-    return client.asked, told.said
+    return client.calls, told.said
 
 
 GONE, LOST, BROKEN = Gone(410, "Expired", ""), Unreachable(0, "Unreachable", ""), ServerError(500, "Oops", "")

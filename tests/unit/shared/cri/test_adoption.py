@@ -38,7 +38,7 @@ async def test_a_create_that_never_finishes_fails_at_its_deadline() -> None:
     fake.faults.add("RunPodSandbox", Fault(hang=True))
     with pytest.raises(DeadlineExceeded):
         await fake.client(SHORT, Settling(0.01, 0.05, 0.2)).run_pod_sandbox(sandbox_config())
-    assert len(fake.asked("RunPodSandbox")) == 1
+    assert len(fake.requests_for("RunPodSandbox")) == 1
 
 
 async def test_the_next_try_adopts_what_the_runtime_made_before_its_answer_was_lost() -> None:

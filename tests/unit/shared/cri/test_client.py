@@ -48,7 +48,7 @@ async def test_a_grace_that_overflows_in_a_runtime_of_go_is_cut_to_what_does_not
     fake = FakeRuntime()
     for seconds in (9223372036, 9223372037, 2**63 - 1):
         await fake.client().stop_container("gone", seconds)
-    assert [request.timeout for request in fake.asked("StopContainer")] == [9223372036] * 3
+    assert [request.timeout for request in fake.requests_for("StopContainer")] == [9223372036] * 3
 
 
 async def test_a_stop_with_a_grace_of_centuries_is_not_over_at_once(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ async def test_a_stop_with_a_grace_of_centuries_is_not_over_at_once(tmp_path: Pa
         client = CriClient(endpoint)
         await client.stop_container("gone", 2**40)
         await client.close()
-    assert len(fake.asked("StopContainer")) == 1
+    assert len(fake.requests_for("StopContainer")) == 1
 
 
 @pytest.mark.parametrize(("image_socket", "connections"), [("", 2), ("/i.sock", 3)])
@@ -134,7 +134,7 @@ async def test_images_come_from_their_own_endpoint_where_one_is_given(tmp_path: 
         client = CriClient(one, two)
         assert [image.tags for image in await client.list_images()] == [["docker.io/library/only:here"]]
         await client.version()
-        assert (len(runtime.asked("Version")), len(images.asked("Version"))) == (1, 0)
+        assert (len(runtime.requests_for("Version")), len(images.requests_for("Version"))) == (1, 0)
         await client.close()
 
 

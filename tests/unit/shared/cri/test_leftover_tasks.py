@@ -56,7 +56,7 @@ async def test_a_shim_that_hangs_or_a_runtime_without_that_api_is_not_asked_agai
         with pytest.raises(RuntimeFailure, match="cannot delete running task"):
             await cancelled.client.remove_container(cancelled.id)
         assert cancelled.pauses == []
-        assert len(cancelled.fake.asked("DeleteTask")) == 1
+        assert len(cancelled.fake.requests_for("DeleteTask")) == 1
 
 
 async def test_a_task_that_blocks_again_is_not_ended_a_second_time() -> None:
@@ -65,4 +65,4 @@ async def test_a_task_that_blocks_again_is_not_ended_a_second_time() -> None:
         cancelled.fake.faults.add("RemoveContainer", Fault(error="UNKNOWN", details=details))
         with pytest.raises(RuntimeFailure, match="cannot delete running task"):
             await cancelled.client.remove_container(cancelled.id)
-        assert len(cancelled.fake.asked("RemoveContainer")) == 2
+        assert len(cancelled.fake.requests_for("RemoveContainer")) == 2

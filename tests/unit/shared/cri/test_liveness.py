@@ -35,17 +35,17 @@ def test_a_socket_without_a_listener_does_not_answer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [liveness._DATA, liveness._HEADERS])
 def test_an_error_is_an_answer_too(kind: int) -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        theirs.sendall(liveness._frame(liveness._SETTINGS, 0, 0, b""))
-        theirs.sendall(liveness._frame(kind, liveness._END_STREAM, liveness._STREAM, b"x"))
+    ours, peer = socket.socketpair()
+    with ours, peer:
+        peer.sendall(liveness._frame(liveness._SETTINGS, 0, 0, b""))
+        peer.sendall(liveness._frame(kind, liveness._END_STREAM, liveness._STREAM, b"x"))
         assert liveness._await_answer(ours, time.monotonic() + 10.0)
 
 
 @given(st.binary(max_size=200))
 def test_invalid_data_is_no_answer_and_raises_nothing(data: bytes) -> None:
-    ours, theirs = socket.socketpair()
+    ours, peer = socket.socketpair()
     with ours:
-        theirs.sendall(data)
-        theirs.close()
+        peer.sendall(data)
+        peer.close()
         assert liveness._await_answer(ours, time.monotonic() + 10.0) in (True, False)

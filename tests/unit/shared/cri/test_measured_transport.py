@@ -35,7 +35,7 @@ class Inner:
         ("ExecSync", "exec_sync"),
     ],
 )
-def test_operations_have_the_names_of_the_reference(method, name):
+def test_operations_have_the_kubelets_names(method, name):
     assert operation_type(method) == name
 
 

@@ -20,10 +20,10 @@ class Resolver:
     """Names that begin with `hangs` are answered once `release` is set."""
 
     def __init__(self) -> None:
-        self.release, self.asked = threading.Event(), list[str]()
+        self.release, self.calls = threading.Event(), list[str]()
 
     def __call__(self, host: str, port: Any, **_: Any) -> list[Any]:
-        self.asked.append(host)
+        self.calls.append(host)
         if host.startswith("hangs"):
             self.release.wait(60)
         if host == "nobody":
@@ -44,7 +44,7 @@ async def test_one_pods_names_that_hang_delay_no_probe_of_another(resolver):
     async with await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         assert (await asyncio.wait_for(probe_tcp("good", port, 30.0, "b"), 30)).result == "success"
-    assert sum(host.startswith("hangs") for host in resolver.asked) == PER_OWNER
+    assert sum(host.startswith("hangs") for host in resolver.calls) == PER_OWNER
     for one in hanging:
         one.cancel()
     resolver.release.set()
@@ -63,9 +63,9 @@ async def test_a_lookup_that_outlives_its_callers_is_shared_and_not_begun_again(
     late = asyncio.ensure_future(own.addresses("a", "hangs"))
     resolver.release.set()
     assert await late == ["127.0.0.1"]
-    assert resolver.asked == ["hangs"]
+    assert resolver.calls == ["hangs"]
     assert await own.addresses("a", "hangs") == ["127.0.0.1"]
-    assert resolver.asked == ["hangs", "hangs"]
+    assert resolver.calls == ["hangs", "hangs"]
 
 
 async def test_nothing_is_kept_of_who_has_no_lookup_under_way(resolver):
@@ -79,7 +79,7 @@ async def test_nothing_is_kept_of_who_has_no_lookup_under_way(resolver):
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "fe80::1%lo"])
 async def test_an_address_is_not_looked_up(resolver, host):
     assert await Lookups().addresses("a", host) == [host]
-    assert resolver.asked == []
+    assert resolver.calls == []
 
 
 async def test_the_next_address_of_a_name_is_tried(monkeypatch):

@@ -46,7 +46,7 @@ def test_other_lines_are_refused(text: str) -> None:
         (IdRange(SIZE, SIZE), "kubelet user assigned IDs are not enough to support 2 pods"),
     ],
 )
-def test_a_range_that_does_not_do_is_refused_in_the_references_words(found: IdRange, text: str) -> None:
+def test_an_unsuitable_range_is_refused_with_the_kubelets_message(found: IdRange, text: str) -> None:
     with pytest.raises(SubordinateIdsError, match=f"^{text}$"):
         check(found, SIZE, 2)
 

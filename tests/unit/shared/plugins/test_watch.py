@@ -24,7 +24,7 @@ class Plugins:
     def __init__(self) -> None:
         self.there: dict[str, tuple[str, str]] = {}
         self.silent: set[str] = set()
-        self.told: list[tuple[str, str]] = []
+        self.received: list[tuple[str, str]] = []
         self.connections = self.most_connections = 0
 
     def __call__(self, path: str) -> Any:
@@ -47,7 +47,7 @@ class Calls:
         return Plugin(socket=self.path, kind=kind, name=name, endpoint=self.path)
 
     async def notify(self, error: str) -> None:
-        self.plugins.told.append((self.file, error))
+        self.plugins.received.append((self.file, error))
 
     async def close(self) -> None:
         self.plugins.connections -= 1
@@ -116,7 +116,7 @@ def node(tmp_path: Path) -> Node:
 async def test_a_plugin_is_taken_when_its_socket_comes_and_given_back_when_it_goes(node: Node) -> None:
     async with node:
         node.come("a.sock")
-        await node.harness.wait(lambda: node.plugins.told == [("a.sock", "")])
+        await node.harness.wait(lambda: node.plugins.received == [("a.sock", "")])
         assert node.served.log == ["+p"]
         assert node.counted() == {("a.sock", DESIRED), ("a.sock", ACTUAL)}
         node.go("a.sock")
@@ -130,7 +130,7 @@ async def test_a_type_that_nobody_serves_is_refused_with_the_reason(node: Node) 
         text = (
             f"RegisterPlugin error -- no handler registered for plugin type: NoPlugin at socket {node.directory}/a.sock"
         )
-        await node.harness.wait(lambda: node.plugins.told == [("a.sock", text)])
+        await node.harness.wait(lambda: node.plugins.received == [("a.sock", text)])
         assert node.counted() == {("a.sock", DESIRED)}
 
 
@@ -138,9 +138,9 @@ async def test_a_type_that_another_actor_serves_is_left_to_it(node: Node) -> Non
     async with node:
         node.come("a.sock", OTHER)
         node.come("b.sock")
-        await node.harness.wait(lambda: node.plugins.told == [("b.sock", "")])
+        await node.harness.wait(lambda: node.plugins.received == [("b.sock", "")])
         await node.harness.advance(130)
-        assert node.plugins.told == [("b.sock", "")]
+        assert node.plugins.received == [("b.sock", "")]
 
 
 async def test_a_plugin_that_is_not_valid_is_told_so_and_looked_at_again(node: Node) -> None:
@@ -148,10 +148,10 @@ async def test_a_plugin_that_is_not_valid_is_told_so_and_looked_at_again(node: N
         node.served.refuses = "too old"
         node.come("a.sock")
         text = "RegisterPlugin error -- plugin validation failed with err: too old"
-        await node.harness.wait(lambda: node.plugins.told == [("a.sock", text)])
+        await node.harness.wait(lambda: node.plugins.received == [("a.sock", text)])
         node.served.refuses = ""
         await node.harness.advance(0.5)
-        assert node.plugins.told == [("a.sock", text), ("a.sock", "")]
+        assert node.plugins.received == [("a.sock", text), ("a.sock", "")]
 
 
 async def test_a_plugin_whose_registration_failed_is_given_back_when_it_goes(node: Node) -> None:
@@ -159,7 +159,7 @@ async def test_a_plugin_whose_registration_failed_is_given_back_when_it_goes(nod
         node.served.fails = "half way"
         node.come("a.sock")
         text = "RegisterPlugin error -- plugin registration failed with err: half way"
-        await node.harness.wait(lambda: node.plugins.told == [("a.sock", text)])
+        await node.harness.wait(lambda: node.plugins.received == [("a.sock", text)])
         node.go("a.sock")
         await node.harness.wait(lambda: node.served.log == ["+p", "-p"])
 
@@ -180,15 +180,15 @@ async def test_a_plugin_that_never_answers_costs_no_other(node: Node) -> None:
         node.plugins.silent.add("a.sock")
         node.come("a.sock")
         node.come("b.sock")
-        await node.harness.wait(lambda: node.plugins.told == [("b.sock", "")])
+        await node.harness.wait(lambda: node.plugins.received == [("b.sock", "")])
 
 
 async def test_a_socket_that_was_made_again_is_registered_again(node: Node) -> None:
     async with node:
         node.come("a.sock")
-        await node.harness.wait(lambda: len(node.plugins.told) == 1)
+        await node.harness.wait(lambda: len(node.plugins.received) == 1)
         node.come("a.sock")
-        await node.harness.wait(lambda: len(node.plugins.told) == 2)
+        await node.harness.wait(lambda: len(node.plugins.received) == 2)
         assert node.served.log in (["+p", "+p"], ["+p", "-p", "+p"])
 
 
@@ -220,7 +220,7 @@ async def test_of_many_plugins_some_at_a_time_are_connected_to_and_all_are_taken
         node.come(f"{number}.sock", name=f"p{number}")
     node.plugins.silent = {f"{number}.sock" for number in range(AT_ONCE - 1)}
     async with node:
-        await node.harness.wait(lambda: len(node.plugins.told) == count - len(node.plugins.silent))
+        await node.harness.wait(lambda: len(node.plugins.received) == count - len(node.plugins.silent))
     assert node.plugins.most_connections == AT_ONCE
 
 
@@ -236,4 +236,4 @@ async def test_a_socket_that_goes_while_it_waits_is_not_connected_to(node: Node)
         await node.harness.wait(lambda: ("late.sock", DESIRED) not in node.counted())
         node.plugins.silent.clear()
     assert node.plugins.most_connections == AT_ONCE
-    assert node.plugins.told == []
+    assert node.plugins.received == []

@@ -44,5 +44,5 @@ async def test_a_volume_that_its_driver_measures_has_the_drivers_figures_or_none
 
     assert processes.measured == [f"{TOP}/other"], "a file system was asked for what a driver measures"
     driven = {"used_bytes": 5, "claim": "disk", "metric_source": "d.test", "seconds": 0.0}
-    theirs = {} if figures is None else {"data": driven, "memory": driven}
-    assert volumes == {"scratch": {"used_bytes": 1}, "other": {"used_bytes": 2}, **theirs}
+    by_drivers = {} if figures is None else {"data": driven, "memory": driven}
+    assert volumes == {"scratch": {"used_bytes": 1}, "other": {"used_bytes": 2}, **by_drivers}

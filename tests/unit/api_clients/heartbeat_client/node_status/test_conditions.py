@@ -33,7 +33,7 @@ def condition(kind: str, status: str, reason: str = "r") -> dict[str, str]:
     }
 
 
-def test_a_new_node_gets_all_four_in_the_references_order():
+def test_a_new_node_gets_all_four_conditions_in_the_kubelets_order():
     made: list[dict[str, Any]] = []
     for kind in ("memory", "disk", "pids"):
         made, _ = with_pressure(made, kind, False, NOW)
@@ -44,7 +44,7 @@ def test_a_new_node_gets_all_four_in_the_references_order():
 
 
 @pytest.mark.parametrize(("kind", "type_", "reason", "message"), PRESSURES)
-def test_pressure_that_begins_is_worded_as_the_reference_does_and_is_an_event(kind, type_, reason, message):
+def test_pressure_that_begins_has_the_kubelets_message_and_is_an_event(kind, type_, reason, message):
     before, first = with_pressure([], kind, False, EARLIER)
     after, events = with_pressure(before, kind, True, NOW)
     assert after == [

@@ -60,15 +60,17 @@ def test_what_the_server_leaves_out_because_it_is_empty_is_not_written_again():
         "volumesInUse": [],
         "nodeInfo": {"machineID": "", "bootID": "b"},
     }
-    theirs = {
+    server_status = {
         "images": [{"names": ["a"]}],
         "runtimeHandlers": [{"features": {"userNamespaces": False}}],
         "nodeInfo": {"bootID": "b"},
     }
-    assert node_patch({"status": theirs}, {"status": ours}) == {}
-    assert not changed({"status": theirs}, {"status": ours})
-    told = {**theirs, "runtimeHandlers": [{}]}
-    assert node_patch({"status": told}, {"status": ours})["status"] == {"runtimeHandlers": theirs["runtimeHandlers"]}
+    assert node_patch({"status": server_status}, {"status": ours}) == {}
+    assert not changed({"status": server_status}, {"status": ours})
+    told = {**server_status, "runtimeHandlers": [{}]}
+    assert node_patch({"status": told}, {"status": ours})["status"] == {
+        "runtimeHandlers": server_status["runtimeHandlers"]
+    }
 
 
 def test_a_label_without_a_value_is_a_label():

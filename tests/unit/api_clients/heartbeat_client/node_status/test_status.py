@@ -113,7 +113,7 @@ def test_a_node_without_capacity_is_not_ready():
     assert made(settings=settings, resources=None)["status"]["conditions"][-1]["message"].endswith("cpu, memory, pods")
 
 
-def test_why_it_is_not_ready_is_in_the_references_order():
+def test_reasons_of_a_node_that_is_not_ready_are_in_the_kubelets_order():
     problems = {"shutdown": "node is shutting down", "storage": "CSI is not up", "old": ""}
     ready = made(problems=problems, resources=None)["status"]["conditions"][-1]
     assert ready["message"].startswith("[CSI is not up, node is shutting down, missing node capacity")

@@ -71,7 +71,7 @@ def test_a_pod_that_no_check_refuses_is_admitted() -> None:
     assert reason({}) == ""
 
 
-def test_of_several_refusals_the_one_that_the_reference_finds_first_counts() -> None:
+def test_the_refusal_is_the_one_that_the_kubelet_finds_first() -> None:
     state: dict[str, Any] = {}
     for expected, wrong in reversed(IN_ORDER):
         assert reason(wrong) == expected

@@ -98,7 +98,7 @@ def test_only_taints_that_forbid_execution_count_and_not_for_static_pods() -> No
     assert refused(pod(annotations={"kubernetes.io/config.source": "file"}), node(gone)) == ""
 
 
-def test_another_operating_system_is_refused_by_label_and_by_field_as_the_reference_does() -> None:
+def test_another_operating_system_is_refused_by_label_and_by_field_as_by_the_kubelet() -> None:
     assert refused(pod(os={"name": "windows"}), None) == "PodOSNotSupported"
     assert refused(pod(os={"name": "linux"}), node()) == ""
     labelled = pod(labels={"kubernetes.io/os": "windows"})

@@ -45,6 +45,6 @@ def test_memory_pressure_alone_keeps_away_best_effort_pods_and_the_others_all_bu
     assert (check(pod, *conditions) is not None) is refused
 
 
-def test_a_refusal_names_the_conditions_as_the_reference_does() -> None:
+def test_a_refusal_names_the_conditions_as_the_kubelet_does() -> None:
     text = "The node had condition: [MemoryPressure PIDPressure]. "
     assert check(candidate(), PID_PRESSURE, MEMORY_PRESSURE) == Refusal("Evicted", text)

@@ -58,7 +58,7 @@ def test_a_pod_that_has_run_is_not_asked_for_apparmor_again() -> None:
     assert not refused(unavailable_apparmor, node, {"phase": "Running"}, **CONFINED)
 
 
-def test_a_policy_of_groups_that_the_runtime_does_not_know_is_refused_in_the_references_words() -> None:
+def test_a_groups_policy_that_the_runtime_does_not_support_is_refused_with_the_kubelets_message() -> None:
     text = refused(unsupported_groups_policy, NodeState(allocatable={}), **STRICT)
     assert text == "SupplementalGroupsPolicy=Strict is not supported in this node"
 
