@@ -32,7 +32,7 @@ def run(context: Context) -> int:
     arguments = context.arguments
     root_dir = os.path.abspath(arguments.root_dir)
     try:
-        _refuse_other_users(root_dir)
+        _refuse_other_users(root_dir, context)
         _refuse_running(root_dir, [state_dir_of(root_dir), run_dir_of(root_dir)])
         known = _start_records(root_dir, [word for word in arguments.flags if word != "--"])
         if not known:
@@ -45,7 +45,7 @@ def run(context: Context) -> int:
             )
         return _reset(context, scope)
     except PermissionError as error:
-        raise CommandError(REFUSED, _denied(error.filename)) from None
+        raise CommandError(REFUSED, _denied(error.filename, context)) from None
     except OSError as error:
         raise CommandError(REFUSED, f"{error.filename}: {error.strerror}") from None
 
@@ -153,7 +153,7 @@ def _start_records(root_dir: str, flags: Sequence[str]) -> list[StartRecord]:
     return [*known, start_records.of(agent)]
 
 
-def _refuse_other_users(root_dir: str) -> None:
+def _refuse_other_users(root_dir: str, context: Context) -> None:
     """Raises CommandError if the agent's files are another user's."""
     for directory in (state_dir_of(root_dir), run_dir_of(root_dir, uid=0)):
         try:
@@ -161,7 +161,7 @@ def _refuse_other_users(root_dir: str) -> None:
         except FileNotFoundError:
             continue
         if os.geteuid() not in (0, owner):
-            raise CommandError(REFUSED, _denied(directory))
+            raise CommandError(REFUSED, _denied(directory, context))
 
 
 def _refuse_running(root_dir: str, directories: Sequence[str]) -> None:
@@ -193,5 +193,5 @@ def _root_of(argv: Sequence[str]) -> str:
     return DEFAULT_ROOT_DIR
 
 
-def _denied(path: object) -> str:
-    return f"permission denied: {path} is another user's; try `sudo supervise reset`"
+def _denied(path: object, context: Context) -> str:
+    return f"permission denied: {path} is another user's; try {context.as_root()}"

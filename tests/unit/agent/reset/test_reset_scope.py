@@ -163,4 +163,5 @@ def test_another_user_is_told_to_use_sudo(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 4, done.stderr
-    assert "try `sudo supervise reset`" in done.stderr
+    assert "is another user's; try `sudo " in done.stderr
+    assert f"--root-dir={root}" in done.stderr, "as it was typed"
