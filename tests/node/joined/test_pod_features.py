@@ -53,7 +53,7 @@ def test_projected_files_belong_to_the_group_and_follow_the_labels(site: Joined)
     assert run(site, "mixed", "cat", "/p/deep/a", "/p/labels") == '1tier="one"'
     assert len(run(site, "mixed", "cat", "/p/token").split(".")) == 3
     site.kubectl("label", "pod", "mixed", "tier=two", "--overwrite")
-    within(20, lambda: run(site, "mixed", "cat", "/p/labels") == 'tier="two"', "new labels in the file")
+    within(60, lambda: run(site, "mixed", "cat", "/p/labels") == 'tier="two"', "new labels in the file")
     gone(site, "mixed")
 
 
@@ -61,8 +61,8 @@ def test_a_volume_waits_for_its_secret_and_goes_on_when_it_comes(site: Joined) -
     volume = {"name": "s", "secret": {"secretName": "tardy"}}
     site.create(pod("patient", container("main", volumeMounts=[{"name": "s", "mountPath": "/s"}]), volumes=[volume]))
     text = 'MountVolume.SetUp failed for volume "s" : secret "tardy" not found'
-    within(20, lambda: ("FailedMount", text) in events(site, "patient"), "event")
-    within(20, lambda: waiting(site, "patient").get("reason") == "ContainerCreating", "reason in the status")
+    within(60, lambda: ("FailedMount", text) in events(site, "patient"), "event")
+    within(60, lambda: waiting(site, "patient").get("reason") == "ContainerCreating", "reason in the status")
     time.sleep(5.0)  # it has waited for a while, and tries seldom by now
     put(site, "secrets", "tardy", stringData={"k": "v"})
     site.wait_pods_ready("patient")
@@ -99,10 +99,10 @@ def test_another_image_restarts_the_container_and_nothing_else(site: Joined) -> 
         found.update({one["name"]: one["restartCount"] for one in status(site.pod("moving"))["containerStatuses"]})
         return found["main"] == 1
 
-    within(30, restarted, "restart")
+    within(60, restarted, "restart")
     assert found == {"main": 1, "other": 0}
     killing = ("Killing", "Container main definition changed, will be restarted")
-    within(20, lambda: killing in events(site, "moving"), "event")
+    within(60, lambda: killing in events(site, "moving"), "event")
     gone(site, "moving")
 
 
@@ -117,9 +117,9 @@ def test_a_runtime_class_names_the_handler_and_an_unknown_one_is_waited_for(site
         "POST", "/api/v1/namespaces/default/pods/classy/binding", {"metadata": {"name": "classy"}, "target": target}
     )
     text = 'Failed to create pod sandbox: runtimeclass.node.k8s.io "plain" not found'
-    within(20, lambda: ("FailedCreatePodSandBox", text) in events(site, "classy"), "event")
+    within(60, lambda: ("FailedCreatePodSandBox", text) in events(site, "classy"), "event")
     site.api.call("POST", "/apis/node.k8s.io/v1/runtimeclasses", made)
-    site.wait_pods_ready("classy", seconds=20)
+    site.wait_pods_ready("classy")
     gone(site, "classy")
     site.api.call("DELETE", "/apis/node.k8s.io/v1/runtimeclasses/plain")
 
@@ -164,7 +164,7 @@ def test_a_claim_is_a_directory_of_the_node_or_says_why_not(site: Joined, tmp_pa
         f"Unable to attach or mount volumes: {lists}: error processing PVC default/disk: failed to fetch PVC from API "
     )
     text += 'server: persistentvolumeclaims "disk" not found'
-    within(20, lambda: ("FailedMount", text) in events(site, "claims"), "event")
+    within(60, lambda: ("FailedMount", text) in events(site, "claims"), "event")
     (tmp_path / "file").write_text("kept")
     modes, size = {"accessModes": ["ReadWriteOnce"]}, {"storage": "1Gi"}
     spec = {**modes, "volumeName": "pv-1", "resources": {"requests": size}}
@@ -173,7 +173,7 @@ def test_a_claim_is_a_directory_of_the_node_or_says_why_not(site: Joined, tmp_pa
     made = {**modes, "capacity": size, "claimRef": bound, "local": {"path": str(tmp_path)}, "nodeAffinity": ON_NODE}
     site.api.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": "pv-1"}, "spec": made})
     site.api.merge(f"{claims}/disk/status", {"status": {"phase": "Bound"}})
-    site.wait_pods_ready("claims", seconds=20)
+    site.wait_pods_ready("claims")
     assert run(site, "claims", "cat", "/v/file") == "kept"
     gone(site, "claims")
     assert (tmp_path / "file").read_text() == "kept"

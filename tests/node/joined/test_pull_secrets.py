@@ -18,14 +18,14 @@ def test_a_pull_secret_opens_a_private_registry_and_a_wrong_one_does_not(site: J
     with Registry(robot="secret") as registry:
         main = container("main", image=registry.image, imagePullPolicy="Always")
         site.create(pod("locked", main))
-        within(30, lambda: has(site, "locked", "Failed", "Failed to pull image"), "refusal")
+        within(60, lambda: has(site, "locked", "Failed", "Failed to pull image"), "refusal")
         gone(site, "locked")
         for name, user in (("wrong", "nobody"), ("right", "robot")):
             data = {".dockerconfigjson": base64.b64encode(registry.docker_config(user)).decode()}
             put(site, "secrets", name, type="kubernetes.io/dockerconfigjson", data=data)
         secrets = [{"name": "missing"}, {"name": "wrong"}, {"name": "right"}]
         site.create(pod("open", main, imagePullSecrets=secrets))
-        within(30, lambda: has(site, "open", "Pulled", f'Successfully pulled image "{registry.image}"'), "pull")
+        within(60, lambda: has(site, "open", "Pulled", f'Successfully pulled image "{registry.image}"'), "pull")
         assert registry.users == {"robot"}
         assert has(site, "open", "FailedToRetrieveImagePullSecret", "(missing)")
         gone(site, "open")
