@@ -24,7 +24,6 @@ DECLARATION: Final = Declaration(
         "clusterDomain",
         "clusterDNS",
         "resolvConf",
-        "cgroupRoot",
         "cpuCFSQuota",
         "cpuCFSQuotaPeriod",
         "memorySwap",
