@@ -16,6 +16,8 @@ MOUNT_DEVICE: Final = "MountVolume.MountDevice"
 SET_UP_DEVICE: Final = "MapVolume.SetUpDevice"
 """As MOUNT_DEVICE, of a volume that pods have as a device."""
 MAP_DEVICE: Final = "MapVolume.MapPodDevice"
+CHECK_NODE: Final = "MountVolume.NodeAffinity check"
+CHECK_NODE_OF_DEVICE: Final = "MapVolume.NodeAffinity check"
 _MAPS: Final = (SET_UP_DEVICE, MAP_DEVICE)
 
 

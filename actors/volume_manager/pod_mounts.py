@@ -110,14 +110,16 @@ class PodMounts:
         errors = await self._set_up(pod, mounters.values())
         unrefreshed = [volume for volume in errors if mounters[volume].is_filled()]
         self._report_unrefreshed(uid, pod, {volume: errors.pop(volume) for volume in unrefreshed})
-        pending = {one.volume: one.message for one in plans if isinstance(one, PendingVolume)}
-        errors |= {volume: MountError(text) for volume, text in pending.items()}
+        pending = [one for one in plans if isinstance(one, PendingVolume)]
+        errors |= {one.volume: one.unusable.error if one.unusable else MountError(one.message) for one in pending}
         failed = {one.volume: errors[one.volume] for one in plans if one.volume in errors}
         self._pods[uid] = msgspec.structs.replace(known, failed=bool(failed))
         self._count()
         if failed:
             names = {volume: mounter.shown_name for volume, mounter in mounters.items()}
-            events, waiting = events_of(failed, names, pending.keys()), unattached(failed)
+            names |= {one.volume: one.unusable.name for one in pending if one.unusable}
+            unprocessed = {one.volume for one in pending if not one.unusable}
+            events, waiting = events_of(failed, names, unprocessed), unattached(failed)
             texts = [event.text for event in events] + [failure(names[each], failed[each]) for each in waiting]
             exhausted = any(error.exhausted for error in failed.values())
             return VolumesFailed(uid, "; ".join(texts), list(failed), waiting, events, exhausted), unrefreshed

@@ -15,6 +15,14 @@ from actors.shared.kube.node_selector import selects
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
+from actors.volume_manager.failure_texts import (
+    CHECK_NODE,
+    CHECK_NODE_OF_DEVICE,
+    SET_UP,
+    SET_UP_DEVICE,
+    MountError,
+    failure,
+)
 
 GID_ANNOTATION: Final = "pv.beta.kubernetes.io/gid"
 OPTIONS_ANNOTATION: Final = "volume.beta.kubernetes.io/mount-options"
@@ -30,6 +38,21 @@ _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
 
 class VolumeClaimError(Exception):
     """The claim cannot be used now; the text says why."""
+
+
+class UnusableVolume(msgspec.Struct, frozen=True):
+    """The PersistentVolume `name` of a claim, which this pod cannot have on this node now."""
+
+    name: str
+    error: MountError
+
+
+class UnusableVolumeError(VolumeClaimError):
+    """The claim has a volume, `unusable`."""
+
+    def __init__(self, name: str, error: MountError) -> None:
+        super().__init__(failure(name, error))
+        self.unusable = UnusableVolume(name, error)
 
 
 class ClaimedVolume(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,11 +135,18 @@ def check_persistent_volume(claim: PersistentVolumeClaim, volume: PersistentVolu
 
 
 def check_node(volume: PersistentVolume, name: str, labels: Mapping[str, str]) -> None:
-    """Raises VolumeClaimError for a volume that this node, with this name and these labels, may not use."""
+    """Raises UnusableVolumeError for a volume that this node, with this name and these labels, may not use."""
     affinity = volume.spec.nodeAffinity
     if affinity is not None and affinity.required is not None and not selects(affinity.required, name, labels):
-        what = f'MountVolume.NodeAffinity check failed for volume "{volume.metadata.name}"'
-        raise VolumeClaimError(f"{what} : no matching NodeSelectorTerms")
+        operation = CHECK_NODE_OF_DEVICE if volume.spec.volumeMode == BLOCK else CHECK_NODE
+        raise UnusableVolumeError(volume.metadata.name, MountError("no matching NodeSelectorTerms", operation))
+
+
+def in_use(volume: PersistentVolume) -> UnusableVolumeError:
+    """Of a volume for one pod that another pod has."""
+    text = "volume uses the ReadWriteOncePod access mode and is already in use by another pod"
+    operation = SET_UP_DEVICE if volume.spec.volumeMode == BLOCK else SET_UP
+    return UnusableVolumeError(volume.metadata.name, MountError(text, operation))
 
 
 def supplemental_groups(volumes: Iterable[PersistentVolume]) -> list[int]:

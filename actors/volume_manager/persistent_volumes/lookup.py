@@ -27,6 +27,8 @@ from supervision.state_file import read_private, write_private
 from .claims import (
     ONE_POD,
     ClaimedVolume,
+    UnusableVolume,
+    UnusableVolumeError,
     VolumeClaimError,
     check_claim,
     check_node,
@@ -34,6 +36,7 @@ from .claims import (
     claim_error,
     claim_name,
     claimed_volume,
+    in_use,
 )
 
 T = TypeVar("T", bound=Api)
@@ -51,17 +54,19 @@ class ClaimLookup:
     def __init__(self, api: VolumeObjects, node_name: str, pods_dir: str) -> None:
         self._api, self._node_name, self._pods_dir = api, node_name, pods_dir
 
-    async def find(self, pod: Pod, pod_dir: str) -> dict[str, ClaimedVolume | str]:
-        """The claimed volume, or the error's text, of each claim that a container of the pod uses; by volume."""
+    async def find(self, pod: Pod, pod_dir: str) -> dict[str, ClaimedVolume | UnusableVolume | str]:
+        """By volume, what each claim of a container has: a volume, why that is not to be had, or the error."""
         used = used_volumes(pod)
         claims = [volume for volume in pod.spec.volumes if volume.name in used and claim_name(pod, volume)]
         if not claims:
             return {}
         saved = _read(pod_dir)
-        found: dict[str, ClaimedVolume | str] = {}
+        found: dict[str, ClaimedVolume | UnusableVolume | str] = {}
         for volume in claims:
             try:
                 persistent = await self._bound_to(pod, volume, saved.get(volume.name))
+            except UnusableVolumeError as error:
+                found[volume.name] = error.unusable
             except VolumeClaimError as error:
                 known = saved.get(volume.name) if isinstance(error, ApiUnavailable) else None
                 found[volume.name] = claimed_volume(pod, volume, known) if known else claim_error(pod, volume, error)
@@ -91,8 +96,8 @@ class ClaimLookup:
             return persistent  # checked before its mount; labels of the node may have changed since
         if persistent.spec.nodeAffinity is not None:
             check_node(persistent, self._node_name, await self._node_labels())
-        if ONE_POD in persistent.spec.accessModes and self._used_by_another(pod.metadata.uid, name):
-            raise VolumeClaimError("volume uses the ReadWriteOncePod access mode and is already in use by another pod")
+        if persistent.spec.accessModes == [ONE_POD] and self._used_by_another(pod.metadata.uid, name):
+            raise in_use(persistent)
         return persistent
 
     async def _node_labels(self) -> dict[str, str]:

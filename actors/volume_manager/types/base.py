@@ -13,7 +13,7 @@ from actors.shared.kube.volumes import Volume
 from actors.volume_manager.failure_texts import MountError
 from actors.volume_manager.files.projections import PodTokenRequest
 from actors.volume_manager.layout import volume_path
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, UnusableVolume
 from actors.volume_manager.tools.tools import VolumeTools
 
 
@@ -94,10 +94,11 @@ class RejectedVolume(msgspec.Struct, frozen=True):
 
 
 class PendingVolume(msgspec.Struct, frozen=True):
-    """The volume cannot be mounted now; a retry may succeed."""
+    """The volume cannot be mounted now; a retry may succeed. `unusable`: its PersistentVolume, where that is known."""
 
     volume: str
     message: str
+    unusable: UnusableVolume | None = None
 
 
 Plan = Mounter | RejectedVolume | PendingVolume

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.layout import is_name
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, VolumeClaimError, check_use
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, UnusableVolume, VolumeClaimError, check_use
 
 from . import (
     claim,
@@ -53,11 +53,15 @@ def type_of(volume: Volume) -> VolumeType | None:
 
 
 def plan(
-    context: PodContext, claims: Mapping[str, ClaimedVolume | str] | None = None, *, joined: bool = False
+    context: PodContext,
+    claims: Mapping[str, ClaimedVolume | UnusableVolume | str] | None = None,
+    *,
+    joined: bool = False,
 ) -> list[Plan]:
     """The plan of each volume that a container uses, in the pod's order.
 
-    `claims`: by volume, the claimed volume or the error's text; `joined`: there is an API server.
+    `claims`: by volume, the claimed volume, why it is not to be had, or the error's text; `joined`: there is an API
+    server.
     """
     used = used_volumes(context.pod)
     volumes = (volume for volume in context.pod.spec.volumes if volume.name in used)
@@ -70,7 +74,9 @@ def needs_node_memory(volumes: list[Volume], *, joined: bool) -> bool:
     return any(found.in_memory(volume) for found, volume in types if joined or not found.needs_api)
 
 
-def _plan_one(volume: Volume, context: PodContext, claims: Mapping[str, ClaimedVolume | str], joined: bool) -> Plan:
+def _plan_one(
+    volume: Volume, context: PodContext, claims: Mapping[str, ClaimedVolume | UnusableVolume | str], joined: bool
+) -> Plan:
     name, found = volume.name, type_of(volume)
     if not is_name(name):
         return RejectedVolume(name, f"volume {name!r}: the name must be a DNS label")
@@ -86,9 +92,11 @@ def _plan_one(volume: Volume, context: PodContext, claims: Mapping[str, ClaimedV
     return found.plan(volume, context)
 
 
-def _plan_claim(name: str, claimed: ClaimedVolume | str, context: PodContext) -> Plan:
+def _plan_claim(name: str, claimed: ClaimedVolume | UnusableVolume | str, context: PodContext) -> Plan:
     if isinstance(claimed, str):
         return PendingVolume(name, claimed)
+    if isinstance(claimed, UnusableVolume):
+        return PendingVolume(name, claimed.error.text, claimed)
     try:
         for found in TYPES:
             if found.plan_claim is not None and getattr(claimed.persistent.spec, found.source) is not None:

@@ -320,7 +320,20 @@ async def test_a_volume_of_another_node_is_not_mounted_here(node: Node, terms: l
         answer = await node.mount()
     assert isinstance(answer, VolumesMounted) is fits
     if isinstance(answer, VolumesFailed):
-        assert 'MountVolume.NodeAffinity check failed for volume "pv" : no matching NodeSelectorTerms' in answer.message
+        text = 'MountVolume.NodeAffinity check failed for volume "pv" : no matching NodeSelectorTerms'
+        assert [(one.reason, one.text) for one in answer.events or ()] == [("FailedMount", text)]
+
+
+async def test_a_device_that_a_pod_cannot_have_is_told_as_a_device(node: Node) -> None:
+    assert node.objects is not None
+    spec = node.objects[VOLUME]["spec"]
+    spec |= {"volumeMode": "Block", "nodeAffinity": {"required": {"nodeSelectorTerms": [{}]}}}
+    node.harness.answer(GetObject, lambda ask: ObjectState(ask.ref, b"{}"))
+    async with node.harness:
+        answer = await node.mount()
+    assert isinstance(answer, VolumesFailed)
+    text = 'MapVolume.NodeAffinity check failed for volume "pv" : no matching NodeSelectorTerms'
+    assert [(one.reason, one.text) for one in answer.events or ()] == [("FailedMount", text)]
 
 
 async def test_a_mounted_volume_is_kept_when_the_labels_of_its_node_change(node: Node) -> None:
@@ -348,7 +361,10 @@ async def test_a_volume_for_one_pod_is_mounted_for_another_only_when_the_first_i
         assert isinstance(await node.mount(), VolumesMounted), "the same pod again"
         refused = await node.mount(uid="other")
         assert isinstance(refused, VolumesFailed)
-        assert "uses the ReadWriteOncePod access mode and is already in use by another pod" in refused.message
+        text = "volume uses the ReadWriteOncePod access mode and is already in use by another pod"
+        assert [(one.reason, one.text) for one in refused.events or ()] == [
+            ("FailedMount", f'MountVolume.SetUp failed for volume "pv" : {text}')
+        ]
         await node.harness.deliver(UnmountVolumes(UID))
         assert isinstance(await node.mount(uid="other"), VolumesMounted)
 
