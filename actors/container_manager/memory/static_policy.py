@@ -109,7 +109,8 @@ def wanted(pod: Pod, container: Container) -> dict[str, int]:
 
 
 def wanted_by_pod(pod: Pod) -> dict[str, int]:
-    """The most that the pod has at one time."""
+    """The most that the pod has at one time, of the types that its app containers request: as in the kubelet, huge pages
+    of init containers alone give no hint."""
     sidecars: dict[str, int] = {}
     most: dict[str, int] = {}
     for container in pod.spec.initContainers:
@@ -117,9 +118,10 @@ def wanted_by_pod(pod: Pod) -> dict[str, int]:
         most = {kind: max(most.get(kind, 0), step.get(kind, 0)) for kind in most.keys() | step.keys()}
         if is_sidecar(container):
             sidecars = step
+    asking = {kind for container in pod.spec.containers for kind in wanted(pod, container)}
     for container in pod.spec.containers:
         sidecars = _plus(sidecars, wanted(pod, container))
-    return {kind: max(most.get(kind, 0), sidecars.get(kind, 0)) for kind in sorted(most.keys() | sidecars.keys())}
+    return {kind: max(most.get(kind, 0), sidecars.get(kind, 0)) for kind in sorted(asking)}
 
 
 def _plus(one: Amounts, other: Amounts) -> dict[str, int]:
@@ -154,8 +156,8 @@ def _of(state: MemoryState, pod: Pod, amounts: Amounts, given: Sequence[Block] |
     if not amounts:
         return {}
     if given is None:
-        found = _possible(state, pod, amounts)
-        return dict.fromkeys(amounts, found)
+        # no mask at all is no hint, as in the kubelet: the allocation then says what is missing
+        return dict.fromkeys(amounts, found) if (found := _possible(state, pod, amounts)) else {}
     if {block.type: block.size for block in given} != dict(amounts):
         return {}
     return {block.type: [TopologyHint(mask_of(block.numaAffinity), preferred=True)] for block in given}

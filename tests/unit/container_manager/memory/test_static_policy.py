@@ -143,8 +143,13 @@ def test_hints_are_the_masks_with_enough_and_the_same_for_every_type():
     used = given_to(TWO, one("3Gi", "first"))
     large = one("2Gi")
     assert hints(used, large, large.spec.containers[0]) == {"memory": [TopologyHint(2, preferred=True)]}
+
+
+def test_memory_that_no_mask_has_gives_no_hint_and_the_allocation_says_so():
     huge = one("9Gi")
-    assert hints(TWO, huge, huge.spec.containers[0]) == {"memory": []}
+    assert hints(TWO, huge, huge.spec.containers[0]) == pod_hints(TWO, huge) == {}
+    with pytest.raises(AllocationError, match="no NUMA nodes with enough memory is available"):
+        given_to(TWO, huge)
 
 
 def test_hints_of_a_container_that_has_its_memory_name_where_that_is():
@@ -160,6 +165,11 @@ def test_hints_of_a_container_that_has_its_memory_name_where_that_is():
 def test_a_pod_wants_what_it_has_at_one_time():
     init = [asking("i", memory="4Gi"), asking("s", memory="1Gi", restartPolicy="Always")]
     assert wanted_by_pod(pod_of(asking("a", memory="1Gi"), asking("b", memory="1Gi"), init=init)) == {"memory": 4 * GIB}
+
+
+def test_huge_pages_of_init_containers_alone_give_the_pod_no_hint():
+    init = [asking("i", memory="1Gi", **{"hugepages-1Gi": "1Gi"})]
+    assert wanted_by_pod(pod_of(asking("a", memory="2Gi"), init=init)) == {"memory": 2 * GIB}
 
 
 @pytest.mark.parametrize(
