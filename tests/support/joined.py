@@ -228,10 +228,29 @@ def cluster_running(folder: Path, **options: Any) -> Iterator[Cluster]:
         yield server
 
 
+_serving: dict[str, str] = {}
+"""The node of each runtime, by its socket."""
+
+
+@contextmanager
+def _alone(runtime: RealRuntime, name: str) -> Iterator[None]:
+    other = _serving.setdefault(runtime.socket, name)
+    assert other == name, f"the agent of {other} runs on this runtime, and would end the pods of {name}"
+    try:
+        yield
+    finally:
+        del _serving[runtime.socket]
+
+
 @contextmanager
 def joined(runtime: RealRuntime, name: str = "joined", **more: Any) -> Iterator[Joined]:
-    """A node that is Ready. `more`: fields of the agent's configuration, and `heartbeat_seconds`."""
-    with cluster_running(runtime.base / f"{name}-api") as cluster, ApiConnection(cluster.admin) as api:
+    """A node that is Ready, the only one of its runtime: two agents end each other's pods. `more`: fields of the
+    agent's configuration, and `heartbeat_seconds`."""
+    with (
+        _alone(runtime, name),
+        cluster_running(runtime.base / f"{name}-api") as cluster,
+        ApiConnection(cluster.admin) as api,
+    ):
         if isinstance(cluster, RealCluster):
             cluster.forget(NODE)
         node = JoinedNode(runtime, cluster, name, **more)

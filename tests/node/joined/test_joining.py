@@ -8,7 +8,7 @@ import time
 
 from actors.shared.api.errors import Forbidden
 from tests.support.api_connection import ApiConnection
-from tests.support.joined import NODE, NODES, Joined, condition, is_ready, status
+from tests.support.joined import NODE, NODES, Joined, condition, status
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}"
 
@@ -47,19 +47,6 @@ def test_its_lease_is_renewed(site: Joined) -> None:
     while site.api.call("GET", LEASE)["spec"]["renewTime"] == lease["spec"]["renewTime"]:
         assert time.monotonic() < end, "the lease is not renewed"
         time.sleep(0.2)
-
-
-def test_a_node_object_that_was_deleted_is_registered_again_at_the_next_start(own: Joined) -> None:
-    was = own.nodes.now[f"/{NODE}"]["metadata"]["uid"]
-    own.api.call("DELETE", f"{NODES}/{NODE}")
-    own.node.stop()
-    own.node.start()
-
-    def again() -> bool:
-        found = own.nodes.now.get(f"/{NODE}")
-        return found is not None and found["metadata"]["uid"] != was and is_ready(found)
-
-    own.nodes.until(again, "a new Node, Ready", 60)
 
 
 def test_what_others_set_on_the_node_is_kept(site: Joined) -> None:

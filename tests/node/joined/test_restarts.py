@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from tests.bench.node import NotInTime
-from tests.support.joined import NODE, Joined, condition, container, pod, status
+from tests.support.joined import NODE, NODES, Joined, condition, container, is_ready, pod, status
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}"
 MANY = 50
@@ -39,6 +39,19 @@ ACTORS = (
 def probed(name: str) -> dict[str, object]:
     probe = {"exec": {"command": ["true"]}, "periodSeconds": 1, "timeoutSeconds": 20}  # a busy machine is no ill pod
     return pod(name, container("main", readinessProbe=probe))
+
+
+def test_a_node_object_that_was_deleted_is_registered_again_at_the_next_start(own: Joined) -> None:
+    was = own.nodes.now[f"/{NODE}"]["metadata"]["uid"]
+    own.api.call("DELETE", f"{NODES}/{NODE}")
+    own.node.stop()
+    own.node.start()
+
+    def again() -> bool:
+        found = own.nodes.now.get(f"/{NODE}")
+        return found is not None and found["metadata"]["uid"] != was and is_ready(found)
+
+    own.nodes.until(again, "a new Node, Ready", 60)
 
 
 def test_each_actor_is_killed_and_neither_node_nor_pods_waver(own: Joined) -> None:
