@@ -31,7 +31,7 @@ async def get(handler: ServerHandler, path: str | None = None) -> None:
     with_query = config.enableSystemLogQuery and enabled("NodeLogQuery", config.featureGates)
     given = {key: handler.get_query_arguments(key) for key in handler.request.query_arguments} if with_query else {}
     query = parse(given, path or "")
-    if query is not None and query.file:
+    if query is not None and not query.services:
         await _path(handler, query.file)
     elif query is not None:
         await _services(handler, query)

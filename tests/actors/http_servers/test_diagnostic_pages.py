@@ -32,6 +32,8 @@ def test_each_service_is_read_from_its_journal_or_else_from_its_file(tmp_path, m
         assert "nginx" not in text.splitlines()[0]
         assert await node.fetch("/logs/?query=nginx") == (200, "of nginx\n")
         assert await node.fetch("/logs/?query=broken") == (200, "\nlog not found for broken\n")
+        listed = await node.fetch("/logs/?query=/")
+        assert (listed[0], "nginx.log" in listed[1]) == (200, True), "the directory"
         options = (
             "\noptions present and query resolved to log files for [nginx broken]\ntry without specifying options\n"
         )
