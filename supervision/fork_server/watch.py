@@ -140,7 +140,7 @@ class Watch:
         if child.spec.program:
             where = child.spec.log_file
             if child.spec.probe is not None and child.spec.probe.stacks_file:
-                where = child.spec.probe.stacks_file.format(pid=child.pid)
+                where = child.spec.probe.stacks_file.replace("{pid}", str(child.pid))
             self._kill(child, "hang", f"{text}; its stacks, if it wrote any, are in {where}" if where else text)
             return
         stacks = child.blackbox.read()[1] if child.blackbox is not None else ""
