@@ -57,13 +57,14 @@ def next_step(state: PodState, facts: StepInput) -> Step:
     state, runtime, pod = state.due_by(active_deadline(state)), state.runtime, state.wanted.pod
     if runtime is None or pod is None or (state.view.stale and not state.done):
         return Step(state, (Look(),))
-    if state.resizing.desired is not None and Part.ALLOCATION not in state.done:
+    denied = bool(state.unlisted.running)  # what the runtime does not list cannot be resized either
+    if state.resizing.desired is not None and Part.ALLOCATION not in state.done and not denied:
         state = state.did(Part.ALLOCATION)
         if _is_over(state.resizing.not_before, facts.now):
             return Step(state, (AllocateResize(),))
     if state.resizing.deferred_at:
         state = state.due_by(state.resizing.not_before)
-    if Part.ACTUATION not in state.done:
+    if Part.ACTUATION not in state.done and not denied:
         state = state.did(Part.ACTUATION)
         if state.resizing.in_progress or outdated(state):
             return Step(state, (ActuateResize(),))

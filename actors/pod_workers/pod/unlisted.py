@@ -48,6 +48,7 @@ def denied(
     """`running`, `paused`: ids of the pod's containers and sandboxes that have processes. `before` and `known`: of the
     look before."""
     sandboxes, containers = _vanished(runtime, before, known)
+    running = running | (paused & {ran.id for ran in containers})  # a container's program may be called pause, too
     return Unlisted(
         frozenset(running) - {ran.id for ran in runtime.containers} - {sandbox.id for sandbox in runtime.sandboxes},
         tuple(sandbox for sandbox in sandboxes if sandbox.id in paused | running),

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from actors.container_manager.messages import AdmitPod
+from actors.container_manager.messages import AdmitPod, PodAdmitted, ResizePod
 from actors.pleg.messages import ContainersUnlisted
 from actors.pod_workers.executor import pod_processes
 from actors.shared.cri.model import is_running
+from actors.shared.kube.pod import Pod
 from actors.status_manager.messages import PodObserved
 from tests.support.shard_harness import Driven, container, pod
 
@@ -203,6 +204,31 @@ async def test_what_the_runtime_denies_is_shown_as_it_was_and_goes_on_when_it_is
         assert after is not None
         assert (after.containers, after.sandboxes) == (before.runtime.containers, before.runtime.sandboxes)
         assert node.observed().last_error == ""
+
+
+async def test_a_resize_waits_until_the_runtime_lists_the_containers_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sized(cpu: str) -> Pod:
+        return pod(containers=[container("a", resources={"requests": {"cpu": cpu, "memory": "64Mi"}})])
+
+    async with Driven(tmp_path) as node:
+        processes = Processes(node, monkeypatch)
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
+        await node.want(sized("100m"))
+        await node.until(lambda: node.running("a"), "the pod runs")
+        await node.relist()
+        processes.deny()
+        await node.relist()
+        await node.want(sized("200m"))
+        await node.pass_time(60)
+        assert not {"ResizeStarted", "ResizeCompleted"} & {reason for reason, _ in node.events()}
+        processes.list_again()
+        await node.relist()
+        await node.pass_time(60)
+        await node.until(lambda: "ResizeCompleted" in dict(node.events()), "it is resized")
+        assert node.count_of("UpdateContainerResources") == 1
+        assert node.attempts("a") == [0]
 
 
 async def test_a_container_that_ends_while_the_runtime_denies_it_is_lost_and_made_again(

@@ -44,6 +44,10 @@ def test_what_is_listed_again_is_not_denied() -> None:
     assert denied(WHOLE, EMPTY, DENIED, {"c"}, {"s"}) == NOTHING
 
 
+def test_a_container_whose_program_is_called_pause_is_denied_like_others() -> None:
+    assert denied(EMPTY, WHOLE, NOTHING, set(), {"c", "s"}) == DENIED
+
+
 def test_of_a_container_that_was_never_seen_only_the_id_is_known() -> None:
     found = denied(EMPTY, None, NOTHING, {"c"}, {"s"})
     assert found == Unlisted(frozenset({"c"}))
