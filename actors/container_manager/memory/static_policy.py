@@ -109,8 +109,8 @@ def wanted(pod: Pod, container: Container) -> dict[str, int]:
 
 
 def wanted_by_pod(pod: Pod) -> dict[str, int]:
-    """The most that the pod has at one time, of the types that its app containers request: as in the kubelet, huge pages
-    of init containers alone give no hint."""
+    """The most that the pod has at one time, of the types that its app containers request: as in the kubelet, huge
+    pages of init containers alone give no hint."""
     sidecars: dict[str, int] = {}
     most: dict[str, int] = {}
     for container in pod.spec.initContainers:
