@@ -18,7 +18,7 @@ documents/            reads one YAML or JSON document into plain data, within li
 errors.py             the errors that an actor's calls and the command line raise
 faults.py             fault injection, for `supervise inject` and for the tests
 fork_server/          the process that forks every actor and runs no actor's code
-greeting.py           whom an actor says Hello, and when: at its start, and after it has lost messages
+greeting.py           whom an actor says Hello, and when: at its start, and after an injected loss of messages
 harness.py            runs one actor in the test's event loop, with fake neighbours and a virtual clock
 fake_answers.py       what its test answers to the actor's questions
 inbox.py              the actor's inbox: accepts connections, handles messages in order and in slices

@@ -159,7 +159,7 @@ class Actor(ThespianActor):
         """Runs on an orderly stop, within the shutdown budget. Nothing may depend on it: actors are crash-only."""
 
     async def on_hello(self, name: ActorName) -> None:
-        """The actor `name` has started: send it the whole current state again."""
+        """The actor `name` has started, or lost messages: send it the whole current state again."""
 
     def on_dead_letter(self, name: str, message: Message, reason: str) -> None:
         """A message to `name` missed its deadline, or its queue was full. By default it is only counted."""

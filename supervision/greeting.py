@@ -1,6 +1,7 @@
-"""Whom an actor says Hello, and when: once it is in service, and after it has lost messages.
+"""Whom an actor says Hello, and when: once it is in service, and after an injected fault has dropped messages for it.
 
-What a feeder tells on change only would otherwise stay unknown to the actor that lost it."""
+What a feeder tells on change only would otherwise stay unknown to the actor. A message that expires at its sender, or
+comes from an actor that is no feeder, is not asked for."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Launch:
     refresh: str = ""
     """`module:function` that updates `context`."""
     feeders: tuple[ActorName, ...] = ()
-    """The actors that get a Hello once this one is in service, and after it has lost messages."""
+    """The actors that get a Hello once this one is in service, and after an injected loss of messages."""
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     dynamic: bool = False
     """Dead letters go to the actor that called Thespian's handleDeadLetters (`system_base.py`)."""
