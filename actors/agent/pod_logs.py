@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import codecs
 import sys
 import time
 from collections.abc import Sequence
@@ -97,13 +98,14 @@ async def _show(context: Context, directory: str, log: LogFile, query: LogQuery)
         except CommandError:
             return True  # the status manager is being replaced: the log goes on
 
-    read = bytearray()
+    read, decoder = bytearray(), codecs.getincrementaldecoder("utf-8")("replace")
     async for block in read_log(lambda: open_log(directory, log.path, log.container_id), query, running):
         if context.json:
             read += block
         else:
-            sys.stdout.write(block.decode(errors="replace"))
+            sys.stdout.write(decoder.decode(block))
             sys.stdout.flush()
+    sys.stdout.write(decoder.decode(b"", final=True))
     if context.json:
         lines = read.removesuffix(b"\n").split(b"\n") if read else []
         sys.stdout.write(json_text([line.decode(errors="replace") for line in lines]) + "\n")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,9 @@ from supervision.errors import UNREADABLE
 from .query import LogQuery
 
 STREAMS = (b"stdout", b"stderr")
+MAX_LINE_BYTES: Final = 1024 * 1024
+"""Runtimes split lines at 16 KiB, unless they are told not to; the text of a longer line than this is passed on in
+pieces, if it is in the CRI format. One of Docker's is skipped."""
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 
 
@@ -105,14 +108,33 @@ class LineFilter:
         self._query = query
         self._remaining = query.limit_bytes
         self._at_start: dict[bytes, bool] = {}
+        self.within_line = False
+        """Whether the last piece did not end its line."""
+        self._line_end: bytes | None = None
+        """What the client gets at the end of that line; None while the line is left out."""
 
     @property
     def full(self) -> bool:
         """Whether the client's limit of bytes is reached."""
         return self._remaining is not None and self._remaining <= 0
 
-    def feed(self, line: bytes) -> bytes:
-        """The output for one line of the file."""
+    def feed(self, piece: bytes, *, ends: bool = True) -> bytes:
+        """The output for a line of the file, or for one of its pieces, of which the last one `ends` it. The first piece
+        has more than MAX_LINE_BYTES: what is written ahead of the text is in it."""
+        out = piece if self.within_line else self._begin(piece)
+        self.within_line = not ends
+        if self._line_end is None:
+            return b""
+        if ends:
+            out += self._line_end
+        if self._remaining is not None:
+            out = out[: self._remaining]
+            self._remaining -= len(out)
+        return out
+
+    def _begin(self, line: bytes) -> bytes:
+        """The output for what there is of this line, without its end."""
+        self._line_end = None
         found = parse(line)
         if found is None or self.full or self._query.stream not in ("All", found.stream.decode().title()):
             return b""
@@ -124,8 +146,5 @@ class LineFilter:
         except ValueError:
             return b""
         self._at_start[found.stream] = not found.partial
-        out = stamp + found.text + (b"" if found.partial else b"\n")
-        if self._remaining is not None:
-            out = out[: self._remaining]
-            self._remaining -= len(out)
-        return out
+        self._line_end = b"" if found.partial else b"\n"
+        return stamp + found.text

@@ -10,10 +10,10 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import BinaryIO
 
-from .lines import LineFilter
+from .lines import MAX_LINE_BYTES, LineFilter
 from .log_opener import LogUnavailable
 from .query import LogQuery
-from .tail import BLOCK_BYTES, MAX_LINE_BYTES, seek_tail
+from .tail import BLOCK_BYTES, seek_tail
 
 POLL_SECONDS = 0.1
 """Poll interval of a followed log; a stat and a read of an idle file cost microseconds."""
@@ -26,15 +26,18 @@ Opener = Callable[[], BinaryIO]
 
 async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
     """The output for the client, in blocks. With `follow`, until `running` returns False and the file is at its end;
-    without, what the file has now, however fast it grows.
+    without, what the file has now, however fast it grows. A block is empty when the log is open, and when what was read
+    has nothing for the client: the caller may begin its answer, and stop if nobody waits for it.
 
     Raises LogUnavailable when the log cannot be opened at first.
     """
     file = opener()
     try:
         end = os.fstat(file.fileno()).st_size
+        yield b""
         if query.tail_lines is not None:
-            await seek_tail(file, query.tail_lines, end)
+            async for _ in seek_tail(file, query.tail_lines, end):
+                yield b""
         sieve, rest = LineFilter(query), b""
         quiet, ended = 0.0, False
         while not sieve.full:
@@ -43,9 +46,9 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
                 quiet = 0.0
                 *lines, rest = (rest + data).split(b"\n")
                 block = b"".join(map(sieve.feed, lines))
-                if block:
-                    yield block
-                rest = rest if len(rest) <= MAX_LINE_BYTES else b""  # it is no line
+                if sieve.within_line or len(rest) > MAX_LINE_BYTES:
+                    block, rest = block + sieve.feed(rest, ends=False), b""
+                yield block
                 await asyncio.sleep(0)
                 continue
             if not query.follow:
@@ -54,6 +57,8 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
             if replaced is not None:
                 file.close()
                 file, rest = replaced, b""
+                if sieve.within_line:
+                    yield sieve.feed(b"")
                 continue
             if ended:
                 break
@@ -61,8 +66,8 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
             quiet += POLL_SECONDS
             if quiet >= ENDED_POLL_SECONDS:
                 quiet, ended = 0.0, not await running()
-        if rest and not sieve.full and not query.follow and (last := sieve.feed(rest)):
-            yield last
+        if (rest or sieve.within_line) and not sieve.full and not query.follow:
+            yield sieve.feed(rest)
     finally:
         file.close()
 

@@ -1,30 +1,35 @@
 """Finds the last lines of a log file, reading backwards by blocks. Each line is read once. Other requests are served
-between two blocks, as a tail may be nearly all of a large file.
+between two blocks, as a tail may be nearly all of a large file, or one line.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import BinaryIO, Final
 
-from .lines import is_partial
+from .lines import MAX_LINE_BYTES, is_partial
 
 BLOCK_BYTES: Final = 64 * 1024
-MAX_LINE_BYTES: Final = 1024 * 1024
-"""Runtimes split lines at 16 KiB; this much without a newline is no line."""
+LONG_BLOCK_BYTES: Final = 512 * 1024
+"""Read at once within a line that began further ahead."""
+JOINED_BYTES: Final = 16 * 1024 * 1024
+"""This much of a split line is shown by its tail."""
 
 
-async def seek_tail(file: BinaryIO, lines: int, end: int) -> None:
-    """Move to the start of the last `lines` lines before `end`; parts of a split line count as one."""
+async def seek_tail(file: BinaryIO, lines: int, end: int) -> AsyncIterator[None]:
+    """Move to the start of the last `lines` lines before `end`. Parts of a split line count as one, up to JOINED_BYTES;
+    a longer one counts as several. Yields after each block, and is to be exhausted."""
     position = file.seek(end)
     if lines == 0:
         return
     scan = _BackwardScan(lines, position)
     while position > 0 and scan.found is None:
-        size = min(BLOCK_BYTES, position)
+        size = min(LONG_BLOCK_BYTES if scan.in_long_line else BLOCK_BYTES, position)
         position -= size
         file.seek(position)
         scan.feed(file.read(size), position)
+        yield
         await asyncio.sleep(0)
     file.seek(scan.found or 0)
 
@@ -41,6 +46,13 @@ class _BackwardScan:
         self._length = 0
         self._following: int | None = None
         """Where the line after that one begins."""
+        self._joined_end = end
+        """Where the parts end that are joined with the following line."""
+
+    @property
+    def in_long_line(self) -> bool:
+        """Whether the line that is read is longer than a block."""
+        return self._length > BLOCK_BYTES
 
     def feed(self, block: bytes, position: int) -> None:
         """`position`: of the block in the file."""
@@ -59,16 +71,22 @@ class _BackwardScan:
     def _keep(self, piece: bytes) -> None:
         self._length += len(piece)
         if self._length > MAX_LINE_BYTES:  # its beginning says whether it is a part
-            self._pieces, self._length = [], len(piece)
+            self._pieces = self._pieces[-1:]
+            self._length = len(piece) + sum(map(len, self._pieces))
         self._pieces.append(piece)
 
     def _line(self, start: int) -> None:
         """Count the line that begins here."""
         line = b"".join(reversed(self._pieces))
         self._pieces, self._length = [], 0
-        if self._following is not None and not is_partial(line):
+        if self._following is not None and self._ends_before(line, self._following):
             self._left -= 1
+            self._joined_end = self._following
             if not self._left:
                 self.found = self._following
         if start < self._end:
             self._following = start
+
+    def _ends_before(self, line: bytes, following: int) -> bool:
+        """Whether the line that begins at `following` is not joined with this one, which is before it."""
+        return self._joined_end - following >= JOINED_BYTES or not is_partial(line)

@@ -101,17 +101,19 @@ class Node:
         missing = PodStatusFound("", b"", b"")
         self.answer(GetPodStatus, lambda question: found if question.name == "p" else missing)
 
+    def connection(self, client: tuple[str, str] | None, timeout: float = 5) -> http.client.HTTPConnection:
+        """Made with the first request."""
+        if self.plain:
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        context = ssl.create_default_context(cafile=self.cert[0])
+        if client:
+            context.load_cert_chain(*client)
+        return http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=timeout)
+
     def _fetch(
         self, path: str, client: tuple[str, str] | None, method: str, body: bytes, accept: str
     ) -> tuple[int, str]:
-        connection: http.client.HTTPConnection
-        if self.plain:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-        else:
-            context = ssl.create_default_context(cafile=self.cert[0])
-            if client:
-                context.load_cert_chain(*client)
-            connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=5)
+        connection = self.connection(client)
         try:
             connection.request(method, path, body, {"Accept": accept})
             response = connection.getresponse()
@@ -332,6 +334,29 @@ def test_the_log_of_a_running_container_is_streamed(tmp_path):
                 400,
                 f'container "c" in pod "p" is waiting to start: {words}\n',
             )
+
+    serve(Node(tmp_path), story)
+
+
+def test_the_answer_begins_when_the_log_is_open_and_not_with_its_first_line(tmp_path):
+    folder = tmp_path / "logs" / "d_p_u" / "c"
+    folder.mkdir(parents=True)
+    log = folder / "1.log"
+    log.touch()
+
+    def follow(node: Node) -> str:
+        connection = node.connection(node.authority.client("admin", "system:masters"), timeout=30)
+        try:
+            connection.request("GET", "/containerLogs/d/p/c?follow=true&tailLines=1")
+            response = connection.getresponse()
+            assert response.status == 200
+            log.write_text(f"{STAMP} stdout F hello\n")
+            return response.readline().decode()
+        finally:
+            connection.close()
+
+    async def story(node: Node) -> None:
+        assert await asyncio.to_thread(follow, node) == "hello\n"
 
     serve(Node(tmp_path), story)
 

@@ -13,6 +13,7 @@ import pytest
 from actors.agent.pod_logs import run
 from actors.agent.subcommands import parser_of
 from actors.config_controller.messages import Configz
+from actors.http_servers.container_logs.lines import MAX_LINE_BYTES
 from actors.pleg.messages import RuntimeSnapshot
 from actors.shared.config.loading import load
 from actors.shared.config.start import start_records
@@ -112,6 +113,12 @@ def test_the_log_of_the_only_container_is_shown(node: Path, capsys: pytest.Captu
 def test_a_line_may_have_a_carriage_return(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (node / "shop_web_uid-web" / "main" / "1.log").write_text(line(5, "10%\r20%\x0c") + line(5, ""))
     assert json.loads(shown(node, capsys, "web", "-o", "json")) == ["10%\r20%\x0c", ""]
+
+
+def test_a_character_that_is_split_between_two_pieces_is_shown(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "." + "é" * MAX_LINE_BYTES
+    (node / "shop_web_uid-web" / "main" / "1.log").write_text(line(5, text))
+    assert shown(node, capsys, "web") == f"{text}\n"
 
 
 def test_of_several_containers_one_is_chosen(node: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import tracemalloc
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.http_servers.container_logs.lines import is_partial
+from actors.http_servers.container_logs.lines import MAX_LINE_BYTES, is_partial
 from actors.http_servers.container_logs.log_opener import LogUnavailable, open_log
 from actors.http_servers.container_logs.query import LogQuery
 from actors.http_servers.container_logs.reader import read_log
-from actors.http_servers.container_logs.tail import BLOCK_BYTES, seek_tail
+from actors.http_servers.container_logs.tail import BLOCK_BYTES, JOINED_BYTES, seek_tail
 
 STAMP = "2026-11-21T04:00:00.000000000Z"
 
@@ -26,6 +26,11 @@ def line(text: str, tag: str = "F") -> str:
 
 async def gone() -> bool:
     return False
+
+
+async def seek(file: BinaryIO, lines: int, end: int) -> int:
+    """Seek to the end; how many times others could be served meanwhile."""
+    return len([None async for _ in seek_tail(file, lines, end)])
 
 
 def read(tmp_path, **query: Any) -> str:
@@ -61,7 +66,7 @@ def test_seeking_backwards_finds_what_reading_forwards_finds(tmp_path_factory, t
     groups: list[int] = [i for i in range(len(tags)) if i == 0 or tags[i - 1] == "F"]
     with path.open("rb", buffering=0) as file, pytest.MonkeyPatch.context() as patch:
         patch.setattr("actors.http_servers.container_logs.tail.BLOCK_BYTES", block)
-        asyncio.run(seek_tail(file, tail, path.stat().st_size))
+        asyncio.run(seek(file, tail, path.stat().st_size))
         rest = file.read().decode().splitlines()
     expected = groups[-tail] if len(groups) >= tail else 0
     assert len(rest) == len(tags) - expected
@@ -85,7 +90,7 @@ def test_a_tail_of_nearly_all_looks_at_each_line_once_and_serves_others_meanwhil
     async def story() -> None:
         counting = asyncio.ensure_future(count())
         with log.open("rb", buffering=0) as file:
-            await seek_tail(file, 9_999, log.stat().st_size)
+            await seek(file, 9_999, log.stat().st_size)
             assert file.tell() == len(line("x"))
         counting.cancel()
 
@@ -102,11 +107,115 @@ def test_the_tail_of_a_line_that_never_ends_takes_little_memory(log):
     tracemalloc.start()
     try:
         with log.open("rb", buffering=0) as file:
-            asyncio.run(seek_tail(file, 1, log.stat().st_size))
+            asyncio.run(seek(file, 1, log.stat().st_size))
             assert file.tell() == len(line("one"))
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_a_line_that_never_ends_is_passed_on_piece_by_piece(log, tmp_path):
+    """So does the kubelet, which holds all of the line in its memory first."""
+    with log.open("wb") as file:
+        file.write(line("one").encode() + STAMP.encode() + b" stdout F ")
+        file.truncate(64 << 20)
+    text = log.stat().st_size - len(line("one")) - len(f"{STAMP} stdout F ")
+
+    async def story() -> list[int]:
+        blocks = read_log(lambda: open_log(str(tmp_path), "a/0.log"), LogQuery(tail_lines=1), gone)
+        return [len(block) async for block in blocks]
+
+    tracemalloc.start()
+    try:
+        sizes = asyncio.run(story())
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+    assert sizes[0] == 0, "the answer begins when the log is open"
+    assert sum(sizes) == text + 1
+    assert max(sizes) <= MAX_LINE_BYTES + BLOCK_BYTES
+
+
+@pytest.mark.parametrize("tag", ["F", "P"])
+@pytest.mark.parametrize("query", [{}, {"tail_lines": 2}, {"limit_bytes": 3 * MAX_LINE_BYTES}, {"timestamps": True}])
+def test_a_line_in_pieces_is_the_line(log, tmp_path, tag, query):
+    long = "é" * MAX_LINE_BYTES + "."
+    log.write_text(line(long, tag) + line("end") + line("last"))
+    stamp = f"{STAMP} " if query.get("timestamps") else ""
+    joined = tag == "P"
+    expected = f"{stamp}{long}" + ("" if joined else f"\n{stamp}") + f"end\n{stamp}last\n"
+    if query.get("tail_lines") and not joined:
+        expected = "end\nlast\n"
+    assert read(tmp_path, **query) == expected
+
+
+def test_no_more_of_a_line_in_pieces_is_sent_than_asked_for(log, tmp_path):
+    log.write_text(line("x" * 3 * MAX_LINE_BYTES) + line("end"))
+    assert read(tmp_path, limit_bytes=2 * MAX_LINE_BYTES + 1) == "x" * (2 * MAX_LINE_BYTES + 1)
+
+
+@pytest.mark.parametrize("head", [f"{STAMP} stderr F ", "no line", '{"log":"', "2026 stdout F "])
+def test_a_long_line_that_is_left_out_leaves_the_next_one(log, tmp_path, head):
+    log.write_text(head + "x" * 3 * MAX_LINE_BYTES + "\n" + line("end"))
+    assert read(tmp_path, stream="Stdout", timestamps=True) == f"{STAMP} end\n"
+
+
+def test_a_caller_may_stop_while_the_last_line_is_looked_for(log, tmp_path):
+    """As the server does when the client has closed its connection."""
+    with log.open("wb") as file:
+        file.truncate(16 << 20)
+    reads: list[int] = []
+
+    class Counted:
+        """A file that counts what is read of it."""
+
+        def __init__(self, file):
+            self._file = file
+
+        def __getattr__(self, name):
+            return getattr(self._file, name)
+
+        def read(self, size):
+            reads.append(size)
+            return self._file.read(size)
+
+    async def story() -> None:
+        def opened() -> Any:
+            return Counted(open_log(str(tmp_path), "a/0.log"))
+
+        blocks: Any = read_log(opened, LogQuery(tail_lines=1), gone)
+        assert await anext(blocks) == b""
+        assert not reads, "the answer begins before anything is read"
+        assert await anext(blocks) == b""
+        await blocks.aclose()
+
+    asyncio.run(story())
+    assert reads == [BLOCK_BYTES]
+
+
+def test_a_line_in_very_many_parts_is_shown_from_one_near_its_end(log):
+    """The kubelet shows its last part only."""
+    part = line("x" * 16_000, "P")
+    parts = 3 * JOINED_BYTES // len(part)
+    log.write_text(part * parts)
+    with log.open("rb", buffering=0) as file:
+        rounds = asyncio.run(seek(file, 1, log.stat().st_size))
+        shown = log.stat().st_size - file.tell()
+    assert JOINED_BYTES <= shown < JOINED_BYTES + len(part)
+    assert shown % len(part) == 0, "it begins with a part"
+    assert rounds <= JOINED_BYTES // BLOCK_BYTES + 2
+
+
+@pytest.mark.parametrize("blocks", range(15, 36))
+def test_the_head_of_a_long_part_is_found_where_blocks_split_it(log, monkeypatch, blocks):
+    """A line of about MAX_LINE_BYTES or twice that, whose head says that it is continued."""
+    monkeypatch.setattr("actors.http_servers.container_logs.tail.LONG_BLOCK_BYTES", BLOCK_BYTES)
+    in_first_block = 20
+    text = "x" * (blocks * BLOCK_BYTES + in_first_block - len(line("", "P")) - len(line("end")))
+    log.write_text(line("one") + line(text, "P") + line("end"))
+    with log.open("rb", buffering=0) as file:
+        asyncio.run(seek(file, 1, log.stat().st_size))
+        assert file.tell() == len(line("one"))
 
 
 def test_a_last_line_without_a_newline_is_sent(log, tmp_path):
