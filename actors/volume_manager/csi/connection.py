@@ -27,7 +27,7 @@ _Answer = TypeVar("_Answer")
 
 
 class CsiConnection:
-    """To the socket at `path`. Each method raises CallError."""
+    """The connection to the socket at `path`. Each method raises CallError."""
 
     def __init__(self, path: str, metrics: Metrics | None = None) -> None:
         """`metrics`: where calls to the driver are counted."""

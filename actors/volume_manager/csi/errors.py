@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from actors.volume_manager.failure_texts import MAP_DEVICE, MOUNT_DEVICE, SET_UP, SET_UP_DEVICE, MountError
 
 from .model import CsiMount
 
 _PREFIX = "kubernetes.io/csi: "
+_UNCERTAIN: Final = frozenset({"CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})
+"""Codes after which the call may still be under way, or done (CSI specification, "Error Scheme")."""
 
 
 class CsiError(Exception):
@@ -52,6 +56,11 @@ class StageError(CsiError):
 def code_of(error: CsiError) -> str:
     """gRPC's name of the driver's answer; '' when no driver answered."""
     return error.code if isinstance(error, CallError) else ""
+
+
+def is_final(error: Exception) -> bool:
+    """Whether the driver has answered that nothing of the call is under way or done: as the kubelet's isFinalError."""
+    return isinstance(error, CallError) and error.code not in _UNCERTAIN
 
 
 def mount_error(error: CsiError | OSError, step: CsiMount) -> MountError:

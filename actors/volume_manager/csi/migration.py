@@ -93,7 +93,7 @@ def _ebs(origin: _Origin) -> Source:
 
 
 def _ebs_id(text: str) -> str:
-    """Of `vol-1` or `aws://zone/vol-1`."""
+    """The volume's ID in `vol-1` or `aws://zone/vol-1`."""
     if not text.startswith("aws://"):
         return text
     try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -100,9 +100,13 @@ class VolumeRecord(msgspec.Struct, frozen=True, kw_only=True):
     volumeLifecycleMode: str = PERSISTENT
     volume: str = ""
     claim: str = ""
-    """The claim and `volume`, its name in the pod, are for statistics. The kubelet's file has neither, nor `ready`."""
-    ready: bool = False
-    """It is published, and fsGroup is applied. Of a device: never set."""
+    """The claim and `volume`, its name in the pod, are for statistics. The kubelet's file has neither, nor `state`."""
+    state: Literal["", "none", "published"] = ""
+    """`published`: it is published, and fsGroup is applied. `none`: its driver has nothing of it, because it was not
+    called, or failed for good. '': not known, as in the kubelet's file, and always so for a device.
+
+    A string, as everything here: the kubelet reads the file as a map of strings, and refuses any other value.
+    """
 
 
 def inline_handle(uid: str, volume: str) -> str:
@@ -110,12 +114,12 @@ def inline_handle(uid: str, volume: str) -> str:
 
 
 def attachment_name(handle: str, driver: str, node: str) -> str:
-    """Of the VolumeAttachment that the attach controller makes."""
+    """The name of the VolumeAttachment that the attach controller makes."""
     return "csi-" + _sha(f"{handle}{driver}{node}")
 
 
 def unique_name(driver: str, handle: str) -> str:
-    """Of an attached volume, in the node's status."""
+    """The name of an attached volume in the node's status."""
     return f"kubernetes.io/csi/{driver}^{handle}"
 
 

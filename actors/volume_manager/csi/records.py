@@ -129,31 +129,52 @@ def folder_of(step: CsiMount) -> str:
 def is_published(step: CsiMount) -> bool:
     """Whether the volume is published and its fsGroup applied. A device needs no fsGroup."""
     known = read(folder_of(step))
-    return known is not None and (known.ready or step.device is not None) and mounted(step.path)
+    return known is not None and (known.state == "published" or step.device is not None) and mounted(step.path)
 
 
 def note(step: CsiMount, record: VolumeRecord) -> None:
-    """The volume may be published from now on. Raises OSError."""
+    """The pod is going to use the volume. Raises OSError."""
     folder = folder_of(step)
     if step.device is not None:
         write(folder, record)
         link_device(step.device.link, step.device.target)
         return
     known = read(folder)
-    write(folder, msgspec.structs.replace(record, ready=known is not None and known.ready))
+    write(folder, msgspec.structs.replace(record, state="none" if known is None else known.state))
+
+
+def note_call(step: CsiMount, record: VolumeRecord) -> None:
+    """The driver is going to be asked to publish the volume. Raises OSError."""
+    if step.device is None and (known := read(folder_of(step))) is not None and known.state == "none":
+        write(folder_of(step), record)
+
+
+def note_failure(step: CsiMount, record: VolumeRecord) -> None:
+    """The driver has failed for good to publish the volume. Raises OSError."""
+    known = read(folder_of(step))
+    if step.device is None and (known is None or not known.state) and not mounted(step.path):
+        write(folder_of(step), msgspec.structs.replace(record, state="none"))
 
 
 def note_published(step: CsiMount, record: VolumeRecord) -> None:
     """Record that the volume is published and its fsGroup applied. Raises OSError."""
     if step.device is None:
-        write(folder_of(step), msgspec.structs.replace(record, ready=True))
+        write(folder_of(step), msgspec.structs.replace(record, state="published"))
+
+
+class _EarlierRecord(VolumeRecord, frozen=True, kw_only=True):
+    """The form of an earlier version, which no kubelet can read."""
+
+    ready: bool = False
 
 
 def read(folder: str) -> VolumeRecord | None:
     try:
-        return msgspec.json.decode(read_private(f"{folder}/{DATA}"), type=VolumeRecord)
+        known = msgspec.json.decode(read_private(f"{folder}/{DATA}"), type=_EarlierRecord)
     except (OSError, *UNREADABLE):
         return None
+    values = {name: getattr(known, name) for name in VolumeRecord.__struct_fields__}
+    return VolumeRecord(**{**values, "state": "published" if known.ready else known.state})
 
 
 def write(folder: str, record: VolumeRecord) -> None:

@@ -26,7 +26,7 @@ def zones_of(meta: ObjectMeta) -> list[str]:
 
 
 def gce_region(zones: Iterable[str]) -> str:
-    """Of zones like europe-west1-b. Raises ValueError."""
+    """The region of zones like europe-west1-b. Raises ValueError."""
     regions = set[str]()
     for zone in zones:
         parts = zone.split("-")

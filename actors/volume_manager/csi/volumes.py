@@ -29,7 +29,7 @@ from . import records
 from .allocatable import AllocatableCounts
 from .api_objects import ApiObjects, DriverSpec
 from .drivers import CsiDrivers
-from .errors import CsiError, ExhaustedError, NotAttachedError, PlainError, StageError, mount_error
+from .errors import CallError, CsiError, ExhaustedError, NotAttachedError, PlainError, StageError, is_final, mount_error
 from .expansion import VolumeExpansion
 from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name, unique_name
 from .pod_info import TOKENS, fs_group_to_apply, pod_attributes, token_requests, tokens_json
@@ -98,7 +98,7 @@ class CsiVolumes:
 
     # -- mounting -----------------------------------------------------------------------------------------------------
     async def mount(self, pod: Pod, step: CsiMount) -> MountError | None:
-        """None or the error."""
+        """Mount the volume. Returns None or the error."""
         is_published = records.is_published(step)
         try:
             driver, connection = self._drivers.get(step.source.driver)
@@ -150,7 +150,13 @@ class CsiVolumes:
                 await self._expansion.mounting(pod, step, driver, connection, staged)
                 check()
             make_path(os.path.dirname(step.path), DIRECTORY_MODE)
-            await connection.publish(driver, step, staged, context, secrets, attributes)
+            records.note_call(step, record)
+            try:
+                await connection.publish(driver, step, staged, context, secrets, attributes)
+            except CallError as failure:
+                if is_final(failure):
+                    records.note_failure(step, record)
+                raise
             if not at_stage:
                 await self._expansion.mounting(pod, step, driver, connection, step.path)
         check()
@@ -176,7 +182,7 @@ class CsiVolumes:
         )
 
     def _lock(self, record: VolumeRecord) -> AbstractAsyncContextManager[None]:
-        """Of the volume: it is staged once for all pods."""
+        """The lock of the volume, which is staged once for all pods."""
         return self._locks.hold(unique_name(record.driverName, record.volumeHandle))
 
     async def _attached(self, step: CsiMount, record: VolumeRecord, spec: DriverSpec) -> dict[str, str]:
@@ -212,13 +218,19 @@ class CsiVolumes:
     ) -> str:  # fmt: skip
         """Returns the staging path. Raises CsiError, OSError."""
         staged = self._records.stage_of(record, step.device)
+        is_new = step.device is None and records.read(staged.folder) is None
         if step.device is None:  # the record of a device is for its stage, too
-            record = msgspec.structs.replace(record, specVolID="", volume="", claim="", ready=False)
+            record = msgspec.structs.replace(record, specVolID="", volume="", claim="")
             records.write(staged.folder, record)
         make_path(staged.target, DIRECTORY_MODE)
         secrets = await self._api.secret(step.source.stage_secret, "NodeStageSecretRef")
         check()
-        await connection.stage(driver, step, staged.target, context, secrets)
+        try:
+            await connection.stage(driver, step, staged.target, context, secrets)
+        except CallError as error:
+            if is_new and is_final(error) and not records.mounted(staged.target):
+                records.remove_staged(staged)
+            raise
         return staged.target
 
     async def _requested_attributes(self, pod: Pod, step: CsiMount, spec: DriverSpec) -> dict[str, str]:
@@ -289,8 +301,9 @@ class CsiVolumes:
             return ""  # no driver was called
         self._expansion.unused(volume.target, unique_name(record.driverName, record.volumeHandle))
         try:
-            _, connection = self._drivers.get(record.driverName)
-            await connection.unpublish(record.volumeHandle, volume.target)
+            if record.state != "none":
+                _, connection = self._drivers.get(record.driverName)
+                await connection.unpublish(record.volumeHandle, volume.target)
             if records.mounted(volume.target):
                 raise CsiError(f"{volume.target} is still mounted after NodeUnpublishVolume")
             async with self._lock(record):

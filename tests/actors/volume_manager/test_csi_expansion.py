@@ -14,7 +14,7 @@ from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from actors.volume_manager.csi import records
 from actors.volume_manager.csi.errors import CallError
 from actors.volume_manager.csi.model import CsiMount, Driver
-from tests.actors.volume_manager.test_csi_mounting import POD, Node, Storage
+from tests.actors.volume_manager.csi_storage import POD, Node, Storage
 
 GIB = 1 << 30
 

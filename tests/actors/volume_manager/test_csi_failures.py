@@ -1,0 +1,68 @@
+"""What is left to undo of a volume whose driver failed: nothing where it failed for good."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+import pytest
+
+from actors.volume_manager.csi.api_objects import DriverSpec
+from actors.volume_manager.csi.errors import CallError, NotAttachedError
+from tests.actors.volume_manager.csi_storage import NAME, Node, Storage
+
+
+@pytest.mark.parametrize("method", ["attached", "stage", "publish"])
+@pytest.mark.parametrize("code", ["INVALID_ARGUMENT", "DEADLINE_EXCEEDED"])
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_volume_of_which_its_driver_has_nothing_ends_without_the_driver(
+    node: Node, storage: Storage, method: str, code: str, restarts: bool
+) -> None:
+    """The kubelet's isFinalError: a driver that has refused for good has nothing that would have to be undone."""
+    storage.spec = DriverSpec()
+    storage.fails[method] = NotAttachedError("no") if method == "attached" else CallError(method, "no", code)
+    async with node.harness:
+        assert await node.mount() == await node.mount() != ""
+        storage.there = False  # the driver is removed, for good
+        later = Node(node.root, storage) if restarts else node
+        async with later.harness if restarts else contextlib.nullcontext():
+            error = await later.unmount()
+            if (method, code) == ("publish", "DEADLINE_EXCEEDED"):
+                assert error == "pv: kubernetes.io/csi: driver name d.test not found", "it may be published"
+            else:
+                assert error == ""
+                assert os.listdir(f"{node.root}/pods/u/volumes/kubernetes.io~csi") == []
+            is_staged = method == "publish" or (method, code) == ("stage", "DEADLINE_EXCEEDED")
+            assert later.in_use() == ([NAME] if is_staged else [])
+    assert "unpublish" not in storage.calls
+
+
+async def test_a_volume_that_failed_for_good_after_all_went_well_is_still_undone(node: Node, storage: Storage) -> None:
+    async with node.harness:
+        assert await node.mount("w") == ""
+        storage.fails["stage"] = CallError("NodeStageVolume", "no", "INTERNAL")
+        assert await node.mount("u") == "no"
+        storage.fails.clear()
+        assert await node.unmount("u") == ""
+        assert "unpublish" not in storage.calls
+        assert await node.unmount("w") == ""
+    assert storage.calls[-2:] == ["unpublish", "unstage"]
+
+
+async def test_a_kubelet_reads_the_record_of_a_volume_and_an_earlier_record_is_read(
+    node: Node, storage: Storage
+) -> None:
+    """The kubelet's loadVolumeData takes a map of strings and nothing else."""
+    file = node.root / "pods/u/volumes/kubernetes.io~csi/pv/vol_data.json"
+    async with node.harness:
+        assert await node.mount() == ""
+        found = json.loads(file.read_bytes())
+        assert {type(value) for value in found.values()} == {str}
+        assert (found.pop("state"), found["driverName"], found["volumeHandle"]) == ("published", "d.test", "h")
+        file.write_text(json.dumps({**found, "ready": True}))
+        assert await node.mount() == ""
+        assert storage.calls == ["stage", "publish"]
+        file.write_text(json.dumps(found))
+        assert await node.unmount() == "", "the kubelet's record does not say how far it came"
+    assert storage.calls[-2:] == ["unpublish", "unstage"]
