@@ -78,7 +78,7 @@ TREE: Final = SupervisorNode(
 
 
 def declarations(below: SupervisorNode = TREE) -> Iterator[Declaration]:
-    """Of every actor, in the order of the tree."""
+    """The declarations of every actor, in the order of the tree."""
     for child in below.children:
         if isinstance(child, SupervisorNode):
             yield from declarations(child)

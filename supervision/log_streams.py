@@ -125,7 +125,7 @@ class Console(logging.StreamHandler[TextIO]):
             self._information.flush(self._flush_seconds if due else 0.0)
 
     def forget(self) -> None:
-        """In a child, see Sink."""
+        """Runs in a child; see Sink."""
         if self._information is not None:
             self._information.forget()
 

@@ -50,7 +50,7 @@ class _Join:
         self._known = {*self._specs, *also_known}
 
     def policies(self) -> dict[str, Policy]:
-        """By full name. Raises PolicyError."""
+        """The policies by full name. Raises PolicyError."""
         self._check_version()
         for name in self._content.data:
             if name not in SECTIONS:

@@ -117,7 +117,7 @@ class Journal:
         self._clear()
 
     def record_of(self, key: Callable[[], str]) -> TaskRecord:
-        """For the steps of a task; `key` is asked at the beginning of each."""
+        """A record for the steps of a task; each step asks `key` first."""
         return TaskRecord(key, self._write, self._clear)
 
     def is_quarantined(self, key: str) -> bool:

@@ -15,7 +15,7 @@ class InputRecord(Protocol):
 
 
 class Work(NamedTuple):
-    """Of one task, or of one call."""
+    """What one task or call works for."""
 
     label: str
     """What the status page shows: a message type, a function's name, a kind and what it is of: `pod UID`."""

@@ -39,7 +39,7 @@ def scaled(seconds: float) -> float:
 
 
 def factor() -> float:
-    """That of this process."""
+    """The factor of this process."""
     return _scale.factor
 
 

@@ -117,7 +117,7 @@ def _refuse(problems: list[str]) -> int:
 
 
 def _refuse_a_second(agent: Agent) -> None:
-    """Before anything of an agent that runs on these directories is touched; the fork server takes the locks later."""
+    """Refuse to start beside an agent on these directories, before any file is touched. The fork server locks later."""
     for flag, directory in (("--root-dir", agent.state_dir), ("--run-dir", agent.run_dir)):
         try:
             holder = holder_of(Path(directory))

@@ -97,7 +97,7 @@ def _hardware(agent: Agent, host: str) -> Iterator[ConfigProblem]:
 
 
 def _cgroup_root(agent: Agent, host: str) -> Iterator[ConfigProblem]:
-    """On cgroup v2 pods cannot be limited below a cgroup with processes."""
+    """Check cgroupRoot: on cgroup v2 pods cannot be limited below a cgroup with processes."""
     if not agent.config.cgroupsPerQOS or not agent.cgroup_root.strip("/"):
         return
     from actors.shared.linux.cgroup_names import parse_root, path_of

@@ -98,7 +98,7 @@ def _explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:
 
 
 def whole_parser(with_flags: Collection[str]) -> argparse.ArgumentParser:
-    """Of all commands, each of them whole. `with_flags`: as `parser_of` has it."""
+    """The parser of all commands, each with its options. `with_flags`: as for `parser_of`."""
     return parser_of([], with_flags)[0]
 
 

@@ -185,5 +185,5 @@ def stamp_of(files: tuple[str, ...]) -> Stamp:
 
 
 def client_limits(qps: float, burst: int) -> dict[str, Any]:
-    """Of the configuration; 0 is the client library's default, 5 a second and a burst of 10, as in the kubelet."""
+    """The limits of the configuration; 0 means 5 a second and a burst of 10, client-go's default, as in the kubelet."""
     return {"qps": qps or 5.0, "burst": burst or 10}

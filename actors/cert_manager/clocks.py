@@ -9,7 +9,7 @@ import msgspec
 
 
 class CertificateClocks(msgspec.Struct, frozen=True):
-    """Both in seconds."""
+    """The two clocks, in seconds."""
 
     wall: Callable[[], float] = time.time
     """Since 1970; for the validity of certificates."""

@@ -60,7 +60,7 @@ class Failures(msgspec.Struct, frozen=True):
 
 
 class PendingReports(msgspec.Struct, frozen=True):
-    """For how many attempts the current request has been pending, and when this was last reported."""
+    """Counts the attempts at which the current request was pending, and knows when this was last reported."""
 
     attempts: int = 0
     reported_at: float = 0.0

@@ -47,7 +47,7 @@ class ConfigSources:
         """A policy is validated against it: the names of all actors, and which of them are supervisors."""
 
     def learn_tree(self, tree: ChildSpec) -> None:
-        """From now on a policy is validated."""
+        """Learn the tree: from now on a policy is validated."""
         self._tree = tree
 
     def use_config_map(self, assigned: ConfigMapAssigned | None) -> None:

@@ -54,7 +54,7 @@ def pod_hardware(
 
 
 async def translate_earlier_state(actor: Actor, agent: Agent, runtime: CriClient | None) -> None:
-    """Before `pod_hardware`. Raises StateError, OSError."""
+    """Translate state files of earlier forms; to be called before `pod_hardware`. Raises StateError, OSError."""
     await translate(agent.root_dir, lambda: runtime or _runtime(actor, agent))
 
 
@@ -64,5 +64,5 @@ def _runtime(actor: Actor, agent: Agent) -> CriClient:
 
 
 def _cpus_of(exclusive: ExclusiveCpus, ledger: Ledger) -> CpusOf:
-    """Of containers of pods that are counted: others are not the agent's, or about to end."""
+    """The CPUs of containers whose pods are counted: others are not the agent's, or about to end."""
     return lambda uid, container: exclusive.cpus_of(uid, container) if uid in ledger else None

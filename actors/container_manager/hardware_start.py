@@ -162,7 +162,7 @@ def reserved_memory(config: KubeletConfiguration, machine: MachineTopology) -> d
 
 
 def _shown(size: int) -> str:
-    """As the API writes a quantity of bytes."""
+    """The bytes as the API writes a quantity."""
     units = ((60, "Ei"), (50, "Pi"), (40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki"))
     return next((f"{size >> bits}{suffix}" for bits, suffix in units if size and size % (1 << bits) == 0), str(size))
 

@@ -21,7 +21,7 @@ class Ledger:
         return self._demands.get(uid)
 
     def demands(self) -> list[Demand]:
-        """Of all pods that are counted."""
+        """The demands of all pods that are counted."""
         return list(self._demands.values())
 
     def add(self, demand: Demand) -> None:

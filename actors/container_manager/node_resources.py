@@ -50,8 +50,8 @@ def pods_memory(total: dict[str, int], config: KubeletConfiguration) -> int:
 
 
 def capacity(config: KubeletConfiguration, root_dir: str, root: str = "") -> dict[str, int]:
-    """Of this machine. `root` is where its /proc and /sys are found. Without localStorageCapacityIsolation the node has
-    no ephemeral storage to give. Raises OSError."""
+    """The capacity of this machine. `root`: where its /proc and /sys are. Without localStorageCapacityIsolation the
+    node has no ephemeral storage to give. Raises OSError."""
     cores = len(online_cpus(root))
     return {
         "cpu": cores * 1000,

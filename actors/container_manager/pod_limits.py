@@ -89,7 +89,7 @@ def larger(one: CgroupLimits, other: CgroupLimits) -> CgroupLimits:
 
 
 def _larger(one: int | None, other: int | None) -> int | None:
-    """None for no limit, and for one that is left as it is when neither has one."""
+    """The larger limit; None for no limit, and for one that is left as it is when neither has one."""
     if one is None and other is None:
         return None
     return UNLIMITED if one is None or other is None else max(one, other)

@@ -18,7 +18,7 @@ from .messages import ActuatedResources
 
 
 class PodResourceRecords:
-    """Both files."""
+    """The files of allocated and of actuated resources."""
 
     def __init__(self, root_dir: str) -> None:
         """Raises RecordError if a file is damaged."""
@@ -59,7 +59,7 @@ class PodResourceRecords:
         self._actuated.drop(uid)
 
     def uids(self) -> set[str]:
-        """Of all pods with a record."""
+        """The UIDs of all pods with a record."""
         return {*self._allocated.records, *self._actuated.records}
 
 

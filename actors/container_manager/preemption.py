@@ -66,8 +66,8 @@ class Preemption:
     async def make_room(
         self, candidate: PodAdmitAttributes, state: Callable[[], NodeState], withdrawn: Callable[[], bool]
     ) -> Refusal | None:
-        """For a critical pod. Why it may not run; None once there is room. Raises StillEnding, also when the pod is
-        withdrawn meanwhile."""
+        """Make room for a critical pod. Returns why it may not run, None once there is room. Raises StillEnding, also
+        when it is withdrawn meanwhile."""
         uid = candidate.demand.uid
         looks = round(WAIT_SECONDS / LOOK_SECONDS)
         for look in range(looks):

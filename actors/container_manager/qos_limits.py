@@ -18,9 +18,9 @@ from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED, milli_to_shares
 def tier_limits(
     ledger: Ledger, memory: int, qos_reserved: Mapping[str, str], *, protects: bool | None = None
 ) -> dict[str, CgroupLimits]:
-    """By QoS class. `memory`: bytes that all pods may have, before eviction thresholds. `qos_reserved`: validated,
-    `{"memory": "50%"}`. `protects`: the kernel keeps what pods request (MemoryQoS with TieredReservation); False: no
-    longer; None: it cannot. What is Guaranteed's is that of kubepods, the parent of Guaranteed pods and of
+    """The limits by QoS class. `memory`: bytes that all pods may have, before eviction thresholds. `qos_reserved`:
+    validated, `{"memory": "50%"}`. `protects`: the kernel keeps what pods request (MemoryQoS with TieredReservation);
+    False: no longer; None: it cannot. What is Guaranteed's is that of kubepods, the parent of Guaranteed pods and of
     the other tiers."""
     shares = milli_to_shares(ledger.requested_by(BURSTABLE, "cpu"))
     burstable, best_effort = _memory(ledger, memory, qos_reserved.get("memory"))

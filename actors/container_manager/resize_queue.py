@@ -28,7 +28,7 @@ class WaitingResize(msgspec.Struct, frozen=True):
 
 
 class ResizeQueue:
-    """At most one for each pod."""
+    """The resizes that wait, at most one for each pod."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, WaitingResize] = {}

@@ -36,7 +36,7 @@ class IpFamily(NamedTuple):
 
 
 def families(host: str = "") -> list[IpFamily]:
-    """Those that the host has programs for, IPv4 first. `host`: the root directory of a made-up host."""
+    """The IP families that the host has programs for, IPv4 first. `host`: the root directory of a made-up host."""
     found = []
     for name, guarded in (("iptables", True), ("ip6tables", False)):
         tool, restore = shutil.which(name), shutil.which(f"{name}-restore")

@@ -30,7 +30,7 @@ _PATH: Final = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 
 
 def first_images(machine: str, busybox: str = BUSYBOX) -> OciLayout:
-    """Both images in one layout. Raises MissingPrograms without busybox, OSError."""
+    """Write both images into one layout. Raises MissingPrograms without busybox, OSError."""
     if not Path(busybox).exists():
         raise MissingPrograms({busybox: "busybox-static"})
     return build((sandbox_image(machine, busybox), busybox_image(busybox)), architecture(machine))

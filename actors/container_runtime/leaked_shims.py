@@ -64,7 +64,7 @@ def has_container(programs: Iterable[str]) -> bool:
 
 
 def programs(shim: Shim) -> list[str]:
-    """Of the processes below it."""
+    """The programs of the processes below it."""
     found = []
     with suppress(psutil.NoSuchProcess):
         for one in psutil.Process(shim.pid).children(recursive=True):

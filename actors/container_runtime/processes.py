@@ -119,7 +119,9 @@ def _members(directory: Path) -> Iterator[int]:
 
 
 def shim_sockets(instance: ManagedRuntime) -> list[Path]:
-    """Of all shims: they lie outside our directories. containerd 2 keeps their paths in a JSON, older ones as such."""
+    """The sockets of all shims, which lie outside our directories. containerd 2 keeps their paths as JSON, older ones
+    as text.
+    """
     found = []
     for task in _directories(instance.tasks):
         for name in ("address", "bootstrap.json"):

@@ -28,7 +28,9 @@ class Allocations:
         self._containers = PodLocks()
 
     async def serialized(self, uid: str, container: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """After earlier work for this container. Raises DevicesUnavailable, also when the pod is released meanwhile."""
+        """Work after earlier work for this container. Raises DevicesUnavailable, also when the pod is released
+        meanwhile.
+        """
 
         async def locked() -> T:
             async with AsyncExitStack() as held:

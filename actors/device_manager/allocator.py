@@ -78,7 +78,7 @@ class Allocator:
         return self.held(request.uid, request.container)
 
     async def prepare(self, request: DeviceRequest) -> ContainerAllocation:
-        """Before the container is created. Raises DevicesUnavailable."""
+        """Prepare the devices before the container is created. Raises DevicesUnavailable."""
         missing = {
             name: needed
             for name, needed in request.amounts.items()

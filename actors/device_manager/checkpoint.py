@@ -59,7 +59,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 def read(path: str) -> Checkpoint | None:
-    """None if there is no file. Raises DeviceCheckpointError, naming the file."""
+    """Read the checkpoint; None if there is no file. Raises DeviceCheckpointError, naming the file."""
     try:
         raw = read_private(path)
     except FileNotFoundError:
@@ -102,7 +102,7 @@ def encode(data: Data) -> bytes:
 
 
 def write(path: str, content: bytes) -> None:
-    """Not synced, as the kubelet's is not: after a loss of power no container runs. Raises OSError."""
+    """Write the checkpoint, without fsync as the kubelet: after a loss of power no container runs. Raises OSError."""
     write_private(path, content, sync=False)
 
 

@@ -82,7 +82,9 @@ def finish(choice: DeviceChoice, preferred: Iterable[str]) -> frozenset[str]:
 def _by_affinity(
     free: list[str], devices: Mapping[str, Device], mask: int | None
 ) -> tuple[list[str], list[str], list[str]]:
-    """On a node of the mask; on others only; without nodes. Within each in the order of nodes and names."""
+    """The devices on a node of the mask, on other nodes only, and without nodes; each group ordered by nodes and
+    names.
+    """
     if mask is None or not any(device.nodes for device in devices.values()):
         return [], [], free
     ordered = sorted(free, key=lambda one: (devices[one].nodes, one))

@@ -54,7 +54,7 @@ class Holdings:
         return self._shares.get(key)
 
     def of(self, uid: str, container: str) -> dict[str, Share]:
-        """By resource, sorted."""
+        """The device ids by resource, sorted."""
         return {key.resource: share for key, share in self.items() if (key.uid, key.container) == (uid, container)}
 
     def held_by(self, uid: str, container: str, resource: str) -> frozenset[str]:
@@ -94,14 +94,14 @@ class Holdings:
 
     # -- changes ------------------------------------------------------------------------------------------------------
     def reserve(self, key: Key, devices: Collection[str], *, firm: bool = False) -> frozenset[str]:
-        """In place of the container's reservation. Returns the new one."""
+        """Reserve devices in place of the container's reservation. Returns the new one."""
         self._reserved[key] = devices = frozenset(devices)
         if firm:
             self._firm.add(key)
         return devices
 
     def cancel(self, key: Key, reservation: frozenset[str] | None) -> None:
-        """Nothing came of this reservation. A later one stays."""
+        """Cancel this reservation. A later one stays."""
         if reservation is not None and self._reserved.get(key) is reservation:
             del self._reserved[key]
             self._firm.discard(key)

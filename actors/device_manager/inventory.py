@@ -103,11 +103,11 @@ class Inventory:
         return {**dict.fromkeys(self._removed, 0), **{name: len(one.healthy) for name, one in self._items()}}
 
     def healthy(self) -> dict[str, frozenset[str]]:
-        """By resource."""
+        """The healthy devices by resource."""
         return {name: one.healthy for name, one in self._items()}
 
     def health(self, name: str, devices: Collection[str]) -> dict[str, bool | None]:
-        """Of these devices: whether each is healthy; None for one that no plugin tells of."""
+        """Whether each of these devices is healthy; None for one that no plugin reports."""
         resource = self._resources.get(name, Resource())
         return {one: resource.devices[one].healthy if one in resource.devices else None for one in devices}
 

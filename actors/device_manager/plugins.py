@@ -57,7 +57,7 @@ class DevicePlugins:
         return {resource: one.client.path for resource, one in self._connected.items()}
 
     async def connect(self, resource: str, path: str) -> None:
-        """In place of the plugin that the resource has. Raises PluginError."""
+        """Connect a plugin in place of the resource's present one. Raises PluginError."""
         from .plugin_client import PluginClient  # gRPC, only where there is a plugin
 
         if resource not in self._pace and len(self._pace) >= MOST_RESOURCES:

@@ -15,7 +15,7 @@ MOST_SHARE: Final = 0.1
 
 
 class Pace:
-    """Of one stream. What is not read waits at its sender."""
+    """The rate of one stream. What is not read waits at its sender."""
 
     def __init__(self) -> None:
         self._bucket = TokenBucket(MESSAGES_A_SECOND, BURST)

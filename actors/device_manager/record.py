@@ -11,7 +11,7 @@ from .inventory import Inventory
 
 
 class DeviceCheckpoint:
-    """In the directory device-plugins."""
+    """The checkpoint file in the directory device-plugins."""
 
     def __init__(self, directory: str, inventory: Inventory, holdings: Holdings) -> None:
         self._path = f"{directory}/{checkpoint.NAME}"

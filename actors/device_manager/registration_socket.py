@@ -58,7 +58,7 @@ class RegistrationSocket:
         self._tell("")
 
     def _tell(self, text: str) -> None:
-        """For `supervise status` and the health check `device-plugin`; '' when plugins can register."""
+        """Tell `supervise status` and the health check `device-plugin` the problem; '' when plugins can register."""
         if text != self._reported:
             self._reported = text
             self._actor.tell(FORK_SERVER, ServiceState(REGISTRATION, text, time.monotonic()))

@@ -27,7 +27,7 @@ _READ: Final = "actors.eviction_manager.signals:read_disks"
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """By signal; unknown signals are missing."""
+    """The observations by signal; unknown signals are missing."""
 
     signals: dict[str, SignalObservation]
     layout: DiskLayout = DiskLayout.SINGLE
@@ -49,7 +49,7 @@ class NodeObserver:
         self._reading: asyncio.Task[dict[str, list[int]]] | None = None
 
     async def observe(self, *, disks: bool = True) -> Observed:
-        """Without `disks`: memory and process IDs only, which takes no time."""
+        """Observe the node; without `disks` memory and process IDs only, which takes no time."""
         figures = await self._disks() if disks else {}
         if figures:
             self._layout = layout_of(figures)

@@ -48,7 +48,7 @@ def pid_signals(host: str = "") -> dict[str, SignalObservation]:
 
 
 def read_disks(paths: list[str]) -> dict[str, list[int]]:
-    """For the disk of each directory, by path: device, available bytes, total bytes, free inodes, total inodes.
+    """Read the disk of each directory, by path: device, available bytes, total bytes, free inodes, total inodes.
     A disk that cannot be read is left out. Runs in a disposable process, as a disk may hang."""
     figures: dict[str, list[int]] = {}
     for path in paths:

@@ -52,7 +52,7 @@ class UsageReader:
         )
 
     async def pods(self) -> list[RunningPod] | None:
-        """None when the pods are unknown."""
+        """The usage of all pods; None when the pods are unknown."""
         try:
             answer = await self._actor.ask(STATUS_MANAGER, GetActivePods(), timeout=ASK_SECONDS)
         except AskError as error:
@@ -67,7 +67,7 @@ class UsageReader:
         return await (self.processes(pods) if signal == PIDS else self.memory(pods))
 
     async def memory(self, pods: Iterable[RunningPod]) -> dict[str, PodUsage]:
-        """Of each pod that has a cgroup, by UID."""
+        """The memory of each pod that has a cgroup, by UID."""
 
         def read(path: str) -> PodUsage:
             return PodUsage(memory=working_set(self._tree, path))
@@ -75,8 +75,8 @@ class UsageReader:
         return await self._by_cgroup(pods, read)
 
     async def processes(self, pods: Iterable[RunningPod]) -> dict[str, PodUsage]:
-        """Of each pod that has a cgroup, by UID. As in the kubelet a process counts once, however many tasks it
-        has."""
+        """The processes of each pod that has a cgroup, by UID. As in the kubelet a process counts once, however many
+        tasks it has."""
 
         def read(path: str) -> PodUsage:
             return PodUsage(processes=len(self._tree.processes(path)))

@@ -22,7 +22,7 @@ class FailedPull(msgspec.Struct, frozen=True):
 
 
 class PullBackoffs:
-    """By pod UID and image."""
+    """The backoffs of pulls, by pod UID and image."""
 
     def __init__(self) -> None:
         self._failed: dict[tuple[str, str], FailedPull] = {}

@@ -62,7 +62,7 @@ class ImageCredentials(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ImagePulledRecord(msgspec.Struct, frozen=True):
-    """Of an image that was pulled for a pod."""
+    """The record of an image that was pulled for a pod."""
 
     imageRef: str
     credentialMapping: dict[str, ImageCredentials] = {}
@@ -148,12 +148,12 @@ def credential_hash(credential: Credential) -> str:
 
 
 def file_name(key: str) -> str:
-    """Of the record of an image ref, or of the intent of an image."""
+    """The file name of the record of an image ref, or of the intent of an image."""
     return f"sha256-{hashlib.sha256(key.encode()).hexdigest()}"
 
 
 def read_record(data: bytes) -> ImagePulledRecord | None:
-    """None for a file that is not a record."""
+    """Read a record; None for a file that is not one."""
     try:
         record = msgspec.json.decode(data, type=ImagePulledRecord)
     except UNREADABLE:
@@ -162,7 +162,7 @@ def read_record(data: bytes) -> ImagePulledRecord | None:
 
 
 def read_intent(data: bytes) -> Intent | None:
-    """None for a file that is not an intent."""
+    """Read an intent; None for a file that is not one."""
     try:
         intent = msgspec.json.decode(data, type=Intent)
     except UNREADABLE:

@@ -51,7 +51,7 @@ def with_version(state: RuntimeAnswers, version: RuntimeVersion) -> RuntimeAnswe
 
 
 def report(state: RuntimeAnswers, relisted_at: float) -> RuntimeReport:
-    """For the node's Ready condition and its status. `relisted_at`: when the last relist that succeeded began."""
+    """The report for the node's Ready condition and status. `relisted_at`: when the last successful relist began."""
     status = state.status
     handlers = [
         RuntimeHandlerReport(
@@ -73,7 +73,7 @@ def report(state: RuntimeAnswers, relisted_at: float) -> RuntimeReport:
 
 
 def troubles(status: RuntimeStatus, since: float) -> tuple[ServiceState, ...]:
-    """For `supervise status`: what the runtime says of itself, and of the network without which pods wait."""
+    """The problems for `supervise status`: the runtime's, and those of the network without which pods wait."""
     condition = "" if status.runtime_ready else status.runtime_message or status.message or "it is not ready"
     network = "" if status.network_ready else status.network_message or status.message or "it is not ready"
     return ServiceState(CONDITION, condition, since), ServiceState(NETWORK, network and f"not ready: {network}", since)

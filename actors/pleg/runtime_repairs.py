@@ -29,7 +29,7 @@ SWEEP_SHIMS: Final = "actors.container_runtime.leaked_shims:sweep"
 
 
 def free_bytes(directory: str) -> int:
-    """For everybody but root. Ample where that cannot be told."""
+    """The free bytes for everybody but root; plenty where they cannot be read."""
     try:
         disk = os.statvfs(directory)
     except OSError:

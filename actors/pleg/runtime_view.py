@@ -76,6 +76,6 @@ def failed(view: RuntimeView, uid: str) -> RuntimeView:
 
 
 def of_uids(view: RuntimeView, uids: frozenset[str]) -> tuple[list[PodRuntime], list[str]]:
-    """Those of these pods that the runtime has: the known ones, and the UIDs of those whose status is not known yet."""
+    """The pods of these UIDs in the runtime: the known ones, and the UIDs of those whose status is not known yet."""
     present = sorted(uids & view.uids)
     return [view.pods[uid] for uid in present if uid in view.pods], [uid for uid in present if uid not in view.pods]

@@ -38,7 +38,7 @@ class ListedPod(msgspec.Struct, frozen=True):
 def listed_pods(
     at: float, uids: frozenset[str], sandboxes: Iterable[Sandbox], containers: Iterable[CriContainer]
 ) -> dict[str, ListedPod]:
-    """Those of the pods that are in a relist, by UID."""
+    """The pods that are in a relist, by UID."""
     found = {uid: ListedPod(at) for uid in uids}
     for sandbox in sandboxes:
         if sandbox.pod_uid in found:

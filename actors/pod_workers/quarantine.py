@@ -81,7 +81,7 @@ class QuarantinedPods:
         return self._ending.get(uid, "")
 
     def ended(self, uid: str) -> None:
-        """Nothing is left of the pod."""
+        """Forget the pod: nothing is left of it."""
         self._ending.pop(uid, None)
 
     def removes(self, uid: str) -> bool:

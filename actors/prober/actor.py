@@ -155,7 +155,7 @@ class Prober(Actor):
         self._schedule.set(key, delay)
 
     def _lacks_address(self, state: ProbeState, uid: str) -> bool:
-        """Such a probe waits: without an address it could only err."""
+        """Whether the probe waits for an address: without one it could only fail."""
         found = self._types.of(state.probe)
         return found is not None and found[0].needs_pod_ip(found[1]) and uid not in self._addresses
 

@@ -18,7 +18,7 @@ from .probe_type import ProbeType, Subject, port_number
 
 
 class HttpProbe(ProbeType[HTTPGetAction]):
-    """To the pod's address, unless the action names a host."""
+    """An HTTP probe of the pod's address, unless the action names a host."""
 
     field: ClassVar[str] = "httpGet"
 

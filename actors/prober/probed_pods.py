@@ -82,7 +82,7 @@ class PodProbes(msgspec.Struct, frozen=True):
 
 
 def probes_of(pod: Pod) -> Iterator[tuple[Container, Kind, Probe]]:
-    """Of regular containers and sidecars; other init containers have none."""
+    """The probes of regular containers and sidecars; other init containers have none."""
     for container in (*sidecars(pod), *pod.spec.containers):
         for kind, field in FIELDS:
             probe: Probe | None = getattr(container, field)

@@ -17,7 +17,7 @@ from .probe_type import ProbeType, Subject, port_number
 
 
 class TcpProbe(ProbeType[TCPSocketAction]):
-    """To the pod's address, unless the action names a host."""
+    """A TCP probe of the pod's address, unless the action names a host."""
 
     field: ClassVar[str] = "tcpSocket"
 

@@ -49,7 +49,7 @@ class InputQuarantine:
         return self._journal.handling(content_key(name, data)) if self._journal is not None else nullcontext()
 
     def record(self, name: str, data: bytes) -> InputRecord | None:
-        """For the steps of a task (`start_task`)."""
+        """A record for the steps of a task (`start_task`)."""
         key = content_key(name, data)
         return self._journal.record_of(lambda: key) if self._journal is not None else None
 

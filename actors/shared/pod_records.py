@@ -89,7 +89,7 @@ def decode(raw: bytes) -> dict[str, PodRecord]:
 
 
 def checksum(data: bytes) -> int:
-    """Of the text of `data`."""
+    """The checksum of the text of `data`."""
     return fnv1a_32(data, fnv1a_32(_TYPE))
 
 

@@ -47,7 +47,7 @@ NOT_READY: Final = "node is shutting down"
 
 
 class ShutdownManager(Actor):
-    """In the tree only when the configuration gives pods time to end."""
+    """Ends pods when the node shuts down. In the tree only when the configuration gives pods time to end."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class ShutdownManager(Actor):
             await self.pause(RETRY_SECONDS)
 
     async def _serve(self, logind: Logind) -> None:
-        """Until the connection is lost."""
+        """Serve until the connection is lost."""
         held = False
         while True:
             preparing = await logind.preparing()
@@ -250,7 +250,7 @@ class ShutdownManager(Actor):
             self._publish()
 
     async def _end_unreported(self) -> None:
-        """After a shutdown: end again what it has ended, until the API server knows."""
+        """After a shutdown, end again what it has ended, until the API server knows."""
         if self._active or not self._state.last.pods:
             return
         found = await self._pods()

@@ -8,7 +8,7 @@ from .tracked_pod import TrackedPod
 
 
 def family_event(before: TrackedPod, after: TrackedPod) -> RecordEvent | None:
-    """None unless the family of status.hostIP has changed."""
+    """The event of a changed family of status.hostIP; None when it has not changed."""
     old = before.status.hostIP if before.status is not None else ""
     new = after.status.hostIP if after.status is not None else ""
     if not old or not new or _family(old) == _family(new):

@@ -54,7 +54,7 @@ def read(data: bytes) -> ApiPod:
 
 
 class ApiPods:
-    """By UID."""
+    """The pods of the API server, by UID."""
 
     def __init__(self) -> None:
         self.synced = False

@@ -29,7 +29,7 @@ UPKEEP_SECONDS: Final = 10.0
 
 
 class ApiSync:
-    """Both directions. It computes no status."""
+    """Keeps pods and the API server in sync, in both directions. It computes no status."""
 
     def __init__(
         self, actor: Actor, table: PodTable, latency: StartLatency, agent: Agent, clocks: PodStatusClocks
@@ -86,7 +86,7 @@ class ApiSync:
         self._silent.discard(worker)
 
     def released(self, tracked: TrackedPod) -> None:
-        """Nothing of the pod is left on the node: its mirror is an orphan, unless a newer static pod has the name."""
+        """The pod is gone from the node: its mirror is an orphan, unless a newer static pod has the name."""
         mirror = self._table.api.mirror(tracked.full_name) if tracked.static else None
         if mirror is not None:
             self._table.add_orphan(mirror)

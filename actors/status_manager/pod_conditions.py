@@ -36,7 +36,7 @@ class Situation(msgspec.Struct, frozen=True):
 
 
 def pod_conditions(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
-    """In the order in which the status lists them."""
+    """The pod's conditions in the order of the status."""
     owned = [] if situation.rejected else conditions(facts)
     if facts.phase not in TERMINAL:
         owned += resize_conditions.conditions(situation.seen.resize)

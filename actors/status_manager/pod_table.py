@@ -40,7 +40,7 @@ class PodTable:
         return list(self._tracked)
 
     def all(self) -> list[TrackedPod]:
-        """By full name."""
+        """All pods by full name."""
         return sorted(self._tracked.values(), key=lambda tracked: tracked.full_name)
 
     def statics(self, full_name: str) -> list[TrackedPod]:

@@ -26,7 +26,7 @@ class _File(msgspec.Struct):
 
 
 class ReadinessFile:
-    """By pod UID and container id. Changes are kept in memory until `save`."""
+    """The readiness by pod UID and container id. Changes are kept in memory until `save`."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -66,6 +66,6 @@ def unattached(failed: Mapping[str, MountError]) -> list[str]:
 
 
 def _lists(*volumes: Iterable[str]) -> str:
-    """Of the unmounted, unattached and unprocessed volumes."""
+    """The lists of unmounted, unattached and unprocessed volumes."""
     lists = (" ".join(sorted(each)) for each in volumes)
     return "unmounted volumes=[{}], unattached volumes=[{}], failed to process volumes=[{}]".format(*lists)

@@ -134,7 +134,7 @@ class Context:
         return CommandError(NOT_RUNNING, text)
 
     def _option(self, run_dir: Path, tree: Tree) -> str:
-        """By which the agent that has answered there is found."""
+        """The option that finds the agent that has answered there."""
         below = os.path.relpath(self.where.incident_file, self.arguments.root_dir)
         root_dir = tree.incident_file.removesuffix(f"/{below}")
         return f"--root-dir {root_dir}" if root_dir != tree.incident_file else f"--run-dir {run_dir}"

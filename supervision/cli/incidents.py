@@ -61,7 +61,7 @@ def _tree(context: Context) -> Tree | None:
 
 
 def unwritten(context: Context) -> UnwrittenIncidents:
-    """None where the agent does not answer, as one of an older version, which was not restarted since the upgrade."""
+    """None when the agent does not answer, such as one of an older version that was not restarted after an upgrade."""
     try:
         return context.ask(GetUnwrittenIncidents(), UnwrittenIncidents)
     except CommandError:

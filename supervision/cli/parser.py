@@ -42,7 +42,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def _options(words: Sequence[str]) -> Sequence[str]:
-    """Those of the words that are not understood which are no values of others."""
+    """The unknown words that are not the value of another word."""
     return [word for word in words if word.startswith("-")] or words
 
 

@@ -87,7 +87,7 @@ def wrapped(text: str, columns: int, indent: str = "", first: str | None = None)
 
 
 def terminal_columns(stream: TextIO) -> int:
-    """Of the terminal that the stream writes to; 0 if it is none."""
+    """The width of the stream's terminal; 0 if it is none."""
     try:
         return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
     except (OSError, ValueError):

@@ -41,7 +41,7 @@ class Column(NamedTuple):
 
 
 def state_style(row: Row) -> str:
-    """Of the column STATE."""
+    """The style of a cell in the column STATE."""
     if row.actor.busy_seconds >= 1:
         return "bad"
     return _STATE_STYLES.get(row.actor.state, "bad")
@@ -105,7 +105,7 @@ def rows(tree: Tree, rate: Callable[[ActorState], tuple[float, float]], view: To
 
 
 def frame(tree: Tree, found: Sequence[Row], view: TopView, width: int, height: int) -> tuple[list[Line], TopView]:
-    """At most `height` lines of at most `width` letters, and the view as it is scrolled now."""
+    """Draw at most `height` lines of at most `width` letters. Returns the scrolled view, too."""
     head: list[Line] = [_headline(tree)]
     footer = _footer(view, width)
     if height < len(head) + len(footer) + 3:

@@ -76,7 +76,7 @@ def _wants_no_colour() -> bool:
 
 
 def _painter() -> Callable[[Line], str]:
-    """By rich, which knows what the terminal can do; without it, only the chosen row is told apart."""
+    """Paints by rich, which knows what the terminal can do; without rich only the selected row stands out."""
     if find_spec("rich") is None:
         return _plain
     from rich.console import Console

@@ -133,7 +133,7 @@ class Disposables:
         return True
 
     def _start_soon(self) -> None:
-        """In a later turn of the loop: whoever reaps would always find another end while orders wait."""
+        """Start in a later turn of the loop: else the reaper would always find another exit while orders wait."""
         if self._waiting:
             if self._later is not None:
                 self._later.cancel()
@@ -237,7 +237,7 @@ def _is_same(one: RunDisposable, other: RunDisposable) -> bool:
 
 
 def _perform(order: _Order) -> None:
-    """In the child."""
+    """Runs in the child."""
     try:
         function = load(order.order.function)
         outcome = _Outcome(_encode(function(**msgspec.msgpack.decode(order.order.arguments))))

@@ -91,7 +91,7 @@ class Loop:
 
     # -- running --------------------------------------------------------------------------------------------------
     def run(self) -> None:
-        """Until `stop`."""
+        """Run until `stop`."""
         while self._running:
             for key, events in self._selector.select(self._next_timeout()):
                 readable, writable = key.data

@@ -40,5 +40,5 @@ def _scaled(policy: Policy) -> Policy:
 
 
 def _deadline(seconds: float) -> float:
-    """For this machine, and still valid."""
+    """The deadline, scaled for this machine and still valid."""
     return min(scaled(seconds), LONGEST_SECONDS)

@@ -52,7 +52,7 @@ def of_pem(subject: str, where: str, pem: bytes, now: datetime, remedy: str) -> 
 
 
 def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
-    """Those that this configuration has. `running`: what the agent makes at its start must be there."""
+    """The checks of this configuration. `running`: what the agent makes at its start must be there."""
     now = datetime.now(UTC)
     if agent.config.authentication.x509.clientCAFile:
         path = agent.config.authentication.x509.clientCAFile

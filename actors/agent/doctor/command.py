@@ -190,7 +190,7 @@ def of_agent(flagz: Flagz) -> list[str]:
 
 @contextlib.contextmanager
 def _where_it_started(tree: Tree | None) -> Iterator[None]:
-    """In the working directory of the agent: relative paths among its flags are meant from there."""
+    """Work in the agent's working directory: relative paths among its flags start there."""
     before = os.getcwd()
     if tree is not None:
         with contextlib.suppress(OSError):

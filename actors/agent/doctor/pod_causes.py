@@ -123,6 +123,6 @@ def _registry(text: str, image: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """At most MOST characters: the begin and the end."""
+    """At most MOST characters of the text: its beginning and its end."""
     flat = " ".join(text.split())
     return flat if len(flat) <= MOST else f"{flat[:80]} ... {flat[-(MOST - 85) :]}"

@@ -98,13 +98,13 @@ def _older(pod: PodRuntime, newest: CriContainer) -> list[CriContainer]:
 
 
 def of_name(refused: Sequence[str], wanted: str) -> list[str]:
-    """Those of the errors that are of a pod or a file of that name: a refused manifest has no pod."""
+    """The errors of the pod or file of that name: a refused manifest has no pod."""
     name = wanted.rpartition("/")[2]
     return [error for error in refused if name in _names(error)]
 
 
 def _names(error: str) -> set[str]:
-    """By which a user may call what the error is of: names of the file, with and without its end, and of the pod."""
+    """The names that a user may give: the file's, with and without its suffix, and the pod's."""
     place, _, said = error.partition(": ")
     pod = said.split()[1:2] if said.startswith("pod ") else []
     names = {name.rpartition("/")[2] for name in (place, *pod)}

@@ -18,7 +18,7 @@ from .node_pods import NodePods, of_runtime, refused_by
 
 
 def node_pods(answers: Answers) -> NodePods:
-    """From the status manager, else from the PLEG. Raises CommandError when neither answers."""
+    """The pods as the status manager tells, else the PLEG. Raises CommandError when neither answers."""
     pods, by_runtime = known_pods(answers)
     sources = answers.get(POD_CONFIG, GetSources(), PodSources, "refused manifests are not shown")
     refused = refused_by(sources) if sources is not None else []
@@ -26,7 +26,9 @@ def node_pods(answers: Answers) -> NodePods:
 
 
 def known_pods(answers: Answers) -> tuple[list[dict[str, Any]], bool]:
-    """As API objects, and whether only the runtime has told of them. Raises CommandError when no actor knows any."""
+    """The pods as API objects, and whether only the runtime told of them. Raises CommandError when no actor knows
+    any.
+    """
     answer = answers.get(STATUS_MANAGER, GetPods(), Pods, "what follows is what the runtime has")
     if answer is not None:
         pods: list[dict[str, Any]] = msgspec.json.decode(answer.data)["items"]

@@ -21,7 +21,7 @@ def names() -> tuple[str, ...]:
 
 
 def _lines(file: str) -> tuple[str, ...]:
-    """Nothing where the file is missing, or is not text: the agent works without."""
+    """The file's lines; none when it is missing or not text: the agent works without."""
     try:
         with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as lines:
             return tuple(lines.read().splitlines())

@@ -134,7 +134,7 @@ def _ask(root_dir: str, context: Context) -> None:
 
 
 def _start_records(root_dir: str, flags: Sequence[str]) -> list[StartRecord]:
-    """Of all starts with this root directory; none if there was none. Raises CommandError, OSError."""
+    """The records of all starts with this root directory. Raises CommandError, OSError."""
     state_dir = state_dir_of(root_dir)
     try:
         known = start_records.noted(state_dir)

@@ -92,11 +92,11 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def endpoints(self) -> list[str]:
-        """Of other runtimes."""
+        """The endpoints of other runtimes."""
         return list(dict.fromkeys(one.runtime_endpoint for one in self.starts if not one.managed_root))
 
     def uids(self) -> list[str]:
-        """Of the pods that have a directory."""
+        """The UIDs of the pods that have a directory."""
         return [] if self.keep_pods else _names(f"{self.root_dir}/pods")
 
 

@@ -43,7 +43,7 @@ def event_object(event: CorrelatedEvent, host: str) -> Json:
 
 
 def count_patch(event: CorrelatedEvent) -> Json:
-    """For an event that has happened again."""
+    """The patch for an event that happened again."""
     return {"count": event.count, "lastTimestamp": rfc3339(event.last), "message": event.content.message}
 
 

@@ -205,7 +205,7 @@ class HeartbeatClient(ApiActor):
             self._written(computed)
 
     async def _watched_node(self) -> Json | None:
-        """As kube_client watches it, so that the server is not asked each time; None when kube_client has none."""
+        """The node that kube_client watches, which saves a request; None when it has none."""
         question = GetObject(ObjectRef("Node", self.agent.node_name), wait=0.0)
         try:
             state = await self.ask(KUBE_CLIENT, question, timeout=WATCHED_SECONDS)

@@ -54,7 +54,7 @@ class RegistrationPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_node(plan: RegistrationPlan) -> Json:
-    """Without its status."""
+    """The node object to create, without its status."""
     arch = architecture()
     labels = {
         "beta.kubernetes.io/arch": arch,

@@ -200,7 +200,7 @@ class CachedObject:
             self._on_change(state)
 
     async def _stop_later(self) -> None:
-        """As a task of its own, because the reflector is running this callback."""
+        """Stop in a task of its own, because the reflector is running this callback."""
         self.stop()
 
 

@@ -28,7 +28,7 @@ _read = msgspec.json.Decoder(_Pod)
 
 
 def references_of(data: bytes) -> dict[ObjectRef, bool]:
-    """Those of a pod in JSON. Of one that has ended only the phase is read: a node may have thousands. Raises
+    """The references of a pod in JSON. Of an ended pod only the phase is read: a node may have thousands. Raises
     ObjectError."""
     try:
         if _read.decode(data).status.phase in ENDED:

@@ -121,5 +121,5 @@ def imbalance(values: Iterable[int]) -> float:
 
 
 def _rounded(value: float) -> float:
-    """To three decimals, halves up."""
+    """The number rounded to three decimals, halves up."""
     return int(value * 1000 + 0.5) / 1000

@@ -38,7 +38,7 @@ class EarlierFile(msgspec.Struct):
 
 
 def read_earlier(raw: bytes) -> EarlierFile | None:
-    """None for a file of the present form, and for one that is damaged."""
+    """Read an earlier form of the file; None for the present form, and for a damaged file."""
     try:
         file = msgspec.json.decode(raw, type=EarlierFile)
     except UNREADABLE:
@@ -52,7 +52,9 @@ def read_earlier(raw: bytes) -> EarlierFile | None:
 
 
 def untranslated(file: EarlierFile) -> CpuState:
-    """With ids in place of pods: whose the CPUs are is right, and for whom is not known. Raises StateError."""
+    """The state with container ids in place of pods: the CPUs are right, their pods are not known. Raises
+    StateError.
+    """
     return _state(file, {container: (container, "") for container in file.entries})
 
 

@@ -37,7 +37,7 @@ class CpuOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def options_of(given: Mapping[str, str]) -> CpuOptions:
-    """As the configuration has them; its rules have checked names and values."""
+    """The options of the configuration, whose rules have checked names and values."""
     on = {name for name, value in given.items() if value in TRUE}
     return CpuOptions(
         full_cores="full-pcpus-only" in on,

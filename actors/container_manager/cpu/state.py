@@ -29,7 +29,7 @@ class StateError(Exception):
 
 
 class CpuState(msgspec.Struct, frozen=True):
-    """Whose the CPUs are."""
+    """Which container has which CPUs."""
 
     policy: str
     shared: Cpus = frozenset()

@@ -63,7 +63,7 @@ class MemoryState(msgspec.Struct, frozen=True):
         return self.entries.get(uid, {})
 
     def with_container(self, uid: str, name: str, blocks: tuple[Block, ...]) -> MemoryState:
-        """With the container's blocks in the entries; the machine's tables do not change."""
+        """The state with the container's blocks in its entries; the machine's tables do not change."""
         return replace(self, entries={**self.entries, uid: {**self.of(uid), name: blocks}})
 
     def without(self, uid: str) -> MemoryState:

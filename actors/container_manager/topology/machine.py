@@ -60,7 +60,7 @@ class MachineTopology(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def node_ids(self) -> tuple[int, ...]:
-        """Of all nodes, ascending."""
+        """The ids of all nodes, ascending."""
         return tuple(node.id for node in self.nodes)
 
     @cached_property
@@ -78,7 +78,7 @@ class MachineTopology(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def cpus_per_cache(self) -> int:
-        """On the average, rounded down: the kubelet takes caches to be of one size."""
+        """The mean number of CPUs that share a cache, rounded down: the kubelet assumes caches of one size."""
         return len(self.cpus) // max(1, len({cpu.cache for cpu in self.cpus}))
 
     def of_nodes(self, nodes: Iterable[int]) -> Cpus:
@@ -143,7 +143,7 @@ def _node(path: Path, number: int, nodes: list[int]) -> NumaNode:
 
 
 def _plain_memory(root: str) -> dict[str, int]:
-    """Of a kernel without NUMA."""
+    """The memory of a kernel without NUMA."""
     return {MEMORY: total_memory(f"{root}/proc"), **_huge_pages(Path(f"{root}/sys/kernel/mm/hugepages"))}
 
 

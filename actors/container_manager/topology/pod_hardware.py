@@ -108,7 +108,7 @@ class PodHardware:
             self._metrics.observe("kubelet_topology_manager_admission_duration_ms", milliseconds)
 
     async def _aligned(self, pod: Pod, *, running: bool) -> list[_Reservation]:
-        """Of all containers. Raises AllocationError, AskError, OSError."""
+        """Allocate aligned resources for all containers. Raises AllocationError, AskError, OSError."""
         whole = None
         if self._settings.scope == POD:
             whole = self._affinity([await provider.pod_hints(pod) for provider in self._providers])
@@ -145,7 +145,7 @@ class PodHardware:
             self._metrics.count(metric, times, scope=self._settings.scope, boundary="numa_node")
 
     async def _allocate(self, pod: Pod, *, running: bool) -> dict[str, ContainerAllocation]:
-        """Without regard to affinity. Raises AllocationError, AskError, OSError."""
+        """Allocate without regard to affinity. Raises AllocationError, AskError, OSError."""
         return {
             one.name: combined(
                 [await provider.allocate(pod, one, None, running=running) for provider in self._providers]
@@ -188,5 +188,5 @@ class PodHardware:
 
 
 def _containers(pod: Pod) -> list[Container]:
-    """In the order in which they get their share."""
+    """The containers in the order of their allocation."""
     return [*pod.spec.initContainers, *pod.spec.containers]

@@ -24,7 +24,7 @@ class AllocationError(Exception):
         self.message, self.reason = message, reason
 
     def refusal(self) -> Refusal:
-        """As the kubelet words it."""
+        """The refusal in the kubelet's words."""
         if self.reason:
             return Refusal(self.reason, self.message)
         text = f"Allocate failed due to {self.message}, which is unexpected"

@@ -23,7 +23,7 @@ class ClaimRef(msgspec.Struct, frozen=True):
 
 
 def batches(claims: Iterable[ClaimInfo]) -> dict[str, list[ClaimRef]]:
-    """By driver the claims that it has a part in."""
+    """The claims of each driver that has a part in them."""
     found: dict[str, list[ClaimRef]] = {}
     for claim in claims:
         for driver in claim.drivers:

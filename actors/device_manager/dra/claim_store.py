@@ -55,7 +55,7 @@ class ClaimStore:
             raise ResourceClaimError(self._advice(str(error.strerror))) from None
 
     def _advice(self, text: str) -> str:
-        """As the kubelet says it at its start, with the file and a way out."""
+        """The error as the kubelet says it at its start, with the file and a way out."""
         advice = f'please drain this node and delete the file "{self.path}" before restarting the agent'
         return f"create ResourceClaim cache: failed to get checkpoint dra_manager_state: {text}, {advice}"
 

@@ -56,7 +56,7 @@ class ClaimInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def claim_info(claim: ResourceClaim) -> ClaimInfo:
-    """Of an allocated claim that no pod uses yet."""
+    """The record of an allocated claim that no pod uses yet."""
     allocation, meta = claim.status.allocation, claim.metadata
     results = allocation.devices.results if allocation is not None else []
     drivers: dict[str, tuple[PreparedDevice, ...]] = {result.driver: () for result in results}

@@ -31,7 +31,7 @@ _Answer = TypeVar("_Answer", dra.NodePrepareResourcesResponse, dra.NodeUnprepare
 
 
 class DraConnection:
-    """To the socket at `endpoint`. It connects by itself, and again whenever the driver went away."""
+    """The connection to the socket at `endpoint`. It connects by itself, and again whenever the driver went away."""
 
     def __init__(self, driver: str, endpoint: str, service: DriverService, metrics: Metrics) -> None:
         self._driver, self._service, self._metrics = driver, service, metrics
@@ -53,14 +53,14 @@ class DraConnection:
     async def prepare(
         self, claims: Iterable[ClaimRef]
     ) -> tuple[dict[str, str], Mapping[str, tuple[PreparedDevice, ...]]]:
-        """By claim UID the error, '' for none, and the devices. Raises ResourceClaimError."""
+        """Prepare claims. Returns by claim UID the error, '' for none, and the devices. Raises ResourceClaimError."""
         request = dra.NodePrepareResourcesRequest(claims=map(_claim, claims))
         answer = await self._call("NodePrepareResources", request, dra.NodePrepareResourcesResponse)
         errors = {uid: one.error for uid, one in answer.claims.items()}
         return errors, {uid: tuple(map(_device, one.devices)) for uid, one in answer.claims.items()}
 
     async def unprepare(self, claims: Iterable[ClaimRef]) -> dict[str, str]:
-        """By claim UID the error, '' for none. Raises ResourceClaimError."""
+        """Unprepare claims. Returns by claim UID the error, '' for none. Raises ResourceClaimError."""
         request = dra.NodeUnprepareResourcesRequest(claims=map(_claim, claims))
         answer = await self._call("NodeUnprepareResources", request, dra.NodeUnprepareResourcesResponse)
         return {uid: one.error for uid, one in answer.claims.items()}

@@ -41,5 +41,5 @@ def choose(offered: Sequence[str]) -> DriverService:
 
 
 def _list(names: Sequence[str]) -> str:
-    """As Go's %q writes a list."""
+    """The list as Go's %q writes it."""
     return f"[{' '.join(map(json.dumps, names))}]"

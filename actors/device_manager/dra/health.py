@@ -39,7 +39,7 @@ class DraDeviceHealth(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def expires(self) -> float:
-        """Until when the report holds, seconds since 1970."""
+        """When the report expires, seconds since 1970."""
         return self.updated + (self.timeout or DEFAULT_TIMEOUT_SECONDS)
 
     def at(self, now: float) -> DraDeviceHealth:
@@ -54,7 +54,7 @@ class DraDeviceHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DraHealth(msgspec.Struct, frozen=True):
-    """Of all devices that drivers report."""
+    """The health of all devices that drivers report."""
 
     drivers: dict[str, dict[DeviceId, DraDeviceHealth]] = {}
 
@@ -82,7 +82,7 @@ class DraHealth(msgspec.Struct, frozen=True):
         return DraHealth({**self.drivers, driver: known}), frozenset(changed)
 
     def expired(self, now: float) -> tuple[DraHealth, dict[str, frozenset[DeviceId]]]:
-        """Without the reports that hold no longer. Returns their devices by driver, too."""
+        """The health without expired reports. Returns their devices by driver, too."""
         gone = {
             driver: frozenset(key for key, one in devices.items() if now > one.expires)
             for driver, devices in self.drivers.items()
@@ -109,7 +109,7 @@ class DraHealth(msgspec.Struct, frozen=True):
 
 
 def shortened(message: str) -> str:
-    """As long as the API takes it."""
+    """The message, shortened to what the API accepts."""
     data = message.encode()
     if len(data) <= MESSAGE_BYTES:
         return message

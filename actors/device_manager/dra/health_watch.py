@@ -58,7 +58,7 @@ class HealthWatch:
             ended.set_result(None)
 
     async def _watch(self, driver: str, connection: DraConnection, ended: asyncio.Future[None]) -> None:
-        """Until the plugin is gone."""
+        """Watch until the plugin is gone."""
         while not ended.done():
             reading = asyncio.ensure_future(self._read(driver, connection))
             await asyncio.wait({reading, ended}, return_when=asyncio.FIRST_COMPLETED)

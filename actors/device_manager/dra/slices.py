@@ -34,7 +34,7 @@ class _Slices(Api, frozen=True):
 
 
 class ResourceSlices:
-    """Of one node. `connected`: whether a driver is there."""
+    """The ResourceSlices of one node. `connected`: whether a driver is there."""
 
     def __init__(self, actor: Actor, node_name: str, connected: Callable[[str], bool]) -> None:
         self._actor, self._node, self._connected = actor, node_name, connected
@@ -59,7 +59,7 @@ class ResourceSlices:
         self._actor.start_task(self._delete(driver), f"resource slices of {driver}")
 
     async def _delete_abandoned(self) -> None:
-        """Of the drivers that were there before this actor was restarted, and did not come back."""
+        """Delete the slices of drivers that did not come back after this actor was restarted."""
         failures = 0
         while True:
             answer = await self._call("GET", "")
@@ -77,7 +77,7 @@ class ResourceSlices:
                 await self._delete(driver)
 
     async def _delete(self, driver: str) -> None:
-        """Of the driver, '' for all; until that is done or the driver is back."""
+        """Delete the slices of a driver, '' for all, until it is done or the driver is back."""
         failures = 0
         while not (driver and self._connected(driver)):
             answer = await self._call("DELETE", driver)

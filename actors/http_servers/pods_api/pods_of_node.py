@@ -19,7 +19,7 @@ class WatchedChange(msgspec.Struct, frozen=True):
 
 
 class PodsOfNode:
-    """By UID."""
+    """The pods of this node, by UID."""
 
     def __init__(self) -> None:
         self._pods: dict[str, bytes] = {}

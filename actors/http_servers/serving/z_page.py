@@ -35,7 +35,7 @@ class Form(msgspec.Struct, frozen=True):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Those of the answer."""
+        """The headers of the answer."""
         page = self.kind.lower()
         text = f'299 - "This version of the {page} endpoint is deprecated. Please use a newer version."'
         return {"Content-Type": self.media, **({"Warning": text} if self.version in DEPRECATED else {})}

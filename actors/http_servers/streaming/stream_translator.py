@@ -168,7 +168,7 @@ def _control_answer(kind: Opcode, payload: bytes) -> Ends:
 
 
 async def join_translated(caller: IOStream, runtime: IOStream, translation: Translation, idle_seconds: float) -> None:
-    """As `joined_streams.join`, with a translation in between."""
+    """Join the streams as `joined_streams.join` does, with a translation in between."""
 
     async def write(ends: Ends) -> bool:
         """Returns whether it goes on."""

@@ -113,7 +113,7 @@ async def _question(run: Execution, pod: Pod, runtime: PodRuntime) -> AdmitPod:
 
 
 async def _node(run: Execution, pod: Pod, runtime: PodRuntime) -> NodeObject | None:
-    """None without an API server, and for a pod that runs already, which is not checked against the Node object."""
+    """The node; None without an API server, and for a running pod, which is not checked against the Node object."""
     agent = run.services.agent
     if agent.standalone or not node_matters(pod) or alive(runtime) or run.state.unlisted.running:
         return None
@@ -122,7 +122,7 @@ async def _node(run: Execution, pod: Pod, runtime: PodRuntime) -> NodeObject | N
 
 
 async def _node_now(run: Execution) -> NodeObject | None:
-    """As the API server has it; None when it does not answer."""
+    """The node as the API server has it; None when it does not answer."""
     name = quote(run.services.agent.node_name, safe="")
     call = ApiCall(method="GET", path=f"/api/v1/nodes/{name}", timeout=NODE_SECONDS)
     try:
@@ -138,7 +138,7 @@ def _refuse(run: Execution, reason: str, message: str) -> None:
 
 
 async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
-    """None while the volumes are not mounted. Raises AskError."""
+    """Mount the volumes; None while they are not mounted. Raises AskError."""
     if not pod.spec.volumes:
         return VolumesMounted(run.state.uid, {})
     answer = await run.ask(VOLUME_MANAGER, MountVolumes(run.state.uid, run.state.wanted.data), VOLUME_SECONDS)

@@ -26,7 +26,7 @@ FAILED_TO_PREPARE: Final = "FailedPrepareDynamicResources"
 
 
 async def prepare(run: Execution) -> None:
-    """Before a sandbox is made. Raises StartFailed, EffectInterrupted."""
+    """Prepare the claims before a sandbox is made. Raises StartFailed, EffectInterrupted."""
     if not has_claims(run.pod):
         return
     question = PrepareClaims(run.state.uid, run.state.wanted.data)

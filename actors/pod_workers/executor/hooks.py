@@ -45,7 +45,7 @@ def failure_text(handler: LifecycleHandler, container: Container, pod: Pod, fail
 
 
 def unobserved(host: str) -> None:
-    """For hooks whose fallback from HTTPS to HTTP is not reported."""
+    """Ignores that a hook fell back from HTTPS to HTTP."""
 
 
 async def run_hook(

@@ -73,7 +73,7 @@ async def pull_secrets(actor: Actor, pod: Pod) -> list[PullSecret]:
 
 
 def _pull_secret(state: ObjectState) -> PullSecret | None:
-    """None if it has no registry credentials."""
+    """The pull secret of the Secret object; None if it has no registry credentials."""
     try:
         document = pull_secret(state.body) if state.body else b""
         return PullSecret(secret(state.body).metadata.uid, state.ref.name, document) if document else None

@@ -10,7 +10,7 @@ from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, RecordErro
 
 
 class KeptResources:
-    """Both files, read when the first pod asks. Later changes come from these workers themselves."""
+    """The records in both files, read when the first pod asks. Later changes come from these workers themselves."""
 
     def __init__(self, root_dir: str, log: logging.Logger | logging.LoggerAdapter[logging.Logger]) -> None:
         self._root_dir, self._log = root_dir, log

@@ -139,7 +139,7 @@ class PodWorker:
             resizing.keep_actuated(self._run)
 
     def _count_allocated(self) -> None:
-        """Nothing is wanted beyond it. A resize that is carried out ends with the same."""
+        """Count the allocated resources: nothing is wanted beyond them. A resize that is carried out ends so, too."""
         state = self.state
         if state.phase is PodWorkerPhase.RUNNING and state.held.counted and not state.resizing.in_progress:
             resizing.count_allocated(self._run)

@@ -150,7 +150,9 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
 
 
 async def _update_sandbox(run: Execution) -> None:
-    """For a runtime that sizes the sandbox by its containers; older ones do not know the call. Raises CriError."""
+    """Update the sandbox of a runtime that sizes it by its containers; older ones do not know the call. Raises
+    CriError.
+    """
     runtime = run.state.runtime
     if runtime is None or not runtime.sandboxes:
         return
@@ -173,7 +175,7 @@ async def _restart(run: Execution, found: list[tuple[Container, CriContainer]]) 
 
 
 async def _update(run: Execution, container: Container, ran: CriContainer, names: list[str]) -> None:
-    """In place. Raises CriError, _NoRoom."""
+    """Update the container in place. Raises CriError, _NoRoom."""
     client, hardware = run.services.client, run.state.held.containers.get(container.name, NOTHING)
     resources = run.services.starter.parts.resources(run.pod, container, hardware)
     limit = resources.memory_limit_in_bytes

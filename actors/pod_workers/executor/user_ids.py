@@ -19,7 +19,7 @@ ASK_SECONDS = 15.0
 
 
 async def ids_of(actor: Actor, pod: Pod) -> IdRange | None:
-    """None for a pod in the node's namespace. Raises ConfigError."""
+    """The IDs of the pod's user namespace; None in the node's namespace. Raises ConfigError."""
     if pod.spec.hostUsers is not False:
         return None
     try:

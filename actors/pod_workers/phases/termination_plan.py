@@ -80,8 +80,8 @@ def _annotated_ports(ran: CriContainer) -> list[ContainerPort]:
 
 
 def waits_for(pod: Pod | None, terminations: Sequence[Termination]) -> dict[str, frozenset[str]]:
-    """By container id: those that end before it. A sidecar ends after all regular ones, and after the sidecars that are
-    behind it in the list; nobody waits for an ephemeral one."""
+    """The containers that end before each one, by container id. A sidecar ends after all regular ones, and after the
+    sidecars that are behind it in the list; nobody waits for an ephemeral one."""
     order = (
         [container.name for container in pod.spec.initContainers if is_sidecar(container)] if pod is not None else []
     )

@@ -73,7 +73,7 @@ def actuated(state: PodState) -> dict[str, ActuatedContainer]:
 
 
 def transitional(state: PodState) -> dict[str, ResourceRequirements]:
-    """By name: the current resources of the containers that differ from their allocated ones."""
+    """The current resources, by name, of containers that differ from their allocated ones."""
     return {container.name: resources_of(state, container, ran) for container, ran, _ in outdated(state)}
 
 

@@ -46,7 +46,7 @@ class TryFailed(PodEvent, frozen=True):
 
 
 class RoundSucceeded(PodEvent, frozen=True):
-    """Nothing has failed since the pod worker woke."""
+    """The round has succeeded: nothing has failed since the pod worker woke."""
 
     def apply(self, state: PodState) -> PodState:
         if any(attempt.not_before for attempt in state.attempts.values()):

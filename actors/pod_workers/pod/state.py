@@ -280,7 +280,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """For the log."""
+        """The name of the pod for the log."""
         if self.wanted.pod is not None:
             meta = self.wanted.pod.metadata
             return f"{meta.namespace}/{meta.name} ({self.uid})"
@@ -295,7 +295,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def on_host_network(self) -> bool:
-        """By the pod's spec; if only the runtime knows the pod, by its newest sandbox."""
+        """Whether the pod's spec says so; if only the runtime knows the pod, whether its newest sandbox does."""
         if self.wanted.pod is not None:
             return self.wanted.pod.spec.hostNetwork
         return self.runtime is not None and any(sandbox.host_network for sandbox in self.runtime.sandboxes[:1])

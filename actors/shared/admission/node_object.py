@@ -48,7 +48,7 @@ _NODE = msgspec.json.Decoder(_Node)
 
 
 def read_node(body: bytes) -> NodeObject | None:
-    """None for an object that is not a Node."""
+    """Read the node; None for an object that is not a Node."""
     try:
         node = _NODE.decode(body)
         amounts = {name: whole(value) for name, value in (node.status.allocatable or {}).items() if is_extended(name)}

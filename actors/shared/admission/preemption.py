@@ -78,7 +78,7 @@ def _distance(lacking: Lacking, pod: Demand) -> float:
 
 
 def _needed(lacking: Lacking, chosen: list[Demand]) -> list[Demand]:
-    """Without those that the others make up for, the most valuable ones first."""
+    """The candidates without those that the others make up for, the most valuable ones spared first."""
     for pod in list(chosen):
         others = [one for one in chosen if one is not pod]
         if not without(lacking, others):

@@ -109,7 +109,7 @@ def _limit_memory(most: int = -1) -> None:
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """To one request: {"found": ...} or {"kind": name of the error, "text": what it says}."""
+    """The answer to one request: {"found": ...} or {"kind": name of the error, "text": what it says}."""
     functions: dict[str, Callable[..., dict[str, Any]]] = {"load": load, "run_plugin": run_plugin}
     try:
         return {"found": functions[request.pop("do")](**request)}

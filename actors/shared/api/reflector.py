@@ -113,7 +113,7 @@ class Reflector:
         self._wake.set()
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Run until it is cancelled."""
         clock = asyncio.get_running_loop().time
         while True:
             self._wake.clear()

@@ -107,7 +107,7 @@ def take_option(words: Sequence[str], *names: str) -> tuple[str | None, list[str
 
 
 def _begin(name: str) -> str:
-    """With which a word begins that has the option and its value."""
+    """How a word begins that has the option and its value."""
     return f"{name}=" if name.startswith("--") else name
 
 

@@ -159,7 +159,7 @@ def _inside(entry: FieldEntry, inside: str, effect: Callable[[str], str]) -> str
 
 
 def _default_of(path: str) -> dict[str, Any]:
-    """That of a map; empty for one in a list, which is empty itself."""
+    """The default of a map; empty for one in a list, which is empty itself."""
     value: Any = KubeletConfiguration()
     for name in path.split("."):
         value = getattr(value, name, None)

@@ -12,7 +12,7 @@ ROOT_DIR_VARIABLE: Final = "TROUPELET_ROOT_DIR"
 
 
 def default_root_dir() -> str:
-    """Of every command that is not told --root-dir, `start` included."""
+    """The root directory of every command without --root-dir, `start` included."""
     return os.environ.get(ROOT_DIR_VARIABLE) or DEFAULT_ROOT_DIR
 
 

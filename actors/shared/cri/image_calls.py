@@ -22,7 +22,7 @@ class ImageCalls:
         return [conversion.image_of(image) for image in answer.images]
 
     async def image_status(self, image: str, runtime_handler: str = "") -> Image | None:
-        """None when the image is not on the node. `image` is a name, a digest or an ID."""
+        """The image's status; None when it is not on the node. `image`: a name, a digest or an ID."""
         spec = cri.ImageSpec(image=image, runtime_handler=runtime_handler)
         request = cri.ImageStatusRequest(image=spec)
         answer = await self._images.call(methods.IMAGE_STATUS, request, self._deadlines.request)

@@ -10,6 +10,6 @@ from .model import CriContainer
 
 
 def starts_again(pod: Pod, container: Container, ended: CriContainer, *, init: bool) -> bool:
-    """By the policy, or because its start was given up: no policy counts that as an end."""
+    """Whether it starts again: by its policy, or because its start was given up, which no policy counts as an end."""
     code = init_exit_code(ended.exit_code, ended.reason) if init else ended.exit_code
     return ended.start_given_up or may_restart(pod, container, code, init=init)

@@ -6,8 +6,8 @@ import ssl
 
 
 def system_trust() -> ssl.SSLContext:
-    """For a client that trusts the roots of this host. Unlike ssl.create_default_context() of Python 3.13 it accepts
-    certificates that no Go program refuses, such as those without an authority key identifier."""
+    """The TLS context of a client that trusts the roots of this host. Unlike ssl.create_default_context() of Python
+    3.13 it accepts certificates that no Go program refuses, such as those without an authority key identifier."""
     context = as_go(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
     context.load_default_certs(ssl.Purpose.SERVER_AUTH)
     return context

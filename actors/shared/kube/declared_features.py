@@ -26,7 +26,7 @@ def declared_features(gate: Callable[[str], bool]) -> tuple[str, ...]:
 
 
 def needed_features(pod: Pod) -> list[str]:
-    """Those without which the pod does not run as its author means it, sorted."""
+    """The features without which the pod does not run as its spec says, sorted."""
     spec = pod.spec
     needed = {_RESTART_ALL: can_restart_all(pod), _USERS_AND_NETWORK: spec.hostNetwork and spec.hostUsers is False}
     return [name for name in sorted(needed) if needed[name]]

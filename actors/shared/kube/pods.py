@@ -120,7 +120,7 @@ def pod_limits(pod: Pod) -> dict[str, int]:
 
 
 def limits_with_overhead(pod: Pod) -> dict[str, int]:
-    """As `pod_limits`; a resource without a limit gets none by the overhead."""
+    """The limits of `pod_limits` with the overhead; a resource without a limit gets none by the overhead."""
     most = pod_limits(pod)
     for resource, quantity in pod.spec.overhead.items():
         if most.get(resource):
@@ -192,7 +192,7 @@ def grace_period(pod: Pod) -> int:
 
 
 def container_statuses(status: PodStatus) -> Iterator[ContainerStatus]:
-    """Of all containers: ordinary, init and ephemeral ones."""
+    """The statuses of all containers: ordinary, init and ephemeral ones."""
     yield from status.containerStatuses
     yield from status.initContainerStatuses
     yield from status.ephemeralContainerStatuses

@@ -27,7 +27,7 @@ def binary(amount: int) -> str:
 
 
 def decimal(amount: int) -> str:
-    """With the largest decimal suffix that leaves a whole number."""
+    """The number with the largest decimal suffix that leaves it whole."""
     return _scaled(amount, 1000, _DECIMAL)
 
 

@@ -48,7 +48,7 @@ class PodResourceClaimStatus(Api, frozen=True):
 
 
 class RequestMapping(Api, frozen=True):
-    """Which request of the claim stands for an extended resource of a container."""
+    """Maps an extended resource of a container to a request of the claim."""
 
     containerName: str = ""
     resourceName: str = ""
@@ -135,7 +135,7 @@ def is_extended(pod: Pod) -> bool:
 
 
 def without_claimed(pod: Pod) -> Pod:
-    """Without the requests and limits of extended resources that a claim stands for: no plugin of devices, and nothing
+    """The pod without the requests and limits of extended resources that a claim covers: no device plugin, and nothing
     that the node counts, is to be found for them. Raises ObjectError."""
     special = extended_claim(pod)
     if special is None:

@@ -17,7 +17,7 @@ Write = tuple[str, str, str]
 
 
 class CgroupLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """None leaves a value unchanged; -1 removes a limit."""
+    """The limits of a cgroup. None leaves a value unchanged; -1 removes a limit."""
 
     cpu_shares: int | None = None
     cpu_quota_us: int | None = None

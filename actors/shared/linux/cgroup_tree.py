@@ -112,7 +112,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
         raise FileNotFoundError(errno.ENOENT, "no such controller", controller)
 
     def _limiting(self) -> Iterator[Hierarchy]:
-        """On a hybrid host pods need no cgroup in the v2 hierarchy (the runtime creates its own there)."""
+        """The hierarchies that limit pods: on a hybrid host not v2, where the runtime creates its own cgroups."""
         return (hierarchy for hierarchy in self.hierarchies if hierarchy.unified == (self.version == 2))
 
     # -- queries --------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
         return {pid for hierarchy in by_devices for pid in _pids(f"{hierarchy.path}/cgroup.procs")}
 
     def occupied(self, cgroup: str) -> str:
-        """On v2: the cgroup itself, or its nearest ancestor below the root, that has processes of its own; '' for none.
+        """On v2, the cgroup or its nearest ancestor below the root that has processes of its own; '' for none.
 
         The kernel enables no domain controllers below such a cgroup (cgroups(7), "no internal processes").
         """

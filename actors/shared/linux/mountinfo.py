@@ -54,7 +54,7 @@ def read(proc: str = "/proc") -> list[Mount]:
 
 
 def points_below(directory: str, proc: str = "/proc") -> list[str]:
-    """As `below` of `read`, the mount points only: no more is read of each line. Raises OSError, MountInfoError."""
+    """The mount points that `read` with `below` has; no more of each line is read. Raises OSError, MountInfoError."""
     wanted, found = directory.rstrip("/") + "/", []
     for line in Path(proc, "self", "mountinfo").read_bytes().split(b"\n"):
         if line:

@@ -121,7 +121,7 @@ class SystemBus:
 
     # -- the connection -----------------------------------------------------------------------------------------------
     async def _connected(self) -> MessageBus:
-        """By DBUS_SYSTEM_BUS_ADDRESS of the environment, else the usual address. Raises BusError."""
+        """Connect to DBUS_SYSTEM_BUS_ADDRESS of the environment, else to the usual address. Raises BusError."""
         from dbus_fast import BusType
         from dbus_fast.aio import MessageBus
 

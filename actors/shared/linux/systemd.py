@@ -9,7 +9,7 @@ CgroupDriver = Literal["cgroupfs", "systemd"]
 
 
 def booted(root: str = "") -> bool:
-    """As in sd_booted(3). `root`: the root directory of a fake host."""
+    """Whether systemd is the init system, as sd_booted(3) decides. `root`: the root directory of a fake host."""
     return os.path.isdir(f"{root}/run/systemd/system")
 
 

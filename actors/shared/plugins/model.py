@@ -12,7 +12,7 @@ DRA: Final = "DRAPlugin"
 
 
 class Plugin(msgspec.Struct, frozen=True, kw_only=True):
-    """As its registration socket tells (GetInfo)."""
+    """A plugin as its registration socket describes it (GetInfo)."""
 
     socket: str
     """Path of the registration socket."""

@@ -98,7 +98,7 @@ class PluginWatch:
 
     # -- one socket ---------------------------------------------------------------------------------------------------
     async def _serve(self, path: str, watched: _WatchedPath) -> None:
-        """As long as a socket is at the path."""
+        """Serve the plugin as long as a socket is at the path."""
         while watched.stamp is not None:
             watched.changed.clear()
             await self._follow(path, watched)

@@ -192,7 +192,9 @@ def _read_v1(file: Read, now: float) -> CgroupUsage:
 
 
 def _throttled(file: Read, name: str) -> str:
-    """With the cgroups below, whose containers do the work of a pod; kernels before 4.18 count each by itself only."""
+    """The throttled time with the cgroups below, where a pod's work is done; kernels before 4.18 count each by
+    itself.
+    """
     return _text(file, "blkio", f"blkio.throttle.{name}_recursive") or _text(file, "blkio", f"blkio.throttle.{name}")
 
 

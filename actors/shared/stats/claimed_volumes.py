@@ -21,7 +21,7 @@ def claims_file(pod_dir: str) -> str:
 
 
 def claimed_names(pod_dir: str) -> dict[str, ClaimedName]:
-    """By the name of the PersistentVolume. Without a file that can be read: {}."""
+    """The claims by name of the PersistentVolume; {} without a file that can be read."""
     try:
         saved = json.loads(read_private(claims_file(pod_dir)))
         return {

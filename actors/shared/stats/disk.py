@@ -77,7 +77,7 @@ class _PodDirectories:
         return in_turns(one.parts() for one in sizes if one is not None)
 
     def figures(self) -> dict[str, Any]:
-        """As `measure_pods` has them."""
+        """The figures as `measure_pods` returns them."""
         volumes = [one for path, size in self._volumes.items() if (one := _volume(path, size)) is not None]
         return {
             "volumes": {one.pop("name"): one for one in volumes},

@@ -145,7 +145,7 @@ def machine(root: str = "") -> MachineInfo:
 
 
 def disks(directory: str) -> dict[str, str]:
-    """Of sysfs' /sys/dev/block, whose links are named `major:minor`, and end in the disk's name."""
+    """The disks in /sys/dev/block, whose links are named `major:minor` and end in the disk's name."""
     found = {}
     try:
         for number in os.listdir(directory):

@@ -38,7 +38,7 @@ class PodDisks:
         self._ask_drivers = ask_drivers
 
     async def measure(self, pods: list[list[str]]) -> dict[str, dict[str, Any]]:
-        """As `disk.measure_pods`, with all volumes but those that hang. What a driver measures is its word alone.
+        """Measure as `disk.measure_pods`, without volumes that hang. What a driver measures is its word alone.
 
         Raises DisposableError."""
         by_drivers, found = await asyncio.gather(

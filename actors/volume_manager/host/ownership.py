@@ -79,7 +79,7 @@ def _walk(path: str, after: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
 
 
 def _open_directory(name: str, directory: int) -> int | None:
-    """None if it is not a directory, or was removed meanwhile. Raises OSError."""
+    """Open the directory; None if it is none, or was removed meanwhile. Raises OSError."""
     try:
         return os.open(name, _OPEN, dir_fd=directory)
     except (NotADirectoryError, FileNotFoundError):

@@ -67,7 +67,7 @@ class ClaimedVolume(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Of the PersistentVolume, which names the volume's directory."""
+        """The PersistentVolume's name, which names the volume's directory."""
         return self.persistent.metadata.name
 
     @property
@@ -143,7 +143,7 @@ def check_node(volume: PersistentVolume, name: str, labels: Mapping[str, str]) -
 
 
 def in_use(volume: PersistentVolume) -> UnusableVolumeError:
-    """Of a volume for one pod that another pod has."""
+    """The refusal of a volume for one pod that another pod has."""
     text = "volume uses the ReadWriteOncePod access mode and is already in use by another pod"
     operation = SET_UP_DEVICE if volume.spec.volumeMode == BLOCK else SET_UP
     return UnusableVolumeError(volume.metadata.name, MountError(text, operation))

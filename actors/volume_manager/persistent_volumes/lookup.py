@@ -55,7 +55,7 @@ class ClaimLookup:
         self._api, self._node_name, self._pods_dir = api, node_name, pods_dir
 
     async def find(self, pod: Pod, pod_dir: str) -> dict[str, ClaimedVolume | UnusableVolume | str]:
-        """By volume, what each claim of a container has: a volume, why that is not to be had, or the error."""
+        """Find what each claim of a container has, by volume: a volume, why there is none, or the error."""
         used = used_volumes(pod)
         claims = [volume for volume in pod.spec.volumes if volume.name in used and claim_name(pod, volume)]
         if not claims:

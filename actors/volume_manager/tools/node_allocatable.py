@@ -15,7 +15,7 @@ class AllocatableLookup:
         self._known: dict[str, int] = {}
 
     async def resources(self) -> dict[str, int]:
-        """By name; {} when container_manager does not answer."""
+        """The allocatable resources by name; {} when container_manager does not answer."""
         if not self._known:
             try:
                 answer = await self._actor.ask(CONTAINER_MANAGER, GetNodeResources(), timeout=2.0)
@@ -25,5 +25,5 @@ class AllocatableLookup:
         return self._known
 
     async def memory(self) -> int:
-        """In bytes; the host's total when container_manager does not answer."""
+        """The allocatable memory in bytes; the host's total when container_manager does not answer."""
         return (await self.resources()).get("memory", 0) or total_memory()

@@ -71,7 +71,7 @@ class Mounter(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown_name(self) -> str:
-        """In events."""
+        """The volume's name in events."""
         return self.persistent or self.volume
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:

@@ -21,7 +21,7 @@ _MOUNT_HUGE_PAGES: Final = "actors.volume_manager.host.memory_mounts:mount_huge_
 
 
 class EmptyDir(Mounter, frozen=True, kw_only=True):
-    """On disk."""
+    """An emptyDir on disk."""
 
     plugin: ClassVar[str] = PLUGIN
     group: int | None = None

@@ -97,13 +97,13 @@ def with_ready(conditions: list[Json], errors: list[str] | None, now: str) -> tu
 
 
 def joined(errors: list[str]) -> str:
-    """As Go prints an aggregate: one as it is, several in brackets, each once."""
+    """The text as Go prints an aggregate of errors: one as it is, several in brackets, each once."""
     distinct = list(dict.fromkeys(errors))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 
 
 def without_heartbeats(conditions: list[Json]) -> list[Json]:
-    """For comparing: heartbeat times alone are no change."""
+    """The conditions without heartbeat times, to compare: new times alone are no change."""
     return [{name: value for name, value in one.items() if name != "lastHeartbeatTime"} for one in conditions]
 
 
@@ -119,7 +119,7 @@ def _condition(kind: str, status: Status, words: tuple[str, str], now: str, sinc
 
 
 def _put(conditions: list[Json], condition_now: Json) -> list[Json]:
-    """In its place, or at the end; those of others stay as they are."""
+    """Put the condition in its place, or at the end; conditions of other writers stay."""
     if find(conditions, condition_now["type"]) is None:
         return [*conditions, condition_now]
     return [condition_now if condition.get("type") == condition_now["type"] else condition for condition in conditions]

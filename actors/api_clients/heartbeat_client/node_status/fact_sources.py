@@ -146,7 +146,7 @@ def in_order(images: list[ContainerImage]) -> list[ContainerImage]:
 
 
 def _handler(handler: RuntimeHandlerReport) -> Json:
-    """As node.status.runtimeHandlers has it; an empty name is left out, as the server does."""
+    """The handler as in node.status.runtimeHandlers; an empty name is left out, as the API server does."""
     features = {
         "recursiveReadOnlyMounts": handler.recursive_read_only_mounts,
         "userNamespaces": handler.user_namespaces,

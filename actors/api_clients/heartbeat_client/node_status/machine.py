@@ -26,7 +26,7 @@ _PRETTY_NAME: Final = re.compile(r"^PRETTY_NAME=(.*)$", re.MULTILINE)
 
 
 def read_machine(root: str = "/") -> NodeSystemInfo:
-    """Of the host whose file system is at `root`. What cannot be read is empty, as in the kubelet."""
+    """Read the facts of the host whose file system is at `root`. What cannot be read is empty, as in the kubelet."""
     place = Path(root)
     machine_id = next((text for path in _MACHINE_ID if (text := _read(place / path))), "")
     return NodeSystemInfo(

@@ -33,7 +33,7 @@ def node_patch(old: Json, new: Json) -> Json:
 
 
 def without_empty(value: Any) -> Any:
-    """Of plain data: fields that are empty are left out at every depth; `false` says something, and stays."""
+    """Plain data without its empty fields, at every depth; `false` is a value, and stays."""
     if isinstance(value, dict):
         kept = {name: without_empty(field) for name, field in value.items()}
         return {name: field for name, field in kept.items() if field or field is False}

@@ -19,6 +19,6 @@ class ReportSchedule(msgspec.Struct, frozen=True, kw_only=True):
         return changed or self.last is None or now - self.last >= self.every + self.delay
 
     def reported(self, changed: bool, now: float, rng: Callable[[], float]) -> ReportSchedule:
-        """After a report. The shift keeps nodes that changed together from reporting together."""
+        """The schedule after a report. The shift keeps nodes that changed together from reporting together."""
         delay = (rng() - 0.5) * self.every if changed else 0.0
         return msgspec.structs.replace(self, last=now, delay=delay)

@@ -26,7 +26,7 @@ class RuntimeState(msgspec.Struct, frozen=True, kw_only=True):
     heard: bool = False
 
     def reported(self, report: RuntimeReport) -> RuntimeState:
-        """After a report. A new incarnation of the PLEG knows less than the last one: earlier facts stay."""
+        """The state after a report. A new incarnation of the PLEG knows less than the last one: earlier facts stay."""
         return RuntimeState(
             began=self.began,
             ready_at=max(self.ready_at, report.ready_at),

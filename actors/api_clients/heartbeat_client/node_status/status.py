@@ -97,7 +97,7 @@ def _set(status: Json, field: str, value: list[Any]) -> None:
 
 
 def _labels(node: Json, facts: NodeStatusInput) -> None:
-    """Those that the agent repairs at each sync; the others are reconciled when it registers."""
+    """The labels that the agent repairs at each sync; the others are reconciled when it registers."""
     node.setdefault("metadata", {}).setdefault("labels", {}).update(
         {"kubernetes.io/os": "linux", "kubernetes.io/arch": facts.machine.architecture}
     )

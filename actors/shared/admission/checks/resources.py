@@ -19,7 +19,7 @@ def insufficient_resource(candidate: PodAdmitAttributes, node: NodeState) -> Ref
 
 
 def shortages(demand: Demand, node: NodeState) -> dict[str, int]:
-    """By resource how much is lacking, in the units of Demand."""
+    """How much of each resource is lacking, in the units of Demand."""
     return {
         name: requested - (capacity - used)
         for name, requested, used, capacity in _amounts(demand, node)

@@ -29,7 +29,7 @@ SIGNALS: Final = (
 
 
 class Amount(msgspec.Struct, frozen=True):
-    """Either is given."""
+    """An amount: a quantity or a percentage."""
 
     absolute: int | None = None
     """Bytes, inodes or process IDs."""

@@ -17,8 +17,8 @@ _SEPARATORS: Final = {"less_map": "<", "headers": ":"}
 
 
 def flags_in_force(agent: Agent, config: KubeletConfiguration) -> dict[str, str]:
-    """By name without dashes, sorted. Secrets are masked. A field of the configuration takes precedence over the flag's
-    default."""
+    """The flags in force, sorted by name without dashes. Secrets are masked. A field of the configuration takes
+    precedence over the flag's default."""
     return {name: _shown(flag, _value(flag, agent, config)) for name, flag in sorted(FLAGS.items())}
 
 

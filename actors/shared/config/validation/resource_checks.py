@@ -75,7 +75,7 @@ def _unknown_signal(signal: str) -> str:
 
 
 def wrong_cpu_option(config: KubeletConfiguration, name: str, value: str) -> str:
-    """With the kubelet's words, as those of the topology manager."""
+    """What is wrong with the option, in the kubelet's words."""
     needed = CPU_OPTIONS.get(name)
     if needed is None:
         return f'unknown CPU Manager Policy option: "{name}": must be one of {", ".join(CPU_OPTIONS)}'
