@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from .message import Message
-from .protocol import Exited, Fault, Inject, Started
+from .protocol import Exited, Fault, Hello, Inject, Started
 
 DEFAULT_RATES: dict[Fault, float] = {"leak": 10.0, "slow": 0.5, "drop": 0.5}
 LASTING: frozenset[Fault] = frozenset({"hang", "stop", "leak", "slow", "drop"})
@@ -91,8 +91,9 @@ class Faults:
             raise InjectedFault("exception injected into the handler")
         if delay := self._rate("slow"):
             time.sleep(delay)
-        # facts from the fork server use their own pipe and are never dropped, nor is what is not a Message
-        if not isinstance(message, Message) or isinstance(message, Started | Exited):
+        # Facts from the fork server use their own pipe and are never dropped, nor is what is not a Message. The sender
+        # of a lost Hello would not say it again: it has lost nothing itself.
+        if not isinstance(message, Message) or isinstance(message, Started | Exited | Hello):
             return True
         return self._rng() >= self._rate("drop")
 

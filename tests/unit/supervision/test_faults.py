@@ -5,9 +5,10 @@ from typing import get_args
 
 import pytest
 
+from supervision.addresses import ActorName
 from supervision.faults import EXPLAINED, Faults, InjectedFault, check
 from supervision.message import Message
-from supervision.protocol import Exited, Fault, Inject
+from supervision.protocol import Exited, Fault, Hello, Inject
 
 
 class Ping(Message, frozen=True):
@@ -72,6 +73,12 @@ def test_what_the_fork_server_says_of_children_is_never_lost() -> None:
     faults.order(Inject(name="a", fault="drop", rate=1))
     assert faults.intercept(Exited("b", 1, 2, 9, "signal"))
     assert not faults.intercept(Ping())
+
+
+def test_a_hello_is_never_lost_as_its_sender_would_not_say_it_again() -> None:
+    faults = Faults(rng=lambda: 0.0)
+    faults.order(Inject(name="a", fault="drop", rate=1))
+    assert faults.intercept(Hello(ActorName("b"), 2))
 
 
 def test_slow_delays_each_handler() -> None:
