@@ -20,12 +20,14 @@ from actors.shared.linux.cgroup_names import parse_root, path_of
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats.pod_cgroups import paths_of
 
-_ID: Final = re.compile(r"(?:^|-)([0-9a-f]{64})(?:\.scope)?$")
-"""A container's cgroup is called by its id with cgroupfs, and `cri-containerd-<id>.scope` with systemd."""
+_ID: Final = re.compile(r"(?:^|(?<!conmon)-)([0-9a-f]{64})(?:\.scope)?$")
+"""A container's cgroup is called by its id with cgroupfs, and `cri-containerd-<id>.scope` with systemd. That of
+CRI-O's monitor is `crio-conmon-<id>.scope`."""
 _PAUSE: Final = "pause"
 """The program of a sandbox. One that is left over holds nothing of the pod's."""
-_WAITING: Final = "runc:[2:INIT]"
-"""The name of the process that becomes the container's program when `runc start` orders it to."""
+_WAITING: Final = "runc:["
+"""What the names of the processes begin with that make the container, as `runc:[1:CHILD]`. The last one,
+`runc:[2:INIT]`, becomes the container's program when `runc start` orders it to."""
 
 
 def cgroups(state: PodState, cgroup_root: str) -> list[str]:
@@ -47,7 +49,7 @@ def path(cgroup_parent: str) -> str:
 
 def running_in(tree: CgroupTree, cgroup: str) -> set[str]:
     """Ids of the containers in the pod's cgroup whose program runs, sandboxes left out."""
-    return {name for name, _, programs in _containers(tree, cgroup) if programs - {_PAUSE, _WAITING}}
+    return {name for name, _, programs in _containers(tree, cgroup) if _begun(programs) - {_PAUSE}}
 
 
 def paused_in(tree: CgroupTree, cgroup: str) -> set[str]:
@@ -57,7 +59,7 @@ def paused_in(tree: CgroupTree, cgroup: str) -> set[str]:
 
 def waiting_in(tree: CgroupTree, cgroup: str) -> dict[str, str]:
     """The containers in the pod's cgroup whose program has not begun, with their own cgroups."""
-    return {name: inner for name, inner, programs in _containers(tree, cgroup) if programs == {_WAITING}}
+    return {name: inner for name, inner, programs in _containers(tree, cgroup) if programs and not _begun(programs)}
 
 
 def _containers(tree: CgroupTree, cgroup: str) -> Iterator[tuple[str, str, set[str]]]:
@@ -68,6 +70,10 @@ def _containers(tree: CgroupTree, cgroup: str) -> Iterator[tuple[str, str, set[s
             yield match[1], inner, {_program(pid) for pid in tree.processes(inner)} - {""}
 
 
+def _begun(programs: set[str]) -> set[str]:
+    return {name for name in programs if not name.startswith(_WAITING)}
+
+
 def _program(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
@@ -75,10 +81,13 @@ def _program(pid: int) -> str:
         return ""
 
 
-@cache
+_found: Final = cache(cgroup_tree.find)
+"""An OSError is not cached."""
+
+
 def tree() -> CgroupTree:
-    """The host's; one without hierarchies if it has none that can be read."""
+    """The host's; one without hierarchies if it has none that can be read, or none now."""
     try:
-        return cgroup_tree.find()
+        return _found()
     except OSError:
         return CgroupTree(())

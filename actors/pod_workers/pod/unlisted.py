@@ -49,8 +49,9 @@ def denied(
     look before."""
     sandboxes, containers = _vanished(runtime, before, known)
     running = running | (paused & {ran.id for ran in containers})  # a container's program may be called pause, too
+    known_ids = {ran.id for ran in runtime.containers} | {one.id for one in (*runtime.sandboxes, *sandboxes)}
     return Unlisted(
-        frozenset(running) - {ran.id for ran in runtime.containers} - {sandbox.id for sandbox in runtime.sandboxes},
+        frozenset(running) - known_ids,  # the program of a sandbox may be called otherwise than pause
         tuple(sandbox for sandbox in sandboxes if sandbox.id in paused | running),
         tuple(ran for ran in containers if ran.id in running),
     )

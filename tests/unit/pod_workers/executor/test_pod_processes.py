@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ def test_an_empty_cgroup_a_dead_process_and_what_is_no_container_count_as_nothin
     place(tmp_path, ID, 2**30)
     place(tmp_path, "system.slice", os.getpid())
     (tmp_path / "kubepods/pod1" / OTHER).mkdir()
+    place(tmp_path, f"crio-conmon-{OTHER}.scope", os.getpid())
     assert running_in(tree, "/kubepods/pod1") == set()
     assert running_in(tree, "/kubepods/none") == set()
 
@@ -54,12 +56,13 @@ def test_a_sandbox_that_is_left_over_is_no_container(
     assert paused_in(tree, "/kubepods/pod1") == {ID}
 
 
+@pytest.mark.parametrize("step", ["runc:[0:PARENT]", "runc:[1:CHILD]", "runc:[2:INIT]"])
 def test_a_container_whose_program_has_not_begun_waits_and_does_not_run(
-    tree: CgroupTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tree: CgroupTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     place(tmp_path, ID, 1)
     place(tmp_path, OTHER, 2)
-    monkeypatch.setattr(pod_processes, "_program", {1: "runc:[2:INIT]", 2: "sleep"}.__getitem__)
+    monkeypatch.setattr(pod_processes, "_program", {1: step, 2: "sleep"}.__getitem__)
     assert waiting_in(tree, "/kubepods/pod1") == {ID: f"/kubepods/pod1/{ID}"}
     assert running_in(tree, "/kubepods/pod1") == {OTHER}
 
@@ -72,6 +75,19 @@ def test_a_container_that_is_entered_while_it_runs_does_not_wait(
     monkeypatch.setattr(pod_processes, "_program", {1: "sleep", 2: "runc:[2:INIT]"}.__getitem__)
     assert waiting_in(tree, "/kubepods/pod1") == {}
     assert running_in(tree, "/kubepods/pod1") == {ID}
+
+
+def test_hierarchies_that_cannot_be_read_now_are_read_later(tree: CgroupTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(tries: list[int] = []) -> CgroupTree:  # noqa: B006
+        tries.append(1)
+        if len(tries) == 1:
+            raise OSError("too many open files")
+        return tree
+
+    monkeypatch.setattr(pod_processes, "_found", cache(found))
+    assert pod_processes.tree().hierarchies == ()
+    assert pod_processes.tree() is tree
+    assert pod_processes.tree() is tree
 
 
 def test_a_slice_stands_for_its_path() -> None:

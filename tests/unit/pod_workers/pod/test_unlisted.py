@@ -48,6 +48,12 @@ def test_a_container_whose_program_is_called_pause_is_denied_like_others() -> No
     assert denied(EMPTY, WHOLE, NOTHING, set(), {"c", "s"}) == DENIED
 
 
+def test_a_sandbox_whose_program_is_not_called_pause_is_no_unseen_container() -> None:
+    found = denied(EMPTY, WHOLE, NOTHING, {"c", "s"}, set())
+    assert found == DENIED
+    assert not found.unseen
+
+
 def test_of_a_container_that_was_never_seen_only_the_id_is_known() -> None:
     found = denied(EMPTY, None, NOTHING, {"c"}, {"s"})
     assert found == Unlisted(frozenset({"c"}))
