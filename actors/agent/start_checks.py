@@ -43,12 +43,18 @@ def missing_cgroups(agent: Agent) -> list[str]:
     from actors.container_runtime.processes import hierarchies
     from actors.shared.linux.cgroup_names import CgroupNameError, parse_root, path_of, plain_path
 
-    wanted = [plain_path(config.kubeletCgroups)] if config.kubeletCgroups else []
+    wanted = []
+    with suppress(CgroupNameError):
+        wanted += [plain_path(config.kubeletCgroups)] if config.kubeletCgroups else []
     with suppress(CgroupNameError):
         wanted.append(path_of(parse_root(agent.cgroup_root, config.cgroupDriver), config.cgroupDriver))
+    try:
+        mounted = hierarchies()
+    except OSError:
+        return []  # the container manager says so
     found = [
         f"{hierarchy}/{part}"
-        for hierarchy in hierarchies()
+        for hierarchy in mounted
         for path in wanted
         for part in accumulate(path.strip("/").split("/"), "{}/{}".format)
     ]

@@ -21,6 +21,7 @@ from actors.shared.config.fields.resources import parse_cpu_list
 from actors.shared.kube import quantity
 from actors.shared.kube.quantity import ceil
 from actors.shared.pod_records import ACTUATED, ALLOCATED, RecordError, read
+from actors.shared.restore_error import restore_error
 from supervision.state_file import read_private
 
 from .cpu.earlier_state import read_earlier, untranslated
@@ -180,9 +181,5 @@ def _restored(
     except FileNotFoundError:
         return None
     except (StateError, OSError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        advice = (
-            f'please drain this node and delete the {kind} manager checkpoint file "{path}" before restarting Kubelet'
-        )
-        raise StateError(f"could not restore state from checkpoint: {why}, {advice}") from None
+        raise StateError(restore_error(path, error, f"the {kind} manager checkpoint file")) from None
     return found

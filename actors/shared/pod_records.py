@@ -19,6 +19,7 @@ from msgspec import UNSET, UnsetType
 from actors.shared.fnv import fnv1a_32
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
+from actors.shared.restore_error import restore_error
 from supervision.errors import UNREADABLE
 from supervision.state_file import read_private
 
@@ -146,8 +147,4 @@ def read(root_dir: str, name: str) -> dict[str, PodRecord]:
     except FileNotFoundError:
         return {}
     except (RecordError, OSError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise RecordError(
-            f"could not restore state from checkpoint: {why}, please drain this node and delete pod resource "
-            f'information checkpoint file "{path}" before restarting Kubelet'
-        ) from None
+        raise RecordError(restore_error(path, error, "pod resource information checkpoint file")) from None

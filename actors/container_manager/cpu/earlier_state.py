@@ -21,6 +21,7 @@ from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer
 from actors.shared.fnv import fnv1a_32
 from actors.shared.hardware.checksum import map_text
+from actors.shared.restore_error import restore_error
 from supervision.errors import UNREADABLE
 from supervision.state_file import read_private, write_private
 
@@ -83,10 +84,7 @@ async def translate(root_dir: str, runtime: Callable[[], CriClient]) -> None:
     try:
         state = translated(file, await _containers(runtime()))
     except StateError as error:
-        raise StateError(
-            f"could not restore state from checkpoint: {error}, please drain this node and delete the CPU manager "
-            f'checkpoint file "{path}" before restarting Kubelet'
-        ) from None
+        raise StateError(restore_error(path, error, "the CPU manager checkpoint file")) from None
     write_private(path, encode(state))
 
 

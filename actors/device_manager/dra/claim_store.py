@@ -6,7 +6,7 @@ import os
 
 from actors.shared.kube.resource_claims import ResourceClaimError
 from supervision.metrics import Metrics
-from supervision.state_file import read_private, write_private
+from supervision.state_file import NotAFileError, read_private, write_private
 
 from .checkpoint import ClaimCheckpointError, decode, encode
 from .claims import Claims
@@ -51,8 +51,10 @@ class ClaimStore:
             return read_private(self.path)
         except FileNotFoundError:
             return None
-        except OSError as error:
+        except NotAFileError as error:
             raise ResourceClaimError(self._advice(str(error.strerror))) from None
+        except OSError as error:  # the file may be right: nobody is told to delete it
+            raise ResourceClaimError(f"{self.path}: {error.strerror or error}") from None
 
     def _advice(self, text: str) -> str:
         """The error as the kubelet says it at its start, with the file and a way out."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import msgspec
@@ -211,6 +213,28 @@ def test_a_memory_state_of_another_policy_forbids_the_start_and_says_what_to_do(
     )
 
 
+@pytest.mark.parametrize(
+    "name", ["allocated_pods_state", "cpu_manager_state", "memory_manager_state", "dra_manager_state"]
+)
+def test_nobody_is_told_to_delete_a_file_of_the_nodes_state_that_cannot_be_read_now(tmp_path, monkeypatch, name):
+    def refused(path: str, flags: int, mode: int = 0o777) -> int:
+        if str(path).endswith(name):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return opened(path, flags, mode)
+
+    opened = os.open
+    monkeypatch.setattr(os, "open", refused)
+    Path(tmp_path, name).write_text("")
+    write_sysfs(tmp_path, machine(sockets=2, nodes=2, cores=4))
+    config = msgspec.convert(
+        {"cgroupsPerQOS": True, **STATIC, **MEMORY, "reservedMemory": _reserves("1024Mi", "100Mi")},
+        KubeletConfiguration,
+    )
+    found = [str(one) for one in problems(Agent(config=config, root_dir=str(tmp_path)), str(tmp_path))]
+    [said] = [one for one in found if name in one]
+    assert said.endswith(f"{tmp_path}/{name}: Permission denied")
+
+
 def test_a_damaged_file_of_resource_claims_forbids_the_start_and_names_a_way_out(tmp_path):
     path = tmp_path / "dra_manager_state"
     agent = Agent(root_dir=str(tmp_path))
@@ -233,3 +257,13 @@ def test_cgroups_that_a_start_will_make_are_known_before_it(tmp_path, monkeypatc
     assert missing_cgroups(slices)[:2] == [f"{one}/x.slice", f"{one}/x.slice/x-y.slice"]
     own = Agent(config=KubeletConfiguration(kubeletCgroups="/agents", cgroupDriver="cgroupfs"))
     assert missing_cgroups(own) == [f"{one}/agents", f"{two}/agents"]
+    wrong = Agent(config=KubeletConfiguration(kubeletCgroups="/a/../b", cgroupRoot="/a/b/c", cgroupDriver="cgroupfs"))
+    assert missing_cgroups(wrong) == missing, "what refuses it comes later"
+
+
+def test_a_mount_table_that_cannot_be_read_ends_no_start(monkeypatch):
+    def unreadable() -> list[str]:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("actors.container_runtime.processes.hierarchies", unreadable)
+    assert missing_cgroups(Agent(config=KubeletConfiguration(cgroupRoot="/a", cgroupDriver="cgroupfs"))) == []
