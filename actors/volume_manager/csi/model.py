@@ -88,6 +88,9 @@ class CsiMount(msgspec.Struct, frozen=True, kw_only=True):
     claim: str = ""
 
 
+RecordState = Literal["", "none", "staged", "published"]
+
+
 class VolumeRecord(msgspec.Struct, frozen=True, kw_only=True):
     """vol_data.json beside a pod's volume: what a later incarnation needs to unmount it."""
 
@@ -101,9 +104,10 @@ class VolumeRecord(msgspec.Struct, frozen=True, kw_only=True):
     volume: str = ""
     claim: str = ""
     """The claim and `volume`, its name in the pod, are for statistics. The kubelet's file has neither, nor `state`."""
-    state: Literal["", "none", "published"] = ""
-    """`published`: it is published, and fsGroup is applied. `none`: its driver has nothing of it, because it was not
-    called, or failed for good. '': not known, as in the kubelet's file, and always so for a device.
+    state: RecordState = ""
+    """`published`: it is published, and fsGroup is applied. `staged`: in the record of a stage, and of a device, which
+    is for both. `none`: its driver has nothing of it, because it was not called, or failed for good. '': not known, as
+    in the kubelet's file.
 
     A string, as everything here: the kubelet reads the file as a map of strings, and refuses any other value.
     """

@@ -24,6 +24,7 @@ from .model import (
     STAGING,
     CsiMount,
     DevicePaths,
+    RecordState,
     VolumeRecord,
     device_paths,
     devices_dir,
@@ -135,17 +136,20 @@ def is_published(step: CsiMount) -> bool:
 def note(step: CsiMount, record: VolumeRecord) -> None:
     """The pod is going to use the volume. Raises OSError."""
     folder = folder_of(step)
-    if step.device is not None:
-        write(folder, record)
-        link_device(step.device.link, step.device.target)
-        return
     known = read(folder)
-    write(folder, msgspec.structs.replace(record, state="none" if known is None else known.state))
+    if known is None:
+        state: RecordState = "none"
+    else:  # a volume of the same name may have been deleted
+        is_same = (known.driverName, known.volumeHandle) == (record.driverName, record.volumeHandle)
+        state = known.state if is_same else ""
+    write(folder, msgspec.structs.replace(record, state=state))
+    if step.device is not None:
+        link_device(step.device.link, step.device.target)
 
 
 def note_call(step: CsiMount, record: VolumeRecord) -> None:
     """The driver is going to be asked to publish the volume. Raises OSError."""
-    if step.device is None and (known := read(folder_of(step))) is not None and known.state == "none":
+    if (known := read(folder_of(step))) is not None and known.state == "none":
         write(folder_of(step), record)
 
 
@@ -160,6 +164,30 @@ def note_published(step: CsiMount, record: VolumeRecord) -> None:
     """Record that the volume is published and its fsGroup applied. Raises OSError."""
     if step.device is None:
         write(folder_of(step), msgspec.structs.replace(record, state="published"))
+
+
+def note_stage_call(staged: StagedVolume, record: VolumeRecord) -> None:
+    """The driver is going to be asked to stage the volume. Raises OSError."""
+    known = read(staged.folder)
+    is_staged = known is not None and known.state == "staged"
+    write(staged.folder, msgspec.structs.replace(record, state="staged" if is_staged else ""))
+
+
+def note_staged(staged: StagedVolume, record: VolumeRecord) -> None:
+    """The driver has staged the volume. Raises OSError."""
+    write(staged.folder, msgspec.structs.replace(record, state="staged"))
+
+
+def note_stage_failure(staged: StagedVolume, device: DevicePaths | None) -> None:
+    """The driver has failed for good to stage the volume: it has nothing of it, unless it had staged it before, or it
+    is published. Raises OSError."""
+    known = read(staged.folder)
+    if known is None or known.state == "staged" or mounted(staged.target):
+        return
+    if device is None:
+        remove_staged(staged)
+    elif not _names(os.path.dirname(device.target)):
+        write(staged.folder, msgspec.structs.replace(known, state="none"))
 
 
 class _EarlierRecord(VolumeRecord, frozen=True, kw_only=True):

@@ -218,19 +218,19 @@ class CsiVolumes:
     ) -> str:  # fmt: skip
         """Returns the staging path. Raises CsiError, OSError."""
         staged = self._records.stage_of(record, step.device)
-        is_new = step.device is None and records.read(staged.folder) is None
         if step.device is None:  # the record of a device is for its stage, too
             record = msgspec.structs.replace(record, specVolID="", volume="", claim="")
-            records.write(staged.folder, record)
-        make_path(staged.target, DIRECTORY_MODE)
         secrets = await self._api.secret(step.source.stage_secret, "NodeStageSecretRef")
         check()
+        records.note_stage_call(staged, record)
+        make_path(staged.target, DIRECTORY_MODE)
         try:
             await connection.stage(driver, step, staged.target, context, secrets)
         except CallError as error:
-            if is_new and is_final(error) and not records.mounted(staged.target):
-                records.remove_staged(staged)
+            if is_final(error):
+                records.note_stage_failure(staged, step.device)
             raise
+        records.note_staged(staged, record)
         return staged.target
 
     async def _requested_attributes(self, pod: Pod, step: CsiMount, spec: DriverSpec) -> dict[str, str]:
@@ -325,11 +325,13 @@ class CsiVolumes:
 
     async def _unstage(self, volume: StagedVolume) -> None:
         """Unstage the volume if no pod uses it any more. Raises CsiError, OSError."""
-        if records.read(volume.folder) is None or self._records.used(volume.record):
+        known = records.read(volume.folder)
+        if known is None or self._records.used(volume.record):
             return
-        driver, connection = self._drivers.get(volume.record.driverName)
-        if driver.stages:
-            await connection.unstage(volume.record.volumeHandle, volume.target)
+        if known.state != "none":
+            driver, connection = self._drivers.get(volume.record.driverName)
+            if driver.stages:
+                await connection.unstage(volume.record.volumeHandle, volume.target)
         if records.mounted(volume.target):
             raise CsiError(f"{volume.target} is still mounted after NodeUnstageVolume")
         records.remove_staged(volume)
@@ -339,6 +341,8 @@ class CsiVolumes:
         await self._counts.look()
         for volume in self._records.staged():
             record = volume.record
-            if self._records.used(record) or record.driverName not in self._drivers.names:
+            if self._records.used(record):
+                continue
+            if record.driverName not in self._drivers.names and record.state != "none":
                 continue
             await self._unstage_unused(volume)

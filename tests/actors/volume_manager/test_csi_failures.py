@@ -6,11 +6,12 @@ import contextlib
 import json
 import os
 
+import msgspec
 import pytest
 
 from actors.volume_manager.csi.api_objects import DriverSpec
-from actors.volume_manager.csi.errors import CallError, NotAttachedError
-from tests.actors.volume_manager.csi_storage import NAME, Node, Storage
+from actors.volume_manager.csi.errors import CallError, CsiError, NotAttachedError
+from tests.actors.volume_manager.csi_storage import NAME, POD, Node, Storage
 
 
 @pytest.mark.parametrize("method", ["attached", "stage", "publish"])
@@ -48,6 +49,70 @@ async def test_a_volume_that_failed_for_good_after_all_went_well_is_still_undone
         assert "unpublish" not in storage.calls
         assert await node.unmount("w") == ""
     assert storage.calls[-2:] == ["unpublish", "unstage"]
+
+
+@pytest.mark.parametrize("method", ["attached", "stage"])
+@pytest.mark.parametrize("code", ["INVALID_ARGUMENT", "DEADLINE_EXCEEDED"])
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_device_of_which_its_driver_has_nothing_ends_without_the_driver(
+    node: Node, storage: Storage, method: str, code: str, restarts: bool
+) -> None:
+    storage.spec = DriverSpec()
+    storage.fails[method] = NotAttachedError("no") if method == "attached" else CallError(method, "no", code)
+    async with node.harness:
+        assert await node.mounting.mount(POD, node.device()) is not None
+        storage.there = False
+        later = Node(node.root, storage) if restarts else node
+        async with later.harness if restarts else contextlib.nullcontext():
+            error = await later.unmount()
+            if (method, code) == ("stage", "DEADLINE_EXCEEDED"):
+                assert error == "pv: kubernetes.io/csi: driver name d.test not found", "it may be staged"
+                assert later.in_use() == [NAME]
+            else:
+                assert (error, later.in_use()) == ("", [])
+                assert not os.path.exists(f"{node.root}/plugins/kubernetes.io/csi/volumeDevices/pv")
+    assert "unpublish" not in storage.calls
+    assert "unstage" not in storage.calls
+
+
+async def test_a_stage_that_was_uncertain_and_then_failed_for_good_is_not_undone(node: Node, storage: Storage) -> None:
+    """The kubelet's markDeviceErrorState: an error that ends the operation ends the doubt, too."""
+    async with node.harness:
+        for step in (node.step(), node.device()):
+            for code in ("DEADLINE_EXCEEDED", "INVALID_ARGUMENT"):
+                storage.fails["stage"] = CallError("NodeStageVolume", "no", code)
+                assert await node.mounting.mount(POD, step) is not None
+            storage.there = False
+            assert await node.unmount() == ""
+            storage.there = True
+    assert storage.calls == ["stage"] * 4
+
+
+async def test_a_device_that_fails_for_good_in_one_pod_stays_staged_for_another(node: Node, storage: Storage) -> None:
+    async with node.harness:
+        assert await node.mounting.mount(POD, node.device("w")) is None
+        storage.fails["stage"] = CallError("NodeStageVolume", "no", "INTERNAL")
+        assert await node.mounting.mount(POD, node.device("u")) is not None
+        storage.fails.clear()
+        assert await node.unmount("u") == ""
+        assert "unstage" not in storage.calls
+        assert await node.unmount("w") == ""
+    assert storage.calls[-2:] == ["unpublish", "unstage"]
+
+
+async def test_a_device_of_another_volume_of_the_same_name_may_be_known_to_its_driver(
+    node: Node, storage: Storage
+) -> None:
+    storage.fails["stage"] = CallError("NodeStageVolume", "no", "INTERNAL")
+    step = node.device()
+    async with node.harness:
+        assert await node.mounting.mount(POD, step) is not None
+        other = msgspec.structs.replace(step, source=msgspec.structs.replace(step.source, handle="other"))
+        storage.fails = {"attached": CsiError("no")}
+        storage.spec = DriverSpec()
+        assert await node.mounting.mount(POD, other) is not None
+        storage.there = False
+        assert await node.unmount() == "pv: kubernetes.io/csi: driver name d.test not found"
 
 
 async def test_a_kubelet_reads_the_record_of_a_volume_and_an_earlier_record_is_read(

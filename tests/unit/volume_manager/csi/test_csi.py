@@ -264,7 +264,7 @@ def test_what_is_written_beside_volumes_says_who_has_them(tmp_path):
 def test_a_device_has_one_record_for_all_its_pods_as_with_the_kubelet(tmp_path):
     kept = Records(f"{tmp_path}/pods", f"{tmp_path}/plugins")
     top = f"{tmp_path}/plugins/kubernetes.io/csi/volumeDevices"
-    record = VolumeRecord(driverName="d.test", volumeHandle="h", attachmentID="csi-x")
+    record = VolumeRecord(driverName="d.test", volumeHandle="h", attachmentID="csi-x", state="none")
     for uid in ("u", "w"):
         records.note(device_step(f"{tmp_path}", uid), record)
     assert os.readlink(f"{tmp_path}/pods/u/volumeDevices/kubernetes.io~csi/pv") == f"{top}/publish/pv/u"
