@@ -42,6 +42,7 @@ class RunDirectory:
         self._janitor: Janitor | None = None
         self._changed_at = 0
         """When the directory of the sockets had changed at the last look."""
+        self._look_again = False
 
     def start_janitor(self) -> None:
         """Start the janitor: from now on the files are removed however the fork server ends. Raises OSError."""
@@ -71,9 +72,12 @@ class RunDirectory:
         if not self.names.is_there():
             removed()
             return
-        if self.names.changed_at() != self._changed_at:
+        changed_at = self.names.changed_at()
+        if changed_at != self._changed_at or self._look_again:
+            # a change during this look, or in the same tick of the file system's clock, is seen by one more look
+            self._look_again = changed_at != self._changed_at
+            self._changed_at = changed_at
             changed()
-            self._changed_at = self.names.changed_at()
         loop.call_later(_WATCH_SECONDS, lambda: self.watch(loop, removed, changed))
 
     def fds(self) -> list[int]:

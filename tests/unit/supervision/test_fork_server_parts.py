@@ -59,6 +59,28 @@ def test_one_run_directory_has_one_agent_whatever_other_lock_it_holds(tmp_path: 
     RunDirectory(tmp_path / "run", tmp_path / "state-2").remove()
 
 
+def test_a_socket_that_is_removed_while_the_others_are_looked_at_is_seen_at_the_next_look(tmp_path: Path) -> None:
+    """Also when the file system's clock has not moved on since."""
+    directory, file = RunDirectory(tmp_path), tmp_path / "names" / "pleg"
+    file.touch()
+    then = file.parent.stat()
+    due: list[Any] = []
+    loop: Any = SimpleNamespace(call_later=lambda _seconds, call: due.append(call))
+    seen: list[bool] = []
+
+    def look() -> None:
+        seen.append(file.exists())
+        file.unlink(missing_ok=True)
+        os.utime(file.parent, ns=(then.st_atime_ns, then.st_mtime_ns))
+
+    directory.watch(loop, lambda: None, look)
+    due.pop()()
+    assert seen == [True, False]
+    due.pop()()
+    assert seen == [True, False], "nothing has changed since"
+    directory.remove()
+
+
 def test_who_holds_a_lock_is_told_without_taking_it(tmp_path: Path) -> None:
     assert holder_of(tmp_path) == 0
     lock = Lock(tmp_path)
