@@ -54,7 +54,8 @@ from .times import PodStatusClocks
 from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
 
 SAVE_SECONDS: Final = 0.5
-"""How long a change of readiness waits for others before the file is written."""
+"""How long the end of a pod waits for others before the readiness file is written, and until a failed write is tried
+again."""
 NODE_SECONDS: Final = 1.0
 NODE_IP_READS: Final = 30
 """So many reads of the Node object may lack the address of --node-ip, before it is taken as it is."""
@@ -243,7 +244,7 @@ class StatusManager(Actor):
         status = compute(observation, self._node, last_status(rebased, api_pod))
         after = msgspec.structs.replace(rebased, status=status)
         if self._readiness.file.changed:
-            self._save_soon()
+            self._save()  # before anybody is told: the next incarnation must not say less than this one
         if status != rebased.status:
             self._measure(rebased, after)
         return after
@@ -268,15 +269,20 @@ class StatusManager(Actor):
     def _save_soon(self) -> None:
         if not self._save_due:
             self._save_due = True
-            self.after(SAVE_SECONDS, self._save)
+            self.after(SAVE_SECONDS, self._save_due_now)
+
+    def _save_due_now(self) -> None:
+        self._save_due = False
+        self._save()
 
     def _save(self) -> None:
-        self._save_due = False
         file = self._readiness.file
         before = file.problem
         file.save()
         if file.problem and file.problem != before:
             self.log.warning("the readiness of containers cannot be kept: %s", file.problem)
+        if file.changed:
+            self._save_soon()
 
     # -- what the workers have --------------------------------------------------------------------------------------
     @property

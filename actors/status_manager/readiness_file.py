@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -36,7 +37,7 @@ class ReadinessFile:
         self._pods: dict[str, dict[str, Readiness]] = {}
 
     def load(self) -> None:
-        """Read the file. A damaged one is renamed, and its content is lost."""
+        """Read the file. A damaged one is renamed, if that can be, and its content is lost."""
         try:
             data = read_private(self.path)
         except FileNotFoundError:
@@ -48,7 +49,8 @@ class ReadinessFile:
             found = msgspec.json.decode(data, type=_File)
         except UNREADABLE as error:
             self.problem = f"{self.path} is damaged and set aside: {error}"
-            os.replace(self.path, f"{self.path}.damaged")
+            with suppress(OSError):  # then the next write replaces it
+                os.replace(self.path, f"{self.path}.damaged")
             return
         if found.version == VERSION:
             self._pods = found.pods
@@ -77,12 +79,12 @@ class ReadinessFile:
             self.changed = True
 
     def save(self) -> None:
-        """Write the file if anything has changed. A failure is left in `problem`."""
+        """Write the file if anything has changed. After a failure, which is left in `problem`, it is still changed."""
         if not self.changed:
             return
-        self.changed = False
         try:
             write_private(self.path, msgspec.json.encode(_File(VERSION, self._pods)), sync=False)
-            self.problem = ""
         except OSError as error:
             self.problem = str(error)
+            return
+        self.changed, self.problem = False, ""

@@ -154,7 +154,6 @@ async def test_a_restart_of_the_agent_changes_no_readiness(tmp_path):
         async with started(tmp_path) as harness:
             await harness.deliver(seen(probes={"readinessProbe": PROBE}, age=30))
             await harness.deliver(ProbeResult("u", "a", "c1", "readiness", said))
-            await harness.advance(SAVE_SECONDS)
         async with started(tmp_path) as harness:
             await harness.deliver(seen(probes={"readinessProbe": PROBE}, age=30))
             assert await ready(harness) is said
@@ -170,6 +169,17 @@ async def test_a_damaged_memory_is_set_aside(tmp_path):
         await harness.deliver(seen(probes={"readinessProbe": PROBE}, age=30))
         assert await ready(harness)
         assert path.with_name("probes.json.damaged").exists()
+
+
+async def test_a_readiness_that_could_not_be_written_is_written_once_that_can_be(tmp_path):
+    directory = tmp_path / "troupelet" / "status_manager"
+    directory.parent.mkdir()
+    directory.write_text("in the way")
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(probes={"readinessProbe": PROBE}))
+        directory.unlink()
+        await harness.advance(SAVE_SECONDS)
+        assert "c1" in (directory / "probes.json").read_text()
 
 
 async def test_the_memory_forgets_what_is_gone(tmp_path):
