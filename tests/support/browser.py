@@ -64,7 +64,7 @@ class Page:
         elif method == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(told["exceptionDetails"]))
         elif method == "Log.entryAdded" and told["entry"]["level"] == "error":
-            self.errors.append(told["entry"]["text"])
+            self.errors.append(f"{told['entry']['text']} {told['entry'].get('url', '')}")
 
     async def open(self, url: str) -> None:
         """Go to the address."""

@@ -57,6 +57,9 @@ def observing(root_dir: Path, *options: str) -> Iterator[tuple[str, subprocess.P
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(3)]
         yield json.loads("".join(lines))["url"], process
+    except AssertionError as error:
+        error.add_note(f"exit code of supervise observe: {process.poll()}")
+        raise
     finally:
         process.kill()
         process.communicate()
@@ -147,7 +150,8 @@ def test_messages_between_actors_are_lines_with_counts_and_a_wedged_actor_is_nam
         await shown.until(f"{edge} !== null")
         assert "Hello: 1" in await shown.value(f"{edge}.querySelector('title').textContent")
         assert not await shown.value(cell.format("GetMessageFlow")), "the page does not show itself"
-        await shown.until(cell.format("GetPods"))  # what it asks the status manager of for `health`
+        await shown.value("fetch('/data/pods').then(answer => answer.text())")
+        await shown.until(cell.format("GetPods"))  # what it has asked the status manager
         chosen = "document.querySelector(\"[data-end='pod_config']\")"
         await shown.value(f"{chosen}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
         await shown.until("document.querySelector('#view h2').textContent === 'Messages of pod_config'")

@@ -44,7 +44,7 @@ spec:
     imagePullPolicy: IfNotPresent
     restartPolicy: Always
     command: [sh, -c, 'trap "exit 0" TERM; sleep 100000 & wait']
-    startupProbe: {{exec: {{command: [cat, /data/first]}}, periodSeconds: 1}}
+    startupProbe: {{exec: {{command: [cat, /data/first]}}, periodSeconds: 1, timeoutSeconds: 20}}
     volumeMounts: [{{name: data, mountPath: /data}}]
   containers:
   - name: main
@@ -52,8 +52,8 @@ spec:
     imagePullPolicy: IfNotPresent
     command: [sh, -c, 'trap "exit 0" TERM; sleep 100000 & wait']
     env: [{{name: POD, valueFrom: {{fieldRef: {{fieldPath: metadata.name}}}}}}]
-    livenessProbe: {{exec: {{command: [cat, /data/first]}}, periodSeconds: 1}}
-    readinessProbe: {{exec: {{command: [cat, /labels/labels]}}, periodSeconds: 1}}
+    livenessProbe: {{exec: {{command: [cat, /data/first]}}, periodSeconds: 1, timeoutSeconds: 20}}
+    readinessProbe: {{exec: {{command: [cat, /labels/labels]}}, periodSeconds: 1, timeoutSeconds: 20}}
     resources: {{requests: {{cpu: 5m, memory: 16Mi}}, limits: {{memory: 64Mi}}}}
     volumeMounts: [{{name: data, mountPath: /data}}, {{name: labels, mountPath: /labels}}]
   volumes:
