@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -55,9 +56,13 @@ def shim(tmp_path: Path, child_program: str) -> Iterator[subprocess.Popen[bytes]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"up\n"
+    children = psutil.Process(process.pid).children()
     yield process
     process.kill()
     process.wait()
+    for each in children:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
     process.stdout.close()
 
 
