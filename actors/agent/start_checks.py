@@ -139,8 +139,9 @@ def _reserved_cgroups(agent: Agent, host: str) -> Iterator[ConfigProblem]:
 def _claims(agent: Agent) -> Iterator[ConfigProblem]:
     """What claims are prepared must be known: a driver would never be told to unprepare the others."""
     from actors.device_manager.dra.claim_store import ClaimStore
+    from actors.shared.state_files import StateFiles
 
-    if error := ClaimStore(agent.root_dir).error():
+    if error := ClaimStore(StateFiles(agent.root_dir, agent.run_dir)).error():
         yield ConfigProblem("--root-dir", agent.root_dir, error)
 
 

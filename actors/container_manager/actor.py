@@ -27,7 +27,7 @@ from .cgroup_removal import CgroupRemoval
 from .cgroup_setup import CgroupSetup
 from .counted_pods import CountedPods
 from .eviction_admission import EvictionAdmission
-from .hardware_setup import pod_hardware, translate_earlier_state
+from .hardware_setup import begin_state, pod_hardware
 from .ledger import Ledger
 from .messages import (
     ActuatedResources,
@@ -108,7 +108,7 @@ class ContainerManager(Actor):
         self._shutdown = ShutdownAdmission(self, agent)
         preemption = Preemption(self, self._ledger, self._evictions)
         self._resizes = resizes = PodResizes(self, agent, self._totals, self._ledger, preemption)
-        await translate_earlier_state(self, agent, runtime)
+        await begin_state(self, agent, runtime)
         self._hardware = pod_hardware(self, agent, self._ledger, warnings, self._host, runtime)
         self._admission = self._pod_admission(config, tiers, removal, resizes)
         self.start_task(self._setup.run(), "setup")

@@ -36,7 +36,7 @@ def take_over(root_dir: str) -> None:
         return
     path = Path(root_dir, ALLOCATED)
     written = path.stat().st_mtime_ns if path.exists() else 0
-    records = read(root_dir, ALLOCATED)
+    records = read(path)
     for file, record in found:
         uid = file.parent.name
         if record is not None and (uid not in records or file.stat().st_mtime_ns > written):

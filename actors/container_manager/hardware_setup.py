@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
+from actors.shared.state_files import StateFiles
 from supervision.actor import Actor
 from supervision.repeated_warnings import RepeatedWarnings
 
@@ -30,10 +29,10 @@ def pod_hardware(
 ) -> PodHardware:
     """Writes the state files, as the kubelet does under every policy. `host`: the root directory of a fake host;
     `runtime`: in place of the agent's. Raises StateError, OSError, ValueError."""
-    machine = machine_of(agent, host)
+    machine, files = machine_of(agent, host), StateFiles.of(actor, agent)
     cpus = cpu_start(agent, machine)
     providers: list[HintProvider] = [DeviceHintProvider(actor)]
-    store = StateStore(Path(agent.root_dir, CPU_STATE), cpus.state, encode)
+    store = StateStore(files.file(CPU_STATE), cpus.state, encode)
     exclusive = None
     if cpus.policy is not None:
         unthrottled = agent.gate("DisableCPUQuotaWithExclusiveCPUs")
@@ -42,7 +41,7 @@ def pod_hardware(
         CpuReconciliation(actor, runtime or _runtime(actor, agent), warnings, _cpus_of(exclusive, ledger)).begin(
             float(agent.config.cpuManagerReconcilePeriod)
         )
-    memory = StateStore(Path(agent.root_dir, MEMORY_STATE), memory_start(agent, machine), encode_memory)
+    memory = StateStore(files.file(MEMORY_STATE), memory_start(agent, machine), encode_memory)
     if agent.config.memoryManagerPolicy == MEMORY_STATIC:
         providers.append(PinnedMemory(memory, actor.metrics))
     return PodHardware(
@@ -53,9 +52,13 @@ def pod_hardware(
     )
 
 
-async def translate_earlier_state(actor: Actor, agent: Agent, runtime: CriClient | None) -> None:
-    """Translate state files of earlier forms; to be called before `pod_hardware`. Raises StateError, OSError."""
-    await translate(agent.root_dir, lambda: runtime or _runtime(actor, agent))
+async def begin_state(actor: Actor, agent: Agent, runtime: CriClient | None) -> None:
+    """Begin with the state files, and translate those of earlier forms; to be called before `pod_hardware`. Raises
+    StateError, OSError."""
+    files = StateFiles.of(actor, agent)
+    for name in (CPU_STATE, MEMORY_STATE):
+        files.file(name).begin()
+    await translate(files.file(CPU_STATE), lambda: runtime or _runtime(actor, agent))
 
 
 def _runtime(actor: Actor, agent: Agent) -> CriClient:

@@ -57,7 +57,7 @@ def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
     config = agent.config
     for name in (ALLOCATED, ACTUATED):
         try:
-            read(agent.root_dir, name)
+            read(Path(agent.root_dir, name))
         except RecordError as error:
             yield ConfigProblem("", "", str(error))
     try:

@@ -15,6 +15,7 @@ from actors.shared.admission.checks.resources import resize_refusal
 from actors.shared.admission.request import NodeState, Refusal
 from actors.shared.config.agent import Agent
 from actors.shared.kube.pod import Pod
+from actors.shared.state_files import StateFiles
 from supervision.actor import Actor
 
 from .ledger import Ledger
@@ -42,7 +43,7 @@ class PodResizes:
     def __init__(
         self, actor: Actor, agent: Agent, totals: NodeResourceTotals, ledger: Ledger, preemption: Preemption
     ) -> None:
-        """Raises RecordError if a file of the pods' resources is damaged."""
+        """Raises RecordError if a file of the pods' resources is damaged, OSError."""
         self._actor, self._agent, self._totals = actor, agent, totals
         self._ledger, self.preemption = ledger, preemption
         config = agent.config
@@ -50,7 +51,7 @@ class PodResizes:
         self._rules = ResizeRules(agent.gate, static_cpu=static_cpu, static_memory=static_memory)
         self._size = allocatable(totals.capacity, config, with_thresholds=False)
         self._queue, self._opened = ResizeQueue(), asyncio.Event()
-        self.records = PodResourceRecords(agent.root_dir)
+        self.records = PodResourceRecords(StateFiles.of(actor, agent))
 
     def begin(self) -> None:
         self._actor.after(OPEN_SECONDS, self._open)

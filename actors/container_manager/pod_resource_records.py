@@ -6,13 +6,11 @@ with the next change only.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from msgspec import UNSET
 
 from actors.shared.kube.pod import Pod
 from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, RecordText, read, record_of
-from supervision.state_file import write_private
+from actors.shared.state_files import CopiedFile, StateFiles
 
 from .messages import ActuatedResources
 
@@ -20,10 +18,10 @@ from .messages import ActuatedResources
 class PodResourceRecords:
     """The files of allocated and of actuated resources."""
 
-    def __init__(self, root_dir: str) -> None:
-        """Raises RecordError if a file is damaged."""
-        self._allocated = _RecordFile(root_dir, ALLOCATED)
-        self._actuated = _RecordFile(root_dir, ACTUATED)
+    def __init__(self, files: StateFiles) -> None:
+        """Raises RecordError if a file is damaged, OSError."""
+        self._allocated = _RecordFile(files.file(ALLOCATED))
+        self._actuated = _RecordFile(files.file(ACTUATED))
 
     def allocate(self, uid: str, pod: Pod, *, resized: bool = False) -> None:
         """This is what the pod has from now on. `resized`: its containers do not have it yet. Raises OSError, and what
@@ -72,9 +70,10 @@ def _settled(record: PodRecord) -> PodRecord:
 
 
 class _RecordFile:
-    def __init__(self, root_dir: str, name: str) -> None:
-        self.records = read(root_dir, name)
-        self._path, self._text = Path(root_dir, name), RecordText()
+    def __init__(self, file: CopiedFile) -> None:
+        file.begin()
+        self.records = read(file.path)
+        self._file, self._text = file, RecordText()
         for uid, record in self.records.items():
             self._text.put(uid, record)
 
@@ -85,7 +84,7 @@ class _RecordFile:
             return
         self._text.put(uid, record)
         try:
-            write_private(self._path, self._text.content(), sync=False)
+            self._file.write(self._text.content())
         except OSError:
             self._text.drop(uid)
             if known is not None:

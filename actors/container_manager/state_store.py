@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Generic, TypeVar
 
-from supervision.state_file import read_private, write_private
+from actors.shared.state_files import CopiedFile
+from supervision.state_file import read_private
 
 T = TypeVar("T")
 
@@ -15,16 +15,16 @@ T = TypeVar("T")
 class StateStore(Generic[T]):
     """The file is replaced before more is given: what was given to a container is never given again."""
 
-    def __init__(self, path: Path, value: T, encode: Callable[[T], bytes]) -> None:
+    def __init__(self, file: CopiedFile, value: T, encode: Callable[[T], bytes]) -> None:
         """Writes the file, unless it has this value: a full disk does not matter then. Raises OSError."""
-        self._path, self._encode = path, encode
+        self._file, self._encode = file, encode
         self.value = value
-        if not path.exists() or read_private(path) != encode(value):
+        if not file.path.exists() or read_private(file.path) != encode(value):
             self.keep(value)
 
     def keep(self, value: T) -> None:
         """Raises OSError, and the value stays as it was."""
-        write_private(self._path, self._encode(value), sync=False)
+        self._file.write(self._encode(value))
         self.value = value
 
     def free(self, value: T) -> None:
@@ -32,4 +32,4 @@ class StateStore(Generic[T]):
         next process releases what nobody has."""
         self.value = value
         with suppress(OSError):
-            write_private(self._path, self._encode(value), sync=False)
+            self._file.write(self._encode(value))

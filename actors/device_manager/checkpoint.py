@@ -11,12 +11,13 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from supervision.errors import UNREADABLE
-from supervision.state_file import read_private, write_private
+from supervision.state_file import read_private
 
 from .holdings import Key, Share
 
@@ -58,7 +59,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """The defect of a file that is used nevertheless."""
 
 
-def read(path: str) -> Checkpoint | None:
+def read(path: Path) -> Checkpoint | None:
     """Read the checkpoint; None if there is no file. Raises DeviceCheckpointError, naming the file."""
     try:
         raw = read_private(path)
@@ -99,11 +100,6 @@ def data_of(shares: Iterable[tuple[Key, Share]], registered: Mapping[str, Iterab
 def encode(data: Data) -> bytes:
     """The file."""
     return msgspec.json.encode(_File(data, checksum(data)))
-
-
-def write(path: str, content: bytes) -> None:
-    """Write the checkpoint, without fsync as the kubelet: after a loss of power no container runs. Raises OSError."""
-    write_private(path, content, sync=False)
 
 
 def _bytes(text: str | None) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT, DeviceResources
 from actors.shared.config.agent import Agent
+from actors.shared.state_files import StateFiles
 from supervision.actor import Actor, Timer
 from supervision.repeated_warnings import RepeatedWarnings
 
@@ -26,15 +27,16 @@ class NodeDevices:
         self._actor, self._clock, self._standalone = actor, clock, agent.standalone
         self.inventory, self.holdings = Inventory(), Holdings()
         self.plugins = DevicePlugins(actor, self.inventory, self._plugin_changed, clock)
-        self._record = DeviceCheckpoint(agent.device_plugins_dir, self.inventory, self.holdings)
+        files = StateFiles.of(actor, agent)
+        self._record = DeviceCheckpoint(files, agent.device_plugins_dir, self.inventory, self.holdings)
         self._earlier = EarlierPlugins(actor, agent.run_dir, self.plugins, self.changed)
         self._reports = HealthReports(actor, enabled=agent.gate("ResourceHealthStatus"))
         self._warnings = RepeatedWarnings(actor.log)
         self._expiry: Timer | None = None
 
     def restore(self) -> None:
-        """Read what the last incarnation has written."""
-        self._record.restore(self._clock(), self._actor.log)
+        """Read what the last incarnation has written. Raises OSError."""
+        self._record.restore(self._clock())
 
     def find_plugins(self) -> None:
         """Connect to the plugins of the last incarnation."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+from actors.shared.state_files import StateFiles
 
 from . import checkpoint
 from .checkpoint import DeviceCheckpointError
@@ -13,28 +13,30 @@ from .inventory import Inventory
 class DeviceCheckpoint:
     """The checkpoint file in the directory device-plugins."""
 
-    def __init__(self, directory: str, inventory: Inventory, holdings: Holdings) -> None:
-        self._path = f"{directory}/{checkpoint.NAME}"
+    def __init__(self, files: StateFiles, directory: str, inventory: Inventory, holdings: Holdings) -> None:
+        self._file, self._log = files.file(f"{directory}/{checkpoint.NAME}"), files.log
         self._inventory, self._holdings = inventory, holdings
         self._written: checkpoint.Data | None = None
 
-    def restore(self, now: float, log: logging.Logger) -> None:
+    def restore(self, now: float) -> None:
+        """Raises OSError."""
+        self._file.begin()
         try:
-            found = checkpoint.read(self._path)
+            found = checkpoint.read(self._file.path)
         except DeviceCheckpointError as error:
-            log.error("which pods have which devices is not known: %s", error)
+            self._log.error("which pods have which devices is not known: %s", error)
             return
         if found is None:
             return
         if found.warning:
-            log.warning("%s", found.warning)
+            self._log.warning("%s", found.warning)
         for key, share in found.shares.items():
             self._holdings.hold(key, share)
         self._inventory.remembered(found.registered, now)
 
     def save(self) -> None:
-        """Raises OSError."""
+        """Write what differs, without fsync as the kubelet: after a loss of power no container runs. Raises OSError."""
         data = checkpoint.data_of(self._holdings.items(), self._inventory.healthy())
         if data != self._written:
-            checkpoint.write(self._path, checkpoint.encode(data))
+            self._file.write(checkpoint.encode(data))
             self._written = data

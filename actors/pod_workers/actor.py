@@ -19,6 +19,7 @@ from actors.shared.config.fields.shutdown_windows import windows
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.state_files import StateFiles
 from actors.shared.tracing.start import begin
 from actors.shared.tracing.tracer import Tracer
 from actors.status_manager.messages import STATUS_MANAGER
@@ -111,7 +112,7 @@ class Shard(Actor):
             actor=self,
             agent=agent,
             client=client,
-            kept_resources=KeptResources(agent.root_dir, self.log),
+            kept_resources=KeptResources(StateFiles.of(self, agent)),
             starter=ContainerStarter(self, client, agent, PODS_AT_ONCE),
             tracer=tracer,
             clock=self._clock,

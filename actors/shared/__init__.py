@@ -19,6 +19,7 @@ pod_locks.py         locks by key, for one operation for a pod or a claim at a t
 pod_records.py       the kubelet's records of pods' resources: `allocated_pods_state` and `actuated_pods_state`
 relay.py             a Unix socket that starts its gRPC server for the first client
 restore_error.py     why the agent cannot go on from a file of the node's state, in the kubelet's words
+state_files.py       the files of the node's state, and the copies that an actor goes on from when it is started again
 stats/               usage of the node, its pods and containers: CPU, memory, disks, network
 token_bucket.py      the token bucket: a rate limit with a burst
 tracing/             tracing spans and their export to a collector (KubeletConfiguration.tracing)

@@ -11,6 +11,7 @@ is that of Go's text form of `data`. Two fields are ours, and no kubelet reads t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -139,9 +140,8 @@ def _encoded(data: bytes, number: int) -> bytes:
     return msgspec.json.encode(_File(data.decode(), number))
 
 
-def read(root_dir: str, name: str) -> dict[str, PodRecord]:
+def read(path: Path) -> dict[str, PodRecord]:
     """The records of one of the two files; none if there is no file. Raises RecordError, with the kubelet's words."""
-    path = f"{root_dir}/{name}"
     try:
         return decode(read_private(path))
     except FileNotFoundError:

@@ -222,7 +222,7 @@ async def test_no_odd_pod_ends_the_container_manager(tmp_path):
     (tmp_path / "proc/meminfo").write_text("MemTotal: 4194304 kB\n")
     (tmp_path / "proc/self/mountinfo").write_text("30 1 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n")
     settings = KubeletConfiguration(cgroupsPerQOS=False, enforceNodeAllocatable=[], evictionHard={})
-    agent = Agent(root_dir=f"{tmp_path}/kubelet", workers=2, config=settings)
+    agent = Agent(root_dir=f"{tmp_path}/kubelet", run_dir=f"{tmp_path}/run", workers=2, config=settings)
     answers = []
     for what, data in odd_pods():
         arguments = {"host": str(tmp_path)}

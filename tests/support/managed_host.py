@@ -59,13 +59,22 @@ class Host:
     def read_unified(self, cgroup, name):
         return (self.root / "sys/fs/cgroup" / cgroup.lstrip("/") / name).read_text()
 
-    def start(self, driver="", answer="", standalone=True, managed=False, **config):
+    def start(self, driver="", answer="", standalone=True, managed=False, incarnation=1, **config):
         config = {"evictionHard": {}, "makeIPTablesUtilChains": False, **config}
         settings = KubeletConfiguration(cgroupDriver=driver or "cgroupfs", **config)
         root_dir = str(self.root / "kubelet")
-        context = Agent(root_dir=root_dir, workers=2, config=settings, standalone=standalone, managed_runtime=managed)
+        context = Agent(
+            root_dir=root_dir,
+            run_dir=f"{root_dir}/run",
+            workers=2,
+            config=settings,
+            standalone=standalone,
+            managed_runtime=managed,
+        )
         arguments = {"host": str(self.root), "runner": self.runner, "call": self.systemd, "runtime": self.runtime}
-        harness = Harness(ContainerManager, name="container_manager", context=context, arguments=arguments)
+        harness = Harness(
+            ContainerManager, name="container_manager", context=context, arguments=arguments, incarnation=incarnation
+        )
         harness.disposables[ASK] = answer if isinstance(answer, Exception) or callable(answer) else lambda **_: answer
         return harness
 

@@ -52,6 +52,7 @@ from actors.shared.cri.adoption import DEFAULT_SETTLING, Settling
 from actors.shared.cri.pod_lookup import look
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod
+from actors.shared.state_files import StateFiles
 from actors.shared.tracing.tracer import Tracer
 from actors.status_manager.messages import PodObserved
 from actors.tree import RELATIONS
@@ -117,7 +118,7 @@ class Driven:
             "tracer": tracer,
         }
         arguments["inventory_consumers"] = RELATIONS.inventory
-        self.records = PodResourceRecords(self.agent.root_dir)
+        self.records = PodResourceRecords(StateFiles(self.agent.root_dir, self.agent.run_dir))
         self._heard = 0
         self.harness = Harness(Shard, name=NAME, context=self.agent, arguments=arguments, clock=self.clock)
         resources = NodeResources({}, {"cpu": 4000, "memory": 1 << 33}, {}, 0, "cgroupfs", 2)

@@ -22,10 +22,11 @@ from actors.shared.cri.model import CriContainer
 from actors.shared.fnv import fnv1a_32
 from actors.shared.hardware.checksum import map_text
 from actors.shared.restore_error import restore_error
+from actors.shared.state_files import CopiedFile
 from supervision.errors import UNREADABLE
-from supervision.state_file import read_private, write_private
+from supervision.state_file import read_private
 
-from .state import CPU_STATE, CpuState, StateError, container_set, default_set, encode
+from .state import CpuState, StateError, container_set, default_set, encode
 
 TRIES: Final = 5
 PAUSE_SECONDS: Final = 1.0
@@ -74,18 +75,17 @@ def _state(file: EarlierFile, names: dict[str, tuple[str, str]]) -> CpuState:
     return CpuState(file.policyName, default_set(file.defaultCpuSet), entries)
 
 
-async def translate(root_dir: str, runtime: Callable[[], CriClient]) -> None:
+async def translate(kept: CopiedFile, runtime: Callable[[], CriClient]) -> None:
     """Write the file in its present form, if it is of the earlier one; only then the runtime is asked. Raises
     StateError, with the kubelet's words, OSError."""
-    path = Path(root_dir, CPU_STATE)
-    file = _kept(path)
+    file = _kept(kept.path)
     if file is None:
         return
     try:
         state = translated(file, await _containers(runtime()))
     except StateError as error:
-        raise StateError(restore_error(path, error, "the CPU manager checkpoint file")) from None
-    write_private(path, encode(state))
+        raise StateError(restore_error(kept.path, error, "the CPU manager checkpoint file")) from None
+    kept.write(encode(state), sync=True)
 
 
 def _kept(path: Path) -> EarlierFile | None:

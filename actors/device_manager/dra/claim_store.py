@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from actors.shared.kube.resource_claims import ResourceClaimError
+from actors.shared.state_files import StateFiles
 from supervision.metrics import Metrics
-from supervision.state_file import NotAFileError, read_private, write_private
+from supervision.state_file import NotAFileError, read_private
 
 from .checkpoint import ClaimCheckpointError, decode, encode
 from .claims import Claims
@@ -15,16 +14,19 @@ from .claims import Claims
 class ClaimStore:
     """`claims`: the claims of the file, and which of them are prepared."""
 
-    def __init__(self, root_dir: str, metrics: Metrics | None = None) -> None:
+    def __init__(self, files: StateFiles, metrics: Metrics | None = None) -> None:
         """`metrics`: where claims are counted."""
-        self.path = os.path.join(root_dir, "dra_manager_state")
+        self._file = files.file("dra_manager_state")
+        self.path = self._file.path
         self._metrics = metrics
         self._written = b""
         self.claims = Claims()
         self._drivers: frozenset[str] = frozenset()
 
     def load(self) -> None:
-        """Read the file, or create a missing one. Raises ResourceClaimError: the prepared claims are not known."""
+        """Read the file, or create a missing one. Raises ResourceClaimError: the prepared claims are not known;
+        OSError."""
+        self._file.begin()
         raw = self._read()
         if raw is None:
             self._write(encode(Claims()), "ResourceClaim cache")
@@ -71,7 +73,7 @@ class ClaimStore:
 
     def _write(self, data: bytes, what: str) -> None:
         try:
-            write_private(self.path, data)
+            self._file.write(data, sync=True)
         except OSError as error:
             raise ResourceClaimError(
                 f"checkpoint {what}: could not save checkpoint {self.path}: {error.strerror}"

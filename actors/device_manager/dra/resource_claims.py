@@ -24,6 +24,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
 from actors.shared.kube.resource_claims import ResourceClaimError, claim_uses
 from actors.shared.pod_inventory import PodInventory
+from actors.shared.state_files import StateFiles
 from actors.status_manager.messages import STATUS_MANAGER, ClaimedDeviceHealth, ClaimedDevices
 from supervision.actor import Actor
 
@@ -52,7 +53,7 @@ class ResourceClaims:
         self._actor, self._clock = actor, clock
         self._messages = agent.gate("ResourceHealthStatusMessage")
         self._extended = agent.gate("DRAExtendedResource")
-        self.store = ClaimStore(agent.root_dir, actor.metrics)
+        self.store = ClaimStore(StateFiles.of(actor, agent), actor.metrics)
         self.drivers = DraDrivers(actor, self, connect)
         self._preparation = Preparation(actor, self.store, self.drivers.get, extended=self._extended)
         self._slices = None if agent.standalone else ResourceSlices(actor, agent.node_name, self.drivers.connected)
@@ -63,7 +64,7 @@ class ResourceClaims:
         """Pods with claims that no worker had at the last look."""
 
     def start(self) -> None:
-        """Raises ResourceClaimError: the prepared claims are not known."""
+        """Raises ResourceClaimError: the prepared claims are not known; OSError."""
         self.store.load()
         if self._health is not None:
             self._health.load()

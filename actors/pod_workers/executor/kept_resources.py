@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-
 from actors.pod_workers.containers.allocation import StoredAllocation, stored_of
 from actors.shared.kube.pod import Pod
 from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, RecordError, read
+from actors.shared.state_files import StateFiles
 
 
 class KeptResources:
     """The records in both files, read when the first pod asks. Later changes come from these workers themselves."""
 
-    def __init__(self, root_dir: str, log: logging.Logger | logging.LoggerAdapter[logging.Logger]) -> None:
-        self._root_dir, self._log = root_dir, log
+    def __init__(self, files: StateFiles) -> None:
+        self._files = files
         self._allocated: dict[str, PodRecord] | None = None
         self._actuated: dict[str, PodRecord] = {}
 
@@ -27,7 +26,7 @@ class KeptResources:
     def _read(self, name: str) -> dict[str, PodRecord]:
         """The agent does not start with a damaged file; one that is damaged later is written again."""
         try:
-            return read(self._root_dir, name)
+            return read(self._files.file(name).newest())
         except RecordError as error:
-            self._log.warning("the resources allocated to pods are unknown, their specs apply: %s", error)
+            self._files.log.warning("the resources allocated to pods are unknown, their specs apply: %s", error)
             return {}

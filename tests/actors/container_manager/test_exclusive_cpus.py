@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from actors.container_manager import state_store
 from actors.container_manager.cpu.state import StateError
 from actors.container_manager.messages import (
     AdmissionFailed,
@@ -23,6 +22,7 @@ from actors.container_manager.messages import (
     StopCounting,
 )
 from actors.pod_workers.messages import KnownPods
+from actors.shared import state_files
 from actors.shared.hardware.allocation import ContainerAllocation
 from actors.shared.kube.codec import encode
 from supervision.repeated_warnings import RepeatedWarnings
@@ -193,7 +193,7 @@ async def test_on_a_full_disk_pods_wait_for_cpus_of_their_own_and_give_them_back
         await admit(manager, "other", pod())
         await admit(manager, "old", encode(pod_of(asking("a", "6"), uid="old")))
         with monkeypatch.context() as patch:
-            patch.setattr(state_store, "write_private", full)
+            patch.setattr(state_files, "write_private", full)
             answer = await admit(manager, "u", encode(pod_of(asking("a", "1"))))
             assert isinstance(answer, AdmissionFailed)
             assert "No space left on device" in answer.message
@@ -208,9 +208,22 @@ async def test_on_a_full_disk_pods_wait_for_cpus_of_their_own_and_give_them_back
 async def test_on_a_full_disk_a_new_container_manager_goes_on_from_the_files(smt, monkeypatch):
     async with smt.start(**STATIC) as manager:
         first = await admit(manager, "u", two())
-    monkeypatch.setattr(state_store, "write_private", full)
+    monkeypatch.setattr(state_files, "write_private", full)
     async with smt.start(**STATIC) as manager:
         assert await admit(manager, "u", two(), running=True) == first
+
+
+async def test_a_container_manager_that_is_started_again_goes_on_whatever_became_of_its_files(smt, caplog):
+    async with smt.start(**STATIC) as manager:
+        first = await admit(manager, "u", two())
+    (smt.root / "kubelet/cpu_manager_state").write_text("junk")
+    async with smt.start(**STATIC, incarnation=2) as manager:
+        assert await admit(manager, "u", two(), running=True) == first
+    assert list(state(smt)["entries"]) == ["u"]
+    (smt.root / "kubelet/cpu_manager_state").write_text("junk")
+    with pytest.raises(StateError):
+        async with smt.start(**STATIC):
+            pass
 
 
 # -- reconciliation ----------------------------------------------------------------------------------------------------

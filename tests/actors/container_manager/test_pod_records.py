@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from actors.container_manager import pod_resource_records
 from actors.container_manager.messages import (
     ActuatedContainer,
     ActuatedResources,
@@ -21,6 +20,7 @@ from actors.container_manager.messages import (
 )
 from actors.container_manager.pod_resizes import OPEN_SECONDS
 from actors.pod_workers.messages import KnownPods
+from actors.shared import state_files
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.pod_records import ACTUATED, ALLOCATED, read
 from tests.support.managed_host import CORES, admit, pod
@@ -32,7 +32,7 @@ def sized(share: int) -> bytes:
 
 
 def kept(host: Any, name: str = ALLOCATED) -> dict[str, Any]:
-    found = read(str(Path(host.root, "kubelet")), name)
+    found = read(Path(host.root, "kubelet", name))
     return {uid: [one.requests.get("cpu") for one in record.containers.values()] for uid, record in found.items()}
 
 
@@ -88,7 +88,7 @@ async def test_nobody_is_admitted_and_nothing_resized_that_cannot_be_kept_and_wh
         await manager.advance(OPEN_SECONDS + 0.1)
         assert isinstance(await admit(manager, "u", sized(10)), PodAdmitted)
         with monkeypatch.context() as patch:
-            patch.setattr(pod_resource_records, "write_private", full)
+            patch.setattr(state_files, "write_private", full)
             for answer in (
                 await admit(manager, "v", sized(10)),
                 await manager.deliver(ResizePod("u", sized(20), sized(10))),

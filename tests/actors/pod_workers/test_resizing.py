@@ -404,7 +404,7 @@ async def test_a_kubelet_finds_what_the_containers_have(tmp_path):
         await node.want(sized("200m"))
         await node.until(lambda: "ResizeCompleted" in dict(node.events()))
     for name in (ALLOCATED, ACTUATED):
-        (record,) = read(str(tmp_path / "root"), name).values()
+        (record,) = read(tmp_path / "root" / name).values()
         assert record.containers["a"].requests == {"cpu": "200m", "memory": "64Mi"}
         assert record.ResizeUnderWay is msgspec.UNSET
 

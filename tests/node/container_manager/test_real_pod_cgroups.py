@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="cg
 def manager(tmp_path):
     root = f"/troupelet-test-{uuid.uuid4().hex[:8]}"
     config = KubeletConfiguration(cgroupRoot=root, podPidsLimit=64, makeIPTablesUtilChains=False)
-    context = Agent(root_dir=str(tmp_path), workers=1, config=config, managed_runtime=True)
+    context = Agent(root_dir=str(tmp_path), run_dir=f"{tmp_path}/run", workers=1, config=config, managed_runtime=True)
     yield Harness(ContainerManager, name="container_manager", context=context)
     tree = find()
     tree.kill(root)

@@ -174,21 +174,29 @@ def test_a_cpu_manager_state_of_before_1_18_is_translated_though_it_is_killed_wh
         ("actuated_pods_state", "delete pod resource information checkpoint file"),
     ],
 )
-def test_a_file_that_is_damaged_while_the_agent_runs_is_named_and_harms_no_pod_and_without_it_all_goes_on(
+def test_a_damaged_file_is_written_again_while_the_agent_runs_and_named_by_an_agent_that_starts(
     node: PinnedNode, file: str, text: str
 ) -> None:
     node.ask_for("own", container("main", WAITS, "32Mi", "1"))
     node.wait_running("own")
     path, uid, before = node.home / "root" / file, node.uid("own"), node.running()
-    cpus, memory = node.kept("cpu_manager_state"), node.memory()
-    path.write_text('{"policyName":"sta')
-    manager = node.actors()["container_manager"]
-    os.kill(manager.pid, signal.SIGKILL)
-    node.until(lambda: f'{text} "{path}"' in node.log.read_text().replace("\\", ""), "the file is named")
+    cpus, memory, intact = node.kept("cpu_manager_state"), node.memory(), path.read_bytes()
+    damaged = '{"policyName":"sta'
+    path.write_text(damaged)
+    node.kill("container_manager")
+    node.wait_whole()
+    node.until(lambda: path.read_bytes() == intact, "the file is written again")
+    assert f"{path} has been changed while the agent runs: it is written again" in node.log.read_text()
     assert node.running() == before
-    path.unlink()
-    node.wait_replaced("container_manager", manager.incarnation)
-    node.until(lambda: (node.kept("cpu_manager_state"), node.memory()) == (cpus, memory), "the pod has all again")
+    node.stop()
+    path.write_text(damaged)
+    with suppress(NotInTime):  # it does not start
+        node.start()
+    node.until(lambda: f'{text} "{path}"' in node.log.read_text().replace("\\", ""), "the file is named")
+    path.write_bytes(intact)
+    node.start()
+    node.wait_whole()
+    assert (node.kept("cpu_manager_state"), node.memory()) == (cpus, memory)
     assert list(cpus["entries"]) == [uid]
     assert node.running() == before
     assert node.doubles() == []

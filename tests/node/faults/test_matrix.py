@@ -197,6 +197,34 @@ def test_files_that_are_gone_when_the_agent_starts_cost_no_pod_anything(
     invariants.hold(remove)
 
 
+STATE: Final = {
+    "container_manager": ("cpu_manager_state", "memory_manager_state", "allocated_pods_state", "actuated_pods_state"),
+    "device_manager": ("dra_manager_state", "device-plugins/kubelet_internal_checkpoint"),
+    "pod_workers/worker/0": ("allocated_pods_state", "actuated_pods_state"),
+}
+"""What a new agent refuses to start with, when it is damaged, by the actor that reads it."""
+
+
+@pytest.mark.parametrize("actor", STATE)
+def test_state_files_that_are_damaged_under_a_running_agent_stop_no_actor_that_is_replaced(
+    node: JumpyNode, invariants: Invariants, actor: str
+) -> None:
+    paths = [path for name in STATE[actor] if (path := node.home / "root" / name).exists()]
+    assert paths
+
+    def damage() -> Expected:
+        was = node.actors()[actor].incarnation
+        for path in paths:
+            path.write_bytes(b'{"junk')
+        node.inject(actor, "crash")
+        node.wait_replaced(actor, was)
+        return [(actor, "signal")]
+
+    invariants.hold(damage)
+    if actor != "pod_workers/worker/0":  # which does not write them
+        assert [path for path in paths if path.read_bytes() == b'{"junk'] == []
+
+
 def test_the_directory_of_networks_that_is_removed_under_a_running_agent_comes_back(
     node: JumpyNode, invariants: Invariants
 ) -> None:

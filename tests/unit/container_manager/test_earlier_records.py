@@ -23,14 +23,14 @@ def keep(home: Path, uid: str, cpu: str, *, at: int, **more: object) -> Path:
 
 
 def cpus(home: Path) -> dict[str, object]:
-    return {uid: one.containers["a"].requests["cpu"] for uid, one in read(str(home), ALLOCATED).items()}
+    return {uid: one.containers["a"].requests["cpu"] for uid, one in read(home / ALLOCATED).items()}
 
 
 def test_files_of_an_earlier_version_are_taken_over_and_removed(tmp_path: Path) -> None:
     files = [keep(tmp_path, "u", "1", at=100), keep(tmp_path, "v", "2", at=100, under_way=True)]
     take_over(str(tmp_path))
     assert cpus(tmp_path) == {"u": "1", "v": "2"}
-    found = read(str(tmp_path), ALLOCATED)
+    found = read(tmp_path / ALLOCATED)
     assert found["u"].PodLevelResources == ResourceRequirements(limits={"cpu": "3"})
     assert [found[uid].ResizeUnderWay for uid in "uv"] == [msgspec.UNSET, True]
     assert not any(file.exists() for file in files)
@@ -55,7 +55,7 @@ def test_a_file_that_cannot_be_read_is_removed(tmp_path: Path) -> None:
     file.write_text("{")
     take_over(str(tmp_path))
     assert not file.exists()
-    assert read(str(tmp_path), ALLOCATED) == {}
+    assert read(tmp_path / ALLOCATED) == {}
 
 
 def test_a_start_without_such_files_writes_nothing(tmp_path: Path) -> None:

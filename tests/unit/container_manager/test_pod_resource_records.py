@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.container_manager import pod_resource_records
 from actors.container_manager.messages import ActuatedContainer, ActuatedResources
 from actors.container_manager.pod_resource_records import PodResourceRecords
+from actors.shared import state_files
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
 from actors.shared.pod_records import ACTUATED, ALLOCATED, read
+from actors.shared.state_files import StateFiles
 
 
 def pod(cpu: str) -> Pod:
@@ -27,35 +28,35 @@ def given(cpu: str) -> ResourceRequirements:
 
 
 def allocated(home: Path) -> dict[str, Any]:
-    return {uid: one.containers["a"].requests["cpu"] for uid, one in read(str(home), ALLOCATED).items()}
+    return {uid: one.containers["a"].requests["cpu"] for uid, one in read(home / ALLOCATED).items()}
 
 
 def test_a_resize_is_under_way_until_all_of_it_is_actuated(tmp_path: Path) -> None:
-    records = PodResourceRecords(str(tmp_path))
+    records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
     records.allocate("u", pod("1"))
     records.allocate("u", pod("2"), resized=True)
-    records = PodResourceRecords(str(tmp_path))
+    records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
     records.allocate("u", pod("2"))
-    assert read(str(tmp_path), ALLOCATED)["u"].ResizeUnderWay is True
+    assert read(tmp_path / ALLOCATED)["u"].ResizeUnderWay is True
     records.actuate(ActuatedResources("u", {"a": ActuatedContainer("id", given("1"))}))
-    assert read(str(tmp_path), ALLOCATED)["u"].ResizeUnderWay is True
+    assert read(tmp_path / ALLOCATED)["u"].ResizeUnderWay is True
     records.actuate(ActuatedResources("u", {"a": ActuatedContainer("id", given("2"))}, complete=True))
-    assert read(str(tmp_path), ALLOCATED)["u"].ResizeUnderWay is msgspec.UNSET
+    assert read(tmp_path / ALLOCATED)["u"].ResizeUnderWay is msgspec.UNSET
     assert allocated(tmp_path) == {"u": "2"}
 
 
 def test_what_is_told_of_one_container_leaves_the_others(tmp_path: Path) -> None:
-    records = PodResourceRecords(str(tmp_path))
+    records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
     records.actuate(ActuatedResources("u", {"a": ActuatedContainer("x", given("1"))}))
     records.actuate(ActuatedResources("u", {"b": ActuatedContainer("y", given("2"))}, given("3")))
-    (record,) = PodResourceRecords(str(tmp_path))._actuated.records.values()
+    (record,) = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))._actuated.records.values()
     assert record.containers == {"a": given("1"), "b": given("2")}
     assert record.ContainerIDs == {"a": "x", "b": "y"}
     assert record.PodLevelResources == given("3")
 
 
 def test_a_pod_that_is_gone_is_left_out_with_the_next_change(tmp_path: Path) -> None:
-    records = PodResourceRecords(str(tmp_path))
+    records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
     records.allocate("u", pod("1"))
     records.forget("u")
     assert records.uids() == set()
@@ -64,7 +65,7 @@ def test_a_pod_that_is_gone_is_left_out_with_the_next_change(tmp_path: Path) -> 
 
 
 def test_what_does_not_change_is_not_written(tmp_path: Path) -> None:
-    records = PodResourceRecords(str(tmp_path))
+    records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
     order = ActuatedResources("u", {"a": ActuatedContainer("x", given("1"))})
     records.allocate("u", pod("1"))
     records.actuate(order)
@@ -73,18 +74,18 @@ def test_what_does_not_change_is_not_written(tmp_path: Path) -> None:
     records.allocate("u", pod("1"))
     records.actuate(order)
     records.allocate("none", pod(""))
-    assert not list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == [tmp_path / "run"]
 
 
 def test_a_full_disk_leaves_what_is_kept_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    records = PodResourceRecords(str(tmp_path))
+    records = PodResourceRecords(StateFiles(str(tmp_path), f"{tmp_path}/run"))
     records.allocate("u", pod("1"))
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pod_resource_records, "write_private", full)
+        patch.setattr(state_files, "write_private", full)
         for uid in ("u", "new"):
             with pytest.raises(OSError, match="No space"):
                 records.allocate(uid, pod("2"))

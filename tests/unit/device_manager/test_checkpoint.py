@@ -18,7 +18,6 @@ from actors.device_manager.checkpoint import (
     data_of,
     encode,
     read,
-    write,
 )
 from actors.device_manager.holdings import Key, Share
 from tests.support.present import present
@@ -46,7 +45,7 @@ REAL = {
 def test_a_file_that_a_kubelet_wrote_is_read_and_written_byte_for_byte(tmp_path: Path, number: int) -> None:
     path = tmp_path / "kubelet_internal_checkpoint"
     path.write_text(REAL[number])
-    found = present(read(str(path)))
+    found = present(read(path))
     assert found.warning == ""
     registered = json.loads(REAL[number])["Data"]["RegisteredDevices"]
     assert encode(data_of(found.shares.items(), registered)).decode() == REAL[number]
@@ -55,13 +54,13 @@ def test_a_file_that_a_kubelet_wrote_is_read_and_written_byte_for_byte(tmp_path:
 def test_a_file_whose_checksum_is_wrong_is_used_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(REAL[3660592824].replace("3660592824", "1"))
-    found = present(read(str(path)))
+    found = present(read(path))
     assert found.warning == f"the checksum of {path} is wrong; its data reads well and is used"
     assert [key.container for key in found.shares] == ["check"]
 
 
 def test_no_file_is_no_checkpoint(tmp_path: Path) -> None:
-    assert read(f"{tmp_path}/none") is None
+    assert read(tmp_path / "none") is None
 
 
 @pytest.mark.parametrize(
@@ -73,7 +72,7 @@ def test_a_damaged_file_is_refused_by_its_name(tmp_path: Path, content: str) -> 
     path = tmp_path / "file"
     path.write_text(content)
     with pytest.raises(DeviceCheckpointError, match=f"{path} is damaged"):
-        read(str(path))
+        read(path)
 
 
 def test_an_empty_node_is_written_as_go_writes_it() -> None:
@@ -91,8 +90,8 @@ shares = st.dictionaries(
 
 @given(shares, st.dictionaries(text, st.lists(text, unique=True)))
 def test_what_is_written_is_read_again(tmp_path_factory, shares, registered) -> None:
-    path = str(tmp_path_factory.mktemp("devices") / "file")
-    write(path, encode(data_of(sorted(shares.items()), registered)))
+    path = tmp_path_factory.mktemp("devices") / "file"
+    path.write_bytes(encode(data_of(sorted(shares.items()), registered)))
     assert read(path) == Checkpoint(shares, sorted(registered))
 
 
@@ -101,4 +100,4 @@ def test_any_file_is_read_or_refused(tmp_path_factory, content) -> None:
     path = tmp_path_factory.mktemp("devices") / "file"
     path.write_bytes(content)
     with suppress(DeviceCheckpointError):
-        read(str(path))
+        read(path)

@@ -104,10 +104,10 @@ def test_a_file_in_which_a_byte_of_the_data_differs_is_damaged(
     "raw", [b"", b"{", b"[]", b"\xff", b'{"data":1,"checksum":1}', b'{"data":"","checksum":0}', b"[" * 100_000]
 )
 def test_a_damaged_file_is_named_with_what_helps(tmp_path: Path, raw: bytes) -> None:
-    assert read(str(tmp_path), ALLOCATED) == {}
+    assert read(tmp_path / ALLOCATED) == {}
     (tmp_path / ALLOCATED).write_bytes(raw)
     with pytest.raises(RecordError) as error:
-        read(str(tmp_path), ALLOCATED)
+        read(tmp_path / ALLOCATED)
     assert str(error.value).startswith("could not restore state from checkpoint: checkpoint is corrupted")
     assert str(error.value).endswith(
         f', please drain this node and delete pod resource information checkpoint file "{tmp_path}/{ALLOCATED}" before '

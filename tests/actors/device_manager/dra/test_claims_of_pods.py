@@ -62,6 +62,7 @@ class Node:
     async def manager(self, **config: Any) -> AsyncIterator[Harness[DeviceManager]]:
         agent = Agent(
             root_dir=str(self.root_dir),
+            run_dir=f"{self.root_dir}/run",
             node_name="node-1",
             standalone=False,
             config=KubeletConfiguration(**config),

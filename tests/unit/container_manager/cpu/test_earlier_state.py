@@ -9,6 +9,7 @@ import pytest
 from actors.container_manager.cpu.earlier_state import read_earlier, translate, translated, untranslated
 from actors.container_manager.cpu.state import CPU_STATE, CpuState, StateError, decode
 from actors.shared.cri.model import CriContainer
+from actors.shared.state_files import StateFiles
 from tests.support.fake_cri import FakeRuntime, Fault
 
 KUBELETS = (
@@ -46,13 +47,13 @@ def test_the_checksum_is_that_of_such_kubelets() -> None:
 
 async def test_the_file_is_written_anew_once_and_only_then_the_runtime_is_asked(tmp_path: Path) -> None:
     path, runtime = tmp_path / CPU_STATE, FakeRuntime()
-    await translate(str(tmp_path), runtime.client)
+    await translate(StateFiles(str(tmp_path), f"{tmp_path}/run").file(CPU_STATE), runtime.client)
     path.write_bytes(LATER)
-    await translate(str(tmp_path), runtime.client)
+    await translate(StateFiles(str(tmp_path), f"{tmp_path}/run").file(CPU_STATE), runtime.client)
     assert runtime.calls == []
     path.write_bytes(STATIC)
     with pytest.raises(StateError) as error:
-        await translate(str(tmp_path), runtime.client)
+        await translate(StateFiles(str(tmp_path), f"{tmp_path}/run").file(CPU_STATE), runtime.client)
     assert str(error.value) == (
         "could not restore state from checkpoint: containerID 'containerID1' not found in initial containers list, "
         f'please drain this node and delete the CPU manager checkpoint file "{path}" before restarting Kubelet'
@@ -70,9 +71,9 @@ async def test_a_runtime_that_begins_is_asked_again(tmp_path: Path, monkeypatch:
     runtime.faults.add("ListContainers", Fault(error="UNAVAILABLE", times=2))
     path.write_bytes(KUBELETS)
     with pytest.raises(StateError, match="not found"):
-        await translate(str(tmp_path), runtime.client)
+        await translate(StateFiles(str(tmp_path), f"{tmp_path}/run").file(CPU_STATE), runtime.client)
     assert len(runtime.requests_for("ListContainers")) == 3
     client = runtime.client()
     monkeypatch.setattr(type(client), "list_containers", containers)
-    await translate(str(tmp_path), lambda: client)
+    await translate(StateFiles(str(tmp_path), f"{tmp_path}/run").file(CPU_STATE), lambda: client)
     assert decode(path.read_bytes()).entries["pod"].keys() == {"c1", "c2"}

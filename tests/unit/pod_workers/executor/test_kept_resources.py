@@ -10,6 +10,7 @@ import pytest
 from actors.pod_workers.executor.kept_resources import KeptResources
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.pod_records import ALLOCATED, PodRecord, encode
+from actors.shared.state_files import StateFiles
 from tests.support.shard_harness import pod
 
 LOG = logging.getLogger("test")
@@ -18,7 +19,7 @@ GIVEN = ResourceRequirements(requests={"cpu": "1"})
 
 def test_what_is_kept_is_given_once(tmp_path: Path) -> None:
     (tmp_path / ALLOCATED).write_bytes(encode({"u": PodRecord(ContainerResources={"a": GIVEN})}))
-    kept = KeptResources(str(tmp_path), LOG)
+    kept = KeptResources(StateFiles(str(tmp_path), f"{tmp_path}/run", LOG))
     found = kept.take("u", pod())
     assert found is not None
     assert found.allocated == {"a": GIVEN}
@@ -30,5 +31,5 @@ def test_pods_have_the_resources_of_their_specs_when_a_file_is_damaged_under_a_r
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / ALLOCATED).write_text("{")
-    assert KeptResources(str(tmp_path), LOG).take("u", pod()) is None
+    assert KeptResources(StateFiles(str(tmp_path), f"{tmp_path}/run", LOG)).take("u", pod()) is None
     assert f'"{tmp_path}/{ALLOCATED}"' in caplog.text
