@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TypeVar
 
-from .errors import AskError, NotRunning
+from .errors import AskError, NotRunning, error_reason
 from .message import Message
 from .names import Names, NoSuchActor
 from .protocol import FORK_SERVER
@@ -41,7 +41,7 @@ class Client:
             except (EOFError, ConnectionError):
                 raise AskError(f"{name} closed the connection before it answered") from None
             except (OSError, WireError) as error:
-                raise AskError(f"{name}: {error}") from error
+                raise AskError(f"{name}: {error_reason(error)}") from error
         if answer is None:
             raise AskError(f"{name} did not answer {type(message).__name__} within {timeout:g} s")
         if not isinstance(answer, reply):

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 UNREADABLE: Final = (ValueError, RecursionError)
 """The exceptions that msgspec raises for unreadable input: its own errors and bad UTF-8 are ValueErrors, deep nesting
 is a RecursionError."""
+
+
+def error_reason(error: BaseException) -> str:
+    """What is wrong, for a text that already names the file: of an OSError what the system says, without its number
+    and path."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
+
+
+def error_text(error: BaseException) -> str:
+    """What is wrong and where: `/etc/x: Permission denied`, or `/a, /b: Invalid cross-device link`."""
+    named: list[object] = [error.filename, error.filename2] if isinstance(error, OSError) else []
+    paths = [os.fsdecode(one) for one in named if isinstance(one, str | bytes)]
+    return f"{', '.join(paths)}: {error_reason(error)}" if paths else error_reason(error)
 
 
 class AskError(Exception):

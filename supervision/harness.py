@@ -28,6 +28,7 @@ from thespian.actors import ActorAddress, WakeupMessage
 
 from .actor import Actor, Address, DisposableError, Timer
 from .class_names import class_name
+from .errors import error_text
 from .fake_answers import Answer, FakeAnswers, through_the_wire
 from .listeners import Make
 from .message import Message, Question
@@ -315,7 +316,9 @@ class Harness(Generic[A]):
         except DisposableError:
             raise
         except Exception as error:
-            raise DisposableError(type(error).__name__, str(error), getattr(error, "errno", None) or 0) from error
+            raise DisposableError(
+                type(error).__name__, error_text(error), getattr(error, "errno", None) or 0
+            ) from error
         return msgspec.msgpack.decode(msgspec.msgpack.encode(result))
 
     def _track(self, task: asyncio.Task[Any]) -> None:

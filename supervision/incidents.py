@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from .errors import UNREADABLE
+from .errors import UNREADABLE, error_reason
 from .message import Message, Question
 from .protocol import Cause, Exited, Started
 from .state_file import read_private
@@ -165,7 +165,7 @@ class Incidents:
                 offset = self._append(_line(first.incident, first.restart_seconds))
             except OSError as error:
                 self._failing_since = self._failing_since if self._error else self._clock()
-                self._error = error.strerror or str(error)
+                self._error = error_reason(error)
                 return
             self._error = ""
             self._unwritten.popleft()

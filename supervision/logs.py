@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal
 
+from .errors import error_text
 from .log_streams import Console
 from .protocol import Split
 
@@ -148,7 +149,7 @@ class KlogFormatter(logging.Formatter):
         stamp = f"{time.strftime('%m%d %H:%M:%S', when)}.{micros:06d}"
         head = f"{_severity(record.levelno)}{stamp} {record.process or 0:>7} {record.filename}:{record.lineno}]"
         pairs = "".join(f" {key}={_quote(value)}" for key, value in _pairs(record).items())
-        line = f"{head} {_quote(record.getMessage())}{pairs}"
+        line = f"{head} {_quote(_message(record))}{pairs}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
@@ -160,7 +161,7 @@ class JsonFormatter(logging.Formatter):
         line: dict[str, Any] = {
             "ts": round(record.created * 1000, 3),
             "caller": f"{path}:{record.lineno}",
-            "msg": record.getMessage(),
+            "msg": _message(record),
         }
         if record.levelno >= logging.WARNING:
             line["severity"] = logging.getLevelName(record.levelno).lower()
@@ -170,6 +171,14 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["stacktrace"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str, ensure_ascii=False, separators=(",", ":")).translate(_LATER_CONTROLS)
+
+
+def _message(record: logging.LogRecord) -> str:
+    """The message. An error of the system that it ends with is told without Python's number."""
+    given = record.args
+    if isinstance(given, tuple) and any(isinstance(one, OSError) for one in given):
+        return str(record.msg) % tuple(error_text(one) if isinstance(one, OSError) else one for one in given)
+    return record.getMessage()
 
 
 def _severity(level: int) -> str:

@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from .errors import UNREADABLE
+from .errors import UNREADABLE, error_reason
 
 T = TypeVar("T")
 MAX_BYTES: Final = 64 << 20
@@ -123,7 +123,7 @@ class StateFile(Generic[T]):
         except (DamagedError, NotAFileError) as error:
             with suppress(OSError):
                 self.path.replace(self.aside)
-            why = error.strerror if isinstance(error, OSError) else error
+            why = error_reason(error)
             raise DamagedError(f"{self.path} is damaged and set aside: {why}") from None
 
     def save(self, value: T) -> None:

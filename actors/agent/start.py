@@ -24,6 +24,7 @@ from actors.tree import REFRESH, preload, tree
 from actors.tree import prepare as prepared
 from supervision import logs, time_scale
 from supervision.application import Application, ShownFiles
+from supervision.errors import error_text
 from supervision.fork_server.lock import holder_of
 from supervision.fork_server.main import run
 from supervision.incidents import Incidents
@@ -171,7 +172,7 @@ def _container_runtime(agent: Agent) -> ChildSpec | None:
         prepare_runtime(instance, host, cluster=not agent.standalone, pod_cidr=agent.config.podCIDR)
         ensure_images(instance, host)
     except (RuntimeSetupError, OSError) as error:
-        raise _Refused(str(error)) from None
+        raise _Refused(error_text(error)) from None
     return child_spec(instance, host)
 
 

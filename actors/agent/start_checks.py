@@ -10,6 +10,7 @@ from pathlib import Path
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
+from supervision.errors import error_reason
 
 from .validation import kubeconfigs
 
@@ -74,7 +75,7 @@ def enter_cgroup(agent: Agent) -> Iterator[str]:
         cgroups.create(path)
         cgroups.enter(path, os.getpid())
     except OSError as error:
-        yield f"kubeletCgroups: the agent is not in {path}: {error.strerror or error}"
+        yield f"kubeletCgroups: the agent is not in {path}: {error_reason(error)}"
 
 
 def _reservations(agent: Agent) -> Iterator[ConfigProblem]:

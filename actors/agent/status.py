@@ -18,6 +18,7 @@ from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from supervision.cli.answers import Answers
 from supervision.cli.command import Context
 from supervision.cli.health import Reason
+from supervision.errors import error_reason
 from supervision.protocol import Tree
 
 RUNTIME: Final = "container runtime"
@@ -122,7 +123,7 @@ def unreachable(endpoint: str) -> str:
         try:
             sock.connect(endpoint.removeprefix("unix://"))
         except OSError as error:
-            return f"{endpoint} cannot be reached: {error.strerror or error}"
+            return f"{endpoint} cannot be reached: {error_reason(error)}"
     return ""
 
 

@@ -12,6 +12,7 @@ from actors.shared.api.access import ServerAccess
 from actors.shared.api.credentials import ClientKeyPair
 from actors.shared.api.errors import NoCredentials
 from actors.shared.api.tls import context
+from supervision.errors import error_text
 
 from .certificate import Certificate, UnusableCertificate, read
 from .file_stamp import file_stamp
@@ -87,5 +88,5 @@ def _state_of(path: str, access: ServerAccess) -> KubeconfigState:
         context(access, ClientKeyPair(access.cert_file, access.key_file, access.cert_data, access.key_data))
         return KubeconfigState(access, read(access.cert_data or kubeconfig.read_bounded(access.cert_file)))
     except (NoCredentials, UnusableCertificate, OSError) as error:
-        text = error.message if isinstance(error, NoCredentials) else str(error)
+        text = error.message if isinstance(error, NoCredentials) else error_text(error)
         return KubeconfigState(problem=f"{path}: client-certificate: {text}")

@@ -8,6 +8,7 @@ import msgspec
 
 from actors.shared.api.access import ServerAccess, loaded_at_start
 from actors.shared.config.agent import Agent
+from supervision.errors import error_reason
 
 from .certificate import Certificate
 from .certificate_store import CertificateStore, Pair, WatchedStore
@@ -77,7 +78,7 @@ class ClientFiles:
         try:
             pair = self._watched_store.pair(now)
         except OSError as error:
-            return None, f"{self.store.current_path}: {error}"
+            return None, f"{self.store.current_path}: {error_reason(error)}"
         if pair is None or ended(pair.certificate, now) or not is_of_node(pair.certificate, self._agent.node_name):
             return None, ""
         return pair, ""

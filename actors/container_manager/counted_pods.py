@@ -14,6 +14,7 @@ from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupError
 from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor
+from supervision.errors import error_text
 
 from .cgroup_removal import CgroupRemoval
 from .cgroup_setup import CgroupSetup
@@ -105,7 +106,7 @@ class CountedPods:
                 return answer
             if not running and self.pending.alone(admission):
                 self._ledger.drop(uid)
-            return AdmissionFailed(uid, f"its resources are not kept: {error}")
+            return AdmissionFailed(uid, f"its resources are not kept: {error_text(error)}")
         return answer
 
     def withdraw(self, uid: str, why: str = TERMINATED) -> None:

@@ -22,6 +22,7 @@ from actors.shared.kube import quantity
 from actors.shared.kube.quantity import ceil
 from actors.shared.pod_records import ACTUATED, ALLOCATED, RecordError, read
 from actors.shared.restore_error import restore_error
+from supervision.errors import error_text
 from supervision.state_file import read_private
 
 from .cpu.earlier_state import read_earlier, untranslated
@@ -64,7 +65,7 @@ def problems(agent: Agent, host: str = "") -> Iterator[ConfigProblem]:
         machine = machine_of(agent, host)
     except (OSError, ValueError) as error:
         yield ConfigProblem(
-            "cpuManagerPolicy", config.cpuManagerPolicy, f"the CPUs of this machine cannot be read: {error}"
+            "cpuManagerPolicy", config.cpuManagerPolicy, f"the CPUs of this machine cannot be read: {error_text(error)}"
         )
         return
     starts: tuple[tuple[str, str, Callable[[], object]], ...] = (

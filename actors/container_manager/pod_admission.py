@@ -19,6 +19,7 @@ from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.resource_claims import without_claimed
 from actors.shared.linux.cgroup_limits import CgroupLimits
 from supervision.actor import Actor, AskError
+from supervision.errors import error_text
 
 from .cgroup_setup import CgroupSetup
 from .counted_pods import WITHDRAWN, CountedPods, is_uid
@@ -156,7 +157,7 @@ class PodAdmission:
         except AllocationError as error:
             refused = error.refusal()
         except (AskError, OSError) as error:
-            return AdmissionFailed(uid, f"its hardware is not allocated: {error}")
+            return AdmissionFailed(uid, f"its hardware is not allocated: {error_text(error)}")
         except StillEnding:
             return AdmissionFailed(uid, PREEMPTS)
         if refused is not None:

@@ -15,7 +15,7 @@ import msgspec
 from actors.shared.config.agent import Agent
 from actors.shared.linux.subordinate_ids import IdRange, SubordinateIdsError, assigned, check, default_range, program
 from actors.shared.pod_inventory import PodInventory
-from supervision.errors import UNREADABLE
+from supervision.errors import UNREADABLE, error_reason
 from supervision.state_file import read_private, write_private
 
 from .messages import UserNamespaceGiven, UserNamespaceRefused
@@ -146,6 +146,6 @@ class PodUserNamespaces:
             except NotADirectoryError:
                 continue
             except (OSError, UserNamespaceError) as error:
-                text = f"no IDs are given before {path} can be read, or is removed once its pod has ended: {error}"
-                raise UserNamespaceError(text) from None
+                text = f"no IDs are given before {path} can be read, or is removed once its pod has ended"
+                raise UserNamespaceError(f"{text}: {error_reason(error)}") from None
         return held

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.linux import mountinfo
+from supervision.errors import error_reason
 from supervision.time_scale import scaled
 
 from .errors import MissingPrograms, ProgramFailed
@@ -133,7 +134,7 @@ def _version(containerd: str) -> tuple[int, int]:
             [containerd, "--version"], capture_output=True, text=True, timeout=scaled(_VERSION_SECONDS), check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ProgramFailed(f"{containerd} --version: {error}") from error
+        raise ProgramFailed(f"{containerd} --version: {error_reason(error)}") from error
     return parse_version(output.stdout)
 
 

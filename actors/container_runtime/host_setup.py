@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from supervision.errors import error_text
+
 from . import cleanup, containerd_config, network
 from .errors import NotRoot, RuntimeSetupError
 from .host import RuntimeHost, look
@@ -39,7 +41,7 @@ def prepare(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool = Fals
         if os.path.exists(_BRIDGED[0]):
             _set(*_BRIDGED)
     except (OSError, network.NoFreeNetwork) as error:
-        raise RuntimeSetupError(f"the managed container runtime cannot be prepared: {error}") from error
+        raise RuntimeSetupError(f"the managed container runtime cannot be prepared: {error_text(error)}") from error
 
 
 def restore(root_dir: str, runtime_dir: str, state_dir: str, cluster: bool, pod_cidr: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.linux.parent_death import tied
-from supervision.errors import UNREADABLE
+from supervision.errors import UNREADABLE, error_text
 from supervision.state_file import read_private
 from supervision.time_scale import scaled
 
@@ -128,4 +128,4 @@ def _tail(path: str) -> str:
     try:
         return Path(path).read_bytes()[-_WORDS:].decode(errors="replace").strip()
     except OSError as error:
-        return f"({error})"
+        return f"({error_text(error)})"

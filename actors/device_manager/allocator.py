@@ -15,6 +15,7 @@ from typing import Final
 from actors.shared.hardware.allocation import NOTHING, ContainerAllocation, combined
 from actors.shared.plugins.model import PluginError
 from supervision.actor import Actor
+from supervision.errors import error_text
 
 from .choice import DeviceChoice, DevicesUnavailable, already_has, begin, finish
 from .holdings import NO_NODE, Holdings, Key, Share
@@ -158,7 +159,7 @@ class Allocator:
             for name in request.amounts:
                 self._holdings.forget(Key(request.uid, request.container, name))
             raise DevicesUnavailable(
-                f'failed to write checkpoint file "kubelet_internal_checkpoint": {error}'
+                f'failed to write checkpoint file "kubelet_internal_checkpoint": {error_text(error)}'
             ) from None
 
 

@@ -8,6 +8,7 @@ from actors.api_clients.messages import HEARTBEAT_CLIENT, DeviceResources
 from actors.shared.config.agent import Agent
 from actors.shared.state_files import StateFiles
 from supervision.actor import Actor, Timer
+from supervision.errors import error_text
 from supervision.repeated_warnings import RepeatedWarnings
 
 from .device_reports import health
@@ -58,7 +59,7 @@ class NodeDevices:
             self._record.save()
             self._earlier.remember(self.plugins.endpoints)
         except OSError as error:
-            self._warnings.warn("save", f"the state of devices is not written: {error}")
+            self._warnings.warn("save", f"the state of devices is not written: {error_text(error)}")
         else:
             self._warnings.resolved("save")
         self.tell_resources()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from actors.shared.config.agent import Agent
 from actors.shared.relay import Relay, kept_socket
 from supervision.actor import Actor
+from supervision.errors import error_text
 from supervision.protocol import FORK_SERVER, ServiceState
 from supervision.repeated_warnings import RepeatedWarnings
 
@@ -49,7 +50,7 @@ class RegistrationSocket:
         try:
             await self._relay.open(kept_socket(self._actor, f"{self._agent.device_plugins_dir}/{SOCKET}"))
         except OSError as error:
-            text = f"no device plugin can register: {error}"
+            text = f"no device plugin can register: {error_text(error)}"
             self._warnings.warn("listen", text)
             self._tell(text)
             self._actor.after(RETRY_SECONDS, self._listen)

@@ -15,6 +15,7 @@ from actors.api_clients.messages import EVENT_CLIENT, node_event, pod_event
 from actors.shared.config.agent import Agent
 from actors.shared.kube.pods import container_field
 from supervision.actor import Actor
+from supervision.errors import error_text
 
 from .kernel_log import ROOT, OomKill, read_kill
 from .usage_reader import UsageReader
@@ -55,7 +56,7 @@ class OomWatcher:
             except BrokenPipeError:
                 continue  # some records were lost
             except OSError as error:  # in some containers it is a console
-                self._end(log, str(error))
+                self._end(log, error_text(error))
                 break
             if not record:
                 self._end(log, "end of file")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from supervision.errors import error_text
 from supervision.time_scale import scaled
 
 from .errors import ManifestError
@@ -43,7 +44,7 @@ async def fetch(url: str, headers: Mapping[str, list[str]]) -> bytes:
     except HTTPError as error:
         raise FetchError(f"status {error.code}: {error.message}" if error.code < 599 else str(error.message)) from None
     except (OSError, ValueError) as error:
-        raise FetchError(str(error) or type(error).__name__) from None
+        raise FetchError(error_text(error)) from None
     finally:
         client.close()
     if answer.code != 200:

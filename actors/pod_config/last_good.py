@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from supervision.errors import error_text
 from supervision.state_file import DamagedError, StateFile
 
 from .manifest import StaticPod
@@ -38,7 +39,7 @@ class LastGoodPods:
         try:
             self._saved = self._file.load() or {}
         except (OSError, DamagedError) as error:
-            self.problem = str(error)
+            self.problem = error_text(error)
         return dict(self._saved)
 
     def save(self, pods: dict[str, LastGoodPod]) -> None:
@@ -51,6 +52,6 @@ class LastGoodPods:
             else:
                 self._file.remove()
         except OSError as error:
-            self.problem = f"cannot store the last good pods of bad manifests: {error}"
+            self.problem = f"cannot store the last good pods of bad manifests: {error_text(error)}"
             return
         self._saved, self.problem = pods, ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from supervision.errors import error_reason
 from supervision.state_file import NotAFileError
 
 
@@ -13,6 +14,6 @@ def restore_error(path: str | os.PathLike[str], error: Exception, file: str) -> 
     The operator is told to delete a damaged file, but not one that cannot be read now: it may be right."""
     prefix = "could not restore state from checkpoint"
     if isinstance(error, OSError) and not isinstance(error, NotAFileError):
-        return f"{prefix}: {path}: {error.strerror or error}"
-    why = error.strerror if isinstance(error, OSError) else error
+        return f"{prefix}: {path}: {error_reason(error)}"
+    why = error_reason(error)
     return f'{prefix}: {why}, please drain this node and delete {file} "{path}" before restarting Kubelet'

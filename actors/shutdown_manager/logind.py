@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from actors.shared.linux.system_bus import BUS, SYSTEMD, BusError, BusObject, SystemBus
+from supervision.errors import error_reason
 
 DROP_IN_DIR: Final = "/etc/systemd/logind.conf.d"
 DROP_IN: Final = "99-kubelet.conf"
@@ -108,4 +109,4 @@ def _write_drop_in(directory: str, seconds: float) -> None:
         path.write_text(f"# Written by the node agent\n[Login]\nInhibitDelayMaxSec={ceil(seconds)}\n")
         path.chmod(0o644)
     except OSError as error:
-        raise LogindError(f"{path} cannot be written: {error}") from error
+        raise LogindError(f"{path} cannot be written: {error_reason(error)}") from error

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from supervision.errors import UNREADABLE
+from supervision.errors import UNREADABLE, error_reason
 from supervision.state_file import read_private, write_private
 
 FILE: Final = "graceful_node_shutdown_state"
@@ -43,7 +43,7 @@ class ShutdownStateFile:
         except FileNotFoundError:
             pass
         except (OSError, *UNREADABLE) as error:
-            self.problem = f"{self.path} cannot be read: {error}"
+            self.problem = f"{self.path} cannot be read: {error_reason(error)}"
 
     def put(self, last: ShutdownRecord) -> None:
         """Write the changes."""
@@ -54,7 +54,7 @@ class ShutdownStateFile:
             write_private(Path(self.path), msgspec.json.encode(last))
             self.problem = ""
         except OSError as error:
-            self.problem = f"{self.path} cannot be written: {error}"
+            self.problem = f"{self.path} cannot be written: {error_reason(error)}"
 
 
 def boot_id() -> str:

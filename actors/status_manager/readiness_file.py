@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from supervision.errors import UNREADABLE
+from supervision.errors import UNREADABLE, error_text
 from supervision.state_file import read_private, write_private
 
 from .container_status import Readiness
@@ -43,7 +43,7 @@ class ReadinessFile:
         except FileNotFoundError:
             return
         except OSError as error:
-            self.problem = str(error)
+            self.problem = error_text(error)
             return
         try:
             found = msgspec.json.decode(data, type=_File)
@@ -85,6 +85,6 @@ class ReadinessFile:
         try:
             write_private(self.path, msgspec.json.encode(_File(VERSION, self._pods)), sync=False)
         except OSError as error:
-            self.problem = str(error)
+            self.problem = error_text(error)
             return
         self.changed, self.problem = False, ""

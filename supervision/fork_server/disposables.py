@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import msgspec
 
 from .. import logs
-from ..errors import UNREADABLE
+from ..errors import UNREADABLE, error_text
 from ..process import load
 from ..protocol import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
 from ..time_scale import scaled
@@ -151,7 +151,9 @@ class Disposables:
             try:
                 self._begin(order)
             except OSError as error:  # no free descriptor or process: the caller may retry
-                order.answer(DisposableResult(kind=type(error).__name__, text=str(error), errno=error.errno or 0))
+                order.answer(
+                    DisposableResult(kind=type(error).__name__, text=error_text(error), errno=error.errno or 0)
+                )
                 continue
             self._running[order.pid] = order
             order.timer = self._loop.call_later(order.order.deadline, lambda order=order: self._overdue(order))  # type: ignore[misc]
@@ -243,7 +245,7 @@ def _perform(order: _Order) -> None:
         outcome = _Outcome(_encode(function(**msgspec.msgpack.decode(order.order.arguments))))
     except BaseException as error:  # noqa: BLE001 - it is the result
         number = error.errno if isinstance(error, OSError) else None
-        outcome = _Outcome(failure=_Failure(type(error).__name__, str(error), number or 0))
+        outcome = _Outcome(failure=_Failure(type(error).__name__, error_text(error), number or 0))
     data = memoryview(_encode(outcome))
     while data:
         data = data[os.write(order.output, data) :]

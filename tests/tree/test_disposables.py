@@ -18,9 +18,7 @@ SMALL = f"{HERE}:small"
 def test_the_result_and_what_was_raised_come_back(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         assert fork_server.ask(Dispose("nap"), Said, "echo").text == "'slept'"
-        assert fork_server.ask(Dispose("fail"), Said, "echo").text == (
-            "error FileNotFoundError 2 [Errno 2] no such thing"
-        )
+        assert fork_server.ask(Dispose("fail"), Said, "echo").text == ("error FileNotFoundError 2 no such thing")
         assert fork_server.ask(Dispose("die"), Said, "echo").text.startswith("error Died 0")
         assert len(fork_server.ask(Dispose("large"), Said, "echo", timeout=10).text) > 3_000_000
         assert fork_server.ask(Dispose("missing"), Said, "echo").text.startswith("error AttributeError")

@@ -16,6 +16,7 @@ from actors.container_runtime.errors import RuntimeSetupError
 from actors.shared.config.errors import ConfigErrors
 from supervision.cli.command import NOT_WELL
 from supervision.cli.parser import LOCAL_CODES, epilog
+from supervision.errors import error_text
 
 from .layout import DEFAULT_ROOT_DIR, MANAGED, POD, DemoLayout, log_lines
 from .node import DemoNode, DemoRefused, supervise
@@ -104,7 +105,7 @@ class Demo:
             self._say(f"starting an agent with its own containerd in {self._node.layout.root}")
             self._node.start()
         except (DemoRefused, RuntimeSetupError, ConfigErrors, OSError) as error:
-            sys.stderr.write(f"error: {error}\n")
+            sys.stderr.write(f"error: {error_text(error)}\n")
             return 1
         try:
             code = self._show(once=once)

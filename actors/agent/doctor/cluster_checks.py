@@ -19,6 +19,7 @@ from actors.agent.client_certificate import ShownCertificate, in_use
 from actors.shared.api.disposable_loader import scratch
 from actors.shared.config.version import MAJOR, MINOR
 from actors.shared.http_get.trust import as_go
+from supervision.errors import error_reason
 from supervision.time_scale import scaled
 
 from .certificate_checks import CLIENT, NEW_CERTIFICATE, of_pem
@@ -79,7 +80,9 @@ def cluster(kubeconfig: str, node: str, stored: str = "") -> Iterator[Finding]:
         try:
             load_kube_config(kubeconfig, client_configuration=settings, persist_config=False, temp_file_path=directory)
         except (ConfigException, OSError) as error:
-            yield failure("kubeconfig", f"{kubeconfig}: {error}", "supervise config check --kubeconfig=FILE")
+            yield failure(
+                "kubeconfig", f"{kubeconfig}: {error_reason(error)}", "supervise config check --kubeconfig=FILE"
+            )
             return
         shown = in_use(kubeconfig, stored, time.time())
         if shown is not None and shown.stored:

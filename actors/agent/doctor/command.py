@@ -26,6 +26,7 @@ from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, json_text
 from supervision.cli.status import stopped_by_signal
 from supervision.cli.text import terminal_columns, wrapped
+from supervision.errors import error_text
 from supervision.protocol import Tree
 
 from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks
@@ -206,7 +207,7 @@ def _each(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[Finding
         try:
             check = next(checks, None)
         except Exception as error:  # noqa: BLE001 - it is told, and ends this group of checks only
-            yield unknown(subject, f"the check failed: {type(error).__name__}: {error}")
+            yield unknown(subject, f"the check failed: {type(error).__name__}: {error_text(error)}")
             return
         if check is None:
             return
@@ -218,7 +219,7 @@ def _guarded(subject: str, check: Callable[[], Iterable[Finding]]) -> Iterator[F
     try:
         yield from check()
     except Exception as error:  # noqa: BLE001 - any error becomes a finding
-        yield unknown(subject, f"the check failed: {type(error).__name__}: {error}")
+        yield unknown(subject, f"the check failed: {type(error).__name__}: {error_text(error)}")
 
 
 def _print(line: str) -> None:

@@ -12,7 +12,7 @@ import msgspec
 import tornado.web
 
 from supervision.cli.command import CommandError
-from supervision.errors import UNREADABLE
+from supervision.errors import UNREADABLE, error_text
 from supervision.protocol import Inject
 
 from .access import SessionAccess, host_allowed, origin_allowed
@@ -96,7 +96,7 @@ class _Data(_Handler):
             found = await asyncio.to_thread(question)
         except (CommandError, OSError) as error:
             self.set_status(503)
-            found = {"error": str(error)}
+            found = {"error": error_text(error)}
         self.finish(json.dumps(msgspec.to_builtins(found)))
 
 

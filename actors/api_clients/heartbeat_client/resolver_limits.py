@@ -10,6 +10,7 @@ from typing import Final
 from actors.api_clients.messages import RecordEvent, node_event
 from actors.shared.config.agent import Agent
 from actors.shared.linux.resolv_conf import exceeded
+from supervision.errors import error_reason
 
 SECONDS: Final = 30.0
 LONGEST: Final = 10 << 20
@@ -34,7 +35,7 @@ class ResolverLimits:
             if changed != self._seen:
                 self._problem, self._seen = self._read(), changed
         except OSError as error:
-            self._problem, self._seen = f"open {self._path}: {(error.strerror or str(error)).lower()}", 0
+            self._problem, self._seen = f"open {self._path}: {error_reason(error).lower()}", 0
         if self._problem:
             self._record(node_event(self._agent.node_name, REASON, self._problem, "Warning"))
 

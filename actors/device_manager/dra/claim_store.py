@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from actors.shared.kube.resource_claims import ResourceClaimError
 from actors.shared.state_files import StateFiles
+from supervision.errors import error_reason
 from supervision.metrics import Metrics
 from supervision.state_file import NotAFileError, read_private
 
@@ -56,7 +57,7 @@ class ClaimStore:
         except NotAFileError as error:
             raise ResourceClaimError(self._advice(str(error.strerror))) from None
         except OSError as error:  # the file may be right: nobody is told to delete it
-            raise ResourceClaimError(f"{self.path}: {error.strerror or error}") from None
+            raise ResourceClaimError(f"{self.path}: {error_reason(error)}") from None
 
     def _advice(self, text: str) -> str:
         """The error as the kubelet says it at its start, with the file and a way out."""

@@ -9,6 +9,7 @@ import stat
 from typing import BinaryIO, Final
 
 from actors.shared.linux.beneath import open_beneath
+from supervision.errors import error_text
 
 DOCKER_DIRECTORY: Final = "/var/lib/docker/containers"
 """cri-dockerd makes each log a symlink to Docker's log, which is below this directory."""
@@ -35,7 +36,7 @@ def open_log(
                 raise
             file = _open(*_target(directory, relative, container_id, docker_directory), _READ)
     except (OSError, ValueError) as error:
-        raise LogUnavailable(str(error)) from None
+        raise LogUnavailable(error_text(error)) from None
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise LogUnavailable(f"{relative}: not a regular file")

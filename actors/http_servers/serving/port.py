@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from supervision.actor import Actor
+from supervision.errors import error_reason
 from supervision.protocol import FORK_SERVER, ServiceState
 
 from .listening import listening
@@ -34,7 +35,7 @@ async def serve_port(actor: Actor, address: str, port: int, backlog: int, serve:
 def refused(address: str, port: int, error: OSError) -> ServiceState:
     """The state of a port that cannot be listened on."""
     where = f"{address or '*'}:{port}"
-    return ServiceState(_name(port), f"cannot listen on {where}: {error.strerror or error}", time.monotonic())
+    return ServiceState(_name(port), f"cannot listen on {where}: {error_reason(error)}", time.monotonic())
 
 
 def _name(port: int) -> str:

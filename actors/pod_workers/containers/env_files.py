@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, FileKeySelector
 from actors.shared.linux.beneath import open_beneath, path_of
+from supervision.errors import error_reason
 
 MAX_BYTES = 64 * 1024
 _SKIPPED = re.compile(r"[ \t]*(#[^\n]*)?(\n|\Z)")
@@ -61,7 +62,7 @@ def _read(volume: str, host_path: str, path: str) -> Mapping[str, str] | str:
     try:
         return parse(_text(host_path, path))
     except OSError as error:
-        return error.strerror or str(error)
+        return error_reason(error)
     except ConfigError as error:
         return f"!{error}"
 

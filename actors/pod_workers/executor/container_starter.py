@@ -40,6 +40,7 @@ from actors.shared.linux.resolv_conf import Dns, parse_resolv_conf
 from actors.shared.linux.subordinate_ids import IdRange
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError
+from supervision.errors import error_text
 
 from . import hardware, images, instance_marks
 from .container_parts import ContainerParts
@@ -108,7 +109,7 @@ class ContainerStarter:
             config = self.sandbox_config(pod, attempt, cgroup_parent, await ids_of(self._actor, pod))
             return await self._run_sandbox(config, handler)
         except (CriError, ConfigError, OSError, ValueError) as error:  # ValueError: a number that CRI cannot carry
-            text = error.rpc_text if isinstance(error, CriError) else str(error)
+            text = error.rpc_text if isinstance(error, CriError) else error_text(error)
             under_way = isinstance(error, StillCreating)
             text = f"Failed to create pod sandbox: {text}"
             raise StartFailed("CreatePodSandboxError", text, under_way=under_way) from None

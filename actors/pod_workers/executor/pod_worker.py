@@ -28,6 +28,7 @@ from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.pod import Pod
 from supervision.actor import AskError, DisposableError
+from supervision.errors import error_text
 from supervision.quarantine import content_key
 
 from . import admission, claims, cleanup, instance_marks, resizing, spans, starts, termination, unlisted
@@ -204,7 +205,7 @@ class PodWorker:
             except (CriError, AskError, DisposableError, OSError) as error:
                 if isinstance(error, StillStarting):
                     self._services.actor.tell(PLEG, StartHangs(error.id))
-                run.report(TryFailed(str(error), self._services.clock(), stale=True))
+                run.report(TryFailed(error_text(error), self._services.clock(), stale=True))
             self._services.starter.metrics.synced(operation, time.monotonic() - began)
             if failures and self.state.retry.failures == failures:
                 run.report(RoundSucceeded())

@@ -24,6 +24,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.quantity import whole
+from supervision.errors import error_text
 
 COMPRESS_SECONDS = 120.0
 SUFFIX, TEMPORARY = ".gz", ".tmp"
@@ -118,7 +119,8 @@ class LogRotation:
                 await self._rotate(ran, now)
                 await self._tidy(ran.log_path)
             except (CriError, OSError) as error:
-                return f"log of container {ran.pod_namespace}/{ran.pod_name}/{ran.name} is not rotated: {error}"
+                where = f"{ran.pod_namespace}/{ran.pod_name}/{ran.name}"
+                return f"log of container {where} is not rotated: {error_text(error)}"
         return ""
 
     async def _rotate(self, ran: CriContainer, now: float) -> None:

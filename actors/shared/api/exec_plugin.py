@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from supervision.errors import UNREADABLE
+from supervision.errors import UNREADABLE, error_reason
 
 from . import disposable_loader
 from .access import Exec, ServerAccess
@@ -117,7 +117,7 @@ def _cluster(plugin: Exec, access: ServerAccess) -> dict[str, Any]:
 
 def _reason(plugin: Exec, error: LoaderError | OSError) -> str:
     if isinstance(error, OSError):
-        return f"cannot be run: {error.strerror or error}"
+        return f"cannot be run: {error_reason(error)}"
     if error.kind in ("FileNotFoundError", "PermissionError", "OSError"):
         return f"cannot be run: {error.text}" + (f" ({plugin.install_hint.strip()})" if plugin.install_hint else "")
     if error.kind == "MemoryError":

@@ -10,6 +10,8 @@ import base64
 from collections.abc import Mapping
 from typing import Any, Final
 
+from supervision.errors import error_reason
+
 from . import disposable_loader
 from .access import ServerAccess
 from .disposable_loader import LoaderError
@@ -75,7 +77,7 @@ def _request(checked: Checked, scratch: str) -> dict[str, Any]:
 
 
 def _not_loaded(path: str, error: LoaderError | OSError) -> KubeconfigError:
-    text = error.text if isinstance(error, LoaderError) else error.strerror or str(error)
+    text = error.text if isinstance(error, LoaderError) else error_reason(error)
     may_pass = isinstance(error, OSError) or error.kind in ("Timeout", "Died")
     return KubeconfigError(path, [f"the loader of the kubernetes package: {text}"], may_pass=may_pass)
 

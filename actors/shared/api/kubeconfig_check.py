@@ -17,6 +17,7 @@ import msgspec
 
 from supervision.documents.model import DocumentError, DocumentLimits, DocumentProblem
 from supervision.documents.reader import read as read_document
+from supervision.errors import error_reason
 
 from .access import Exec, Impersonation
 from .fields import Fields
@@ -90,7 +91,7 @@ def _read(name: str, path: str) -> bytes:
     try:
         return read_bounded(name)
     except OSError as error:
-        raise KubeconfigError(path, [error.strerror or str(error)]) from None
+        raise KubeconfigError(path, [error_reason(error)]) from None
 
 
 def read_bounded(path: str) -> bytes:
@@ -229,7 +230,7 @@ class _Checker:
             try:
                 data = read_bounded(name)
             except OSError as error:
-                fields.problem(where, f"{name}: {error.strerror or error}")
+                fields.problem(where, f"{name}: {error_reason(error)}")
                 return True
             self._files[where] = data
         else:

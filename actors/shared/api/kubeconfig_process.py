@@ -18,6 +18,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
+from supervision.errors import error_reason
+
 MOST_BYTES: Final = 1 << 30
 """The address space of this process, because the package reads a plugin's whole output. The plugin itself has no such
 limit."""
@@ -114,7 +116,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"found": functions[request.pop("do")](**request)}
     except Exception as error:  # noqa: BLE001 - it is the answer; the package raises what it likes
-        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        text = error_reason(error)
         return {"kind": type(error).__name__, "text": text[:MOST_TEXT]}
 
 

@@ -15,6 +15,8 @@ from typing import Final
 
 import msgspec
 
+from supervision.errors import error_reason
+
 from . import mountinfo
 from .cgroup_limits import CgroupLimits, writes_v1, writes_v2
 
@@ -328,4 +330,4 @@ def _remove(path: str) -> bool:
 
 
 def _cgroup_error(error: OSError, path: str) -> CgroupError:
-    return CgroupError(error.errno or errno.EIO, error.strerror or str(error), path)
+    return CgroupError(error.errno or errno.EIO, error_reason(error), path)

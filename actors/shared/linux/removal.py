@@ -7,6 +7,8 @@ import os
 import stat
 from typing import Final
 
+from supervision.errors import error_reason
+
 from .beneath import RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV, has_openat2, openat2
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -177,4 +179,4 @@ def mount_id(fd: int) -> int:
 def _with_path(error: OSError, path: str) -> OSError:
     if error.errno == errno.EBUSY:
         return MountInsideError(path)
-    return OSError(error.errno or errno.EIO, error.strerror or str(error), path)
+    return OSError(error.errno or errno.EIO, error_reason(error), path)

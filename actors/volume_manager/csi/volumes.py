@@ -20,6 +20,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
 from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
+from supervision.errors import error_text
 
 from ..failure_texts import MountError, event_of
 from ..files.projections import ContentError
@@ -309,7 +310,7 @@ class CsiVolumes:
             async with self._lock(record):
                 records.remove_published(volume)
         except (CsiError, OSError) as error:
-            return f"{record.specVolID}: kubernetes.io/csi: {error}"
+            return f"{record.specVolID}: kubernetes.io/csi: {error_text(error)}"
         staged = self._records.stage_of(record, volume.device)
         self._actor.start_task(self._unstage_unused(staged), f"unstage {record.volumeHandle}")
         return ""

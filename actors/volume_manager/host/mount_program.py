@@ -11,6 +11,7 @@ import subprocess
 from typing import Final
 
 from actors.shared.linux import mountinfo
+from supervision.errors import error_text
 from supervision.time_scale import scaled
 
 PROGRAM: Final = "mount"
@@ -64,7 +65,7 @@ def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = ()) -> tup
             pass_fds=keep,
         )
     except OSError as error:
-        return NOT_RUN, str(error)
+        return NOT_RUN, error_text(error)
     try:
         output, _ = program.communicate(timeout=scaled(seconds))
     except subprocess.TimeoutExpired:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from actors.shared.pod_locks import PodLocks
 from actors.volume_manager.host.teardown import is_mounted
 from supervision.actor import Actor
+from supervision.errors import error_text
 
 from .disposable_calls import DisposableCalls
 
@@ -74,7 +75,7 @@ class LocalDevices:
             if not error:
                 os.rmdir(path)
         except OSError as problem:
-            error = str(problem)
+            error = error_text(problem)
         if error:
             self._actor.log.warning("local volume %s stays mounted at %s: %s", name, path, error)
             self._retry_later()

@@ -15,6 +15,7 @@ from actors.volume_manager.files.downward_fields import DEFAULT_MODE, DownwardEr
 from actors.volume_manager.files.projections import Content, ContentError
 from actors.volume_manager.host.directories import make_directory
 from actors.volume_manager.tools.tools import VolumeTools
+from supervision.errors import error_text
 
 from .base import ApiInputs, Mounter
 
@@ -44,7 +45,7 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
                 make_directory(self.path, _MODE, self.group)
             await atomic.write(self.path, files, f"..{tools.stamp()}", self.group)
         except (OSError, UnsafePathError) as error:
-            return str(error)
+            return error_text(error)
         return ""
 
     def inputs(self, pod: Pod) -> ApiInputs:

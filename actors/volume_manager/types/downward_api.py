@@ -10,6 +10,7 @@ from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.volumes import DownwardAPIVolumeSource, Volume
 from actors.volume_manager.files import atomic, downward_fields
 from actors.volume_manager.tools.tools import VolumeTools
+from supervision.errors import error_text
 
 from .base import Mounter, Plan, PodContext, VolumeType
 from .memory_size import smallest
@@ -35,7 +36,7 @@ class DownwardApiFiles(Mounter, frozen=True, kw_only=True):
         try:
             await atomic.write(self.path, files, f"..{tools.stamp()}", self.group)
         except OSError as error:
-            return str(error)
+            return error_text(error)
         return ""
 
     def _has_files(self) -> bool:

@@ -10,6 +10,7 @@ from actors.shared.kube.quantity import whole
 from actors.shared.kube.volumes import EmptyDirVolumeSource, Volume
 from actors.volume_manager.host.directories import make_directory
 from actors.volume_manager.tools.tools import VolumeTools
+from supervision.errors import error_text
 
 from .base import Mounter, Plan, PodContext, RejectedVolume, VolumeType
 from .memory_size import containers_of, smallest
@@ -31,7 +32,7 @@ class EmptyDir(Mounter, frozen=True, kw_only=True):
         try:
             make_directory(self.path, MODE, self.group)
         except OSError as error:
-            return str(error)
+            return error_text(error)
         return ""
 
 

@@ -26,6 +26,7 @@ from actors.volume_manager.persistent_volumes.claims import (
 from actors.volume_manager.tools.disposable_calls import MOUNT_SECONDS, CallFailed
 from actors.volume_manager.tools.local_devices import PLUGIN_DIR
 from actors.volume_manager.tools.tools import VolumeTools
+from supervision.errors import error_text
 
 from .base import Mounter, Plan, PodContext, VolumeType
 from .host_path import CHECK
@@ -67,7 +68,7 @@ class Local(Mounter, frozen=True, kw_only=True):
                 return problem
             first_mount.note_mounted(self.pod_dir, self.name)
         except OSError as error:
-            return str(error)
+            return error_text(error)
         return ""
 
     async def _mount(self, pod: Pod, kind: str, tools: VolumeTools) -> str | MountError:
@@ -106,8 +107,8 @@ class LocalDevice(Mounter, frozen=True, kw_only=True):
             return error
         try:
             link_device(self.path, self.target)
-        except OSError as error:
-            return str(error)
+        except OSError as failure:
+            return error_text(failure)
         return ""
 
 

@@ -41,6 +41,13 @@ def test_the_text_is_klogs() -> None:
     )
 
 
+def test_an_error_of_the_system_is_told_without_its_number() -> None:
+    error = PermissionError(13, "Permission denied", "/etc/x")
+    made = logging.LogRecord("pleg", logging.WARNING, "/a/pleg/actor.py", 42, "%s stays: %s", ("it", error), None)
+    assert '"it stays: /etc/x: Permission denied"' in KlogFormatter().format(made)
+    assert json.loads(JsonFormatter().format(made))["msg"] == "it stays: /etc/x: Permission denied"
+
+
 @pytest.mark.parametrize(
     ("level", "letter"),
     [(logging.DEBUG, "I"), (V(2), "I"), (logging.WARNING, "W"), (logging.ERROR, "E"), (logging.CRITICAL, "F")],

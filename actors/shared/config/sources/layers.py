@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND
+from supervision.errors import error_reason
 
 from .documents import MAX_BYTES, Document, read
 
@@ -91,7 +92,7 @@ def _layer(path: str) -> Document:
     try:
         raw = read_bounded(path)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = error_reason(error)
         raise ConfigErrors([ConfigProblem(path, "", f"cannot be read: {reason}")]) from None
     document = read(raw, path)
     check_header(document)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from actors.shared.config.errors import ConfigErrors, ConfigProblem
+from supervision.errors import error_reason
 
 from .documents import MAX_BYTES, Document
 from .layers import read_bounded
@@ -27,7 +28,7 @@ def read_policy(path: str) -> list[Document]:
             raise ValueError(f"has more than {MAX_BYTES} bytes")
         return [Document(path, {_KEY: raw.decode()}, {})]
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = error_reason(error)
         raise ConfigErrors([ConfigProblem("--policy", path, f"cannot be read: {reason}")]) from None
 
 

@@ -16,6 +16,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.errors import MASKED, ConfigErrors, ConfigProblem, shown
 from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.version import OWN_VERSION, git_version
+from supervision.errors import error_reason
 
 from . import layout, lock_file, preflight
 from .kernel_tunables import set_all
@@ -53,7 +54,7 @@ def limits(agent: Agent) -> Iterator[str]:
         # keep a higher hard limit: without CAP_SYS_RESOURCE it cannot be raised again
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(wanted, hard)))
     except (OSError, ValueError) as error:
-        yield f"maxOpenFiles: {wanted} open files are not granted, only {hard}: {error}"
+        yield f"maxOpenFiles: {wanted} open files are not granted, only {hard}: {error_reason(error)}"
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
     score = agent.config.oomScoreAdj
     try:
