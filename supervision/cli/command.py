@@ -127,7 +127,8 @@ class Context:
         if run_dir_of_root not in (None, self.where.run_dir) and os.path.isdir(str(run_dir_of_root)):
             text = f"permission denied: the agent on {run_dir_of_root} is root's; try {self.as_root()}"
             return CommandError(REFUSED, text)
-        where = f"--run-dir {arguments.run_dir}" if arguments.run_dir else f"--root-dir {arguments.root_dir}"
+        option = ("--run-dir", arguments.run_dir) if arguments.run_dir else ("--root-dir", arguments.root_dir)
+        where = shlex.join(option)
         text = f"no agent is running on {self.where.run_dir}: start one with `supervise start {where}`"
         if others := [self._option(path, tree) for path, tree in neighbours(self.where.run_dir)]:
             text += f"; elsewhere one runs: {', '.join(others)}"
@@ -137,7 +138,8 @@ class Context:
         """The option that finds the agent that has answered there."""
         below = os.path.relpath(self.where.incident_file, self.arguments.root_dir)
         root_dir = tree.incident_file.removesuffix(f"/{below}")
-        return f"--root-dir {root_dir}" if root_dir != tree.incident_file else f"--run-dir {run_dir}"
+        option = ("--root-dir", root_dir) if root_dir != tree.incident_file else ("--run-dir", str(run_dir))
+        return shlex.join(option)
 
     def as_root(self) -> str:
         """This command as root would type it; sudo keeps no variable and has a PATH of its own."""

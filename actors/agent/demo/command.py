@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -179,7 +180,7 @@ class Demo:
     def _run(self, *words: str) -> list[str]:
         """Show a command for this node and what it says. Returns the command: program, words, the root directory."""
         command = supervise(*words, f"--root-dir={self._node.layout.root}")
-        self._say(f"\n$ {' '.join(command)}")
+        self._say(f"\n$ {shlex.join(command)}")
         try:
             subprocess.run(command, check=False, timeout=COMMAND_SECONDS)
         except subprocess.TimeoutExpired:

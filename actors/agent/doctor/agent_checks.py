@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
@@ -31,7 +32,7 @@ _ENDED: Final = ("Completed", "Succeeded", "Terminating")
 def tree(found: Tree | None, root_dir: str, stopped: Collection[int] = ()) -> Iterator[Finding]:
     """None: no agent runs. `stopped`: pids of processes that a signal has stopped."""
     if found is None:
-        yield failure("agent", "not running", f"supervise start --root-dir {root_dir}")
+        yield failure("agent", "not running", f"supervise start --root-dir {shlex.quote(root_dir)}")
         return
     ill = [line(actor) for actor in found.actors if actor.state != "running"]
     if ill:

@@ -9,8 +9,9 @@ from typing import Final
 
 import msgspec
 
-_COMMANDS: Final = re.compile(r"\bsupervise (?!start\b|config explain\b)[^;`()]*[^;`()\s]")
-"""Those in a remedy that ask one agent: `start` names its directory, `config explain` asks none."""
+_COMMANDS: Final = re.compile(r"\bsupervise (?!start\b|config explain\b)(?:(?!: )[^;`()])*[^:;`()\s]")
+"""Those in a remedy that ask one agent: `start` names its directory, `config explain` asks none. What they are for may
+follow a colon."""
 
 
 class Level(StrEnum):

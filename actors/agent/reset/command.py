@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -168,9 +169,8 @@ def _refuse_running(root_dir: str, directories: Sequence[str]) -> None:
     """Raises CommandError while an agent, or a kubelet, uses the directory."""
     for directory in directories:
         if holder := holder_of(Path(directory)):
-            raise CommandError(
-                REFUSED, f"an agent with pid {holder} runs on {root_dir}: `supervise stop --root-dir {root_dir}` first"
-            )
+            stop = f"supervise stop --root-dir {shlex.quote(root_dir)}"
+            raise CommandError(REFUSED, f"an agent with pid {holder} runs on {root_dir}: `{stop}` first")
     for pid, its_root in _kubelets():
         if its_root == root_dir:
             raise CommandError(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from actors.shared.config.loading import load
@@ -110,6 +111,9 @@ def test_agents_elsewhere_are_named_when_none_is_where_one_looks(
     where = AgentFiles(tmp_path / "troupelet", Path("/var/lib/k/troupelet/incidents.jsonl"))
     text = str(Context(arguments, lambda _: where).not_running())
     assert text.endswith("`supervise start --root-dir /var/lib/k`; elsewhere one runs: --root-dir /demo")
+    spaced = msgspec.structs.replace(found, incident_file="/a b/troupelet/incidents.jsonl")
+    monkeypatch.setattr(cli_command, "_tree_of", lambda path: spaced if path.name != "troupelet-b" else None)
+    assert str(Context(arguments, lambda _: where).not_running()).endswith("elsewhere one runs: --root-dir '/a b'")
 
 
 def test_an_agent_that_starts_is_not_called_silent(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from supervision.cli.command import AgentFiles, Context
         ("supervise status; supervise incidents", "supervise status --root-dir /r; supervise incidents --root-dir /r"),
         ("wait, then: supervise incidents pleg --full", "wait, then: supervise incidents pleg --full --root-dir /r"),
         ("supervise describe pod a/b", "supervise describe pod a/b --root-dir /r"),
+        ("supervise pods -o wide: end others", "supervise pods -o wide --root-dir /r: end others"),
         ("sudo supervise doctor", "sudo supervise doctor --root-dir /r"),
         ("supervise start --root-dir /r", "supervise start --root-dir /r"),
         ("supervise config explain FIELD", "supervise config explain FIELD"),

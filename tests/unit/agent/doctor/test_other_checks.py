@@ -117,6 +117,11 @@ def test_a_network_that_is_not_ready_is_told_in_the_runtimes_words() -> None:
     assert both == [Level.FAILURE, Level.FAILURE]
 
 
+def test_the_start_that_is_advised_quotes_the_directory() -> None:
+    (found,) = agent_checks.tree(None, "/a b")
+    assert found.remedy == "supervise start --root-dir '/a b'"
+
+
 def test_the_tree_is_well_when_every_actor_is() -> None:
     actor = ActorState(name="pleg", parent="root", kind="actor", state="running", pid=5)
     wedged = ActorState(name="prober", parent="root", kind="actor", state="down", last_incident="hang 3s ago")
