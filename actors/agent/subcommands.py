@@ -46,7 +46,7 @@ def run(words: list[str]) -> int:
         from actors.config_controller.commands import MORE
         from actors.shared.config.commands import run as run_config
 
-        return run_config(words[1:], more={**MORE, "check": _check, "explain": _explain})
+        return run_config(words[1:], more={**MORE, "check": _check, "show": _show, "explain": _explain})
     if words[:1] == ["--version"]:
         from actors.shared.config.version import OWN_VERSION, git_version
 
@@ -81,11 +81,22 @@ def _misspelt(words: Sequence[str], commands: Sequence[str]) -> str:
 
 
 def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
-    """`config check`, with what the configuration package cannot validate."""
+    """`config check`, with what the configuration package cannot validate; without flags those of a running agent."""
+    from actors.agent.running_flags import as_started
     from actors.agent.validation import validate
     from actors.shared.config.commands import check
 
-    return check(words, as_json, out, validate)
+    with as_started(words, _where, sys.stderr) as flags:
+        return check(flags, as_json, out, validate)
+
+
+def _show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+    """`config show`; without flags those of a running agent."""
+    from actors.agent.running_flags import as_started
+    from actors.shared.config.commands import show
+
+    with as_started(words, _where, sys.stderr) as flags:
+        return show(flags, as_json, out)
 
 
 def _explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:

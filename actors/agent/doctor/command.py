@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,12 +11,13 @@ from typing import Final
 import msgspec
 
 from actors.agent.inspection.questions import known_pods
+from actors.agent.running_flags import of_agent, where_it_started
 from actors.agent.validation import validate
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvents
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import MASKED, ConfigErrors
+from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.loading import load
 from actors.shared.config.paths import default_root_dir
 from supervision import time_scale
@@ -102,7 +101,7 @@ def findings(context: Context) -> Iterator[Finding]:
     stopped = stopped_by_signal(tree.actors) if tree is not None else ()
     yield from agent_checks.tree(tree, context.arguments.root_dir, stopped)
     words = _words(context, tree)
-    with _where_it_started(None if context.arguments.flags else tree):
+    with where_it_started(None if context.arguments.flags else tree):
         warnings, problems = validate(words)
         agent = _loaded(words)
     for problem in problems:
@@ -181,25 +180,6 @@ def _words(context: Context, tree: Tree | None) -> list[str]:
     except CommandError:
         return own
     return of_agent(flagz)
-
-
-def of_agent(flagz: Flagz) -> list[str]:
-    """The flags of the running agent, without those whose values it keeps secret."""
-    shown = {name: flagz.flags[name] for name in flagz.given if name in flagz.flags}
-    return [f"--{name}={value}" for name, value in shown.items() if value != MASKED]
-
-
-@contextlib.contextmanager
-def _where_it_started(tree: Tree | None) -> Iterator[None]:
-    """Work in the agent's working directory: relative paths among its flags start there."""
-    before = os.getcwd()
-    if tree is not None:
-        with contextlib.suppress(OSError):
-            os.chdir(f"/proc/{tree.pid}/cwd")
-    try:
-        yield
-    finally:
-        os.chdir(before)
 
 
 def _each(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[Finding]:

@@ -2,7 +2,8 @@
 
 `history` and `rollback`, which deal with trials, are in the config controller's package, as is the registration.
 
-`check` and `show` take the flags of `supervise start`. None of these commands needs a running agent.
+`check` and `show` take the flags of `supervise start`; without any, the program gives them those of a running agent.
+None of these commands needs one.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ Usage: supervise config check [-o json] [flags of start]     validate flags, fil
        supervise config explain FIELD|--FLAG|GATE            what it means, its default, its rules
        supervise config history [-o json] [--root-dir=DIR]   which configurations were in force
        supervise config rollback [HASH] [--root-dir=DIR]     go back to one of them, or to the last known good
+
+Without flags, or with --root-dir only, `check` and `show` take those of the agent that runs there.
 
 Examples:
 

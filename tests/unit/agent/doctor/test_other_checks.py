@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,19 +17,15 @@ from actors.agent.doctor.certificate_checks import certificate, checks
 from actors.agent.doctor.command import (
     _each,
     _guarded,
-    _where_it_started,
     findings,
-    of_agent,
     once_each,
     summary,
     text,
 )
 from actors.agent.doctor.finding import Finding, Level, failure, ok, warning
 from actors.agent.doctor.runtime_checks import of_status, runtime
-from actors.config_controller.messages import Flagz
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import MASKED
 from actors.shared.cri.model import RuntimeStatus
 from actors.status_manager.messages import STATUS_MANAGER, Pods
 from supervision.cli.command import NO_ANSWER, REFUSED, CommandError, Context
@@ -244,22 +239,6 @@ def test_a_group_of_checks_that_cannot_look_is_unknown() -> None:
 
     found = list(_each("certificates", closed()))
     assert [one.level for one in found] == [Level.OK, Level.UNKNOWN]
-
-
-def test_the_flags_of_the_agent_are_used_without_those_that_it_hides() -> None:
-    flags = {"max-pods": "5", "manifest-url-header": MASKED, "v": "2"}
-    assert of_agent(Flagz(flags, ("max-pods", "manifest-url-header"), {}, "v")) == ["--max-pods=5"]
-
-
-def test_relative_paths_are_meant_from_where_the_agent_was_started(tmp_path: Path) -> None:
-    before = os.getcwd()
-    with subprocess.Popen(["sleep", "100"], cwd=tmp_path) as process:
-        try:
-            with _where_it_started(Tree(pid=process.pid, uptime=1.0, state="ready", actors=[])):
-                assert os.getcwd() == str(tmp_path)
-        finally:
-            process.kill()
-    assert os.getcwd() == before
 
 
 def test_what_is_not_known_of_manifests_is_said_of_the_actor_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:

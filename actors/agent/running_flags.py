@@ -1,0 +1,69 @@
+"""The flags of the agent that runs: `doctor`, `config show` and `config check` take them when none are given."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TextIO
+
+from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
+from actors.shared.config.errors import MASKED
+from actors.shared.config.flags import parsing
+from actors.shared.config.paths import default_root_dir
+from supervision.cli.command import NOT_RUNNING, AgentFiles, CommandError, Context
+from supervision.protocol import Tree
+from supervision.time_scale import scaled
+
+_PLACES: Final = {"root-dir", "run-dir"}
+"""The flags that say which agent is meant."""
+_SECONDS: Final = 3.0
+
+
+def of_agent(flagz: Flagz) -> list[str]:
+    """The flags of the running agent, without those whose values it keeps secret."""
+    shown = {name: flagz.flags[name] for name in flagz.given if name in flagz.flags}
+    return [f"--{name}={value}" for name, value in shown.items() if value != MASKED]
+
+
+@contextlib.contextmanager
+def where_it_started(tree: Tree | None) -> Iterator[None]:
+    """Work in the agent's working directory: relative paths among its flags start there."""
+    before = os.getcwd()
+    if tree is not None:
+        with contextlib.suppress(OSError):
+            os.chdir(f"/proc/{tree.pid}/cwd")
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@contextlib.contextmanager
+def as_started(
+    words: Sequence[str], where: Callable[[argparse.Namespace], AgentFiles], notes: TextIO
+) -> Iterator[Sequence[str]]:
+    """The flags to load. Words that only name an agent which runs stand for its flags, read in its working directory.
+
+    What is taken for what is said in `notes`."""
+    given = parsing.parse(words)
+    if given.problems or not given.values.keys() <= _PLACES:
+        yield words
+        return
+    root_dir = os.path.abspath(given.values.get("root-dir") or default_root_dir())
+    run_dir = given.values.get("run-dir") or ""
+    arguments = argparse.Namespace(root_dir=root_dir, run_dir=run_dir, output="text", timeout=scaled(_SECONDS))
+    context = Context(arguments, where)
+    try:
+        tree = context.tree()
+        flags = of_agent(context.ask(GetFlagz(), Flagz, name=CONFIG_CONTROLLER))
+    except CommandError as error:
+        if error.code != NOT_RUNNING:
+            notes.write(f"note: the flags of the agent that runs are not known, so none are taken: {error}\n")
+        yield words
+        return
+    notes.write(f"note: with the flags of the agent that runs, pid {tree.pid}: {shlex.join(flags)}\n")
+    with where_it_started(tree):
+        yield flags
