@@ -38,6 +38,8 @@ class RequestHeads:
         UnsatisfiableReadError."""
         if self._has_certificate is None:
             self._has_certificate = await self._show_certificate()
+        if self._stream.closed():  # tornado would answer what is still in its buffer, to nobody
+            raise StreamClosedError
         most = max_bytes if self._has_certificate or self._is_known() else STRANGER_BYTES
         head = await self._read(end, max_bytes=most)
         if head.count(b"\n") <= MAX_LINES:

@@ -191,6 +191,37 @@ async def test_callers_that_do_not_read_their_answers_fill_no_memory() -> None:
             writer.close()
 
 
+class Paced(RequestHandler):
+    """Answers one request at a time, when it is let."""
+
+    begun: asyncio.Queue[asyncio.Event]
+
+    async def get(self) -> None:
+        let = asyncio.Event()
+        self.settings["begun"].put_nowait(let)
+        await let.wait()
+        self.finish(bytes(1 << 20))
+
+
+async def test_what_a_client_sent_in_advance_is_not_answered_once_it_is_gone() -> None:
+    begun: asyncio.Queue[asyncio.Event] = asyncio.Queue()
+    paths = Application([(".*", Paced)], begun=begun)
+    server = Told(paths)
+    sockets = bind_sockets(0, "127.0.0.1")
+    server.add_sockets(sockets)
+    with socket.create_connection(sockets[0].getsockname()) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: n\r\n\r\n" * 100)
+        let = await asyncio.wait_for(begun.get(), 5)
+    let.set()
+    answered = 1
+    while not server.ended.is_set():
+        with contextlib.suppress(TimeoutError):
+            (await asyncio.wait_for(begun.get(), 0.1)).set()
+            answered += 1
+    assert answered < 5  # the first answers may still be written to a socket of which the other end is closed
+    server.stop()
+
+
 class Exhausted:
     """A listening socket whose accept has no descriptors for a while."""
 
