@@ -106,6 +106,7 @@ RELATIONS: Final = Relations(
     | {one.name: one.policy for one in declarations()},
 )
 
+AT_END: Final = "actors.volume_manager.pods_directory:unshare"
 REFRESH: Final = "actors.config_controller.session:refreshed"
 """Gives each actor, when it begins, the configuration of now in place of the one that the agent was started with."""
 

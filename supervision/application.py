@@ -77,6 +77,10 @@ class Application:
     refresh: str = ""
     """`module:function` that each actor's process calls with the context when it starts. It returns the current
     context, with the changes made since the fork server started. It must not raise."""
+    at_end: str = ""
+    """`module:function` that a process of its own calls with the context when every actor has ended, and the agent's
+    lock is still held: it takes away what must not outlive the agent, whatever became of the actor that made it. Not
+    called when the fork server is killed."""
     run_dir: Path
     """Holds the sockets. It is created if missing and belongs to the agent alone."""
     lock_dir: Path | None = None

@@ -20,7 +20,7 @@ from actors.shared.config.fields.log_settings import set_logging
 from actors.shared.config.paths import default_policy_file
 from actors.shared.config.start.steps import announced, prepare
 from actors.shared.metrics import METRICS
-from actors.tree import REFRESH, preload, tree
+from actors.tree import AT_END, REFRESH, preload, tree
 from actors.tree import prepare as prepared
 from supervision import logs, time_scale
 from supervision.application import Application, ShownFiles
@@ -188,6 +188,7 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: 
         metrics=METRICS,
         context=agent,
         refresh=REFRESH,
+        at_end=AT_END,
         run_dir=Path(agent.run_dir),
         lock_dir=Path(agent.state_dir),
         incidents=Incidents(incident_file),

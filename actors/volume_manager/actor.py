@@ -22,6 +22,7 @@ from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 
+from . import pods_directory
 from .csi.api_objects import ApiObjects
 from .csi.drivers import CsiDrivers
 from .csi.node_objects import NodeObjects
@@ -42,7 +43,6 @@ from .messages import (
 )
 from .orphan_sweep import SWEEP_SECONDS, OrphanSweep
 from .pod_mounts import PodMounts
-from .pods_directory import PodsDirectory
 from .teardown import Teardown
 from .tools.disposable_calls import DisposableCalls
 from .tools.fs_group import FsGroup
@@ -69,7 +69,6 @@ class VolumeManager(Actor):
 
     async def on_start(self) -> None:
         self._agent = agent = cast(Agent, self.context)
-        self._pods_directory = PodsDirectory(self, real_path(agent.pods_dir))
         self._locks = PodLocks()
         tools = self._make_tools()
         self._mounts = PodMounts(self, agent, tools, self._clock)
@@ -78,7 +77,7 @@ class VolumeManager(Actor):
         self._teardown = Teardown(self, agent, tools)
         self._orphans = OrphanSweep(self, agent, self._mounts, self._teardown, self._locks, self._clock)
         os.makedirs(agent.pods_dir, 0o750, exist_ok=True)
-        await self._pods_directory.share()
+        await pods_directory.share(self, real_path(agent.pods_dir))
         await self._count_mounts()
         self._orphans.start()
         self._csi = tools.csi
@@ -129,9 +128,6 @@ class VolumeManager(Actor):
     async def on_hello(self, name: ActorName) -> None:
         if name == HEARTBEAT_CLIENT and self._csi is not None:
             self._csi.tell_in_use()
-
-    async def on_stop(self) -> None:
-        self._pods_directory.unshare()
 
     async def _count_mounts(self) -> None:
         """Count the mounts of earlier incarnations. They stay until the workers have reported their pods."""

@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Final
 
+from actors.shared.config.agent import Agent
+from actors.shared.linux import mountinfo
 from supervision.actor import Actor, DisposableError
+from supervision.errors import error_text
 
 from .host import propagation, teardown
+from .messages import VOLUME_MANAGER
 from .tools.disposable_calls import MOUNT_SECONDS
 
 _MAKE_SHARED: Final = "actors.volume_manager.host.propagation:make_shared"
 
 
-class PodsDirectory:
-    def __init__(self, actor: Actor, path: str) -> None:
-        """`path` as in the mount table."""
-        self._actor, self._path = actor, path
-        self._bind_mounted = False
+async def share(actor: Actor, path: str) -> None:
+    """Make the directory a shared mount, bind mounted to itself if necessary. A restart does not mount it again.
+    `path`: as in the mount table.
 
-    async def share(self) -> None:
-        """Make the directory a shared mount, bind mounted to itself if necessary. A restart does not mount it again.
+    If there are mounts below it, which may hang when they are opened, this runs in a disposable process.
+    """
+    try:
+        if not teardown.mounts_below(path):
+            propagation.make_shared(path)
+        elif not propagation.is_shared(path):
+            await actor.disposable(_MAKE_SHARED, {"path": path}, deadline=MOUNT_SECONDS)
+    except (OSError, DisposableError) as error:
+        actor.log.warning("mounts below %s will not propagate to or from containers: %s", path, error)
 
-        If there are mounts below it, which may hang when they are opened, this runs in a disposable process.
-        """
-        path = self._path
-        mounts = teardown.mounts_below(path)
-        self._bind_mounted = path in mounts
-        try:
-            if not mounts:
-                self._bind_mounted = propagation.make_shared(path)
-            elif not propagation.is_shared(path):
-                made = await self._actor.disposable(_MAKE_SHARED, {"path": path}, deadline=MOUNT_SECONDS)
-                self._bind_mounted = made or path in mounts
-        except (OSError, DisposableError) as error:
-            self._actor.log.warning("mounts below %s will not propagate to or from containers: %s", path, error)
 
-    def unshare(self) -> None:
-        """Remove the bind mount, when no pod is left."""
-        if self._bind_mounted and not os.listdir(self._path):
-            try:
-                teardown.unmount_all([self._path], lazy=False)
-            except OSError as error:
-                self._actor.log.warning("%s stays mounted: %s", self._path, error)
+def unshare(agent: Agent) -> None:
+    """Remove the bind mount at the end of the agent, when no pod is left; an administrator's own mount stays."""
+    path = os.path.realpath(agent.pods_dir)
+    try:
+        if propagation.is_bound_to_itself(mountinfo.read(), path) and not os.listdir(path):
+            teardown.unmount_all([path], lazy=False)
+    except OSError as error:
+        logging.getLogger(VOLUME_MANAGER).warning("%s stays mounted: %s", path, error_text(error))

@@ -8,6 +8,7 @@ without asking any actor, so also while actors are hung. Nothing here blocks.
     orders.py        orders of the processes            reports.py       reports to supervisors, incidents
     control.py       what any client may ask            listener.py      the socket for that
     lifecycle.py     starting, ready, stopping          shutdown.py      the ordered stop
+    at_end.py        the application's own last step
     root.py          restarts of the root               policies.py      the policies in force
     table.py         what is known of each name         processes.py     start, stop, reap
     launcher.py      forks all that are due             fork.py          the first steps of a forked child

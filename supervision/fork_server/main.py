@@ -11,6 +11,7 @@ from ..application import Application
 from ..metrics import Catalogue, install
 from ..names import PeerRefused
 from ..protocol import FORK_SERVER, ROOT
+from . import at_end
 from .lock import AlreadyRunning
 from .run_directory import RunDirectory
 from .server import ForkServer, preload
@@ -36,4 +37,7 @@ def run(application: Application) -> int:
     fork_server = ForkServer(application, directory)
     system = ActorSystem(systemBase=TreeBase(fork_server), transientUnique=True)
     system.createActor(application.tree.class_name, globalName=ROOT)
-    return fork_server.run()
+    code = fork_server.run()
+    at_end.run(application.at_end, application.context, fork_server.private_fds())
+    directory.remove()
+    return code

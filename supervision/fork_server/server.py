@@ -59,7 +59,7 @@ class ForkServer:
         directory.start_janitor()
         self._loop = loop = Loop()
         self._sockets = SocketStore(loop)
-        self._disposables = Disposables(loop, self._private_fds)
+        self._disposables = Disposables(loop, self.private_fds)
         context = LaunchContext(
             application=application,
             policies=self._policies,
@@ -67,7 +67,7 @@ class ForkServer:
             status_page=status_page,
             release_memory=memory.release,
             sockets=self._sockets,
-            private_fds=self._private_fds,
+            private_fds=self.private_fds,
         )
         self._processes = processes = ChildProcesses(loop, table, context, self)
         self._lifecycle = ForkServerLifecycle(loop, table, processes, self._disposables)
@@ -86,7 +86,6 @@ class ForkServer:
         signals.handle(self._loop, stop=self._on_stop_signal, dump=self._dump, reap=self._reap)
         self._directory.watch(self._loop, self._run_directory_removed, self._names_changed)
         self._loop.run()
-        self._directory.remove()
         return self._lifecycle.code
 
     def create_root(self) -> None:
@@ -114,7 +113,8 @@ class ForkServer:
         except OSError as error:
             log.error("cannot check the sockets in %s: %s", self._directory.names.path, error)
 
-    def _private_fds(self) -> list[int]:
+    def private_fds(self) -> list[int]:
+        """The descriptors that every child closes."""
         parts = (self._loop, self._directory, self._listener, self._disposables, self._table, self._sockets)
         return [fd for part in parts for fd in part.fds()]
 

@@ -18,6 +18,7 @@ import pytest
 
 from actors.config_controller.messages import Configz, Flagz, GetConfigz, GetFlagz
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints
+from actors.shared.linux import mountinfo, mounting
 from actors.shared.linux.cgroup_tree import find
 from actors.status_manager.messages import GetPods, Pods
 from supervision.incidents import read
@@ -250,6 +251,38 @@ def test_an_agent_makes_way_for_the_next_that_wants_its_lock(files: AgentFiles) 
             assert first.process.wait(20) == 0
             second.wait_ready()
             assert any("another agent opened" in line for line in files.lines())
+
+
+needs_mounts = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+
+
+def is_mounted(path: Path) -> bool:
+    return any(mount.point == str(path) for mount in mountinfo.read())
+
+
+@needs_mounts
+def test_the_pods_directory_is_unmounted_at_the_end_whatever_became_of_who_mounted_it(files: AgentFiles) -> None:
+    with files.start() as agent:
+        agent.wait_ready()
+        assert is_mounted(files.root_dir / "pods")
+        os.kill(agent.tree()["volume_manager"].pid, signal.SIGSTOP)
+        os.kill(agent.tree()["root"].pid, signal.SIGKILL)
+        assert agent.stop() == 0
+        assert not is_mounted(files.root_dir / "pods")
+
+
+@needs_mounts
+def test_a_mount_of_the_administrator_is_there_after_the_agent(files: AgentFiles) -> None:
+    pods = files.root_dir / "pods"
+    pods.mkdir(parents=True)
+    mounting.mount("tmpfs", str(pods), kind="tmpfs")
+    try:
+        with files.start() as agent:
+            agent.wait_ready()
+            assert agent.stop() == 0
+        assert is_mounted(pods)
+    finally:
+        mounting.umount(str(pods), mounting.MNT_DETACH)
 
 
 def test_configz_shows_what_is_in_force_and_the_node_has_the_name_that_was_given(files: AgentFiles) -> None:

@@ -32,6 +32,16 @@ def make_shared(path: str) -> bool:
     return made
 
 
+def is_bound_to_itself(table: list[mountinfo.Mount], path: str) -> bool:
+    """Whether the topmost mount at the path shows what is beneath it, as the bind mount of `make_shared` does. Pure."""
+    on = mountinfo.covering(table, path)
+    beneath = None if on is None else next((mount for mount in table if mount.id == on.parent), None)
+    if on is None or beneath is None or on.point != path:
+        return False
+    inside = os.path.relpath(path, beneath.point)
+    return on.device == beneath.device and on.root == os.path.normpath(os.path.join(beneath.root, inside))
+
+
 def _bind_to_itself(path: str, points: list[str]) -> None:
     """Bind mount the directory to itself, with the mounts below it. The original mounts would stay hidden beneath, and
     their directories could never be removed; so they are detached, by file descriptors opened before.
