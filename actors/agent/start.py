@@ -130,7 +130,7 @@ def _refuse_a_second(agent: Agent) -> None:
 
 def _take_over_records(agent: Agent) -> None:
     """The resources of pods from the files of an earlier version; with a full disk the next start does it."""
-    from actors.container_manager.earlier_records import take_over
+    from actors.container_manager.resizes.earlier_records import take_over
     from actors.shared.pod_records import RecordError
 
     try:

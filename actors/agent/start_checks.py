@@ -124,7 +124,7 @@ def _reserved_cgroups(agent: Agent, host: str) -> Iterator[ConfigProblem]:
     """The cgroup of an enforced reservation must exist: the operator creates it and moves the processes into it."""
     if not {entry for entry in agent.config.enforceNodeAllocatable if "reserved" in entry}:
         return
-    from actors.container_manager.reserved_cgroups import reserved_cgroups
+    from actors.container_manager.cgroups.reserved_cgroups import reserved_cgroups
     from actors.shared.linux.cgroup_tree import find
 
     try:

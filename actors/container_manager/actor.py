@@ -1,7 +1,7 @@
 """The container manager: admits pods and keeps their cgroups.
 
 The ledger of admitted pods is only in memory. After a restart the workers report their pods again, running ones first,
-and new pods wait for that (`startup_hold.py`).
+and new pods wait for that (`admission/startup_hold.py`).
 """
 
 from __future__ import annotations
@@ -11,24 +11,27 @@ from typing import cast
 
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
-from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.client import CriClient
-from actors.shared.linux import cgroup_tree, oom
+from actors.shared.linux import oom
 from actors.shared.linux.command import CommandRunner, run
 from actors.shared.linux.system_bus import Call, SystemBus
 from actors.shared.pod_inventory import PodInventory
+from actors.shared.state_files import StateFiles
 from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor, Address, AskError, on
 from supervision.repeated_warnings import RepeatedWarnings
 
-from .cgroup_driver import CgroupDriverChoice
-from .cgroup_lock import CgroupLock
-from .cgroup_removal import CgroupRemoval
-from .cgroup_setup import CgroupSetup
-from .counted_pods import CountedPods
-from .eviction_admission import EvictionAdmission
+from .admission.admission_gate import AdmissionGate
+from .admission.counted_pods import CountedPods
+from .admission.ledger import Ledger
+from .admission.node_state import NodeView
+from .admission.pod_admission import PodAdmission
+from .admission.preemption import Preemption
+from .admission.resize_admission import ResizeAdmission
+from .admission.running_pods import RunningPods
+from .cgroups.cgroup_manager import CgroupManager
+from .cgroups.pod_limits import rules_of
 from .hardware_setup import begin_state, pod_hardware
-from .ledger import Ledger
 from .messages import (
     ActuatedResources,
     AdmissionFailed,
@@ -52,17 +55,10 @@ from .messages import (
     UserNamespaceGiven,
     UserNamespaceRefused,
 )
-from .node_allocatable import ENFORCE_SECONDS, NodeAllocatableCgroups
-from .node_resources import measure, pods_memory
-from .orphaned_cgroups import OrphanedCgroups
+from .node_resources import measure
 from .periodic_tasks import PeriodicTasks
-from .pod_admission import PodAdmission
-from .pod_cgroups import PodCgroups
-from .pod_resizes import REMOVED, PodResizes
-from .preemption import Preemption
-from .qos_tiers import QosTiers
-from .shutdown_admission import ShutdownAdmission
-from .startup_hold import StartupHold
+from .resizes.pod_resizes import REMOVED, PodResizes
+from .resizes.pod_resource_records import PodResourceRecords
 from .topology.provider import AllocationError
 from .user_namespaces import PodUserNamespaces
 
@@ -84,70 +80,41 @@ class ContainerManager(Actor):
         runner, call, runtime = self._outside
         self._set_oom_score(config.oomScoreAdj)
         os.makedirs(agent.root_dir, 0o750, exist_ok=True)
-        tree, warnings = cgroup_tree.find(self._host), RepeatedWarnings(self.log)
-        self.metrics.gauge("kubelet_cgroup_version", tree.version)
-        self._totals = measure(agent, self._host)
+        warnings = RepeatedWarnings(self.log)
+        self._totals = totals = measure(agent, self._host)
         self._ledger, self._inventory = Ledger(), PodInventory()
-        self._cgroups = PodCgroups(
-            tree,
-            agent.cgroup_root,
-            call or SystemBus().call,
-            measured=lambda operation, seconds: self.metrics.observe(
-                "kubelet_cgroup_manager_duration_seconds", seconds, operation_type=operation
-            ),
+        self._gate = AdmissionGate(self, agent, self._ledger, self._inventory)
+        self._cgroups = CgroupManager(
+            self,
+            agent,
+            totals,
+            self._ledger,
+            self._inventory,
+            warnings,
+            found=self._gate.cgroups_found,
+            host=self._host,
+            call=call or SystemBus().call,
         )
-        memory = pods_memory(self._totals.capacity, config)
-        tiers = QosTiers(self, config, self._cgroups, self._ledger, memory, warnings)
-        allocatable = NodeAllocatableCgroups(self, agent, tree, self._cgroups, tiers, self._totals, warnings)
-        self._hold = StartupHold(self, self._ledger, self._inventory)
-        driver = CgroupDriverChoice(self, agent, self._host)
-        self._setup = CgroupSetup(self, agent, self._cgroups, driver, allocatable, self._hold)
-        removal, lock = CgroupRemoval(self, self._cgroups, self._ledger), CgroupLock(self._host)
-        self._orphans = OrphanedCgroups(self, self._cgroups, self._ledger, self._inventory, removal, lock, warnings)
-        self._evictions = EvictionAdmission(self, standalone=agent.standalone)
-        self._shutdown = ShutdownAdmission(self, agent)
-        preemption = Preemption(self, self._ledger, self._evictions)
-        self._resizes = resizes = PodResizes(self, agent, self._totals, self._ledger, preemption)
+        preemption = Preemption(self, self._ledger, self._gate)
+        resizes = PodResizes(self, agent, totals, self._ledger, preemption)
+        records = PodResourceRecords(StateFiles.of(self, agent))
         await begin_state(self, agent, runtime)
         self._hardware = pod_hardware(self, agent, self._ledger, warnings, self._host, runtime)
-        self._admission = self._pod_admission(config, tiers, removal, resizes)
-        self.start_task(self._setup.run(), "setup")
-        self._user_namespaces = PodUserNamespaces(agent, self._inventory, self._totals.allocatable["pods"])
-        resizes.begin()
-        self._evictions.begin()
-        self._shutdown.begin()
-        PeriodicTasks(self, config, warnings, self._host, runner).begin()
-        if config.cgroupsPerQOS:
-            self.every(ENFORCE_SECONDS, self._orphans.look, jitter=0.1)
-
-    def _pod_admission(
-        self, config: KubeletConfiguration, tiers: QosTiers, removal: CgroupRemoval, resizes: PodResizes
-    ) -> PodAdmission:
-        return PodAdmission(
-            self,
-            config,
-            self._totals,
-            self._ledger,
-            self._setup,
-            self._hold,
-            self._evictions,
-            self._shutdown,
-            self._hardware,
-            resizes,
-            CountedPods(
-                self,
-                config,
-                self._ledger,
-                self._cgroups,
-                self._setup,
-                tiers,
-                self._hold,
-                removal,
-                self._orphans,
-                self._hardware,
-                resizes,
-            ),
+        self._counted = CountedPods(
+            self.log, self._ledger, records, self._cgroups, self._gate, self._hardware, preemption, resizes
         )
+        rules = rules_of(config, totals.capacity)
+        node = NodeView(config, totals.allocatable, self._ledger, self._gate)
+        self._admission = PodAdmission(
+            self.log, rules, node, self._cgroups, self._gate, self._hardware, preemption, self._counted
+        )
+        self._running_pods = RunningPods(self.log, rules, self._cgroups, self._hardware, resizes, self._counted)
+        self._resizes = ResizeAdmission(rules, self._cgroups, resizes, self._counted)
+        self._user_namespaces = PodUserNamespaces(agent, self._inventory, totals.allocatable["pods"])
+        self._cgroups.begin()
+        resizes.begin()
+        self._gate.begin()
+        PeriodicTasks(self, config, warnings, self._host, runner).begin()
 
     def _set_oom_score(self, score: int) -> None:
         if not self._host and not oom.set_score(score):
@@ -168,15 +135,15 @@ class ContainerManager(Actor):
 
     @on(CountRunningPod)
     async def on_count(self, message: CountRunningPod, sender: Address) -> None:
-        await self._admission.count(message)
+        await self._running_pods.count(message)
 
     @on(ResizePod)
     async def on_resize(self, message: ResizePod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:
-        return await self._admission.resize(message)
+        return await self._resizes.resize(message)
 
     @on(ActuatedResources)
     def on_actuated(self, message: ActuatedResources, sender: Address) -> None:
-        self._resizes.actuated(message)
+        self._counted.actuated(message)
 
     @on(GiveUserNamespace)
     async def on_give_user_namespace(
@@ -187,31 +154,30 @@ class ContainerManager(Actor):
     @on(StopCounting)
     async def on_stop_counting(self, message: StopCounting, sender: Address) -> None:
         """A coroutine although it never waits, so that it runs after the admissions that came before it."""
-        self._admission.counted.withdraw(message.uid)
+        self._counted.withdraw(message.uid)
 
     @on(ReleasePod)
     async def on_release(self, message: ReleasePod, sender: Address) -> PodReleased:
-        return PodReleased(message.uid, await self._admission.counted.release(message.uid))
+        return PodReleased(message.uid, await self._counted.release(message.uid))
 
     @on(KnownPods)
     async def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         for uid in self._inventory.update(message.worker, message.workers, message.uids):
-            self._admission.counted.withdraw(uid, REMOVED)
-        await self._setup.done()
-        self._hold.update()
+            self._counted.withdraw(uid, REMOVED)
+        await self._cgroups.ready()
+        self._gate.pods_changed()
         if self._inventory.complete:
-            self._admission.counted.release_unknown(self._inventory)
-        if cast(Agent, self.context).config.cgroupsPerQOS:
-            self._orphans.look()
+            self._counted.release_unknown(self._inventory)
+        self._cgroups.pods_listed()
 
     # -- the node -----------------------------------------------------------------------------------------------------
     @on(NodeShutdown)
     def on_node_shutdown(self, message: NodeShutdown, sender: Address) -> None:
-        self._shutdown.update(message)
+        self._gate.node_shutdown(message)
 
     @on(NodeEvictions)
     def on_node_evictions(self, message: NodeEvictions, sender: Address) -> None:
-        self._evictions.update(message)
+        self._gate.node_evictions(message)
 
     @on(GetExclusiveHardware)
     def on_get_exclusive_hardware(self, message: GetExclusiveHardware, sender: Address) -> ExclusiveHardware:
@@ -219,7 +185,7 @@ class ContainerManager(Actor):
 
     @on(GetNodeResources)
     async def on_get_node_resources(self, message: GetNodeResources, sender: Address) -> NodeResources:
-        await self._setup.done()
+        await self._cgroups.ready()
         return NodeResources(
             self._totals.capacity,
             self._totals.allocatable,

@@ -8,12 +8,12 @@ from actors.shared.state_files import StateFiles
 from supervision.actor import Actor
 from supervision.repeated_warnings import RepeatedWarnings
 
+from .admission.ledger import Ledger
 from .cpu.earlier_state import translate
 from .cpu.exclusive import ExclusiveCpus
 from .cpu.reconciliation import CpuReconciliation, CpusOf
 from .cpu.state import CPU_STATE, encode
 from .hardware_start import cpu_start, machine_of, memory_start, topology_settings
-from .ledger import Ledger
 from .memory.pinned import PinnedMemory
 from .memory.state import MEMORY_STATE
 from .memory.state import encode as encode_memory

@@ -15,7 +15,7 @@ from .utility_chains import UtilityChains, families
 SECONDS: Final = 60.0
 FIRST_CHAINS_SECONDS: Final = 1.0
 """Not during the start: after a restart of this actor the chains already exist."""
-_GATHER: Final = "actors.container_manager.system_cgroups:gather_host"
+_GATHER: Final = "actors.container_manager.cgroups.system_cgroups:gather_host"
 
 
 class PeriodicTasks:

@@ -53,11 +53,13 @@ KEPT: Final = (
     Kept("root/pki/*.key.tmp", "actors/cert_manager/signing_keys.py", when="a certificate request"),
     Kept("root/pod-resources/kubelet.sock", "actors/http_servers/pod_resources_server.py"),
     Kept("root/pods-api/pods-api.sock", "actors/http_servers/pods_server.py", when="the gate PodsAPI"),
-    Kept("root/allocated_pods_state", "actors/container_manager/pod_resource_records.py"),
+    Kept("root/allocated_pods_state", "actors/container_manager/resizes/pod_resource_records.py"),
     Kept(
-        "root/allocated_pods_state", "actors/container_manager/earlier_records.py", when="files of an earlier version"
+        "root/allocated_pods_state",
+        "actors/container_manager/resizes/earlier_records.py",
+        when="files of an earlier version",
     ),
-    Kept("root/actuated_pods_state", "actors/container_manager/pod_resource_records.py"),
+    Kept("root/actuated_pods_state", "actors/container_manager/resizes/pod_resource_records.py"),
     Kept("root/pods/*/etc-hosts", "actors/pod_workers/containers/files.py"),
     Kept("root/pods/*/containers/*/*", "actors/pod_workers/containers/files.py"),
     Kept("root/pods/*/volumes/*/vol_data.json", "actors/volume_manager/csi/records.py", when="a volume of a driver"),

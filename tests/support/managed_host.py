@@ -15,7 +15,7 @@ from actors.shared.linux.command import CommandRunner
 from actors.shared.linux.system_bus import SYSTEMD, BusObject, Call, DBusReply
 from supervision.harness import Harness
 
-ASK = "actors.container_manager.runtime_cgroup_driver:ask"
+ASK = "actors.container_manager.cgroups.runtime_cgroup_driver:ask"
 V1 = ("cpu,cpuacct", "memory", "pids", "name=systemd")
 FILES = {
     "cpu,cpuacct": ("cpu.shares", "cpu.cfs_quota_us", "cpu.cfs_period_us"),

@@ -27,7 +27,7 @@ from actors.container_manager.messages import (
     ReleasePod,
     ResizePod,
 )
-from actors.container_manager.pod_resource_records import PodResourceRecords
+from actors.container_manager.resizes.pod_resource_records import PodResourceRecords
 from actors.device_manager.messages import (
     ClaimDevices,
     ClaimsPrepared,

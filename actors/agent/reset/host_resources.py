@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from actors.container_manager.pod_cgroups import PODS, TIERS
+from actors.container_manager.cgroups.pod_cgroups import PODS, TIERS
 from actors.container_runtime import cleanup, processes
 from actors.container_runtime.instance import ManagedRuntime
 from actors.image_manager.pull_record_files import PULLED

@@ -7,7 +7,7 @@ import pytest
 
 from actors.api_clients.messages import RecordEvent
 from actors.config_controller.messages import CgroupDriverLearnt
-from actors.container_manager.cgroup_lock import CgroupLock
+from actors.container_manager.cgroups.cgroup_lock import CgroupLock
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -433,7 +433,7 @@ async def test_that_the_limits_are_enforced_is_an_event_of_the_node_once(host, i
 async def test_processes_in_no_cgroup_are_gathered_each_minute_and_what_is_left_is_said_once(host, caplog):
     manager, asked = host.start(systemCgroups="/system/", cgroupRoot="/"), []
     left = ["process 7: No space left on device"]
-    function = "actors.container_manager.system_cgroups:gather_host"
+    function = "actors.container_manager.cgroups.system_cgroups:gather_host"
 
     def gather(**arguments: Any) -> list[str]:
         asked.append(arguments)
@@ -451,7 +451,7 @@ async def test_processes_in_no_cgroup_are_gathered_each_minute_and_what_is_left_
 
 async def test_without_the_field_no_process_is_moved(host):
     manager = host.start()
-    manager.disposables["actors.container_manager.system_cgroups:gather_host"] = lambda **_: 1 / 0
+    manager.disposables["actors.container_manager.cgroups.system_cgroups:gather_host"] = lambda **_: 1 / 0
     async with manager:
         await manager.advance(150)
 

@@ -18,7 +18,7 @@ from actors.container_manager.messages import (
     ResizePod,
     StopCounting,
 )
-from actors.container_manager.pod_resizes import OPEN_SECONDS
+from actors.container_manager.resizes.pod_resizes import OPEN_SECONDS
 from actors.pod_workers.messages import KnownPods
 from actors.shared import state_files
 from actors.shared.kube.container import ResourceRequirements

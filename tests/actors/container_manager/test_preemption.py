@@ -1,5 +1,6 @@
 """Critical pods get the room of others."""
 
+from actors.container_manager.admission.preemption import KEEP_SECONDS, WAIT_SECONDS
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -9,8 +10,7 @@ from actors.container_manager.messages import (
     ResizePod,
     StopCounting,
 )
-from actors.container_manager.pod_resizes import OPEN_SECONDS
-from actors.container_manager.preemption import KEEP_SECONDS, WAIT_SECONDS
+from actors.container_manager.resizes.pod_resizes import OPEN_SECONDS
 from actors.eviction_manager.messages import EVICTION_MANAGER, PreemptPods
 from tests.support.managed_host import CORES, admit, pod
 

@@ -1,6 +1,6 @@
 """Whom a node that runs short keeps away, on a made-up host."""
 
-from actors.container_manager.eviction_admission import HOLD_SECONDS
+from actors.container_manager.admission.eviction_admission import HOLD_SECONDS
 from actors.container_manager.messages import AdmissionFailed, AdmitPod, NodeEvictions, PodAdmitted, PodRejected
 from tests.support.managed_host import admit, pod
 

@@ -15,7 +15,7 @@ from actors.container_manager.messages import (
     ResizePod,
     StopCounting,
 )
-from actors.container_manager.pod_resizes import OPEN_SECONDS, RETRY_SECONDS
+from actors.container_manager.resizes.pod_resizes import OPEN_SECONDS, RETRY_SECONDS
 from actors.pod_workers.messages import KnownPods, ResizeMayFit
 from tests.support.managed_host import CORES, admit, pod
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from actors.container_manager.admission.shutdown_admission import HOLD_SECONDS
 from actors.container_manager.messages import AdmissionFailed, AdmitPod, GetNodeResources, PodAdmitted, PodRejected
-from actors.container_manager.shutdown_admission import HOLD_SECONDS
 from actors.shared.config.fields.duration import Duration
 from actors.shutdown_manager.messages import NodeShutdown
 from tests.support.managed_host import Host, admit, pod

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.container_manager.systemd_slices import SliceError, Slices
+from actors.container_manager.cgroups.systemd_slices import SliceError, Slices
 from actors.shared.linux import system_bus as client
 from actors.shared.linux.cgroup_limits import CgroupLimits
 from actors.shared.linux.system_bus import BUS, BusError, BusObject, DBusReply, SystemBus

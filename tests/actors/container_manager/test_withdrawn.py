@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from actors.container_manager import pod_cgroups
-from actors.container_manager.cgroup_removal import RETRIES
+from actors.container_manager.admission.shutdown_admission import HOLD_SECONDS as SHUTDOWN_HOLD_SECONDS
+from actors.container_manager.admission.startup_hold import HOLD_SECONDS
+from actors.container_manager.cgroups import pod_cgroups
+from actors.container_manager.cgroups.cgroup_removal import RETRIES
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -24,8 +26,6 @@ from actors.container_manager.messages import (
     ResizePod,
     StopCounting,
 )
-from actors.container_manager.shutdown_admission import HOLD_SECONDS as SHUTDOWN_HOLD_SECONDS
-from actors.container_manager.startup_hold import HOLD_SECONDS
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.fields.duration import Duration
 from actors.shared.linux.cgroup_tree import CgroupTree

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from actors.container_manager.admission.pod_admission import PodAdmission
 from actors.container_manager.messages import AdmissionFailed
-from actors.container_manager.pod_admission import PodAdmission
 
 from ..row import (
     Row,

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from actors.container_manager.system_cgroups import gather
+from actors.container_manager.cgroups.system_cgroups import gather
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy, find
 
 pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="cgroups need root")]

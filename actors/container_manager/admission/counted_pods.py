@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Final
 
 from msgspec.structs import replace
 
 from actors.shared.admission.request import Demand
-from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupError
 from actors.shared.pod_inventory import PodInventory
-from supervision.actor import Actor
 from supervision.errors import error_text
 
-from .cgroup_removal import CgroupRemoval
-from .cgroup_setup import CgroupSetup
+from ..cgroups.cgroup_manager import CgroupManager
+from ..cgroups.systemd_slices import SliceError
+from ..messages import ActuatedResources, AdmissionFailed, PodAdmitted
+from ..resizes.pod_resizes import TERMINATED, PodResizes
+from ..resizes.pod_resource_records import PodResourceRecords
+from ..topology.pod_hardware import PodHardware
+from .admission_gate import AdmissionGate
 from .ledger import Ledger
-from .messages import AdmissionFailed, PodAdmitted
-from .orphaned_cgroups import OrphanedCgroups
 from .pending_admissions import PendingAdmission, PendingAdmissions
-from .pod_cgroups import PodCgroups
-from .pod_resizes import TERMINATED, PodResizes
-from .qos_tiers import QosTiers
-from .startup_hold import StartupHold
-from .systemd_slices import SliceError
-from .topology.pod_hardware import PodHardware
+from .preemption import Preemption
 
 WITHDRAWN: Final = "the pod was withdrawn before it was admitted"
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
@@ -43,22 +40,21 @@ class CountedPods:
 
     def __init__(
         self,
-        actor: Actor,
-        config: KubeletConfiguration,
+        log: logging.Logger,
         ledger: Ledger,
-        cgroups: PodCgroups,
-        setup: CgroupSetup,
-        tiers: QosTiers,
-        hold: StartupHold,
-        removal: CgroupRemoval,
-        orphans: OrphanedCgroups,
+        records: PodResourceRecords,
+        cgroups: CgroupManager,
+        gate: AdmissionGate,
         hardware: PodHardware,
+        preemption: Preemption,
         resizes: PodResizes,
     ) -> None:
-        self._actor, self._config, self._ledger, self._cgroups = actor, config, ledger, cgroups
-        self._setup, self._tiers, self._hold, self._removal = setup, tiers, hold, removal
-        self._orphans, self._hardware, self._resizes = orphans, hardware, resizes
+        self._log, self._ledger, self._records, self._cgroups = log, ledger, records, cgroups
+        self._gate, self._hardware, self._preemption, self._resizes = gate, hardware, preemption, resizes
         self.pending = PendingAdmissions()
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._ledger
 
     async def enter(
         self,
@@ -73,23 +69,19 @@ class CountedPods:
         """Count the pod, make its cgroup and keep its resources; it may be withdrawn meanwhile."""
         uid = demand.uid
         self._ledger.add(demand)
-        self._orphans.adopt(uid)
-        self._hold.update()
-        if not self._config.cgroupsPerQOS:
-            return self._keep(pod, PodAdmitted(uid, ""), admission, running=running, resized=resized)
-        self._tiers.update()
+        self._gate.pods_changed()
         if self._hardware.unthrottled(uid):
             limits = replace(limits, cpu_quota_us=UNLIMITED)
         try:
-            path = await self._cgroups.ensure_pod(uid, demand.qos, limits)
+            path = await self._cgroups.create(demand, limits)
         except (CgroupError, SliceError) as error:
             if not running and self.pending.alone(admission):
                 self._ledger.drop(uid)
-            self._actor.log.warning("pod %s: its cgroup could not be made: %s", uid, error)
+            self._log.warning("pod %s: its cgroup could not be made: %s", uid, error)
             return AdmissionFailed(uid, f"failed to ensure that the pod: {uid} cgroups exist: {error}", cgroup=True)
         if admission.withdrawn:
             if uid not in self._ledger:  # else it is back already
-                await self._removal.remove(uid)
+                await self._cgroups.remove(uid)
             return AdmissionFailed(uid, WITHDRAWN)
         return self._keep(pod, PodAdmitted(uid, path), admission, running=running, resized=resized)
 
@@ -99,9 +91,9 @@ class CountedPods:
         """Keep the pod's resources. A pod that runs is not held up by a full disk, but its resize is."""
         uid = answer.uid
         try:
-            self._resizes.records.allocate(uid, pod, resized=resized)
+            self._records.allocate(uid, pod, resized=resized)
         except OSError as error:
-            self._actor.log.warning("pod %s: its resources are not kept: %s", uid, error)
+            self._log.warning("pod %s: its resources are not kept: %s", uid, error)
             if running and not resized:
                 return answer
             if not running and self.pending.alone(admission):
@@ -112,11 +104,11 @@ class CountedPods:
     def withdraw(self, uid: str, why: str = TERMINATED) -> None:
         """Stop counting the pod; its pending admissions fail. `why`: a label for the resizes that get its room."""
         self.pending.withdraw(uid)
-        self._resizes.preemption.forget(uid)
+        self._preemption.forget(uid)
         self._resizes.forget(uid)
         self._hardware.release(uid)
         if self._ledger.drop(uid):
-            self._tiers.update()
+            self._cgroups.demand_changed()
             self._resizes.room_is_free(why)
 
     def release_unknown(self, inventory: PodInventory) -> None:
@@ -128,15 +120,20 @@ class CountedPods:
             return uid in inventory or uid in self._ledger or self.pending.awaits(uid)
 
         self._hardware.release_unknown(known)
-        for uid in self._resizes.records.uids():
+        for uid in self._records.uids():
             if not known(uid):
-                self._resizes.records.forget(uid)
+                self._records.forget(uid)
 
     async def release(self, uid: str) -> str:
         """Withdraw the pod and remove its cgroup. Returns what is left and removed later; '' for nothing."""
         self.withdraw(uid)
-        self._resizes.records.forget(uid)
-        if not self._config.cgroupsPerQOS or not is_uid(uid):
-            return ""
-        await self._setup.done()
-        return await self._removal.remove(uid)
+        self._records.forget(uid)
+        return await self._cgroups.remove(uid) if is_uid(uid) else ""
+
+    def actuated(self, order: ActuatedResources) -> None:
+        """Keep the resources that the runtime has given the pod's containers."""
+        try:
+            self._records.actuate(order)
+        except OSError as error:
+            # the next incarnation of the worker updates the containers once more
+            self._log.warning("pod %s: its actuated resources are not kept: %s", order.uid, error)

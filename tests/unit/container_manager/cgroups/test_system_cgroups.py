@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.container_manager.system_cgroups import PASSES, gather, gather_host
+from actors.container_manager.cgroups.system_cgroups import PASSES, gather, gather_host
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 
 V1 = (("cpu", "cpuacct"), ("devices",), ("memory",), ("name=systemd",))

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.container_manager.resize_rules import ResizeRules
+from actors.container_manager.resizes.resize_rules import ResizeRules
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.pod import Pod

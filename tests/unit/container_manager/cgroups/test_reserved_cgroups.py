@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from actors.container_manager.reserved_cgroups import reserved_cgroups
+from actors.container_manager.cgroups.reserved_cgroups import reserved_cgroups
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_limits import CgroupLimits
 

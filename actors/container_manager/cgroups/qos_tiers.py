@@ -10,7 +10,7 @@ from actors.shared.linux.cgroup_tree import CgroupError
 from supervision.actor import Actor
 from supervision.repeated_warnings import RepeatedWarnings
 
-from .ledger import Ledger
+from ..admission.ledger import Ledger
 from .pod_cgroups import PodCgroups
 from .pod_limits import GUARANTEED, protects_memory
 from .qos_limits import tier_limits

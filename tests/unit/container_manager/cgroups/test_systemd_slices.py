@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.container_manager.systemd_slices import SliceError, Slices
+from actors.container_manager.cgroups.systemd_slices import SliceError, Slices
 from actors.shared.linux.cgroup_limits import CgroupLimits
 from actors.shared.linux.system_bus import BusError, BusObject, DBusReply
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_manager.resize_queue import ResizeQueue, WaitingResize
+from actors.container_manager.resizes.resize_queue import ResizeQueue, WaitingResize
 from actors.shared.admission.request import Demand
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor
@@ -11,7 +12,6 @@ from supervision.actor import Actor
 from .cgroup_driver import CgroupDriverChoice
 from .node_allocatable import ENFORCE_SECONDS, NodeAllocatableCgroups
 from .pod_cgroups import PodCgroups
-from .startup_hold import StartupHold
 
 
 class CgroupSetup:
@@ -24,10 +24,11 @@ class CgroupSetup:
         cgroups: PodCgroups,
         driver: CgroupDriverChoice,
         allocatable: NodeAllocatableCgroups,
-        hold: StartupHold,
+        found: Callable[[frozenset[str]], None],
     ) -> None:
+        """`found` gets the UIDs of the pods that have cgroups of the chosen driver."""
         self._actor, self._enabled, self._cgroups = actor, agent.config.cgroupsPerQOS, cgroups
-        self._driver, self._allocatable, self._hold = driver, allocatable, hold
+        self._driver, self._allocatable, self._found = driver, allocatable, found
         self._done, self._choosing = asyncio.Event(), asyncio.Lock()
 
     async def run(self) -> None:
@@ -54,4 +55,4 @@ class CgroupSetup:
         self._cgroups.use(driver)
         if self._enabled:
             await self._allocatable.enforce()
-        self._hold.begin(frozenset(self._cgroups.present()) if self._enabled else frozenset())
+        self._found(frozenset(self._cgroups.present()) if self._enabled else frozenset())

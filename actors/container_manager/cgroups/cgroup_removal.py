@@ -8,7 +8,7 @@ from actors.shared.linux.cgroup_tree import CgroupError
 from supervision.actor import Actor
 from supervision.backoff import RetrySchedule
 
-from .ledger import Ledger
+from ..admission.ledger import Ledger
 from .pod_cgroups import PodCgroups
 from .systemd_slices import SliceError
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_manager.pod_limits import (
+from actors.container_manager.cgroups.pod_limits import (
     Rules,
     larger,
     milli_to_quota,

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.container_manager.earlier_records import EARLIER, take_over
+from actors.container_manager.resizes.earlier_records import EARLIER, take_over
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.pod_records import ALLOCATED, PodRecord, encode, read
 

@@ -15,14 +15,11 @@ from actors.shared.admission.checks.resources import resize_refusal
 from actors.shared.admission.request import NodeState, Refusal
 from actors.shared.config.agent import Agent
 from actors.shared.kube.pod import Pod
-from actors.shared.state_files import StateFiles
 from supervision.actor import Actor
 
-from .ledger import Ledger
-from .messages import ActuatedResources
-from .node_resources import NodeResourceTotals, allocatable
-from .pod_resource_records import PodResourceRecords
-from .preemption import Preemption
+from ..admission.ledger import Ledger
+from ..admission.preemption import Preemption
+from ..node_resources import NodeResourceTotals, allocatable
 from .resize_queue import ResizeQueue, WaitingResize
 from .resize_rules import NO_CAPACITY, RefusedResize, ResizeRules
 
@@ -43,15 +40,13 @@ class PodResizes:
     def __init__(
         self, actor: Actor, agent: Agent, totals: NodeResourceTotals, ledger: Ledger, preemption: Preemption
     ) -> None:
-        """Raises RecordError if a file of the pods' resources is damaged, OSError."""
         self._actor, self._agent, self._totals = actor, agent, totals
-        self._ledger, self.preemption = ledger, preemption
+        self._ledger, self._preemption = ledger, preemption
         config = agent.config
         static_cpu, static_memory = config.cpuManagerPolicy == "static", config.memoryManagerPolicy == "Static"
         self._rules = ResizeRules(agent.gate, static_cpu=static_cpu, static_memory=static_memory)
         self._size = allocatable(totals.capacity, config, with_thresholds=False)
         self._queue, self._opened = ResizeQueue(), asyncio.Event()
-        self.records = PodResourceRecords(StateFiles.of(actor, agent))
 
     def begin(self) -> None:
         self._actor.after(OPEN_SECONDS, self._open)
@@ -79,14 +74,6 @@ class PodResizes:
             self._retry(UPDATED)
             return None
         return RefusedResize(refused.message, NO_CAPACITY, refused.reason)
-
-    def actuated(self, order: ActuatedResources) -> None:
-        """Keep what the runtime has taken over."""
-        try:
-            self.records.actuate(order)
-        except OSError as error:
-            # the next incarnation of the worker updates the containers once more
-            self._actor.log.warning("pod %s: its actuated resources are not kept: %s", order.uid, error)
 
     def forget(self, uid: str) -> None:
         """This pod asks for nothing."""
@@ -121,7 +108,7 @@ class PodResizes:
     def _refusal(self, resize: WaitingResize) -> Refusal | None:
         node = NodeState(allocatable=self._totals.allocatable, usage=self._ledger.usage())
         own = self._ledger.get(resize.uid) or resize.before
-        for state in (node, self.preemption.afterwards(node, resize.uid, resize=True)):
+        for state in (node, self._preemption.afterwards(node, resize.uid, resize=True)):
             refused = resize_refusal(own, resize.after, state, self._size)
             if refused is not None:
                 return refused

@@ -11,7 +11,7 @@ from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree
 from supervision.actor import Actor
 from supervision.repeated_warnings import RepeatedWarnings
 
-from .node_resources import PIDS, NodeResourceTotals, enforced
+from ..node_resources import PIDS, NodeResourceTotals, enforced
 from .pod_cgroups import PodCgroups
 from .pod_limits import milli_to_shares, size_name
 from .qos_tiers import QosTiers

@@ -8,9 +8,9 @@ from actors.shared.pod_inventory import PodInventory
 from supervision.actor import Actor
 from supervision.repeated_warnings import RepeatedWarnings
 
+from ..admission.ledger import Ledger
 from .cgroup_lock import CgroupLock
 from .cgroup_removal import CgroupRemoval
-from .ledger import Ledger
 from .pod_cgroups import PodCgroups
 
 ORPHAN_SECONDS: Final = 10.0

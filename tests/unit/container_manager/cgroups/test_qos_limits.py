@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_manager.ledger import Ledger
-from actors.container_manager.qos_limits import tier_limits
+from actors.container_manager.admission.ledger import Ledger
+from actors.container_manager.cgroups.qos_limits import tier_limits
 from actors.shared.admission.request import Demand
 from actors.shared.linux.cgroup_limits import UNLIMITED
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from actors.shared.config.fields.resources import parse_percent
 from actors.shared.linux.cgroup_limits import MIN_SHARES, UNLIMITED, CgroupLimits
 
-from .ledger import Ledger
+from ..admission.ledger import Ledger
 from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED, milli_to_shares
 
 

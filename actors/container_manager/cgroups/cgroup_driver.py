@@ -47,7 +47,7 @@ class CgroupDriverChoice:
     async def _ask(self) -> str:
         """'' if the runtime does not report it or does not answer."""
         arguments = {"endpoint": self._agent.runtime_endpoint, "seconds": scaled(DRIVER_SECONDS)}
-        function = "actors.container_manager.runtime_cgroup_driver:ask"
+        function = "actors.container_manager.cgroups.runtime_cgroup_driver:ask"
         try:
             answer = await self._actor.disposable(function, arguments, deadline=DRIVER_SECONDS + 2)
         except DisposableError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.container_manager.pending_admissions import PendingAdmissions
+from actors.container_manager.admission.pending_admissions import PendingAdmissions
 
 
 def test_a_withdrawal_strikes_what_is_pending_for_that_pod_and_nothing_else() -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from supervision.actor import Actor
 
-from .messages import NodeEvictions
+from ..messages import NodeEvictions
 
 HOLD_SECONDS: Final = 2.0
 """The longest time that a new pod waits for the eviction manager's report."""

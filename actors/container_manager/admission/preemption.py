@@ -18,7 +18,7 @@ from actors.shared.admission.preemption import victims, without
 from actors.shared.admission.request import Demand, NodeState, PodAdmitAttributes, Refusal, usage_of
 from supervision.actor import Actor
 
-from .eviction_admission import EvictionAdmission
+from .admission_gate import AdmissionGate
 from .ledger import Ledger
 
 WAIT_SECONDS: Final = 8.0
@@ -45,8 +45,8 @@ class Preemption:
     """The eviction manager knows which pods end, the ledger which are counted. This remembers only the pods that wait
     for the room; the next incarnation learns of them when their workers ask again."""
 
-    def __init__(self, actor: Actor, ledger: Ledger, evictions: EvictionAdmission) -> None:
-        self._actor, self._ledger, self._evictions = actor, ledger, evictions
+    def __init__(self, actor: Actor, ledger: Ledger, gate: AdmissionGate) -> None:
+        self._actor, self._ledger, self._gate = actor, ledger, gate
         self._reservations: dict[str, Reservation] = {}
 
     def afterwards(self, node: NodeState, uid: str, *, resize: bool = False) -> NodeState:
@@ -97,7 +97,7 @@ class Preemption:
         uid = candidate.demand.uid
         taken = frozenset[str]().union(*(one.victims for other, one in self._reservations.items() if other != uid))
         running = [one for one in self._ledger.demands() if one.uid not in {uid, *taken}]
-        ending = [one for one in running if self._evictions.ends(one.uid)]
+        ending = [one for one in running if self._gate.evicted(one.uid)]
         lacking = shortages(candidate.demand, node)
         if not without(lacking, ending):
             self._reserve(candidate.demand, ending)

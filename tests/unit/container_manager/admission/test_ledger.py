@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_manager.ledger import Ledger
+from actors.container_manager.admission.ledger import Ledger
 from actors.shared.admission.checks import refusal
 from actors.shared.admission.request import Demand, NodeState, PodAdmitAttributes
 from actors.shared.kube.pod import Pod

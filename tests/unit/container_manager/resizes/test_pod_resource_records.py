@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from actors.container_manager.messages import ActuatedContainer, ActuatedResources
-from actors.container_manager.pod_resource_records import PodResourceRecords
+from actors.container_manager.resizes.pod_resource_records import PodResourceRecords
 from actors.shared import state_files
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod

@@ -12,7 +12,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.pod_records import ACTUATED, ALLOCATED, PodRecord, RecordText, read, record_of
 from actors.shared.state_files import CopiedFile, StateFiles
 
-from .messages import ActuatedResources
+from ..messages import ActuatedResources
 
 
 class PodResourceRecords:

@@ -1,0 +1,40 @@
+"""Answers ResizePod: a pod that is counted asks for other resources."""
+
+from __future__ import annotations
+
+from actors.shared.admission.request import demand_of
+from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.quantity import QuantityError
+
+from ..cgroups.cgroup_manager import CgroupManager
+from ..cgroups.pod_limits import Rules, larger, pod_limits
+from ..messages import AdmissionFailed, PodAdmitted, PodRejected, ResizePod
+from ..resizes.pod_resizes import PodResizes
+from ..resizes.resize_queue import WaitingResize
+from .counted_pods import WITHDRAWN, CountedPods
+
+
+class ResizeAdmission:
+    """The pod's cgroup gets the larger of both limits; its worker shrinks it once the containers are resized."""
+
+    def __init__(self, rules: Rules, cgroups: CgroupManager, resizes: PodResizes, counted: CountedPods) -> None:
+        self._rules, self._cgroups, self._resizes, self._counted = rules, cgroups, resizes, counted
+
+    async def resize(self, message: ResizePod) -> PodAdmitted | PodRejected | AdmissionFailed:
+        uid, rules = message.uid, self._rules
+        try:
+            pod, before = decode_pod(message.pod), decode_pod(message.before)
+            demand, limits = demand_of(uid, pod), larger(pod_limits(pod, rules), pod_limits(before, rules))
+        except (ObjectError, QuantityError) as error:
+            return PodRejected(uid, "Infeasible", f"the pod cannot be read: {error}")
+        with self._counted.pending.begin(uid) as admission:
+            await self._cgroups.ready()
+            asked = WaitingResize(demand_of(uid, before), demand, message.since)
+            refused = self._resizes.infeasible(pod, before)
+            if refused is None and not admission.withdrawn:
+                refused = await self._resizes.decide(asked)
+            if admission.withdrawn:
+                return AdmissionFailed(uid, WITHDRAWN)
+            if refused is not None:
+                return PodRejected(uid, refused.reason, refused.message, refused.detail)
+            return await self._counted.enter(pod, demand, limits, admission, running=True, resized=True)

@@ -1,0 +1,56 @@
+"""Counts pods that were admitted before, without checks: their worker reports them after a restart."""
+
+from __future__ import annotations
+
+import logging
+
+from actors.shared.kube.codec import ObjectError
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.quantity import QuantityError
+
+from ..cgroups.cgroup_manager import CgroupManager
+from ..cgroups.pod_limits import Rules
+from ..messages import CountRunningPod
+from ..resizes.pod_resizes import UPDATED, PodResizes
+from ..topology.pod_hardware import PodHardware
+from ..topology.provider import AllocationError
+from .candidate import read_candidate
+from .counted_pods import CountedPods
+
+
+class RunningPods:
+    """Answers CountRunningPod. The pod has its hardware already; what an earlier process did not keep of that is
+    allocated again."""
+
+    def __init__(
+        self,
+        log: logging.Logger,
+        rules: Rules,
+        cgroups: CgroupManager,
+        hardware: PodHardware,
+        resizes: PodResizes,
+        counted: CountedPods,
+    ) -> None:
+        self._log, self._rules, self._cgroups = log, rules, cgroups
+        self._hardware, self._resizes, self._counted = hardware, resizes, counted
+
+    async def count(self, message: CountRunningPod) -> None:
+        with self._counted.pending.begin(message.uid) as admission:
+            try:
+                candidate, limits = read_candidate(message.uid, message.pod, self._rules)
+            except (ObjectError, QuantityError) as error:
+                self._log.warning("pod %s is not counted, as it cannot be read: %s", message.uid, error)
+                return
+            await self._cgroups.ready_for_new_pod()
+            if message.uid not in self._counted and not admission.withdrawn:
+                self._restore(candidate.pod)
+            if not admission.withdrawn:
+                self._resizes.forget(message.uid)
+                await self._counted.enter(candidate.pod, candidate.demand, limits, admission, running=True)
+                self._resizes.room_is_free(UPDATED)
+
+    def _restore(self, pod: Pod) -> None:
+        try:
+            self._hardware.restore(pod)
+        except (AllocationError, OSError) as error:
+            self._log.warning("pod %s runs on without hardware of its own: %s", pod.metadata.uid, error)
