@@ -29,6 +29,10 @@ _EXHAUSTED: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_SECONDS: Final = 0.2
 _BATCH: Final = 16
 """Connections that are accepted at once: each is a handshake of some milliseconds."""
+_LOOK_SECONDS: Final = 10.0
+"""Between two looks for clients that are gone. An answer may follow a log for days."""
+_ESTABLISHED: Final = 1
+"""State of a connection of which the client has closed nothing (tcp(7), TCP_INFO)."""
 LIMITS: Final[dict[str, Any]] = {
     "idle_connection_timeout": 90,
     "max_header_size": 1024 * 1024,
@@ -49,16 +53,18 @@ class BoundedServer(HTTPServer):
         max_authenticated: int = MAX_AUTHENTICATED,
         max_unauthenticated: int = MAX_UNAUTHENTICATED,
         max_unread_bytes: int = MAX_UNREAD_BYTES,
+        look_seconds: float = _LOOK_SECONDS,
         **kw: Any,
     ) -> None:
         super().initialize(*args, **{**LIMITS, **kw})
         self._max_authenticated, self._max_unauthenticated = max_authenticated, max_unauthenticated
-        self._max_unread_bytes = max_unread_bytes
+        self._max_unread_bytes, self._look_seconds = max_unread_bytes, look_seconds
         self._unread: dict[IOStream, int] = {}
         """Bytes of the answer that a connection is being sent, the oldest first."""
         self._unauthenticated: OrderedDict[IOStream, None] = OrderedDict()
         self._owners: dict[IOStream, str] = {}
         """Users by authenticated connection, the oldest first."""
+        self._looks = False
 
     def authenticated(self, stream: IOStream, user: str) -> None:
         """A request of this user on this connection was authenticated."""
@@ -121,9 +127,31 @@ class BoundedServer(HTTPServer):
         self._unauthenticated[stream] = None
         stream.read_until_regex = RequestHeads(stream, lambda: stream in self._owners)  # type: ignore[method-assign,assignment]
         super().handle_stream(stream, address)
+        self._look_later()
+
+    def _look_later(self) -> None:
+        if not self._looks:
+            self._looks = True
+            # not in the context of the request during which a connection came
+            Context().run(IOLoop.current().call_later, self._look_seconds, self._end_what_was_left)
+
+    def _end_what_was_left(self) -> None:
+        """Close the connections whose clients are gone. While a request is answered, tornado does not read behind what
+        the client has sent in advance, so it does not see the end."""
+        self._looks = False
+        for stream in [*self._unauthenticated, *self._owners]:
+            if not stream.closed() and not stream.reading() and _has_left(stream.socket):
+                stream.close()
+        if self._unauthenticated or self._owners:
+            self._look_later()
 
     def on_close(self, server_conn: Any) -> None:
         """Called by tornado when a connection has ended, or has become a stream."""
         self._unauthenticated.pop(server_conn.stream, None)
         self._owners.pop(server_conn.stream, None)
         super().on_close(server_conn)
+
+
+def _has_left(sock: socket.socket) -> bool:
+    """Whether the other end has closed the connection, whatever was not read yet."""
+    return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != _ESTABLISHED

@@ -222,6 +222,28 @@ async def test_what_a_client_sent_in_advance_is_not_answered_once_it_is_gone() -
     server.stop()
 
 
+class Endless(RequestHandler):
+    """Never answers by itself, as a log that is followed."""
+
+    async def get(self) -> None:
+        self.settings["begun"].set()
+        await asyncio.get_running_loop().create_future()
+
+    def on_connection_close(self) -> None:
+        self.settings["left"].set()
+
+
+@pytest.mark.parametrize("more", [b"", b"x", b"GET / HTTP/1.1\r\nHost: n\r\n\r\n"])
+async def test_an_answer_ends_with_its_client_whatever_that_sent_in_advance(more: bytes) -> None:
+    begun, left = asyncio.Event(), asyncio.Event()
+    async with serving(Application([(".*", Endless)], begun=begun, left=left), look_seconds=0.1) as (_, port):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: n\r\n\r\n" + more)
+        await asyncio.wait_for(begun.wait(), 5)
+        writer.close()
+        await asyncio.wait_for(left.wait(), 10)
+
+
 class Exhausted:
     """A listening socket whose accept has no descriptors for a while."""
 
