@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import enum
-import os
 from collections.abc import Mapping
 
 import msgspec
 
 from .backoff import Backoff, BackoffPolicy
 from .intensity import Intensity
-from .protocol import Exited
 from .spec import ChildSpec, Policy, full_name, stop_budget
 
 
@@ -110,11 +108,6 @@ class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, children=children)
 
 
-def ended_orderly(exited: Exited) -> bool:
-    """Whether a child ended by itself with exit code 0: OTP's reason `normal`."""
-    return exited.cause == "exit" and os.WIFEXITED(exited.status) and os.WEXITSTATUS(exited.status) == 0
-
-
 def wake_at(state: SupervisorState) -> float | None:
     """When `decide` wants its next Tick, or None when only an event can change anything."""
     times = [child.due for child in state.children if child.phase in (ChildPhase.STARTING, ChildPhase.STOPPING)]
@@ -138,10 +131,14 @@ def initial_state(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) ->
 def with_policies(
     state: SupervisorState, spec: ChildSpec, name: str, policies: Mapping[str, Policy]
 ) -> SupervisorState:
-    """The same children with new policies. States, restart counts and pauses are kept."""
+    """The same children with new policies. States, restart counts and pauses are kept, but that a child that has ended
+    for good is started if it is permanent now."""
     changed = {child.name: child for child in initial_state(spec, name, policies).children}
-    children = (
-        msgspec.structs.replace(child, policy=changed[child.name].policy, budget=changed[child.name].budget)
-        for child in state.children
-    )
+    children = (_with_policy(child, changed[child.name], state.ending) for child in state.children)
     return msgspec.structs.replace(state, policy=policies[name], children=tuple(children))
+
+
+def _with_policy(child: Child, changed: Child, ending: Ending) -> Child:
+    again = child.phase is ChildPhase.GONE and changed.policy.restart == "permanent" and ending is Ending.NO
+    phase = ChildPhase.WAITING if again else child.phase
+    return msgspec.structs.replace(child, policy=changed.policy, budget=changed.budget, phase=phase)

@@ -5,6 +5,7 @@ the root supervisor."""
 
 from __future__ import annotations
 
+import os
 from typing import ClassVar, Final, Literal
 
 import msgspec
@@ -128,6 +129,16 @@ class Exited(Message, frozen=True):
     uptime: float = 0.0
 
 
+def ended_orderly(exited: Exited) -> bool:
+    """Whether a child ended by itself with exit code 0: OTP's reason `normal`."""
+    return exited.cause == "exit" and os.WIFEXITED(exited.status) and os.WEXITSTATUS(exited.status) == 0
+
+
+def gave_up(exited: Exited) -> bool:
+    """Whether a supervisor ended because its children were restarted too often."""
+    return os.WIFEXITED(exited.status) and os.WEXITSTATUS(exited.status) == EXIT_ESCALATED
+
+
 class Escalated(Question["Done"], frozen=True):
     """Sent to the fork server: a supervisor has stopped its children and now ends with EXIT_ESCALATED."""
 
@@ -165,6 +176,16 @@ class ActorState(msgspec.Struct, frozen=True, kw_only=True):
     """Cause and age in words, '' when there was none."""
     incident_age: float = 0.0
     """Seconds since then."""
+    gave_up: int = 0
+    """How often it gave up, of a supervisor, since the fork server started."""
+    gave_up_age: float = 0.0
+    """Seconds since it gave up last."""
+    is_over: bool = False
+    """It is down, and is not started again by its restart type."""
+    ended_orderly: bool = False
+    """Its last process ended by itself with exit code 0."""
+    stopping_seconds: float = 0.0
+    """How long it has been stopping."""
     actor: str = ""
     """Its class as `module:Class`, or the program."""
     message: str = ""

@@ -67,7 +67,7 @@ class Supervisor(Actor):
             return
         self._policies = {**self._policies, **message.policies}
         self._state = with_policies(self._state, self._spec, self.name, self._policies)
-        self._arm()
+        self._step(Tick())
 
     def _step(self, event: Started | Exited | Tick | StopRequested) -> None:
         self._state, orders = decide(self._state, event, self._clock(), self._rng)

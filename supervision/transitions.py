@@ -12,8 +12,8 @@ from collections.abc import Callable
 import msgspec
 
 from .backoff import Rng
-from .children import Child, ChildEvent, ChildPhase, Ending, SupervisorState, ended_orderly
-from .protocol import EXIT_ESCALATED, Cause, Exited, Started, Stop
+from .children import Child, ChildEvent, ChildPhase, Ending, SupervisorState
+from .protocol import EXIT_ESCALATED, Cause, Exited, Started, Stop, ended_orderly
 from .strategy import group
 
 REPEAT_SECONDS = 2.0

@@ -154,16 +154,12 @@ def with_outcome(state: State, text: str) -> State:
     return _change(state, history=(*state.history[:-1], _change(last, detail=detail)))
 
 
-def supervisors_that_gave_up(supervisors: Mapping[str, tuple[int, str]], before: Mapping[str, int]) -> list[str]:
+def supervisors_that_gave_up(gave_up: Mapping[str, int], before: Mapping[str, int]) -> list[str]:
     """The supervisors that reached their restart intensity since the last look.
 
-    `supervisors`: by name, restarts and last incident; `before`: restarts at the last look.
+    `gave_up`: how often each did, by name; `before`: at the last look.
     """
-    return [
-        name
-        for name, (restarts, incident) in supervisors.items()
-        if incident.startswith("exit") and restarts > before.get(name, restarts)
-    ]
+    return [name for name, times in gave_up.items() if times > before.get(name, times)]
 
 
 def _with_entry(state: State, entry: HistoryEntry) -> State:

@@ -18,13 +18,13 @@ class TrialChecks:
 
     def __init__(self, actor: Actor, step: Callable[[trial.Event], None]) -> None:
         self._actor, self._step = actor, step
-        self._restarts: dict[str, int] = {}
+        self._gave_up: dict[str, int] = {}
         self._timer: Timer | None = None
 
     def update(self, on_trial: bool) -> None:
         """Look each 10 s during a trial, and not otherwise."""
         if on_trial and self._timer is None:
-            self._restarts = {}
+            self._gave_up = {}
             self._timer = self._actor.every(TRIAL_CHECK_SECONDS, self._look, immediately=True)
         elif not on_trial and self._timer is not None:
             self._timer.cancel()
@@ -35,11 +35,9 @@ class TrialChecks:
             tree = await self._actor.ask(FORK_SERVER, GetTree(memory=False), timeout=5.0)
         except AskError:
             return
-        supervisors = {
-            each.name: (each.restarts, each.last_incident) for each in tree.actors if each.kind == "supervisor"
-        }
-        failed = trial.supervisors_that_gave_up(supervisors, self._restarts)
-        self._restarts = {name: restarts for name, (restarts, _) in supervisors.items()}
+        gave_up = {each.name: each.gave_up for each in tree.actors if each.kind == "supervisor"}
+        failed = trial.supervisors_that_gave_up(gave_up, self._gave_up)
+        self._gave_up = gave_up
         self._step(
             trial.TrialFailed(f"{', '.join(failed)} reached its restart intensity") if failed else trial.TrialTick()
         )

@@ -10,6 +10,7 @@ import msgspec
 from ..protocol import ROOT, ActorState, Tree, Trouble
 from .text import duration
 
+_NOT_AGAIN: Final = "its restart type is temporary, so it is not started again"
 Verdict = Literal["ready", "degraded", "down"]
 SILENT_SECONDS: Final = 5.0
 """An actor sends a heartbeat every two seconds."""
@@ -68,18 +69,22 @@ def of_trouble(trouble: Trouble) -> Reason:
 def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
     down = actor.name == ROOT
     last = f", last incident: {actor.last_incident}" if actor.last_incident else ""
+    if actor.is_over:
+        # the policy says that it is not replaced; only an end that was a fault is wrong
+        return [] if actor.ended_orderly else [Reason(actor.name, f"down{last}; {_NOT_AGAIN}", down)]
     if actor.state == "down":
         what = "its supervisor waits before it starts it again, or has given up" if last else "it was not started yet"
         return [Reason(actor.name, f"down{last}; {what}", down)]
     if actor.state != "running":
-        return [Reason(actor.name, f"{actor.state} for {duration(actor.uptime)}{last}", down)]
+        seconds = actor.stopping_seconds if actor.state == "stopping" else actor.uptime
+        return [Reason(actor.name, f"{actor.state} for {duration(seconds)}{last}", down)]
     if actor.pid in stopped:
         text = f"stopped by a signal; its supervisor replaces it, or `kill -CONT {actor.pid}`"
         return [Reason(actor.name, text, down)]
     if actor.kind != "program" and actor.heartbeat_age > SILENT_SECONDS:
         text = f"hangs: no heartbeat for {duration(actor.heartbeat_age)}; its supervisor replaces it"
         return [Reason(actor.name, text, down)]
-    if actor.kind == "supervisor" and actor.last_incident.startswith("exit") and actor.incident_age < GAVE_UP_SECONDS:
-        text = f"gave up {duration(actor.incident_age)} ago, and was started again with all below it"
+    if actor.gave_up and actor.gave_up_age < GAVE_UP_SECONDS:
+        text = f"gave up {duration(actor.gave_up_age)} ago, and was started again with all below it"
         return [Reason(actor.name, text)]
     return []

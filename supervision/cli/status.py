@@ -63,6 +63,7 @@ def _state(stat: Path) -> str:
 
 def line(actor: ActorState) -> str:
     """One actor that is not in service."""
-    since = f" for {duration(actor.uptime)}" if actor.pid else ""
+    seconds = actor.stopping_seconds if actor.state == "stopping" else actor.uptime
+    since = f" for {duration(seconds)}" if actor.pid else ""
     last = f", last incident: {actor.last_incident}" if actor.last_incident else ""
     return f"{actor.name}: {actor.state}{since}{last}"

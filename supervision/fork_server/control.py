@@ -183,6 +183,11 @@ def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
         last_incident=child.incident_text(),
         incident_age=now - child.last_incident[1] if child.last_incident is not None else 0.0,
         actor=child.spec.actor or (child.spec.program[0] if child.spec.program else "supervisor"),
+        gave_up=child.past.gave_up,
+        gave_up_age=now - child.past.gave_up_at if child.past.gave_up else 0.0,
+        is_over=child.is_over,
+        ended_orderly=child.past.orderly,
+        stopping_seconds=now - child.process.stopping_since if child.state == "stopping" else 0.0,
     )
     if child.status_entry is None:
         return shown

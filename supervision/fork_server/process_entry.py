@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..blackbox import BlackBox
-from ..protocol import Cause, ServiceState, State
+from ..protocol import Cause, Exited, ServiceState, State, ended_orderly, gave_up
 from ..spec import ChildSpec, Policy
 from ..status_page import StatusEntry
 from .connection import ProcessConnection
@@ -27,9 +27,29 @@ class ChildProcess:
     cause: Cause | None = None
     """Why the fork server ends the process; None if it does not."""
     detail: str = ""
+    stopping_since: float = 0.0
     timers: list[ScheduledCall] = field(default_factory=list)
     memory_bytes: int = 0
     memory_at: float = 0.0
+
+
+@dataclass(slots=True, frozen=True)
+class PastEnds:
+    """How the processes of one name have ended."""
+
+    at: float = 0.0
+    """When the last one ended; 0: none has."""
+    orderly: bool = False
+    """Whether that one ended by itself with exit code 0."""
+    gave_up: int = 0
+    """How many have given up, of a supervisor."""
+    gave_up_at: float = 0.0
+
+    def after(self, exited: Exited, now: float) -> PastEnds:
+        """With one more end."""
+        if gave_up(exited):
+            return PastEnds(now, False, self.gave_up + 1, now)
+        return PastEnds(now, ended_orderly(exited), self.gave_up, self.gave_up_at)
 
 
 @dataclass(slots=True, eq=False)
@@ -46,8 +66,7 @@ class ProcessEntry:
     process: ChildProcess = field(default_factory=ChildProcess)
     starts_again: bool = False
     """It is ordered again while its old process still exists."""
-    ended_at: float = 0.0
-    """When the last process ended; 0: there was none."""
+    past: PastEnds = PastEnds()
     last_incident: tuple[Cause, float] | None = None
     """Cause and time."""
     incident_open: bool = False
@@ -95,6 +114,13 @@ class ProcessEntry:
         return self.state != "down"
 
     @property
+    def is_over(self) -> bool:
+        """Whether it has ended, and is not started again by its restart type."""
+        if self.alive or not self.past.at:
+            return False
+        return self.policy.restart == "temporary" or (self.policy.restart == "transient" and self.past.orderly)
+
+    @property
     def restarts(self) -> int:
         return max(0, self.incarnation - 1)
 
@@ -127,11 +153,16 @@ class ProcessEntry:
         self.cancel_timers()
         return now - self.process.ordered_at
 
-    def asked_to_end(self, cause: Cause) -> None:
-        self.process.cause, self.state = cause, "stopping"
+    def asked_to_end(self, cause: Cause, now: float) -> None:
+        self.process.cause = cause
+        self._stopping(now)
 
-    def killed(self) -> None:
-        self.state = "stopping"
+    def killed(self, now: float) -> None:
+        self._stopping(now)
+
+    def _stopping(self, now: float) -> None:
+        if self.state != "stopping":
+            self.state, self.process.stopping_since = "stopping", now
 
     def record_cause(self, cause: Cause, detail: str) -> None:
         """Why the process ends. The first cause is kept; its detail may come later."""
@@ -150,9 +181,9 @@ class ProcessEntry:
         self.cancel_timers()
         self.state, self.process = "down", ChildProcess()
 
-    def ended(self, now: float) -> None:
+    def ended(self, exited: Exited, now: float) -> None:
         """The process that is down now has ended, rather than never been forked."""
-        self.ended_at = now
+        self.past = self.past.after(exited, now)
 
     def add_timer(self, timer: ScheduledCall) -> None:
         """Cancelled when the process is in service, or down."""

@@ -108,7 +108,7 @@ class ChildProcesses:
             self.kill(child, cause, "killed at once" if budget <= 0 else "killed while it started")
             return
         if child.cause is None:
-            child.asked_to_end(cause)
+            child.asked_to_end(cause, time.monotonic())
             self._ask_to_end(child, budget)
         late = f"killed: it did not end within {budget:g} s"
         child.add_timer(self._loop.call_later(budget, lambda: self.kill(child, cause, late)))
@@ -129,7 +129,7 @@ class ChildProcesses:
             self._ended(child, signal.SIGKILL)
         if not child.pid:
             return
-        child.killed()
+        child.killed(time.monotonic())
         os.kill(child.pid, signal.SIGKILL)
         child.add_timer(self._loop.call_later(scaled(_ABANDON_SECONDS), lambda: self._abandon(child)))
 
@@ -181,7 +181,7 @@ class ChildProcesses:
             now - child.ordered_at,
         )
         self._clean(child)
-        child.ended(now)
+        child.ended(exited, now)
         self._observer.exited(child, exited)
         if child.starts_again:
             self.start(child)

@@ -41,7 +41,7 @@ class Reports:
         if not child.is_dynamic:
             self._tell_supervisor(child, started)
         if child.incident_closed():
-            self._incidents.closed(started, time.monotonic() - child.ended_at)
+            self._incidents.closed(started, time.monotonic() - child.past.at)
 
     def record(self, child: ProcessEntry, exited: Exited) -> None:
         """Record the end of a process if it is an incident."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Callable
 
 from ..backoff import Backoff, BackoffPolicy, Rng
 from ..intensity import Intensity
-from ..protocol import EXIT_ESCALATED, Exited
+from ..protocol import Exited, gave_up
 from ..spec import Policy
 
 
@@ -22,7 +21,7 @@ class RootSupervision:
 
     def failed(self, exited: Exited, policy: Policy) -> float | str:
         """Seconds to wait before the root is started again, or why the agent gives up."""
-        if os.WIFEXITED(exited.status) and os.WEXITSTATUS(exited.status) == EXIT_ESCALATED:
+        if gave_up(exited):
             return f"the root supervisor gives up: {exited.detail}"
         self._restarts, within = self._restarts.add(self._clock(), policy.max_restarts, policy.period_seconds)
         if not within:

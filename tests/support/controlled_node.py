@@ -24,7 +24,7 @@ class Node:
 
     def __init__(self, directory):
         self.directory, self.clock = directory, VirtualClock(1_000_000.0)
-        self.restarts, self.incident = 0, "exit 1s ago"
+        self.restarts = self.gave_up = 0
         self.flags = []
         self.renewed, self.fork_server_answer = [], Done()
         (directory / "conf.d").mkdir()
@@ -52,7 +52,7 @@ class Node:
             kind="supervisor",
             state="running",
             restarts=self.restarts,
-            last_incident=self.incident,
+            gave_up=self.gave_up,
         )
         return Tree(pid=1, uptime=1.0, state="ready", actors=[root, workers])
 

@@ -9,10 +9,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from supervision.errors import AskError
 from supervision.protocol import EXIT_ESCALATED, Done
+from supervision.spec import GetPolicies, PoliciesInForce, SetPolicies
 from tests.support.sample_tree import Leave, Work, Worked
 from tests.support.supervised_agent import Agent, agent
 from tests.support.waiting import in_time
@@ -100,6 +102,28 @@ def test_one_exit_more_than_allowed_and_the_supervisor_gives_up_and_its_own_star
         assert set(siblings).isdisjoint(found.pids().values())
         assert found.pids()["a"] in found.pids().values()
         assert found.fork_server.tree()["a"].incarnation == 1
+        assert found.fork_server.tree()["group"].gave_up == 1
+        assert "group: gave up" in found.supervise("status").stdout
+
+
+def test_a_supervisor_that_is_made_to_exit_does_not_give_up(tmp_path: Path) -> None:
+    with agent(tmp_path) as found:
+        found.inject("group", "exit", status=1)
+        found.fork_server.wait_running("group", *GROUP, incarnation=2)
+        assert found.fork_server.tree()["group"].gave_up == 0
+        assert found.supervise("status").stdout.startswith("ready")
+
+
+def test_a_temporary_actor_that_failed_is_said_to_stay_down_until_it_becomes_permanent(tmp_path: Path) -> None:
+    with agent(tmp_path, {"a": {"restart": "temporary"}}) as found:
+        found.inject("a", "crash")
+        found.fork_server.wait(lambda: found.fork_server.tree()["a"].is_over, "it has ended for good")
+        assert "a: down, last incident: signal" in found.supervise("status").stdout
+        assert "its restart type is temporary" in found.supervise("status").stdout
+        policy = found.fork_server.ask(GetPolicies(), PoliciesInForce).policies["a"]
+        permanent = {"a": msgspec.structs.replace(policy, restart="permanent")}
+        assert found.fork_server.ask(SetPolicies(permanent), Done).error == ""
+        found.fork_server.wait_running("a", incarnation=2)
 
 
 def test_failures_further_apart_than_the_period_are_forgotten(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from supervision.children import ChildPhase, ended_orderly, initial_state, with_policies
-from supervision.protocol import Exited
+from supervision.children import ChildPhase, Ending, initial_state, with_policies
+from supervision.protocol import Exited, ended_orderly
 from supervision.spec import ChildSpec, Policy
 
 SPEC = ChildSpec(
@@ -45,3 +45,22 @@ def test_a_new_policy_changes_the_policies_and_budgets_and_nothing_else() -> Non
     assert (first.phase, first.ended, first.policy.shutdown_seconds) == (ChildPhase.RUNNING, 4, 9.0)
     assert (second.phase, second.policy.shutdown_seconds) == (ChildPhase.WAITING, 9.0)
     assert first.budget > state.children[0].budget
+
+
+@pytest.mark.parametrize(
+    ("restart", "ending", "phase"),
+    [
+        ("permanent", Ending.NO, ChildPhase.WAITING),
+        ("transient", Ending.NO, ChildPhase.GONE),
+        ("temporary", Ending.NO, ChildPhase.GONE),
+        ("permanent", Ending.STOPPED, ChildPhase.GONE),
+    ],
+)
+def test_a_child_that_has_ended_for_good_is_started_when_it_becomes_permanent(
+    restart: str, ending: Ending, phase: ChildPhase
+) -> None:
+    state = initial_state(SPEC, "top", policies(restart="temporary"))  # type: ignore[arg-type]
+    state = state.replace(msgspec.structs.replace(state.children[0], phase=ChildPhase.GONE))
+    state = msgspec.structs.replace(state, ending=ending)
+    changed = with_policies(state, SPEC, "top", policies(restart=restart))  # type: ignore[arg-type]
+    assert changed.children[0].phase is phase

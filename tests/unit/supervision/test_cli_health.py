@@ -36,6 +36,15 @@ def test_an_actor_that_was_replaced_is_no_reason() -> None:
     assert decide(tree(actor("pleg", last_incident="signal 3s ago", incident_age=3.0, restarts=1))).state == "ready"
 
 
+def test_a_supervisor_that_was_made_to_exit_did_not_give_up() -> None:
+    ended = actor("pod_workers", kind="supervisor", last_incident="exit 3s ago", incident_age=3.0, restarts=1)
+    assert decide(tree(ended)).state == "ready"
+
+
+def test_an_actor_that_ended_in_order_and_is_not_to_be_started_again_is_no_reason() -> None:
+    assert decide(tree(actor("pleg", state="down", pid=0, is_over=True, ended_orderly=True))).state == "ready"
+
+
 CASES = [
     (actor("pleg", state="down", pid=0, last_incident="hang 3s ago"), "down, last incident: hang 3s ago; its superv"),
     (actor("pleg", state="down", pid=0), "down; it was not started yet"),
@@ -43,8 +52,13 @@ CASES = [
     (actor("pleg", heartbeat_age=9.0), "hangs: no heartbeat for 9.0s; its supervisor replaces it"),
     (actor("pleg", pid=42), "stopped by a signal; its supervisor replaces it, or `kill -CONT 42`"),
     (
-        actor("pleg", kind="supervisor", last_incident="exit 30s ago", incident_age=30.0),
+        actor("pleg", kind="supervisor", last_incident="signal 3s ago", gave_up=1, gave_up_age=30.0),
         "gave up 30s ago, and was started again with all below it",
+    ),
+    (actor("pleg", state="stopping", uptime=900.0, stopping_seconds=2.0), "stopping for 2.0s"),
+    (
+        actor("pleg", state="down", pid=0, last_incident="signal 3s ago", is_over=True),
+        "down, last incident: signal 3s ago; its restart type is temporary, so it is not started again",
     ),
 ]
 

@@ -81,7 +81,7 @@ def test_a_program_that_is_not_in_service_any_more_when_its_probe_ends_is_left_a
         if change == "ended":
             child.state = "down"
         elif change == "is being stopped":
-            child.asked_to_end("stopped")
+            child.asked_to_end("stopped", 0.0)
         else:
             child.policy = Policy(heartbeat_seconds=0)
         answer(silent)
