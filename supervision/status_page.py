@@ -14,13 +14,14 @@ ENTRY_BYTES = 256
 _NAME_AT, _NAME_BYTES = 128, 128
 _BEAT, _BUSY, _ALLOWANCE = range(3)
 _HANDLED, _DROPPED, _DEAD, _MAILBOX, _TASKS, _OUTGOING = range(3, 9)
+_BEGAN = 9
 
 
 class StatusReading(msgspec.Struct, frozen=True):
     """One entry at one moment."""
 
     heartbeat: float
-    """CLOCK_MONOTONIC seconds; 0: none yet."""
+    """See `StatusEntry.heartbeat`."""
     busy_since: float
     """When the current handler began; 0: none runs."""
     message: str
@@ -62,7 +63,7 @@ class StatusEntry:
     def __init__(self, memory: mmap.mmap, index: int) -> None:
         self.index = index
         view = memoryview(memory)[index * ENTRY_BYTES : (index + 1) * ENTRY_BYTES]
-        self._times = view[:24].cast("d")
+        self._times = view[:80].cast("d")
         self._counts = view[:72].cast("Q")
         self._name = view[_NAME_AT : _NAME_AT + _NAME_BYTES]
 
@@ -74,7 +75,7 @@ class StatusEntry:
         policy allows less."""
         self._name[:] = name
         self._times[_ALLOWANCE] = allowance_seconds
-        self._times[_BUSY] = now
+        self._times[_BEGAN] = self._times[_BUSY] = now
 
     def end(self) -> None:
         self._times[_BUSY] = 0.0
@@ -86,8 +87,11 @@ class StatusEntry:
 
     @property
     def heartbeat(self) -> float:
-        """CLOCK_MONOTONIC seconds; 0: none yet. The only field that is read each second."""
-        return self._times[_BEAT]
+        """CLOCK_MONOTONIC seconds of the last sign of life; 0: none yet. It is read each second.
+
+        A step that began is one, too: an actor whose hundreds of tasks are due at once sends no heartbeat until each
+        has made its step, which on a busy machine takes long, and is not hung."""
+        return max(self._times[_BEAT], self._times[_BEGAN])
 
     @property
     def busy_since(self) -> float:

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -196,9 +197,15 @@ class _Watched:
         self.child.use_status_entry(self.entry)
         self.entry.beat(time.monotonic())
 
-    def watch(self, seconds: float) -> list[tuple[str, str]]:
-        """What was killed, and for which cause."""
+    def watch(self, seconds: float, meanwhile: Callable[[], object] = lambda: None) -> list[tuple[str, str]]:
+        """What was killed, and for which cause. `meanwhile` is called again and again."""
         loop = Loop()
+
+        def again() -> None:
+            meanwhile()
+            loop.call_later(0.02, again)
+
+        again()
         Watch(loop, self.table, lambda child, cause, detail: self.killed.append((child.name, cause))).retune()
         loop.call_later(seconds, loop.stop)
         loop.run()
@@ -222,6 +229,16 @@ def test_an_actor_with_a_long_step_in_hand_is_busy_and_not_hung() -> None:
     busy = _Watched(Policy(heartbeat_seconds=0.2, busy_seconds=0.2))
     busy.entry.begin(padded("request GET /metrics"), time.monotonic(), 60.0)
     assert busy.watch(0.8) == []
+
+
+def test_an_actor_that_makes_one_step_after_the_other_is_not_hung_though_no_heartbeat_comes() -> None:
+    many = _Watched(Policy(heartbeat_seconds=0.2))
+
+    def step() -> None:
+        many.entry.begin(padded("pod 1"), time.monotonic())
+        many.entry.end()
+
+    assert many.watch(0.8, meanwhile=step) == []
 
 
 def test_an_actor_that_is_stopped_by_a_signal_is_hung_whatever_it_has_in_hand() -> None:
@@ -254,7 +271,7 @@ def test_an_entry_is_read_as_it_was_written_and_cleared_for_the_next() -> None:
     status_entry.begin(padded("x" * 500), 13.0)
     status_entry.count((1, 2, 3, 4, 5, 6))
     seen = status_entry.read()
-    assert (seen.heartbeat, seen.busy_since, seen.message) == (12.5, 13.0, "x" * 128)
+    assert (seen.heartbeat, seen.busy_since, seen.message) == (13.0, 13.0, "x" * 128)
     assert (seen.handled, seen.dropped, seen.dead_letters, seen.mailbox, seen.tasks, seen.outgoing) == (
         1,
         2,
