@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
+from .lock import JANITOR
+
 _SHELL: Final = "/bin/sh"
 _SCRIPT: Final = """
-printf janitor > /proc/$$/comm
+printf %s "$0" > /proc/$$/comm
 trap '' TERM INT HUP USR1
 fork_server=$1
 shift
@@ -77,6 +79,6 @@ def _become(reader: int, locks: Sequence[int], arguments: list[str]) -> NoReturn
         for lock in locks:
             os.set_inheritable(lock, True)
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-        os.execve(_SHELL, ["janitor", "-c", _SCRIPT, "janitor", *arguments], environment)  # noqa: S606 - nothing is pasted into the script
+        os.execve(_SHELL, [JANITOR, "-c", _SCRIPT, JANITOR, *arguments], environment)  # noqa: S606 - nothing is pasted into the script
     finally:
         os._exit(_EXIT_NOT_EXECUTED)

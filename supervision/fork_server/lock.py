@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from ..process_stat import is_alive
 from ..time_scale import scaled
 
+JANITOR: Final = "janitor"
+"""How the kernel names the janitor's process."""
 _PATIENCE_SECONDS = 3.0
 
 
@@ -39,12 +44,18 @@ class Lock:
     def __init__(self, directory: Path) -> None:
         """Raises AlreadyRunning, naming the pid that holds it; OSError."""
         self.path = directory / "lock"
-        end = time.monotonic() + scaled(_PATIENCE_SECONDS)
+        began, janitor = time.monotonic(), 0
         while not self._try():
             holder = _pid_in(self.path)
-            # the janitor of a killed fork server holds the lock for a moment
-            if is_alive(holder) or time.monotonic() > end:
+            if is_alive(holder):
                 raise AlreadyRunning(f"an agent with pid {holder} already runs on {directory}")
+            # the janitor of a killed fork server holds the lock for a moment; one that was stopped, for ever
+            waited = time.monotonic() - began
+            if waited > scaled(2 * _PATIENCE_SECONDS):
+                raise AlreadyRunning(f"something that the agent with pid {holder} has left still holds {self.path}")
+            if waited > scaled(_PATIENCE_SECONDS) and not janitor:
+                janitor = _pid_in(self.path, line=1)
+                _end_janitor(janitor)
             time.sleep(0.02)
 
     def _try(self) -> bool:
@@ -62,6 +73,11 @@ class Lock:
         self.fd = fd
         return True
 
+    def name_janitor(self, pid: int) -> None:
+        """Write down the process that shares the lock. It is killed for the next agent, should it not end."""
+        with suppress(OSError):  # a full disk: the agent runs, and the janitor ends by itself, as a rule
+            os.pwrite(self.fd, f"{os.getpid()}\n{pid:10}\n".encode(), 0)
+
     def _is_current(self, fd: int) -> bool:
         try:
             return os.fstat(fd).st_ino == os.stat(self.path).st_ino
@@ -74,8 +90,18 @@ class Lock:
         os.close(self.fd)
 
 
-def _pid_in(path: Path) -> int:
+def _pid_in(path: Path, line: int = 0) -> int:
+    """0 if there is none."""
     try:
-        return int(path.read_text() or 0)
-    except (OSError, ValueError):
+        return int(path.read_text().splitlines()[line])
+    except (OSError, ValueError, IndexError):
         return 0
+
+
+def _end_janitor(pid: int) -> None:
+    """SIGKILL it, if that is still a janitor: its work is done again by whoever takes the lock."""
+    try:
+        if pid and Path(f"/proc/{pid}/comm").read_text().strip() == JANITOR:
+            os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass  # it has ended

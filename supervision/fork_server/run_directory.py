@@ -49,6 +49,11 @@ class RunDirectory:
         self._janitor = Janitor(
             [self.names.path, *(lock.path for lock in self._locks)], [lock.fd for lock in self._locks]
         )
+        self._name_janitor(self._janitor)
+
+    def _name_janitor(self, janitor: Janitor) -> None:
+        for lock in self._locks:
+            lock.name_janitor(janitor.pid)
 
     def reaped(self, pid: int, loop: Loop) -> bool:
         """Returns whether that process was the janitor; if so, a new one starts."""
@@ -62,6 +67,7 @@ class RunDirectory:
     def _restart(self, janitor: Janitor, loop: Loop) -> None:
         try:
             janitor.start()
+            self._name_janitor(janitor)
         except OSError as error:
             log.error("no janitor: %s", error)
             loop.call_later(_RETRY_SECONDS, lambda: self._restart(janitor, loop))

@@ -213,6 +213,18 @@ def test_another_agent_is_refused_while_the_run_directory_of_the_first_is_gone(t
         assert first.wait_end() == 1
 
 
+def test_a_janitor_that_was_stopped_keeps_no_agent_out(tmp_path: Path) -> None:
+    first = ForkServerProcess(SMALL, tmp_path / "run")
+    first.wait_ready()
+    first.wait(lambda: _child_called(first.process.pid, "janitor") != 0, "the janitor has its name")
+    janitor = _child_called(first.process.pid, "janitor")
+    os.kill(janitor, signal.SIGSTOP)
+    first.process.kill()
+    first.wait_end()
+    with fork_server_running(SMALL, tmp_path / "run"):
+        assert not exists(janitor)
+
+
 def test_an_agent_that_was_killed_is_followed_by_another_at_once(tmp_path: Path) -> None:
     agents = [ForkServerProcess(SMALL, tmp_path / "run")]
     agents[-1].wait_ready()
