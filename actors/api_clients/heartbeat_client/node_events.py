@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from actors.api_clients.messages import RecordEvent, node_event
 
 Json = dict[str, Any]
+
+_OLD_CGROUPS: Final = (
+    "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to"
+    " cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1"
+)
+"""KEP-5573."""
 
 
 def condition_event(name: str, reason: str) -> RecordEvent:
@@ -26,8 +32,7 @@ class NodeEvents:
         return node_event(self._name, "Starting", "Starting kubelet.")
 
     def old_cgroups(self) -> RecordEvent:
-        text = "cgroup v1 support is in maintenance mode, please migrate to cgroup v2"
-        return node_event(self._name, "CgroupV1", text, "Warning")
+        return node_event(self._name, "CgroupV1", _OLD_CGROUPS, "Warning")
 
     def seen(self, node: Json) -> list[RecordEvent]:
         """The event for a node that was cordoned or uncordoned."""

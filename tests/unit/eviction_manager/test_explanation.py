@@ -62,7 +62,7 @@ def test_writable_layer_and_log_of_a_container_count_as_its_disk_usage():
     threshold = Threshold("nodefs.available", Amount(percent=10.0))
     explanation = explain(pod, usage, threshold, SignalObservation(50 * MI, 1000 * MI))
     assert explanation.message == (
-        "The node was low on resource: ephemeral-storage. Threshold quantity: 100Mi, available: 50Mi. "
+        "The node was low on resource: ephemeral-storage. Threshold quantity: 104857601, available: 50Mi. "
         "Container c was using 3Mi, request is 1Mi, has larger consumption of ephemeral-storage. "
     )
 

@@ -5,6 +5,7 @@ A threshold's operator is always "less than". 0% and 100% switch a threshold off
 
 from __future__ import annotations
 
+import struct
 from fractions import Fraction
 from typing import Final
 
@@ -27,6 +28,8 @@ SIGNALS: Final = (
     "pid.available",
 )
 
+_SINGLE: Final = struct.Struct("f")
+
 
 class Amount(msgspec.Struct, frozen=True):
     """An amount: a quantity or a percentage."""
@@ -38,7 +41,18 @@ class Amount(msgspec.Struct, frozen=True):
 
     def of(self, capacity: int) -> int:
         """Bytes, inodes or process IDs."""
-        return self.absolute if self.absolute is not None else int(capacity * (self.percent or 0.0) / 100)
+        return self.absolute if self.absolute is not None else int(capacity * _share(self.percent or 0.0))
+
+
+def _share(percent: float) -> float:
+    """The part of one that `percent` is, in single precision as the kubelet has it: a node's allocatable is then the
+    same to the byte under either."""
+    return _single(_single(percent) / 100)
+
+
+def _single(value: float) -> float:
+    found: float = _SINGLE.unpack(_SINGLE.pack(value))[0]
+    return found
 
 
 class Threshold(msgspec.Struct, frozen=True):

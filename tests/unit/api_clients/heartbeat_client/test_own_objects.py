@@ -143,3 +143,10 @@ async def test_a_lease_is_renewed_once_the_server_answers_with_it() -> None:
     assert len(failed) == 1 + len(NOT_THE_OBJECT)
     assert done == [1]
     assert server.calls[-2:] == ["GET", "PUT"]
+
+
+def test_the_event_of_old_cgroups_says_what_to_do_and_where_to_read_about_it():
+    event = NodeEvents("n1", first=True).old_cgroups()
+    assert (event.type, event.reason) == ("Warning", "CgroupV1")
+    assert event.message.startswith("cgroup v1 detected. ")
+    assert event.message.endswith("5573-remove-cgroup-v1")

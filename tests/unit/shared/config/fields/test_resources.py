@@ -53,6 +53,13 @@ def test_a_threshold_that_means_nothing_is_refused(text):
         parse_amount(text)
 
 
+def test_a_percentage_is_taken_in_single_precision_as_the_kubelet_takes_it():
+    """A kubelet gave 267847642337 bytes allocatable of 264212084 KiB with `nodefs.available: 1%`."""
+    amount = parse_amount("1%")
+    assert amount is not None
+    assert amount.of(264212084 << 10) == (264212084 << 10) - 267847642337
+
+
 def test_thresholds_are_read_memory_first_with_grace_and_reclaim_and_without_those_switched_off():
     config = KubeletConfiguration(
         evictionHard={"nodefs.available": "10%", "memory.available": "100Mi", "pid.available": "0%"},
@@ -64,5 +71,5 @@ def test_thresholds_are_read_memory_first_with_grace_and_reclaim_and_without_tho
     assert found == [
         ("memory.available", 100 << 20, 0.0, None),
         ("memory.available", 1 << 30, 90.0, None),
-        ("nodefs.available", 100 << 20, 0.0, Amount(absolute=1 << 30)),
+        ("nodefs.available", (100 << 20) + 1, 0.0, Amount(absolute=1 << 30)),
     ]
