@@ -11,9 +11,10 @@ backoff.py            pauses that grow while something keeps failing
 blackbox.py           the record that a dying actor leaves: a small file in memory
 channel.py            one connection on the actor's loop
 children.py           the state of a supervisor's children, and the events that change it
-class_names.py        names of actor classes: Thespian writes `module.Class`, the tree `module:Class`
+class_names.py        names of classes and functions: Thespian writes `module.Class`, the tree `module:Class`
 cli/                  the `supervise` subcommands for a running agent: all except `start`
 client.py             asks the fork server or any actor from outside the tree: for the command line and tests
+dead_letters.py       where the dead letters of one process go: to the handler of the moment
 documents/            reads one YAML or JSON document into plain data, within limits
 errors.py             the errors that an actor's calls and the command line raise
 faults.py             fault injection, for `supervise inject` and for the tests
@@ -34,6 +35,7 @@ message_flow.py       counts the messages that reach a process, by sender and ty
 metrics.py            an actor's counters, gauges and histograms: plain numbers, which a scrape reads by message
 names.py              names are sockets in a private directory; a name always refers to the incarnation in service
 payload.py            plain data and Thespian's own messages on the wire
+plain_objects.py      objects of a program's own message classes, as plain data
 policy.py             the supervision policy of each actor: its default in the tree
 policy_file.py        reads the policy file as plain data with line numbers: bounded, without aliases and tags
 policy_rules.py       the valid values of each policy setting: one table, for policy files and for orders

@@ -1,6 +1,8 @@
-"""Names of actor classes: Thespian writes `module.Class`, the tree `module:Class`."""
+"""Names of classes and functions: Thespian writes `module.Class`, the tree `module:Class`."""
 
 from __future__ import annotations
+
+from typing import Any
 
 
 def class_name(actor_class: type | str) -> str:
@@ -9,3 +11,12 @@ def class_name(actor_class: type | str) -> str:
         module, _, name = actor_class.rpartition(".")
         return f"{module}:{name}"
     return f"{actor_class.__module__}:{actor_class.__qualname__}"
+
+
+def load(name: str) -> Any:
+    """Import `module:attribute`. Raises ImportError, AttributeError."""
+    module, _, attribute = name.partition(":")
+    found: Any = __import__(module, fromlist=["_"])
+    for part in attribute.split("."):
+        found = getattr(found, part)
+    return found

@@ -27,12 +27,11 @@ from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, WakeupMessage
 
 from .actor import Actor, Address, DisposableError, Timer
-from .class_names import class_name
+from .class_names import class_name, load
 from .errors import error_text
 from .fake_answers import Answer, FakeAnswers, through_the_wire
 from .listeners import Make
 from .message import Message, Question
-from .process import load
 from .protocol import MessageCount
 from .steps import StepObserver, Steps
 from .task_context import InputRecord, Work

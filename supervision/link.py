@@ -63,6 +63,7 @@ class Link:
         self._attempt = 0
         self._pid = 0
         self._expiry: asyncio.TimerHandle | None = None
+        self._is_retired = False
 
     @property
     def waiting(self) -> int:
@@ -82,6 +83,15 @@ class Link:
             self._connect_if_needed()
         else:
             self._owner.undelivered(self.name, entry, "overflow")
+
+    def retire(self) -> None:
+        """Nothing more is sent: close the connection when all messages are acknowledged."""
+        self._is_retired = True
+        self._close_if_done()
+
+    def _close_if_done(self) -> None:
+        if self._is_retired and self._channel is not None and not (self._unacked or self.waiting):
+            self._channel.abort()
 
     def _has_room(self) -> bool:
         return len(self._unacked) < self._window and self._unacked_bytes < WINDOW_BYTES
@@ -180,6 +190,7 @@ class Link:
         for _ in range(min(ack.handled, len(self._unacked))):
             self._unacked_bytes -= len(self._unacked.popleft().body)
         self._pump()
+        self._close_if_done()
 
     def closed(self, channel: Channel, error: WireError | None) -> None:
         if channel is not self._channel:

@@ -143,6 +143,13 @@ class Names:
         if inode == own:
             self._unlink(file_of(alias))
 
+    def identity(self, name: str) -> int:
+        """A number that differs for each process that the name or alias may mean; 0: it means none."""
+        try:
+            return os.stat(file_of(name), dir_fd=self.fd).st_ino
+        except FileNotFoundError:
+            return 0
+
     def forget(self, name: str, incarnation: int) -> None:
         """The incarnation has ended: remove its name until the next one is published."""
         own = f"{file_of(name)}#{incarnation}"

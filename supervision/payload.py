@@ -1,13 +1,14 @@
 """Plain data and Thespian's own messages on the wire, for actors that are written for plain Thespian. No pickle.
 
-Plain data is what msgpack has, and tuples, sets, actor addresses and registered Messages. Sending anything else raises
-TypeError.
+Plain data is what msgpack has, and tuples, sets, times, actor addresses and registered Messages. Sending anything else
+raises TypeError, but that a program with a system base of its own (`objects=True`) also sends objects of its own
+classes (`plain_objects.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from thespian.actors import (
     WakeupMessage,
 )
 
+from . import plain_objects
 from .actor import Address, ChildExited
 from .errors import UNREADABLE
 from .message import Message, registered, type_name
@@ -27,18 +29,25 @@ from .protocol import Payload
 from .wire import WireError
 
 
-def wrap(payload: Any) -> Message:
+def wrap(payload: Any, *, objects: bool = False) -> Message:
     """Any payload as a Message. Raises TypeError when it is not plain data."""
-    return payload if isinstance(payload, Message) else Payload(msgspec.msgpack.encode(_pack(payload)))
+    if isinstance(payload, Message):
+        return payload
+    try:
+        return Payload(msgspec.msgpack.encode(_pack(payload, objects)))
+    except RecursionError:
+        raise TypeError(f"{type(payload).__qualname__} is nested too deeply, or contains itself") from None
+    except OverflowError:
+        raise TypeError("an integer of more than 64 bits is not plain data") from None
 
 
-def unwrap(message: Message) -> Any:
+def unwrap(message: Message, *, objects: bool = False) -> Any:
     """The payload of a Message. Raises WireError when it cannot be read."""
     if not isinstance(message, Payload):
         return message
     try:
-        return _unpack(msgspec.msgpack.decode(message.data))
-    except (*UNREADABLE, KeyError, TypeError, OverflowError) as error:
+        return _unpack(msgspec.msgpack.decode(message.data), objects)
+    except (*UNREADABLE, KeyError, TypeError, OverflowError, ImportError, AttributeError) as error:
         raise WireError(f"bad payload: {error}") from error
 
 
@@ -53,6 +62,7 @@ def _message(kind: str, raw: bytes) -> Message:
     return msgspec.msgpack.decode(raw, type=found)
 
 
+_OBJECT = 11
 _PARTS: dict[type, tuple[int, Callable[[Any], list[Any]]]] = {
     tuple: (2, list),
     set: (3, list),
@@ -62,7 +72,9 @@ _PARTS: dict[type, tuple[int, Callable[[Any], list[Any]]]] = {
     ChildExited: (6, lambda m: [m.childAddress]),
     DeadEnvelope: (7, lambda m: [m.deadAddress, m.deadMessage]),
     PoisonMessage: (8, lambda m: [m.poisonMessage]),
-    WakeupMessage: (9, lambda m: [m.delayPeriod.total_seconds(), m.payload]),
+    WakeupMessage: (9, lambda m: [m.delayPeriod, m.payload]),
+    timedelta: (12, lambda t: [t.days, t.seconds, t.microseconds]),
+    datetime: (13, lambda t: [t.isoformat()]),
 }
 _MAKERS: dict[int, Callable[..., Any]] = {
     1: _address,
@@ -73,40 +85,47 @@ _MAKERS: dict[int, Callable[..., Any]] = {
     6: ChildActorExited,
     7: DeadEnvelope,
     8: PoisonMessage,
-    9: lambda seconds, payload: WakeupMessage(timedelta(seconds=seconds), payload),
+    9: WakeupMessage,
     10: _message,
+    _OBJECT: plain_objects.made,
+    12: timedelta,
+    13: datetime.fromisoformat,
 }
 _PLAIN = (str, bytes, int, float, bool, type(None))
 
 
-def _pack(value: Any) -> Any:
+def _pack(value: Any, objects: bool) -> Any:
     kind = type(value)
     if kind in _PLAIN:
         return value
     if kind is list:
-        return [_pack(item) for item in value]
+        return [_pack(item, objects) for item in value]
     if kind is dict:
-        return {_pack(key): _pack(item) for key, item in value.items()}
+        return {_pack(key, objects): _pack(item, objects) for key, item in value.items()}
     if kind in _PARTS:
         code, parts = _PARTS[kind]
-        return _extension(code, parts(value))
+        return _extension(code, parts(value), objects)
     if isinstance(value, ActorAddress):
-        return _extension(1, [str(value.addressDetails)])
+        return _extension(1, [str(value.addressDetails)], objects)
     if isinstance(value, Message):
         return msgspec.msgpack.Ext(10, msgspec.msgpack.encode([type_name(kind), msgspec.msgpack.encode(value)]))
+    if objects:
+        return _extension(_OBJECT, list(plain_objects.attributes(value)), objects)
     raise TypeError(f"{kind.__qualname__} is not plain data: it cannot be sent without pickle")
 
 
-def _extension(code: int, parts: list[Any]) -> msgspec.msgpack.Ext:
-    return msgspec.msgpack.Ext(code, msgspec.msgpack.encode([_pack(part) for part in parts]))
+def _extension(code: int, parts: list[Any], objects: bool) -> msgspec.msgpack.Ext:
+    return msgspec.msgpack.Ext(code, msgspec.msgpack.encode([_pack(part, objects) for part in parts]))
 
 
-def _unpack(value: Any) -> Any:
+def _unpack(value: Any, objects: bool) -> Any:
     if isinstance(value, list):
-        return [_unpack(item) for item in value]
+        return [_unpack(item, objects) for item in value]
     if isinstance(value, dict):
-        return {_unpack(key): _unpack(item) for key, item in value.items()}
+        return {_unpack(key, objects): _unpack(item, objects) for key, item in value.items()}
     if isinstance(value, msgspec.msgpack.Ext):
         parts = msgspec.msgpack.decode(value.data)
-        return _MAKERS[value.code](*(parts if value.code == 10 else map(_unpack, parts)))
+        if value.code == _OBJECT and not objects:
+            raise ValueError("an object of a class is not read here")
+        return _MAKERS[value.code](*(parts if value.code == 10 else (_unpack(part, objects) for part in parts)))
     return value

@@ -12,12 +12,13 @@ from typing import Any
 
 import msgspec
 from thespian.actors import Actor as ThespianActor
-from thespian.actors import ActorAddress, DeadEnvelope, WakeupMessage
+from thespian.actors import ActorAddress, WakeupMessage
 
 from .actor import Actor, Address, AskError, DisposableError, DisposableTimeout, Timer
 from .addresses import ActorName
 from .channel import Flusher
 from .class_names import class_name
+from .dead_letters import DEAD_LETTERS, DeadLetterRoute
 from .inbox import Asker, Inbox
 from .link import Link
 from .listeners import Listeners, Make
@@ -40,9 +41,6 @@ from .task_context import InputRecord, Work
 from .time_scale import scaled
 from .uplink import Uplink
 from .wire import Frame, encode
-
-DEAD_LETTERS = "dead~letters"
-"""The alias of Thespian's dead-letter handler."""
 
 
 @dataclass
@@ -74,8 +72,8 @@ class ActorPort:
         self.uplink: Uplink
         self.actor: ThespianActor
         self.losses = LostMessages()
-        self._dynamic = dynamic
         self._links: dict[str, Link] = {}
+        self._dead_letters = DeadLetterRoute(self) if dynamic else None
         self._questions = Questions(asyncio.get_running_loop(), incarnation)
         self._child_numbers = itertools.count(1)
 
@@ -108,7 +106,7 @@ class ActorPort:
 
     # -- messages out ---------------------------------------------------------------------------------------------
     def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None:
-        message = wrap(message)
+        message = wrap(message, objects=self._dead_letters is not None)
         if isinstance(target, Asker) and not target.answered:
             target.answered = True
             target.channel.write(encode(self.name, message, answer=target.ask))
@@ -137,7 +135,12 @@ class ActorPort:
 
     @property
     def unsent(self) -> bool:
-        return self.uplink.unsent or self.inbox.unsent or any(link.unsent for link in self._links.values())
+        return (
+            self.uplink.unsent
+            or self.inbox.unsent
+            or any(link.unsent for link in self._links.values())
+            or (self._dead_letters is not None and self._dead_letters.unsent)
+        )
 
     def message_lost(self) -> None:
         """An injected fault has dropped a message."""
@@ -149,8 +152,9 @@ class ActorPort:
         self.count("actor_dead_letters_total", to=name, reason=reason)
         if entry.ask:
             self._questions.fail(entry.ask, AskError(reason))
-        elif self._dynamic and name != DEAD_LETTERS:
-            self.actor_send(Address(DEAD_LETTERS), DeadEnvelope(Address(name), unwrap(entry.message)), 1.0)
+        elif self._dead_letters is not None:
+            if name != DEAD_LETTERS:
+                self._dead_letters.send(Address(name), unwrap(entry.message, objects=True))
         elif isinstance(self.actor, Actor):
             actor, message = self.actor, entry.message
             # not within the failed tell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import os
 import socket
@@ -19,6 +20,7 @@ from .actor import Actor, Address, ChildExited
 from .addresses import ActorName
 from .blackbox import BlackBox
 from .channel import Flusher
+from .class_names import load
 from .greeting import Greeting
 from .inbox import Inbox, serve
 from .listeners import Listeners
@@ -95,13 +97,14 @@ def _run(main: Coroutine[Any, Any, None]) -> None:
     loop.run_until_complete(main)
 
 
-def load(name: str) -> Any:
-    """Import `module:attribute`. Raises ImportError, AttributeError."""
-    module, _, attribute = name.partition(":")
-    found: Any = __import__(module, fromlist=["_"])
-    for part in attribute.split("."):
-        found = getattr(found, part)
-    return found
+def _made(launch: Launch) -> Any:
+    """The actor. One of a program's own system base gets what its `__init__` names, as from Thespian's bases."""
+    kind, arguments = load(launch.actor), launch.arguments
+    if launch.dynamic:
+        offered: dict[str, Any] = {"capabilities": {}, "requirements": {}}
+        names = inspect.signature(kind.__init__).parameters
+        arguments = {**{name: value for name, value in offered.items() if name in names}, **arguments}
+    return kind(**arguments)
 
 
 class Process:
@@ -141,7 +144,7 @@ class Process:
     async def _start(self) -> None:
         launch = self._launch
         await self._uplink.open(launch.uplink)
-        self.actor = load(launch.actor)(**launch.arguments)
+        self.actor = _made(launch)
         self._port.serve(self.actor)
         self._server = await serve(self._inbox, self.flusher, launch.names.listen(launch.name, launch.incarnation))
         if isinstance(self.actor, Actor):
@@ -231,7 +234,7 @@ class Process:
             return None
         if type(message) is Payload:
             try:
-                message = unwrap(message)
+                message = unwrap(message, objects=self._launch.dynamic)
             except WireError as error:
                 self.count_refused(error)
                 return None

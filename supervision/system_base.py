@@ -1,8 +1,8 @@
 """A Thespian system base on this engine: `ActorSystem(systemBase=NativeBase())` runs any plain Thespian actor.
 
 The base starts a fork server of its own in a private directory; it ends with this process. What differs from Thespian's
-bases: payloads are plain data, Thespian's messages and registered Messages (no pickle), an exception in a handler ends
-the actor (its parent gets ChildActorExited), and classes must be importable by name.
+bases: payloads are plain data, Thespian's messages, registered Messages, and objects with such attributes (no pickle),
+an exception in a handler ends the actor (its parent gets ChildActorExited), and classes must be importable by name.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from thespian.actors import ActorAddress, ActorSystemMessage, DeadEnvelope, InvalidActorSpecification
+from thespian.actors import ActorAddress, ActorSystemMessage, InvalidActorSpecification
 
 from .actor import Actor, Address, on
 from .application import Application
 from .channel import Flusher
-from .class_names import class_name
+from .class_names import class_name, load
+from .dead_letters import DEAD_LETTERS, DeadLetterRoute
 from .errors import AskError
 from .fork_server.fork import tie_to_parent
 from .fork_server.main import run
@@ -37,8 +38,6 @@ from .mailbox import QueuedMessage
 from .message import Message, Question
 from .names import Names
 from .payload import unwrap, wrap
-from .port import DEAD_LETTERS
-from .process import load
 from .protocol import ROOT, GetTree, Tree
 from .spec import ChildSpec, Policy
 from .wire import Frame, encode
@@ -78,6 +77,7 @@ class ExternalMailbox:
         self.loop = asyncio.new_event_loop()
         self.flusher = Flusher(self.loop)
         self._links: dict[str, Link] = {}
+        self._dead_letters = DeadLetterRoute(self)
         self._mail: deque[Any] = deque()
         self._inbox = Inbox(self)
         self._server = self.loop.run_until_complete(serve(self._inbox, self.flusher, names.listen(self.name, 1)))
@@ -93,7 +93,7 @@ class ExternalMailbox:
     def tell(self, name: str, payload: Any) -> None:
         """Returns when the message is delivered, or its deadline has passed."""
         link = self._link(name)
-        message = wrap(payload)
+        message = wrap(payload, objects=True)
         link.send(QueuedMessage(message, encode(self.name, message), self.loop.time() + _SEND_SECONDS))
         self._run_until(lambda: not link.waiting and not link.unsent, _SEND_SECONDS)
 
@@ -117,16 +117,14 @@ class ExternalMailbox:
 
     # -- events of inbox and links --------------------------------------------------------------------------------
     def dispatch(self, message: Any, sender: Address) -> None:
-        self._mail.append(unwrap(message))
+        self._mail.append(unwrap(message, objects=True))
 
     def count_refused(self, error: Exception) -> None:
         logging.getLogger(self.name).warning("connection refused: %s", error)
 
     def undelivered(self, name: str, entry: QueuedMessage, reason: str) -> None:
         if name != DEAD_LETTERS:
-            message = wrap(DeadEnvelope(Address(name), unwrap(entry.message)))
-            letters = QueuedMessage(message, encode(self.name, message), self.loop.time() + 1.0)
-            self._link(DEAD_LETTERS).send(letters)
+            self._dead_letters.send(Address(name), unwrap(entry.message, objects=True))
 
     def answered(self, name: str, frame: Frame) -> None:
         """This endpoint asks no questions."""

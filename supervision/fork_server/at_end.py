@@ -9,7 +9,7 @@ import signal
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ..process import load
+from ..class_names import load
 from ..protocol import FORK_SERVER
 from ..time_scale import scaled
 from .fork import fork

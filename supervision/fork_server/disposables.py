@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import msgspec
 
 from .. import logs
+from ..class_names import load
 from ..errors import UNREADABLE, error_text
-from ..process import load
 from ..protocol import DISPOSABLE_GRACE_SECONDS, DisposableResult, RunDisposable
 from ..time_scale import scaled
 from .fork import fork

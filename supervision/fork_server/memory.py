@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..class_names import load
 from ..names import Names
-from ..process import load
 from ..protocol import FORK_SERVER
 from ..status_page import StatusPage
 from . import memory_switches

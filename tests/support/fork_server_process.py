@@ -30,7 +30,7 @@ class ForkServerProcess:
         self.run_dir = run_dir
         code = (
             "import sys; from pathlib import Path; from supervision.fork_server.main import run; "
-            "from supervision.process import load; import logging; logging.basicConfig(level=logging.INFO); "
+            "from supervision.class_names import load; import logging; logging.basicConfig(level=logging.INFO); "
             f"sys.exit(run(load({application!r})(Path({str(run_dir)!r}))))"
         )
         self.log = run_dir.parent / f"{run_dir.name}.log"

@@ -6,8 +6,17 @@ from typing import Any
 from thespian.actors import Actor, ActorAddress, ActorExitRequest, ChildActorExited, DeadEnvelope, WakeupMessage
 
 
+class Letter:
+    """A message of a class of its own, as most programs on Thespian have them."""
+
+    def __init__(self, text: str, reply_to: ActorAddress) -> None:
+        self.text, self.reply_to = text, reply_to
+
+
 class Echo(Actor):
     def receiveMessage(self, message: Any, sender: ActorAddress) -> None:
+        if isinstance(message, Letter):
+            self.send(sender, Letter(f"answer to {message.text}", message.reply_to))
         if isinstance(message, dict):
             self.send(sender, {"echo": message["text"], "pair": (1, 2)})
 
@@ -36,8 +45,22 @@ class Parent(Actor):
             self.send(self.client, ["answered", message["echo"]])
 
 
+class Knowing(Actor):
+    """Asks for what Thespian offers to an actor's `__init__`."""
+
+    def __init__(self, capabilities: Any) -> None:
+        super().__init__()
+        self._known = capabilities.get("no such capability", "no")
+
+    def receiveMessage(self, message: Any, sender: ActorAddress) -> None:
+        if message == "what?":
+            self.send(sender, self._known)
+
+
 class Letters(Actor):
     """Handles dead letters."""
+
+    letters = 0
 
     def receiveMessage(self, message: Any, sender: ActorAddress) -> None:
         if message == "handle":
@@ -47,5 +70,8 @@ class Letters(Actor):
         elif message == "stop handling":
             self.handleDeadLetters(False)
             self.send(sender, "not handling")
+        elif message == "count":
+            self.send(sender, self.letters)
         elif isinstance(message, DeadEnvelope):
+            self.letters += isinstance(message.deadMessage, dict)
             self.send(self.client, ["dead", message.deadMessage])

@@ -24,7 +24,7 @@ pytestmark = [
 ]
 CODE = """
 import sys, msgspec
-from supervision.process import load
+from supervision.class_names import load
 arguments = msgspec.msgpack.decode(sys.stdin.buffer.read())
 sys.stdout.buffer.write(msgspec.msgpack.encode(load(sys.argv[1])(**arguments)))
 """

@@ -9,7 +9,7 @@ import pytest
 from thespian.actors import ActorExitRequest, ActorSystem
 
 from supervision.system_base import NativeBase
-from tests.support.thespian_actors import Echo, Letters, Parent
+from tests.support.thespian_actors import Echo, Knowing, Letter, Letters, Parent
 
 pytestmark = pytest.mark.tree
 
@@ -71,6 +71,29 @@ def test_an_address_can_be_sent_and_used(system: Any) -> None:
     system.ask(parent, "create", 5)
     child = system.ask(parent, "child address", 5)
     assert system.ask(child, {"text": "direct"}, 5)["echo"] == "direct"
+
+
+def test_an_object_of_a_class_of_its_own_is_sent(system: Any) -> None:
+    echo = system.createActor(Echo)
+    answer = system.ask(echo, Letter("hi", echo), 5)
+    assert (type(answer), answer.text, answer.reply_to) == (Letter, "answer to hi", echo)
+
+
+def test_an_actor_gets_the_capabilities_that_its_init_names(system: Any) -> None:
+    assert system.ask(system.createActor(Knowing), "what?", 5) == "no"
+
+
+def test_a_letter_goes_to_who_handles_them_now_and_to_nobody_who_no_longer_does(system: Any) -> None:
+    first, second, gone = (system.createActor(Letters) for _ in range(3))
+    system.tell(gone, ActorExitRequest())
+    for handler, text in ((first, "one"), (second, "two")):
+        assert system.ask(handler, "handle", 5) == "handling"
+        system.tell(gone, {"text": text})
+        _until(system, ["dead", {"text": text}])
+        assert system.ask(handler, "count", 5) == 1
+    assert system.ask(second, "stop handling", 5) == "not handling"
+    system.tell(gone, {"text": "three"})
+    assert [system.ask(handler, "count", 5) for handler in (first, second)] == [1, 1]
 
 
 def test_wakeup_after(system: Any) -> None:

@@ -14,6 +14,7 @@ from thespian.actors import (
     ChildActorExited,
     InvalidActorSpecification,
 )
+from thespian.runcommand import Command, RunCommand  # type: ignore[import-untyped]
 
 from supervision.system_base import NativeBase
 from tests.support.thespian_actors import Echo, Parent
@@ -41,7 +42,7 @@ class Differs(Actor):
         elif message == "create unknown":
             self.createActor("no.such.module.Class")
         elif message == "send object":
-            self._tell_outcome(lambda: self.send(sender, object()))
+            self._tell_outcome(lambda: self.send(sender, lambda: 0))
         elif message == "answer with an exit request":
             self.send(sender, ActorExitRequest())
         elif message == "capabilities":
@@ -120,6 +121,11 @@ def test_children_end_with_their_parent_whatever_its_exit_request_says(system: A
         if system.ask(child, {"text": "here"}, 0.2) is None:
             return
     pytest.fail("the child goes on")
+
+
+def test_run_command_runs_a_command(system: Any) -> None:
+    found = system.ask(system.createActor(RunCommand), Command("echo", ["hello"]), 10)
+    assert (found.exitcode, found.stdout.strip()) == (0, "hello")
 
 
 def test_requirements_of_an_actor_are_not_looked_at(system: Any) -> None:

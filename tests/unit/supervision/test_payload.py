@@ -1,6 +1,6 @@
 """Plain data and Thespian's messages without pickle."""
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 from hypothesis import given
@@ -48,7 +48,7 @@ def test_a_registered_message_is_itself_and_may_be_inside_other_data() -> None:
     assert unwrap(wrap([hello])) == [hello]
 
 
-@pytest.mark.parametrize("value", [object(), open, timedelta(1), [lambda: 0]])
+@pytest.mark.parametrize("value", [object(), open, 1j, [lambda: 0]])
 def test_what_is_not_plain_data_is_refused(value: object) -> None:
     with pytest.raises(TypeError, match="cannot be sent without pickle"):
         wrap(value)
@@ -58,5 +58,83 @@ def test_what_is_not_plain_data_is_refused(value: object) -> None:
 def test_any_bytes_are_a_payload_or_refused(data: bytes) -> None:
     try:
         unwrap(Payload(data))
+    except WireError:
+        pass
+
+
+class Order:
+    """A message class of a plain Thespian program."""
+
+    made = 0
+
+    def __init__(self, what: str, reply_to: Address) -> None:
+        Order.made += 1
+        self.what, self.reply_to = what, reply_to
+
+    def __setstate__(self, state: object) -> None:
+        raise AssertionError("no code of the class is called")
+
+
+class Slotted(Order):
+    __slots__ = ("unset", "when")
+
+
+class Holder(list[int]):
+    """Has state that is no attribute."""
+
+
+def test_objects_of_a_programs_own_classes_arrive_without_a_call_of_their_code() -> None:
+    order = Order("fetch", Address("a"))
+    made = Order.made
+    received = unwrap(wrap([order], objects=True), objects=True)[0]
+    assert type(received) is Order
+    assert vars(received) == vars(order)
+    assert Order.made == made
+
+
+def test_the_attributes_of_slots_arrive_too() -> None:
+    sent = Slotted("fetch", Address("a"))
+    sent.when = timedelta(days=1, microseconds=3)  # type: ignore[attr-defined]
+    received = unwrap(wrap(sent, objects=True), objects=True)
+    assert (received.what, received.when, hasattr(received, "unset")) == ("fetch", sent.when, False)  # type: ignore[attr-defined]
+
+
+def test_an_object_is_neither_sent_nor_read_where_only_messages_are() -> None:
+    order = Order("fetch", Address("a"))
+    with pytest.raises(TypeError, match="cannot be sent without pickle"):
+        wrap(order)
+    with pytest.raises(WireError, match="not read here"):
+        unwrap(wrap(order, objects=True))
+
+
+def _local() -> object:
+    class Local:
+        pass
+
+    return Local()
+
+
+@pytest.mark.parametrize("value", [_local(), Holder([1]), open, lambda: 0, ValueError("x"), 1j])
+def test_what_cannot_be_made_again_from_its_attributes_is_refused_also_as_an_object(value: object) -> None:
+    with pytest.raises(TypeError):
+        wrap(value, objects=True)
+
+
+def test_what_contains_itself_is_refused() -> None:
+    circle: list[object] = []
+    circle.append(circle)
+    with pytest.raises(TypeError, match="contains itself"):
+        wrap(circle)
+
+
+@given(st.timedeltas() | st.datetimes() | st.datetimes(timezones=st.just(UTC)))
+def test_times_arrive_to_the_microsecond(value: object) -> None:
+    assert unwrap(wrap(value)) == value
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_payload_or_refused_also_where_objects_are_read(data: bytes) -> None:
+    try:
+        unwrap(Payload(data), objects=True)
     except WireError:
         pass
