@@ -22,6 +22,7 @@ CRI: Final = ("grpc", "grpc.aio", "proto.cri_pb2", "actors.shared.cri.client")
 API: Final = (
     "ssl",
     "httpcore",
+    "sniffio",  # httpcore looks for it with each request; a search that fails costs more than the request
     "anyio._backends._asyncio",
     "anyio.streams.tls",
     "actors.shared.api.client",

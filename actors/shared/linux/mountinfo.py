@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 _OCTAL = re.compile(rb"\\([0-7]{3})")
+_ESCAPED = re.compile(rb"[ \t\n\\]")
 _POINT = 4
 """The field with the mount point."""
 _FIELDS_BEFORE_DASH = 6
@@ -51,6 +53,14 @@ def parse(text: bytes) -> list[Mount]:
 def read(proc: str = "/proc") -> list[Mount]:
     """The mounts of this process. Raises OSError."""
     return parse(Path(proc, "self", "mountinfo").read_bytes())
+
+
+def at(point: str, proc: str = "/proc") -> list[Mount]:
+    """The mounts whose mount point is this clean absolute path without symlinks, the topmost last; no other line is
+    parsed. Raises OSError, MountInfoError."""
+    wanted = b" %b " % _escape(point)
+    lines = (line for line in Path(proc, "self", "mountinfo").read_bytes().split(b"\n") if wanted in line)
+    return [mount for mount in map(_parse_line, lines) if mount.point == point]
 
 
 def points_below(directory: str, proc: str = "/proc") -> list[str]:
@@ -104,6 +114,10 @@ def _parse_line(line: bytes) -> Mount:
         )
     except ValueError as error:
         raise MountInfoError(f"not a line of mountinfo ({error}): {line[:200]!r}") from None
+
+
+def _escape(path: str) -> bytes:
+    return _ESCAPED.sub(lambda match: b"\\%03o" % ord(match.group()), os.fsencode(path))
 
 
 def _unescape(field: bytes) -> str:

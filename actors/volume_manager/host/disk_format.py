@@ -36,7 +36,7 @@ def mount_device(device: str, target: str, kind: str, options: list[str], second
     `kind`: of the file system; '': the one that the device has, or ext4. `seconds`: for each program. Raises OSError.
     """
     real = os.path.realpath(target)
-    if any(mount.point == real for mount in mountinfo.read()):
+    if mountinfo.at(real):
         return ""
     fd = os.open(device, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

@@ -31,7 +31,7 @@ def bind_volume(source: str, target: str, options: list[str], seconds: float) ->
     """
     real = os.path.realpath(target)
     make_path(target, _DIRECTORY_MODE)
-    if not any(mount.point == real for mount in mountinfo.read()):
+    if not mountinfo.at(real):
         mounting.bind(source, target, recursive=False)
     error = ""
     if options:

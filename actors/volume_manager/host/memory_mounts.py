@@ -53,5 +53,4 @@ def swap_is_on(proc: str = "/proc") -> bool:
 
 def mounted(path: str, kind: str) -> mountinfo.Mount | None:
     """Whether something is mounted, by the mount table: the path itself is not touched."""
-    real = os.path.realpath(path)
-    return next((mount for mount in mountinfo.read() if mount.point == real and mount.kind == kind), None)
+    return next((mount for mount in mountinfo.at(os.path.realpath(path)) if mount.kind == kind), None)

@@ -31,7 +31,7 @@ def command(source: str, target: str, kind: str, options: list[str], mounter: st
 def mount_by_program(source: str, target: str, kind: str, options: list[str], mounter: str, seconds: float) -> str:
     """Mount, unless something is mounted there. '' or the error, which leaves no directory. Raises OSError."""
     real = os.path.realpath(target)
-    if any(mount.point == real for mount in mountinfo.read()):
+    if mountinfo.at(real):
         return ""
     os.makedirs(target, _DIRECTORY_MODE, exist_ok=True)
     arguments = command(source, target, kind, options, mounter)

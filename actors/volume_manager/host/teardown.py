@@ -26,7 +26,7 @@ def mounts_below(directory: str) -> list[str]:
 def is_mounted(path: str) -> bool:
     """Whether something is mounted at the path, by the mount table: the path itself is not touched."""
     real = f"{os.path.realpath(os.path.dirname(path))}/{os.path.basename(path)}"
-    return any(mount.point == real for mount in mountinfo.read())
+    return bool(mountinfo.at(real))
 
 
 def unmount_all(points: list[str], lazy: bool) -> None:

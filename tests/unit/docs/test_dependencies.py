@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import requires
+from importlib.metadata import files, requires
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 IMPORTED_AS = {"pyyaml": "yaml", "grpcio": "grpc", "protobuf": "google"}
 BACKENDS = {"h11": "httpcore", "anyio": "httpcore"}
 """Packages that another one imports by itself: they are named so that their versions are pinned."""
+LOOKED_FOR = {"sniffio": "httpcore/_synchronization.py"}
+"""Packages that another one imports if they are there, and where: without them it searches the disk each time."""
 SOURCES = [path for top in ("supervision", "actors", "proto") for path in (ROOT / top).rglob("*.py")]
 
 
@@ -38,7 +40,7 @@ def imported() -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", sorted(set(names()) - BACKENDS.keys()))
+@pytest.mark.parametrize("name", sorted(set(names()) - BACKENDS.keys() - LOOKED_FOR.keys()))
 def test_the_product_imports_it(name: str) -> None:
     assert IMPORTED_AS.get(name, name.replace("-", "_")) in imported()
 
@@ -46,6 +48,12 @@ def test_the_product_imports_it(name: str) -> None:
 @pytest.mark.parametrize("name", BACKENDS)
 def test_a_backend_is_named_because_another_package_wants_it(name: str) -> None:
     assert any(one.startswith(name) for one in requires(BACKENDS[name]) or [])
+
+
+@pytest.mark.parametrize("name", LOOKED_FOR)
+def test_a_package_is_named_because_another_one_looks_for_it(name: str) -> None:
+    (where,) = (path for path in files(LOOKED_FOR[name].partition("/")[0]) or [] if str(path) == LOOKED_FOR[name])
+    assert f"import {name}\n" in where.read_text()
 
 
 def test_the_packages_that_the_project_was_asked_to_be_built_on_are_there() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.linux.mountinfo import MountInfoError, below, covering, parse, points_below, read
+from actors.shared.linux.mountinfo import MountInfoError, at, below, covering, parse, points_below, read
 from tests.support.present import present
 
 LINE = b"36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue\n"
@@ -109,3 +109,11 @@ def test_the_points_below_a_directory_are_those_of_the_whole_table(tmp_path: Pat
 def test_the_points_below_a_directory_of_no_table_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(MountInfoError, match="not a line of mountinfo"):
         points_below("/", table(tmp_path, b"nonsense\n"))
+
+
+@pytest.mark.parametrize("point", ["/", "/a b", "/a b/c", "/d\\e", "/t\tn\n", "/nowhere", "/\udcff"])
+def test_the_mounts_at_a_point_are_those_of_the_whole_table_with_that_point(tmp_path: Path, point: str) -> None:
+    points = (b"/", b"/a\\040b", b"/a\\040b/c", b"/a\\040bc", b"/a\\040b/c", b"/d\\134e", b"/t\\011n\\012", b"/\xff")
+    proc = table(tmp_path, b"".join(b"1 2 0:1 /a\\040b %b rw - tmpfs / rw\n" % point for point in points))
+    assert at(point, proc) == [mount for mount in read(proc) if mount.point == point]
+    assert bool(at(point, proc)) == (point != "/nowhere")

@@ -33,7 +33,7 @@ class Mounts:
 def mounts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Mounts:
     mounts = Mounts()
     monkeypatch.setattr(mounting, "mount", mounts.mount)
-    monkeypatch.setattr(mountinfo, "read", lambda: mounts.table)
+    monkeypatch.setattr(mountinfo, "at", lambda point: [mount for mount in mounts.table if mount.point == point])
     monkeypatch.setattr(memory_mounts, "_HUGE_PAGE_SIZES", str(tmp_path / "hugepages"))
     (tmp_path / "hugepages" / "hugepages-2048kB").mkdir(parents=True)
     return mounts
