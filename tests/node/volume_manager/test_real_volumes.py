@@ -25,6 +25,7 @@ from actors.volume_manager.messages import (
     VolumesFailed,
     VolumesUnmounted,
 )
+from actors.volume_manager.pods_directory import unshare
 from supervision.actor import AskError
 from supervision.harness import Harness
 from tests.support.volumes import user_of
@@ -85,6 +86,7 @@ async def memory_scenario(root):
         assert mounts(root) == ["/pods"]
         assert os.listdir(root / "pods") == []
     await manager.stop()
+    unshare(manager.actor.context)
     assert mounts(root) == []
 
 
