@@ -10,6 +10,7 @@
 - access/: authentication and authorization
 - exposition/: Prometheus text, and the metrics of all actors as one page
 - usage/: usage of the node and its pods as summary and as metrics; actors/shared/stats reads the figures
+- profiling/: profiles of the server's own process
 - container_logs/: container logs: query, file, lines
 - system_logs/: node logs: query, files below /var/log
 - streaming/: exec, attach and port-forward: a proxy between caller and runtime

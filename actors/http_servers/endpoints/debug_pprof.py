@@ -1,100 +1,82 @@
-"""/debug/pprof/: profiles of this server's process, as text: collapsed stacks, which flame graph tools read."""
+"""/debug/pprof/: profiles of this server's process, by the names of Go's net/http/pprof and in pprof's form, so that
+`go tool pprof` reads them. `?debug=1` gives lines of text."""
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import io
-import signal
 import sys
-import traceback
-from collections import Counter
-from types import FrameType
+import time
+from collections.abc import Callable
 from typing import Final
 
+from actors.http_servers.profiling import pprof, processor_time, stacks, text
+from actors.http_servers.profiling.processor_time import ProfilingInUse
+from actors.http_servers.profiling.stacks import StackProfile
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 
 PAGES: Final = {
+    "allocs": "the same as heap: what was freed is not recorded",
+    "block": "empty: nothing waits for a lock in a process of one thread",
     "cmdline": "the command line",
-    "goroutine": "the stacks of all tasks",
-    "heap": "how many objects there are of each type",
+    "goroutine": "the stacks of all tasks and threads",
+    "heap": "how many objects there are of each type, and their size",
+    "mutex": "the same as block",
     "profile": "where processor time goes, ?seconds=30",
-    "trace": "the same as profile, ?seconds=1",
+    "threadcreate": "the stacks of all threads",
 }
-INTERVAL_SECONDS: Final = 0.01
+_OF_NOW: Final[dict[str, Callable[[], StackProfile]]] = {
+    "allocs": stacks.of_objects,
+    "block": stacks.of_contention,
+    "goroutine": stacks.of_tasks,
+    "heap": stacks.of_objects,
+    "mutex": stacks.of_contention,
+    "threadcreate": stacks.of_threads,
+}
+_USUAL_SECONDS: Final = 30.0
 _MOST_SECONDS: Final = 120.0
-_MOST_DEPTH: Final = 64
-_TYPES: Final = 100
 
 
 async def get(handler: ServerHandler, profile: str = "") -> None:
-    name = profile
-    if name in ("profile", "trace"):
-        await _profile(handler, "30" if name == "profile" else "1")
-    elif name == "cmdline":
-        await handler.finish(" ".join(sys.orig_argv))
-    elif name == "heap":
-        await handler.finish(heap())
-    elif name == "goroutine":
-        await handler.finish(tasks())
-    elif name == "symbol":
+    if profile == "profile":
+        await _send(handler, profile, await _processor_time(handler))
+    elif make := _OF_NOW.get(profile):
+        await _send(handler, profile, make())
+    elif profile == "cmdline":
+        handler.set_header("Content-Type", "text/plain; charset=utf-8")
+        await handler.finish("\0".join(sys.orig_argv))
+    elif profile == "symbol":
         await handler.finish("num_symbols: 0\n")
-    elif name in ("", "index"):
-        await handler.finish("".join(f"{one:<12}{about}\n" for one, about in PAGES.items()))
+    elif profile == "trace":
+        raise HttpError(404, "an execution trace is of Go's scheduler: there is none here. See profile, or tracing")
+    elif profile in ("", "index"):
+        await handler.finish("".join(f"{one:<14}{about}\n" for one, about in PAGES.items()))
     else:
-        raise HttpError(404, f"Unknown profile {name[:40]!r}")
+        raise HttpError(404, f"Unknown profile {profile[:40]!r}")
 
 
-async def _profile(handler: ServerHandler, usual: str) -> None:
+async def _processor_time(handler: ServerHandler) -> StackProfile:
     try:
-        seconds = float(handler.get_query_argument("seconds", usual))
+        seconds = float(handler.get_query_argument("seconds", "") or _USUAL_SECONDS)
     except ValueError:
-        seconds = float(usual)
-    if signal.getsignal(signal.SIGPROF) not in (signal.SIG_DFL, signal.SIG_IGN, None):
-        raise HttpError(500, "Could not enable CPU profiling: cpu profiling already in use")
+        seconds = _USUAL_SECONDS
     if not 0 < seconds <= _MOST_SECONDS:
         raise HttpError(400, f"seconds must be above 0 and at most {_MOST_SECONDS:.0f}")
-    stacks: Counter[str] = Counter()
-
-    def look(number: int, frame: FrameType | None) -> None:
-        stacks[collapsed(frame)] += 1
-
-    signal.signal(signal.SIGPROF, look)
-    signal.setitimer(signal.ITIMER_PROF, INTERVAL_SECONDS, INTERVAL_SECONDS)
     try:
-        await asyncio.sleep(seconds)
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    await handler.finish("".join(f"{stack} {count}\n" for stack, count in stacks.most_common()))
+        return await processor_time.sample(seconds)
+    except ProfilingInUse:
+        raise HttpError(500, "Could not enable CPU profiling: cpu profiling already in use") from None
 
 
-def collapsed(frame: FrameType | None) -> str:
-    """`outer;inner;innermost`."""
-    found: list[str] = []
-    while frame is not None and len(found) < _MOST_DEPTH:
-        code = frame.f_code
-        found.append(f"{code.co_filename.rpartition('/')[2]}:{code.co_qualname}")
-        frame = frame.f_back
-    return ";".join(reversed(found))
-
-
-def heap() -> str:
-    """Objects of the garbage collector, by type."""
-    counted = Counter(type(one).__qualname__ for one in gc.get_objects())
-    return "".join(f"{count:>10} {name}\n" for name, count in counted.most_common(_TYPES))
-
-
-def tasks() -> str:
-    """The stacks of all tasks and threads."""
-    out = io.StringIO()
-    for task in asyncio.all_tasks():
-        task.print_stack(file=out)
-    for number, frame in sys._current_frames().items():
-        out.write(f"\nthread {number}\n" + "".join(traceback.format_stack(frame)))
-    return out.getvalue()
+async def _send(handler: ServerHandler, name: str, profile: StackProfile) -> None:
+    handler.set_header("X-Content-Type-Options", "nosniff")
+    if handler.get_query_argument("debug", "0") not in ("", "0"):
+        handler.set_header("Content-Type", "text/plain; charset=utf-8")
+        await handler.finish(text.lines(profile))
+        return
+    handler.set_header("Content-Type", "application/octet-stream")
+    handler.set_header("Content-Disposition", f'attachment; filename="{name}"')
+    await handler.finish(pprof.encoded(profile, time.time() - profile.seconds))
 
 
 ENDPOINT = Endpoint(

@@ -117,7 +117,7 @@ class Node:
         try:
             connection.request(method, path, body, {"Accept": accept})
             response = connection.getresponse()
-            return response.status, response.read().decode()
+            return response.status, response.read().decode(errors="replace")
         finally:
             connection.close()
 
@@ -393,7 +393,12 @@ def test_an_actor_that_does_not_answer_costs_only_its_own_page(tmp_path):
     ("switches", "path", "method", "code"),
     [
         ({}, "/debug/pprof/heap", "GET", 200),
+        ({}, "/debug/pprof/goroutine?debug=1", "GET", 200),
+        ({}, "/debug/pprof/profile?seconds=0.01", "GET", 200),
+        ({}, "/debug/pprof/profile?seconds=1000", "GET", 400),
+        ({}, "/debug/pprof/mutex", "GET", 200),
         ({}, "/debug/pprof/nothing", "GET", 404),
+        ({}, "/debug/pprof/trace", "GET", 404),
         ({}, "/debug/pprof/heap", "POST", 405),
         ({"enableProfilingHandler": False}, "/debug/pprof/heap", "GET", 405),
         ({}, "/logs/", "GET", 200),

@@ -198,8 +198,8 @@ def test_running_pods_are_what_the_runtime_runs(node: Joined) -> None:
         ("/flagz", "\nhostname-override=bench"),
         ("/statusz", "\nBinary version: v1.36"),
         ("/debug/pprof/", "goroutine"),
-        ("/debug/pprof/goroutine", "Process.run"),
-        ("/debug/pprof/heap", " function"),
+        ("/debug/pprof/goroutine?debug=1", "Process.run"),
+        ("/debug/pprof/heap?debug=1", "builtins.function "),
     ],
 )
 def test_pages_for_whoever_looks_into_the_node(node: Joined, path: str, expected: str) -> None:
