@@ -94,8 +94,9 @@ class ImagePulls:
         failed = self._backoffs.current(question.uid, reference.full, now)
         if failed is None:
             return None
-        text = f'Back-off pulling image "{question.image}": {failed.reason}: {failed.text}'
-        return ImageFailed(question.image, "ImagePullBackOff", text, retry_seconds=failed.until - now)
+        event = f'Back-off pulling image "{question.image}"'
+        text = f"{event}: {failed.reason}: {failed.text}"
+        return ImageFailed(question.image, "ImagePullBackOff", text, retry_seconds=failed.until - now, event=event)
 
     async def _pull(self, question: EnsureImage, reference: Reference) -> Outcome:
         started = self._events.started(question)

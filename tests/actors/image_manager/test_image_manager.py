@@ -129,6 +129,8 @@ def test_a_failed_pull_backs_off_and_is_forgotten_with_its_pod(fake):
         )
         assert isinstance(first, ImageFailed)
         assert (first.reason, second.reason) == ("ErrImagePull", "ImagePullBackOff")
+        assert second.message.startswith(f"{second.event}: ErrImagePull: ")
+        assert second.event == 'Back-off pulling image "registry.test/none:1"'
         assert 9 < second.retry_seconds <= 10
         assert pulls(fake) == 1
         for worker in range(2):

@@ -150,7 +150,7 @@ ROWS = [
                 }
             ),
             said(
-                re.compile('Normal BackOff a: Back-off pulling image "x:1".*'),
+                'Normal BackOff a: Back-off pulling image "x:1"',
                 "Warning Failed a: Error: ImagePullBackOff",
             ),
             asked_times("PullImage", 1),
