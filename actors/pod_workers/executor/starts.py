@@ -140,6 +140,7 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
     except CriError as error:
         run.announce("Warning", "FailedPodSandBoxStatus", f"Unable to get pod sandbox status: {error.rpc_text}")
         raise
+    run.publish()  # PodReadyToStartContainers is not to wait for the images
     return True
 
 

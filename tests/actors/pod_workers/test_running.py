@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 import pytest
 
@@ -182,9 +184,10 @@ async def test_a_node_that_does_not_match_is_read_anew_before_the_pod_is_refused
 async def test_a_pod_that_may_not_run_here_is_refused_and_leaves_nothing(tmp_path):
     async with Driven(tmp_path) as node:
         node.answer(AdmitPod, lambda question: PodRejected(question.uid, "OutOfcpu", "no cpu left"))
-        await node.sources(pod())
+        await node.sources(pod(volumes=[{"name": "data", "emptyDir": {}}]))
         await node.first_look()
         await node.until(lambda: node.stage() == "rejected")
+        assert not [question for _, question in node.harness.asks if isinstance(question, MountVolumes)]
         assert (node.observed().reason, node.observed().message) == ("OutOfcpu", "Pod was rejected: no cpu left")
         assert node.count_of("RunPodSandbox") == 0
         await node.remove()
@@ -208,6 +211,21 @@ async def test_an_image_that_cannot_be_pulled_is_said_then_waited_for(tmp_path):
         await node.until(lambda: node.running("a"))
         await node.settled()
         assert node.waiting() == ""
+
+
+async def test_a_pod_is_ready_to_start_containers_while_its_image_is_still_pulled(tmp_path):
+    pulled: asyncio.Future[ImageReady] = asyncio.Future()
+
+    async def pull(question: EnsureImage) -> ImageReady:
+        return await pulled
+
+    async with Driven(tmp_path) as node:
+        node.answer(EnsureImage, pull)
+        await node.want(pod())
+        await node.until(lambda: any(one.sandbox_ready for one in node.harness.sent(PodObserved)))
+        assert not node.containers("a")
+        pulled.set_result(ImageReady("busybox", "busybox"))
+        await node.until(lambda: node.running("a"))
 
 
 async def test_a_pod_waits_for_its_volumes(tmp_path):
