@@ -1,6 +1,6 @@
 """Performs the effects: asks other actors and calls the runtime.
 
-admission.py          admission of a pod: asks the container manager, and mounts the volumes meanwhile
+admission.py          admission of a pod: asks the container manager, and then mounts the volumes
 claims.py             the resource claims of a pod: its devices by dynamic resource allocation
 cleanup.py            cleans up after a pod: volumes, cgroup, dead containers, logs, its directory
 container_parts.py    collects everything that a container is created from: environment, mounts, limits, security

@@ -1,8 +1,7 @@
-"""Admission of a pod: asks the container manager, and mounts the volumes meanwhile."""
+"""Admission of a pod: asks the container manager, and then mounts the volumes."""
 
 from __future__ import annotations
 
-import asyncio
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -48,28 +47,24 @@ async def admit(run: Execution, effect: Admit) -> None:
         run.report(Postponed(services.clock() + SAME_NAME_SECONDS))
         return
     question = await _question(run, pod, runtime)
-    volumes = asyncio.ensure_future(_mount(run, pod))
-    try:
-        answer = await run.unless_terminating(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
-        if isinstance(answer, PodRejected) and answer.reason == NODE_AFFINITY:
-            # the pod may have come for a label that the watch of the node has not told yet
-            node = await _node_now(run)
-            if node is not None:
-                again = replace(question, node=node)
-                answer = await run.unless_terminating(run.ask(CONTAINER_MANAGER, again, ADMIT_SECONDS))
-        if isinstance(answer, PodRejected):
-            _refuse(run, answer.reason, answer.message)
-            return
-        if not isinstance(answer, PodAdmitted):
-            if isinstance(answer, AdmissionFailed) and answer.cgroup:
-                text = f"unable to ensure pod container exists: {answer.message}"
-                run.announce("Warning", "FailedCreatePodContainer", text)
-            raise AskError(f"container_manager answered {type(answer).__name__}")
-        run.report(Counted())
-        mounted = await run.unless_terminating(volumes)
-    finally:
-        if not volumes.done():
-            volumes.cancel()
+    answer = await run.unless_terminating(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
+    if isinstance(answer, PodRejected) and answer.reason == NODE_AFFINITY:
+        # the pod may have come for a label that the watch of the node has not told yet
+        node = await _node_now(run)
+        if node is not None:
+            again = replace(question, node=node)
+            answer = await run.unless_terminating(run.ask(CONTAINER_MANAGER, again, ADMIT_SECONDS))
+    if isinstance(answer, PodRejected):
+        _refuse(run, answer.reason, answer.message)
+        return
+    if not isinstance(answer, PodAdmitted):
+        if isinstance(answer, AdmissionFailed) and answer.cgroup:
+            text = f"unable to ensure pod container exists: {answer.message}"
+            run.announce("Warning", "FailedCreatePodContainer", text)
+        raise AskError(f"container_manager answered {type(answer).__name__}")
+    run.report(Counted())
+    # only now: a pod that is refused mounts nothing, and makes no directory on the host
+    mounted = await run.unless_terminating(_mount(run, pod))
     if mounted is None:
         return
     requested = allocation.of(run.pod)
