@@ -48,9 +48,8 @@ def status_patch(status: PodStatus, api_status: PodStatus) -> Fields:
             fields[name] = msgspec.to_builtins(getattr(status, name)) or None
     for name in RESOURCES:
         if getattr(status, name) != getattr(api_status, name):
-            fields[name] = _map(
-                msgspec.to_builtins(getattr(status, name)), msgspec.to_builtins(getattr(api_status, name))
-            )
+            value = getattr(status, name) or None
+            fields[name] = _map(msgspec.to_builtins(value), msgspec.to_builtins(getattr(api_status, name)))
     if status.startTime and not api_status.startTime:
         fields["startTime"] = status.startTime
     if status.qosClass and not api_status.qosClass:
@@ -100,8 +99,8 @@ def _addresses(status: list[PodIP], api_status: list[PodIP]) -> list[dict[str, s
 
 
 def _map(status: Fields | None, api_status: Fields | None) -> Fields | None:
-    """Maps merge by key: null removes one."""
-    if not status:
+    """Maps merge by key: null removes one. An empty map is one that is there."""
+    if status is None:
         return None
     patch: Fields = dict.fromkeys(set(api_status or ()) - set(status))
     for key, value in status.items():

@@ -26,8 +26,8 @@ def allocated(pod: Pod) -> dict[str, Quantity]:
 
 
 def applied(pod: Pod, phase: str) -> ResourceRequirements | None:
-    """While the pod runs, the CPU and memory of its cgroup and its pod-level resources; else all its resources. None:
-    it has none, or one of them is no quantity.
+    """While the pod runs, the CPU and memory of its cgroup and its pod-level resources; else all its resources, empty
+    if it has none. None: one of them is no quantity.
     """
     try:
         return _applied(pod, phase)
@@ -39,15 +39,13 @@ def _allocated(pod: Pod) -> dict[str, Quantity]:
     return _texts(pod_requests(pod), [each.requests for each in _given(pod)])
 
 
-def _applied(pod: Pod, phase: str) -> ResourceRequirements | None:
+def _applied(pod: Pod, phase: str) -> ResourceRequirements:
     limits, requests = limits_with_overhead(pod), pod_requests(pod)
     if phase == "Running":
         own = pod.spec.resources or ResourceRequirements()
         limits, requests = _of_cgroup(cgroup_limits(pod), own.limits), _of_cgroup(requests, own.requests)
         limits = _above(limits, own.limits, MIN_LIMIT_MILLI)
         requests = _above(requests, own.requests, MIN_REQUEST_MILLI)
-    if not limits and not requests:
-        return None
     return ResourceRequirements(
         requests=_texts(requests, [each.requests for each in _given(pod)]),
         limits=_texts(limits, [each.limits for each in _given(pod)]),

@@ -64,9 +64,9 @@ def test_a_pod_that_runs_shows_what_its_cgroup_has():
 
 
 def test_of_the_least_that_the_kernel_gives_nothing_is_shown():
-    assert shown(pod({"name": "c"}), "Running") is None
+    assert shown(pod({"name": "c"}), "Running") == ({}, {})
     tiny = {"name": "c", "resources": {"requests": {"cpu": "2m"}, "limits": {"cpu": "10m"}}}
-    assert shown(pod(tiny), "Running") is None
+    assert shown(pod(tiny), "Running") == ({}, {})
     assert shown(pod(tiny), "Pending") == ({"cpu": "2m"}, {"cpu": "10m"})
 
 
