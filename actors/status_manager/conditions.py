@@ -25,9 +25,10 @@ class ConditionInput(msgspec.Struct, frozen=True):
     statuses: Mapping[str, ContainerStatus]
     """By container name."""
     phase: str
+    """Terminal as soon as it is certain, though a container may still run."""
     sandbox_ready: bool
     initialized: bool
-    """A regular container has run."""
+    """A regular container has run, or the pod was initialized before."""
     restarting_all: bool = False
     """All containers are being restarted (KEP-5532)."""
 

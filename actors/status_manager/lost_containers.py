@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.kube.pod import ContainerState, ContainerStateTerminated, ContainerStatus, Pod
+from actors.shared.kube.pod import ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodStatus
 from actors.shared.kube.pods import is_sidecar
 
 UNKNOWN_EXIT: Final = 137
@@ -19,15 +19,15 @@ def lost_end(text: str = _TEXT) -> ContainerState:
 
 
 def with_lost_ends(
-    pod: Pod, init: list[ContainerStatus], regular: list[ContainerStatus]
+    pod: Pod, init: list[ContainerStatus], regular: list[ContainerStatus], final: PodStatus | None = None
 ) -> tuple[list[ContainerStatus], list[ContainerStatus]]:
     """Like the kubelet, this fails the regular containers of an initialized pod, and the init containers up to the last
-    one that started. The others stay waiting.
+    one that started. The others stay waiting. `final`: the status of the finished pod, if it has been computed before.
     """
     begun = 1 + max((place for place, status in enumerate(init) if _began(status)), default=0)
     return (
         [*map(failed, init[:begun]), *init[begun:]],
-        [failed(status) for status in regular] if _initialized(pod, init, regular) else regular,
+        [failed(status) for status in regular] if _initialized(pod, regular, final) else regular,
     )
 
 
@@ -42,10 +42,18 @@ def _began(status: ContainerStatus) -> bool:
     return status.state.waiting is None or status.lastState.terminated is not None
 
 
-def _initialized(pod: Pod, init: list[ContainerStatus], regular: list[ContainerStatus]) -> bool:
-    if not init or any(_began(status) for status in regular):
+def _initialized(pod: Pod, regular: list[ContainerStatus], final: PodStatus | None) -> bool:
+    """Whether the regular containers were to start. An init container that completes as the pod is stopped makes none
+    start: what the API server has is older than that, unless it is of the finished pod.
+    """
+    if not pod.spec.initContainers or any(_began(status) for status in regular):
         return True
+    if final is not None and final.containerStatuses:
+        return any(_began(status) for status in final.containerStatuses)
+    init = pod.status.initContainerStatuses
+    if not init:
+        return False
     last = init[-1]
     if is_sidecar(pod.spec.initContainers[-1]):
-        return bool(last.started)
+        return last.state.running is not None and bool(last.started)
     return any(end is not None and end.exitCode == 0 for end in (last.state.terminated, last.lastState.terminated))

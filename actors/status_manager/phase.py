@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import ContainerStateTerminated, ContainerStatus, Pod
-from actors.shared.kube.pods import is_sidecar, is_static
+from actors.shared.kube.pods import is_sidecar, is_static, sidecars
 from actors.shared.kube.restart_policy import init_exit_code, may_restart
 
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
@@ -36,12 +36,12 @@ def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool,
     regular = Counter(_regular_case(each, statuses.get(each.name), pod) for each in pod.spec.containers)
     if init["failed"]:
         return "Failed"
-    if not ended and (init["pending"] or (init["sidecar pending"] and not initialized)):
+    if init["pending"] or (init["sidecar pending"] and not initialized):
         return "Pending"
     stopped = regular["succeeded"] + regular["failed"] + regular["restarting"]
     if regular["waiting"] or regular["unknown"]:
-        return "Failed" if ended and not is_static(pod) else "Pending"
-    if regular["running"]:
+        return "Pending"
+    if regular["running"] or any(_runs(statuses.get(each.name)) for each in sidecars(pod)):
         return "Running"
     if not stopped:
         return "Pending"
@@ -65,6 +65,10 @@ def _init_case(container: Container, status: ContainerStatus | None, pod: Pod) -
     if code == 0:
         return "done"
     return "pending" if may_restart(pod, container, code, init=True) else "failed"
+
+
+def _runs(status: ContainerStatus | None) -> bool:
+    return status is not None and status.state.running is not None
 
 
 def _regular_case(container: Container, status: ContainerStatus | None, pod: Pod) -> str:

@@ -33,12 +33,14 @@ class Situation(msgspec.Struct, frozen=True):
     """Its startTime."""
     rejected: bool
     """The pod never had a container: it has none of the node's conditions."""
+    phase: str
+    """The phase that is reported, not terminal while a container may still run."""
 
 
 def pod_conditions(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
     """The pod's conditions in the order of the status."""
     owned = [] if situation.rejected else conditions(facts)
-    if facts.phase not in TERMINAL:
+    if situation.phase not in TERMINAL:
         owned += resize_conditions.conditions(situation.seen.resize)
     old = situation.before.conditions if situation.before is not None else []
     times = {name: _since(name, situation) for name in (*OWNED, *resize_conditions.CONDITIONS)}
@@ -51,7 +53,7 @@ def _foreign(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
     """
     seen, given = situation.seen, facts.pod.status.conditions
     others = [condition for condition in given if condition.type not in (*OWNED, *resize_conditions.CONDITIONS)]
-    if facts.phase != "Failed" or seen.worker_phase == "rejected" or not seen.disruption:
+    if situation.phase != "Failed" or seen.worker_phase == "rejected" or not seen.disruption:
         return others
     old = situation.before.conditions if situation.before is not None else []
     before = (each for each in (*others, *old) if each.type == DISRUPTION and each.status == "True")

@@ -26,6 +26,8 @@ from .pod_resources import allocated, applied
 from .times import rfc3339
 
 ENDED: Final = ("terminated", "rejected")
+DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
+"""The reason of a pod that was active for longer than activeDeadlineSeconds."""
 
 
 class PodStatusNode(msgspec.Struct, frozen=True):
@@ -64,16 +66,20 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
         return old  # final; or its worker has only begun, and nobody has looked at the runtime yet
     initialized = _initialized(pod, seen.runtime)
     rejected = _never_began(seen, old)
-    containers = _containers(observation, node, old, initialized=initialized, rejected=rejected)
-    by_name = {status.name: status for status in (*containers.init, *containers.regular)}
+    found = _containers(observation, node, old, initialized=initialized, rejected=rejected)
+    outlook = _outlook(observation, found.by_name(), old, initialized)
+    containers = _with_lost_ends(pod, found, old) if seen.worker_phase in ENDED else found
+    by_name = containers.by_name()
     if _came_back(pod, _by_name(old), by_name):
         return old
-    phase = _phase(observation, by_name, old, initialized)
+    phase = _phase(observation, outlook, old)
     if phase in TERMINAL:
         by_name = {name: _never_ready(status) for name, status in by_name.items()}
     start = old.startTime or start_time(pod) or rfc3339(observation.now_ns)
-    facts = ConditionInput(pod, by_name, phase, seen.sandbox_ready, initialized, restarting_all(seen, pod))
-    situation = Situation(seen, observation.now_ns, before, start, rejected)
+    facts = ConditionInput(
+        pod, by_name, outlook, seen.sandbox_ready, initialized or _was_initialized(old), restarting_all(seen, pod)
+    )
+    situation = Situation(seen, observation.now_ns, before, start, rejected, phase)
     host_ips, ips = _host_ips(node, old, rejected=rejected), _ips(observation, node, old, rejected=rejected)
     reason, message = _why(seen, phase, old)
     whole = (allocated(pod), applied(pod, phase)) if node.pod_resources else ({}, None)
@@ -106,11 +112,15 @@ class _Containers(msgspec.Struct, frozen=True):
     regular: list[ContainerStatus]
     ephemeral: list[ContainerStatus]
 
+    def by_name(self) -> dict[str, ContainerStatus]:
+        """Those of init and regular containers."""
+        return {status.name: status for status in (*self.init, *self.regular)}
+
 
 def _containers(
     observation: PodStatusInput, node: PodStatusNode, old: PodStatus, *, initialized: bool, rejected: bool
 ) -> _Containers:
-    """The statuses of the containers; those of a finished pod say how each ended."""
+    """The statuses of the containers, as far as the runtime knows them."""
     pod, seen, known = observation.pod, observation.seen, _by_name(old)
     view = ContainerStatusInput(
         pod, seen.runtime, seen.waiting, seen.worker_phase in ENDED, initialized, node.runtime_name,
@@ -120,10 +130,13 @@ def _containers(
     init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
     regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)
     ephemeral = [unprobed(status) for status in statuses(view, pod.spec.ephemeralContainers, known, init=False)]
-    if view.ended:
-        init, regular = with_lost_ends(pod, init, regular)
-        ephemeral = [failed(status) for status in ephemeral if status.containerID]
     return _Containers(init, regular, ephemeral)
+
+
+def _with_lost_ends(pod: Pod, found: _Containers, old: PodStatus) -> _Containers:
+    """The containers of a finished pod: each says how it ended, also those whose end nobody has seen."""
+    init, regular = with_lost_ends(pod, found.init, found.regular, old if old.phase in TERMINAL else None)
+    return _Containers(init, regular, [failed(status) for status in found.ephemeral if status.containerID])
 
 
 def unprobed(status: ContainerStatus) -> ContainerStatus:
@@ -182,21 +195,33 @@ def _ips(observation: PodStatusInput, node: PodStatusNode, old: PodStatus, *, re
     return found or ([each.ip for each in old.podIPs] if ending else [])
 
 
-def _phase(observation: PodStatusInput, by_name: dict[str, ContainerStatus], old: PodStatus, initialized: bool) -> str:
-    """A terminal phase is final, and is not reported while a container may still run."""
+def _outlook(
+    observation: PodStatusInput, by_name: dict[str, ContainerStatus], old: PodStatus, initialized: bool
+) -> str:
+    """The phase that the conditions speak of. It is terminal as soon as that is certain, and that of a pod which ended
+    before all its containers began is not.
+    """
     seen = observation.seen
+    if seen.worker_phase == "rejected" or (seen.worker_phase == "terminated" and seen.reason):
+        phase = "Failed"
+    elif seen.worker_phase == "terminating" and seen.reason == DEADLINE_EXCEEDED:
+        phase = "Failed"  # of other reasons the conditions learn when the containers have ended
+    else:
+        phase = pod_phase(observation.pod, by_name, ended=seen.worker_phase in ENDED, initialized=initialized)
+    return old.phase if phase in TERMINAL and old.phase in TERMINAL else phase
+
+
+def _phase(observation: PodStatusInput, outlook: str, old: PodStatus) -> str:
+    """A terminal phase is final, and is not reported while a container may still run."""
     if old.phase in TERMINAL:
         return old.phase
-    if seen.worker_phase == "rejected" or (seen.worker_phase == "terminated" and seen.reason):
-        return "Failed"
-    ended = seen.worker_phase in ENDED
-    phase = pod_phase(observation.pod, by_name, ended=ended, initialized=initialized)
-    if phase in TERMINAL and not ended:
-        return old.phase or "Running"
-    if ended and phase not in TERMINAL:
+    ended = observation.seen.worker_phase in ENDED
+    if outlook in TERMINAL:
+        return outlook if ended else old.phase or "Running"
+    if ended:
         # a static pod that no file has any more: it goes as it was
-        return (old.phase or phase) if is_static(observation.pod) else "Failed"
-    return phase
+        return (old.phase or outlook) if is_static(observation.pod) else "Failed"
+    return outlook
 
 
 def _came_back(pod: Pod, before: dict[str, ContainerStatus], now: dict[str, ContainerStatus]) -> bool:
@@ -228,6 +253,11 @@ def _initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
         each.name in regular and each.state in (CriContainerState.RUNNING, CriContainerState.EXITED)
         for each in (runtime.containers if runtime else ())
     )
+
+
+def _was_initialized(old: PodStatus) -> bool:
+    """Whether the condition Initialized was True: it stays so, also while all containers are made again."""
+    return any(each.type == "Initialized" and each.status == "True" for each in old.conditions)
 
 
 def pod_ips(runtime: PodRuntime | None, given: str) -> list[str]:

@@ -25,10 +25,13 @@ NOW = 1_700_000_100 * S
 NODE = PodStatusNode(["10.0.0.1", "fd00::1"])
 
 
-def pod_of(spec: dict[str, Any] | None = None, **meta: Any) -> Pod:
+def pod_of(spec: dict[str, Any] | None = None, status: PodStatus | None = None, **meta: Any) -> Pod:
+    """`status`: what the API server has."""
     spec = {"containers": [{"name": "a", "image": "i"}], **(spec or {})}
     meta = {"name": "p", "namespace": "n", "uid": "u", **meta}
-    return codec.decode_pod(json.dumps({"metadata": meta, "spec": spec}).encode())
+    return replace(
+        codec.decode_pod(json.dumps({"metadata": meta, "spec": spec}).encode()), status=status or PodStatus()
+    )
 
 
 def ran(name: str = "a", code: int | None = None, **more: Any) -> CriContainer:
@@ -399,11 +402,48 @@ def test_what_never_began_still_waits_when_the_pod_is_over():
 
 
 def test_what_was_to_begin_and_did_not_has_an_unknown_end_when_the_pod_is_over():
-    over = look(pod_of(INIT), ran("i", code=0), worker_phase="terminated")
+    told = look(pod_of(INIT), ran("i", code=0))
+    over = look(pod_of(INIT, told), ran("i", code=0), worker_phase="terminated")
     ended = present(over.containerStatuses[0].state.terminated)
     assert (over.phase, ended.exitCode, ended.reason) == ("Failed", 137, "ContainerStatusUnknown")
     never = look(pod_of(TWO_INIT), worker_phase="terminated")
     assert [one.state.terminated is not None for one in never.initContainerStatuses] == [True, False, False]
+
+
+def test_an_init_container_that_completes_as_the_pod_is_stopped_makes_no_other_one_lost():
+    told = look(pod_of(INIT), ran("i"))
+    over = look(pod_of(INIT, told), ran("i", code=0), worker_phase="terminated", before=told)
+    assert present(over.containerStatuses[0].state.waiting).reason == "PodInitializing"
+    assert look(pod_of(INIT, over), ran("i", code=0), worker_phase="terminated", before=over) == over
+
+
+def test_a_pod_that_ends_before_its_containers_began_has_failed_and_says_that_they_are_not_ready():
+    over = look(pod_of(), worker_phase="terminated")
+    assert (over.phase, of(over, "Ready")) == ("Failed", ("False", "ContainersNotReady"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "seen", "reasons"),
+    [
+        (NEVER, 0, {}, ["PodCompleted", "PodCompleted", "PodCompleted"]),
+        (NEVER, 1, {}, ["", "PodFailed", "PodFailed"]),
+        (NEVER, 1, {"worker_phase": "terminating"}, ["", "PodFailed", "PodFailed"]),
+        ({}, None, {"worker_phase": "terminating", "reason": "DeadlineExceeded"}, ["", "PodFailed", "PodFailed"]),
+        ({}, None, {"worker_phase": "terminating", "reason": "Evicted"}, ["", "", ""]),
+        ({}, 1, {"worker_phase": "terminating"}, ["", "ContainersNotReady", "ContainersNotReady"]),
+    ],
+)
+def test_the_conditions_of_a_pod_tell_its_end_before_its_phase_may(spec, code, seen, reasons):
+    before = look(pod_of(spec), ran())
+    status = look(pod_of(spec), ran(code=code), before=before, **seen)
+    assert status.phase == "Running"
+    assert [of(status, kind)[1] for kind in ("Initialized", "Ready", "ContainersReady")] == reasons
+
+
+def test_a_pod_that_was_initialized_stays_so_while_all_its_containers_are_made_again():
+    before = look(pod_of(INIT), ran("i", code=0), ran())
+    waits = {"i": Waiting("RestartingAllContainers"), "a": Waiting("RestartingAllContainers")}
+    assert of(look(pod_of(INIT), waiting=waits, before=before), "Initialized") == ("True", "")
 
 
 def test_a_resize_is_shown_by_conditions_and_by_the_containers_resources():
