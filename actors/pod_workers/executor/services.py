@@ -41,6 +41,7 @@ class ExecutorContext(msgspec.Struct, frozen=True, kw_only=True):
     sync_seconds: float
     """The period after which a pod worker synchronizes its pod without news."""
     ends_pods: bool
+    keeps_volumes: bool
     apparmor: bool
 
     def facts(self) -> StepInput:
@@ -52,5 +53,6 @@ class ExecutorContext(msgspec.Struct, frozen=True, kw_only=True):
             network_ready=health.network_ready,
             network_message=health.message,
             ends_pods=self.ends_pods,
+            keeps_volumes=self.keeps_volumes,
             garbage=self.garbage,
         )

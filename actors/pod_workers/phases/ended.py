@@ -1,5 +1,6 @@
 """The ended phase: the pod has only dead containers and logs on the node, which stay as long as a source has the pod. A
-container that appears late (from a call that was no longer awaited) is stopped as well."""
+container that appears late (from a call that was no longer awaited) is stopped as well. Volumes that were kept are
+unmounted when the pod is deleted."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ from actors.pod_workers.pod.runtime import remains
 from actors.pod_workers.pod.state import Part, PodState
 from actors.pod_workers.pod.table import PodWorkerEvent
 
-from .effects import Look, RemoveTraces, StopPod
+from .effects import Look, RemoveTraces, StopPod, Unmount
 from .garbage import collect
 from .step import Step, StepInput
 
 
 def next_step(state: PodState, facts: StepInput) -> Step:
+    if (state.wanted.unwanted or state.wanted.again) and not state.held.unmounted:
+        return Step(state) if Part.UNMOUNT in state.done else Step(state.did(Part.UNMOUNT), (Unmount(),))
     if state.wanted.again:
         return Step(state.after(PodWorkerEvent.FORGOTTEN))
     if state.wanted.removed:

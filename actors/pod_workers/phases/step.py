@@ -22,6 +22,8 @@ class StepInput(msgspec.Struct, frozen=True, kw_only=True):
     """The error if it is not ready."""
     ends_pods: bool = False
     """The node may have ended the pod: it evicts pods, or ends them before it shuts down."""
+    keeps_volumes: bool = False
+    """Volumes of a pod that has ended stay mounted until no source has it, or it is deleted."""
     garbage: ContainerGcPolicy = ContainerGcPolicy()
     """The garbage collection policy of dead containers."""
 

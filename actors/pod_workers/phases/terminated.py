@@ -1,4 +1,5 @@
-"""The terminated phase: no container runs; volumes are unmounted, then the cgroup is removed."""
+"""The terminated phase: no container runs; volumes are unmounted, then the cgroup is removed. Where they are kept, they
+are unmounted in the ended phase."""
 
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ from .step import Step, StepInput
 
 
 def next_step(state: PodState, facts: StepInput) -> Step:
+    done_with_volumes = state.held.unmounted or (facts.keeps_volumes and not state.wanted.unwanted)
     if Part.UNMOUNT not in state.done:
-        effects = (ReleaseResources(),) if state.held.unmounted else (ReleaseResources(), Unmount())
+        effects = (ReleaseResources(),) if done_with_volumes else (ReleaseResources(), Unmount())
         # as in the kubelet, a pod's resources are free when its last container ends, however long its volumes take
         uncounted = msgspec.structs.replace(state.held, counted=False)
         return Step(msgspec.structs.replace(state.did(Part.UNMOUNT), held=uncounted), effects)
-    if not state.held.unmounted or Part.RELEASE in state.done:
+    if not done_with_volumes or Part.RELEASE in state.done:
         return Step(state)
     return Step(state.did(Part.RELEASE), (Publish(), Release()))

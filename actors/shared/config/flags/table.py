@@ -240,7 +240,7 @@ OWN_FLAGS: Final[tuple[Flag, ...]] = (
     Flag("set-kernel-tunables", "bool", default="true", group=OWN,
          text="Set vm.overcommit_memory, kernel.panic and similar sysctls, unless protectKernelDefaults is on."),
     Flag("keep-terminated-pod-volumes", "bool", default="false", group=OWN, deprecated=True,
-         text="Leave the volumes of terminated pods mounted (removed from the kubelet)."),
+         text="Leave the volumes of terminated pods mounted until they are deleted (removed from the kubelet)."),
 )  # fmt: skip
 
 

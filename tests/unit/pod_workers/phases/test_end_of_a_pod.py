@@ -53,6 +53,25 @@ def test_once_nothing_runs_the_volumes_go_and_then_the_cgroup():
     assert Released().apply(step.state).phase is PodWorkerPhase.ENDED
 
 
+def test_volumes_that_are_kept_are_unmounted_when_the_pod_is_withdrawn_before_its_traces_go():
+    step = decide(terminated(), keeps_volumes=True)
+    assert effects(step) == ["ReleaseResources"]
+    step = decide(step.state, keeps_volumes=True)
+    assert effects(step) == ["Publish", "Release"]
+    kept = Released().apply(step.state)
+    assert kept.phase is PodWorkerPhase.ENDED
+    assert "Unmount" not in effects(decide(kept, keeps_volumes=True))
+    step = decide(PodRemoved().apply(kept), keeps_volumes=True)
+    assert effects(step) == ["Unmount"]
+    assert effects(decide(step.state, keeps_volumes=True)) == [], "tried once a round"
+    assert effects(decide(Unmounted().apply(step.state), keeps_volumes=True)) == ["RemoveTraces"]
+
+
+def test_volumes_of_a_pod_that_ends_as_it_is_withdrawn_are_not_kept():
+    withdrawn = PodRemoved().apply(terminated())
+    assert effects(decide(withdrawn, keeps_volumes=True)) == ["ReleaseResources", "Unmount"]
+
+
 def test_the_cgroup_stays_until_the_volumes_are_gone():
     step = decide(terminated())
     failed = TryFailed("volumes: busy", NOW).apply(step.state)
