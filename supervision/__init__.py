@@ -15,6 +15,7 @@ class_names.py        names of classes and functions: Thespian writes `module.Cl
 cli/                  the `supervise` subcommands for a running agent: all except `start`
 client.py             asks the fork server or any actor from outside the tree: for the command line and tests
 dead_letters.py       where the dead letters of one process go: to the handler of the moment
+descriptors.py        finds out that this process can open nothing more
 documents/            reads one YAML or JSON document into plain data, within limits
 errors.py             the errors that an actor's calls and the command line raise
 faults.py             fault injection, for `supervise inject` and for the tests

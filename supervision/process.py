@@ -21,6 +21,7 @@ from .addresses import ActorName
 from .blackbox import BlackBox
 from .channel import Flusher
 from .class_names import load
+from .descriptors import Descriptors
 from .greeting import Greeting
 from .inbox import Inbox, serve
 from .listeners import Listeners
@@ -134,7 +135,7 @@ class Process:
         )
         self._inbox, self._uplink = Inbox(self), Uplink(self)
         self._port.connect(self._inbox, self._uplink)
-        self._beat()
+        self._beat(Descriptors())
         try:
             await self._start()
         except BaseException as error:  # noqa: BLE001 - let it crash
@@ -162,14 +163,16 @@ class Process:
         self._launch.settled()
         self.loop.call_later(_GIVE_BACK_SECONDS, self._settled)
 
-    def _beat(self) -> None:
+    def _beat(self, descriptors: Descriptors) -> None:
         now = time.monotonic()
         self._launch.status_entry.beat(now)
         self._report()
         logs.flush(due=True)
+        if (error := descriptors.exhausted(now)) is not None:
+            self.crash("", error)
         # at whole multiples of the period, so that all processes wake together and the processor sleeps in between
         every = self._launch.heartbeat_seconds
-        self.loop.call_at(now - now % every + every, self._beat)
+        self.loop.call_at(now - now % every + every, self._beat, descriptors)
 
     def _report(self) -> None:
         port, inbox = self._port, self._inbox

@@ -11,8 +11,11 @@ import pytest
 
 from supervision.actor import AskError
 from supervision.client import Client
+from supervision.descriptors import PATIENCE_SECONDS
 from supervision.protocol import GetTree, Tree
-from tests.support.fork_server_process import ForkServerProcess, fork_server_running
+from supervision.time_scale import scaled
+from tests.support.fork_server_process import WAIT_SECONDS, ForkServerProcess, fork_server_running
+from tests.support.incident_file import incidents
 from tests.support.tree_actors import HERE, Dispose, Said, Say
 
 pytestmark = pytest.mark.tree
@@ -55,6 +58,16 @@ def test_an_actor_without_descriptors_says_so_once_a_second_and_serves_when_ther
         for client in clients:
             client.close()
         assert fork_server.ask(Say("hi"), Said, "echo").pid == pid
+
+
+def test_an_actor_that_has_no_descriptors_for_long_is_replaced_and_its_incident_tells_why(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        _take_descriptors(fork_server.pid("echo"))
+        fork_server.wait_running("echo", incarnation=2, timeout=scaled(PATIENCE_SECONDS) + WAIT_SECONDS)
+        assert fork_server.ask(Say("hi"), Said, "echo").text == "hi"
+    ((name, cause, text),) = [(one["name"], one["cause"], one["detail"]) for one in incidents(tmp_path / "incidents")]
+    assert (name, cause) == ("echo", "exception")
+    assert "no file descriptor has been free for " in text
 
 
 def _take_descriptors(pid: int) -> tuple[int, int]:

@@ -1,0 +1,54 @@
+"""A process that can open nothing more ends; one that lacks descriptors for a moment does not."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+import pytest
+
+from supervision.descriptors import PATIENCE_SECONDS, Descriptors
+
+
+@pytest.fixture
+def refusal(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The error of each attempt to open something, if there is one in the list."""
+    numbers: list[int] = []
+    opened = os.open
+
+    def attempt(*arguments: Any) -> int:
+        if numbers:
+            raise OSError(numbers[0], os.strerror(numbers[0]))
+        return opened(*arguments)
+
+    monkeypatch.setattr(os, "open", attempt)
+    return numbers
+
+
+def test_a_process_without_descriptors_ends_when_none_was_free_for_long(refusal: list[int]) -> None:
+    found = Descriptors()
+    refusal.append(errno.EMFILE)
+    assert found.exhausted(100.0) is None
+    assert found.exhausted(100.0 + 0.9 * PATIENCE_SECONDS) is None
+    error = found.exhausted(100.0 + 100 * PATIENCE_SECONDS)
+    assert error is not None
+    assert "no file descriptor has been free for 1000 s: " in str(error)
+    assert " are open, the limit is " in str(error)
+
+
+def test_one_that_could_open_something_meanwhile_goes_on(refusal: list[int]) -> None:
+    found = Descriptors()
+    refusal.append(errno.EMFILE)
+    assert found.exhausted(100.0) is None
+    refusal.clear()
+    assert found.exhausted(105.0) is None
+    refusal.append(errno.EMFILE)
+    assert found.exhausted(100.0 + 100 * PATIENCE_SECONDS) is None
+
+
+def test_what_the_whole_system_lacks_ends_nobody(refusal: list[int]) -> None:
+    found = Descriptors()
+    refusal.append(errno.ENFILE)
+    assert found.exhausted(100.0) is None
+    assert found.exhausted(100.0 + 100 * PATIENCE_SECONDS) is None
