@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -20,12 +21,12 @@ from actors.container_runtime.host import look
 from actors.container_runtime.instance import ManagedRuntime
 from actors.shared.config.agent import Agent
 from actors.shared.config.loading import load
+from actors.shared.config.paths import run_dir_of, state_dir_of
 from actors.shared.linux import mountinfo
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
 from supervision.client import Client
 from supervision.errors import AskError
-from supervision.fork_server.lock import AlreadyRunning, Lock
-from supervision.protocol import GetTree, Tree
+from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 
 from .layout import MANAGED, NODE_PORT, POD, DemoLayout, configuration, flags, rendered
 
@@ -52,6 +53,7 @@ class DemoNode:
             raise NotRoot
         if self._endpoint == MANAGED:
             look(self.layout.root)
+        _refuse_running(self.layout.root)
         root = Path(self.layout.root)
         if root.exists() and any(root.iterdir()) and not Path(self.layout.mark).exists():
             raise DemoRefused(
@@ -63,9 +65,6 @@ class DemoNode:
         layout = self.layout
         self._make()
         self.agent = load(flags(layout))
-        if self._answers():
-            root = f"--root-dir={layout.root}"
-            raise DemoRefused(f"an agent runs in {layout.root} already; stop it with: supervise stop {root}")
         if Path(layout.agent_log).exists():
             self._begin_again()
         shutil.copy(self._sample, layout.manifest)
@@ -155,13 +154,6 @@ class DemoNode:
         return [*left, self.layout.root] if os.path.exists(self.layout.root) else left
 
     # -- asked from outside -----------------------------------------------------------------------------------------
-    def _answers(self) -> bool:
-        try:
-            self._client().ask(GetTree(), Tree, timeout=ANSWER_SECONDS)
-        except (AskError, OSError):
-            return False
-        return True
-
     def _ask_pods(self) -> Pods | None:
         try:
             return self._client().ask(GetPods(), Pods, name=STATUS_MANAGER, timeout=ANSWER_SECONDS)
@@ -189,6 +181,15 @@ class _Pod(msgspec.Struct):
 
 class _PodList(msgspec.Struct):
     items: list[_Pod] = []
+
+
+def _refuse_running(root: str) -> None:
+    """Raises DemoRefused while an agent holds the directory, before anything there is written: it reads its files again
+    when they change."""
+    for directory in (state_dir_of(root), run_dir_of(root)):
+        if holder_of(Path(directory)):
+            stop = shlex.join([*supervise("stop"), f"--root-dir={root}"])
+            raise DemoRefused(f"an agent runs in {root} already; stop it with: {stop}")
 
 
 def supervise(*words: str) -> list[str]:

@@ -16,6 +16,7 @@ from actors.agent.demo.node import DemoNode, DemoRefused
 from actors.container_runtime.errors import NotRoot
 from actors.pod_config.manifest import Origin, read_manifest
 from actors.shared.config.loading import load
+from supervision.fork_server.lock import Lock
 
 STAMP = "2026-11-20T10:00:00.000000000Z"
 
@@ -51,6 +52,19 @@ def test_without_root_the_text_says_what_to_do(tmp_path, monkeypatch, capsys):
     assert Demo(made, io.StringIO()).tell(once=True) == 1
     assert "needs root" in capsys.readouterr().err
     assert not (tmp_path / "d").exists()
+
+
+def test_a_second_demo_writes_nothing_into_the_directory_of_an_agent_that_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(node, "look", lambda root: None)
+    layout = DemoLayout(str(tmp_path))
+    (tmp_path / "troupelet").mkdir()
+    Path(layout.mark).touch()
+    lock = Lock(tmp_path / "troupelet")
+    out = io.StringIO()
+    assert Demo(DemoNode(layout, "managed", sample()), out).tell(once=True) == 1
+    assert not Path(layout.config).exists()
+    lock.release()
 
 
 def test_a_directory_with_something_else_in_it_is_not_touched(tmp_path, monkeypatch):
