@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -30,6 +32,7 @@ DEFAULT_ROOT_DIR = "/var/lib/kubelet"
 _MOST_NEIGHBOURS = 32
 _NEIGHBOUR_SECONDS = 0.5
 _MOST_LIKE = 3
+_COMMAND = re.compile(r"(?<=`)supervise(?= )")
 TreeOf = Callable[[], tuple[ChildSpec, Collection[str]]]
 """Returns the application's tree, and the names that other configurations add to it."""
 
@@ -143,11 +146,10 @@ class Context:
 
     def as_root(self) -> str:
         """This command as root would type it; sudo keeps no variable and has a PATH of its own."""
-        program, words, root_dir = sys.argv[0], sys.argv[1:], self.arguments.root_dir
-        known = program.endswith(".py") or os.path.dirname(program) in ("", "/usr/bin", "/usr/local/bin")
+        words, root_dir = sys.argv[1:], self.arguments.root_dir
         named = any(word.startswith(("--root-dir", "--run-dir")) for word in words)
         place = [] if named or root_dir == DEFAULT_ROOT_DIR else ["--root-dir", root_dir]
-        return f"`{shlex.join(['sudo', 'supervise' if known else program, *words, *place])}`"
+        return f"`sudo {program_of_root()} {shlex.join([*words, *place])}`"
 
     def fork_server_pid(self) -> int:
         """The pid in the lock file if such a process lives, else 0."""
@@ -174,7 +176,30 @@ class Context:
 
     def show(self, data: Any, text: str) -> None:
         """Print JSON if the user asked for it, else the text."""
-        print(json_text(data) if self.json else plain(text))  # noqa: T201 - it is what the command is for
+        print(json_text(data) if self.json else plain(as_typed(text)))  # noqa: T201 - it is what the command is for
+
+
+def program() -> str:
+    """What to type to call `supervise` again: this word if the shell finds it, else the path."""
+    path = sys.argv[0]
+    if os.path.basename(path) != "supervise":
+        return "supervise"
+    found = shutil.which("supervise")
+    same = found is not None and os.path.exists(path) and os.path.samefile(found, path)
+    return "supervise" if same else shlex.quote(path)
+
+
+def program_of_root() -> str:
+    """What to type behind `sudo`, which has a PATH of its own."""
+    path = sys.argv[0]
+    known = path.endswith(".py") or os.path.dirname(path) in ("", "/usr/bin", "/usr/local/bin")
+    return "supervise" if known else shlex.quote(path)
+
+
+def as_typed(text: str) -> str:
+    """The text; the commands in it, between backticks, begin with what must be typed."""
+    typed = program()
+    return text if typed == "supervise" else _COMMAND.sub(lambda _: typed, text)
 
 
 def json_text(data: Any) -> str:
@@ -201,7 +226,7 @@ def execute(run: Run, arguments: argparse.Namespace, where: Callable[[argparse.N
         if arguments.output == "json":
             print(json.dumps({"error": str(error), "code": error.code}))  # noqa: T201
         else:
-            print(f"supervise: {plain(str(error))}", file=sys.stderr)  # noqa: T201
+            print(f"supervise: {plain(as_typed(str(error)))}", file=sys.stderr)  # noqa: T201
         return error.code
     except KeyboardInterrupt:
         return 130

@@ -221,4 +221,12 @@ class ProcessEntry:
         if self.last_incident is None:
             return ""
         cause, at = self.last_incident
-        return f"{cause} {int(time.monotonic() - at)}s ago"
+        return f"{cause} {_age(int(time.monotonic() - at))} ago"
+
+
+def _age(seconds: int) -> str:
+    """`42s`, `3m7s`, `5h12m`."""
+    minutes, rest = divmod(seconds, 60)
+    if minutes < 60:
+        return f"{minutes}m{rest}s" if minutes else f"{rest}s"
+    return f"{minutes // 60}h{minutes % 60}m"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,9 +59,8 @@ def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
         path = agent.config.authentication.x509.clientCAFile
         yield certificate("client CA", path, now, "set authentication.x509.clientCAFile to the cluster's CA")
     if agent.serving_cert_given or Path(agent.serving_cert_file).exists():
-        remedy = (
-            "renew it" if agent.serving_cert_given else f"remove {agent.serving_cert_file}: the agent makes another"
-        )
+        made = f"rm {shlex.quote(agent.serving_cert_file)}: the agent makes another"
+        remedy = "renew it" if agent.serving_cert_given else made
         yield certificate("serving certificate", agent.serving_cert_file, now, remedy)
     if not agent.standalone:
         yield _client_certificate(agent, now, running=running)

@@ -9,9 +9,13 @@ from typing import Final
 
 import msgspec
 
+from supervision.cli.command import DEFAULT_ROOT_DIR
+
 _COMMANDS: Final = re.compile(r"\bsupervise (?!start\b|config explain\b)(?:(?!: )[^;`()])*[^:;`()\s]")
 """Those in a remedy that ask one agent: `start` names its directory, `config explain` asks none. What they are for may
 follow a colon."""
+
+_PROGRAM: Final = re.compile(r"(sudo |)\bsupervise(?= [a-z])")
 
 
 class Level(StrEnum):
@@ -51,7 +55,13 @@ def unknown(subject: str, text: str) -> Finding:
     return Finding(subject, Level.UNKNOWN, text)
 
 
-def for_agent(finding: Finding, root_dir: str) -> Finding:
-    """The same; each command of its remedy names the agent in `root_dir`, which is not the default one."""
-    option = f"--root-dir {shlex.quote(root_dir)}"
-    return msgspec.structs.replace(finding, remedy=_COMMANDS.sub(lambda found: f"{found[0]} {option}", finding.remedy))
+def for_agent(finding: Finding, root_dir: str, typed: str = "supervise", as_root: str = "supervise") -> Finding:
+    """The same; each command of its remedy names the agent in `root_dir`, and begins with `typed`, behind sudo with
+    `as_root`: the words by which the shell finds `supervise`.
+
+    A variable of the environment does not take the place of the option: sudo drops it."""
+    option = "" if root_dir == DEFAULT_ROOT_DIR else f" --root-dir {shlex.quote(root_dir)}"
+    named = _COMMANDS.sub(lambda found: f"{found[0]}{option}", finding.remedy)
+    return msgspec.structs.replace(
+        finding, remedy=_PROGRAM.sub(lambda at: at[1] + (as_root if at[1] else typed), named)
+    )

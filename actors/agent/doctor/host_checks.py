@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +68,7 @@ def cgroups(driver: str, root: str = "") -> Iterator[Finding]:
         text = f"{version} without {', '.join(missing)}: pods cannot be limited"
         yield failure("cgroups", text, "boot with cgroup_enable=memory, or enable them in cgroup.subtree_control")
     elif version == "v1":
-        text = f"v1, driver {driver}: it works here, and Kubernetes gives it up"
+        text = f"v1, driver {driver}: it works here, but Kubernetes is dropping it"
         yield warning("cgroups", text, "boot with cgroup v2: systemd.unified_cgroup_hierarchy=1")
     else:
         yield ok("cgroups", f"{version}, driver {driver}")
@@ -94,11 +95,13 @@ def disk(path: str) -> Iterator[Finding]:
     inodes = found.f_favail / found.f_files if found.f_files else 1.0
     text = f"{place} has {found.f_bavail * found.f_frsize >> 20} MiB free ({space:.0%}), {inodes:.0%} of its inodes"
     if found.f_flag & os.ST_RDONLY:
-        yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,rw {place}")
+        yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,rw {shlex.quote(str(place))}")
     elif space < LOW_SHARE:
-        yield failure("disk", f"{text}: DiskPressure", f"free space: du -xh {place} | sort -h | tail")
+        yield failure("disk", f"{text}: DiskPressure", f"free space: du -xh {shlex.quote(str(place))} | sort -h | tail")
     elif inodes < LOW_INODE_SHARE:
-        yield failure("disk", f"{text}: DiskPressure", f"remove files: du --inodes -x {place} | sort -n | tail")
+        yield failure(
+            "disk", f"{text}: DiskPressure", f"remove files: du --inodes -x {shlex.quote(str(place))} | sort -n | tail"
+        )
     else:
         yield ok("disk", text)
 

@@ -9,7 +9,7 @@ import pytest
 from actors.agent.doctor.command import run
 from actors.agent.doctor.finding import for_agent, warning
 from actors.agent.subcommands import parser_of
-from supervision.cli.command import AgentFiles, Context
+from supervision.cli.command import DEFAULT_ROOT_DIR, AgentFiles, Context
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,14 @@ def test_a_directory_with_a_space_is_quoted() -> None:
     assert for_agent(warning("a", "x", "supervise tree"), "/a b").remedy == "supervise tree --root-dir '/a b'"
 
 
+def test_remedies_begin_with_what_must_be_typed() -> None:
+    remedy = "supervise incidents pleg --full; sudo supervise doctor"
+    found = for_agent(warning("a", "x", remedy), DEFAULT_ROOT_DIR, ".venv/bin/supervise", "/opt/t/bin/supervise")
+    assert found.remedy == ".venv/bin/supervise incidents pleg --full; sudo /opt/t/bin/supervise doctor"
+
+
 @pytest.mark.parametrize("given", [True, False])
-def test_the_doctor_names_the_directory_that_it_was_given(
+def test_the_doctor_names_the_directory_even_if_it_is_that_of_a_variable_which_sudo_drops(
     given: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = [warning("manifests", "not read yet", "supervise logs pod_config")]
@@ -44,8 +50,7 @@ def test_the_doctor_names_the_directory_that_it_was_given(
     arguments = argparse.Namespace(root_dir=str(tmp_path), run_dir="", output="json", timeout=1.0, all=False)
     assert run(Context(arguments, lambda _: AgentFiles(tmp_path, tmp_path / "incidents"))) == 0
     (shown,) = json.loads(capsys.readouterr().out)
-    option = f" --root-dir {tmp_path}" if given else ""
-    assert shown["remedy"] == f"supervise logs pod_config{option}"
+    assert shown["remedy"] == f"supervise logs pod_config --root-dir {tmp_path}"
 
 
 def test_a_word_without_a_dash_is_no_flag_of_start(capsys: pytest.CaptureFixture[str]) -> None:
