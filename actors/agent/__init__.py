@@ -4,6 +4,7 @@ certificate_lifetime.py  when a certificate is near its end
 client_certificate.py    which client certificate the agent shows the API server
 command.py               the command `supervise`, or `kubelet`: hands its arguments to a subcommand
 completion.py            `supervise completion bash|zsh|fish`: the completion script of a shell
+config_in_force.py       `supervise config show` of an agent that runs: what is in force
 demo/                    `supervise demo`: a node on this machine with a sample pod
 doctor/                  `supervise doctor`: checks everything that keeps the node from Ready or a pod from Running
 guessed_words.py         what somebody types who knows kubectl and not yet `supervise`, and the command that is meant

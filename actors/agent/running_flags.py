@@ -7,13 +7,13 @@ import contextlib
 import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TextIO
+from typing import Final, NamedTuple, TextIO
 
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.shared.config.errors import MASKED
 from actors.shared.config.flags import parsing
 from actors.shared.config.paths import default_root_dir
-from supervision.cli.command import NOT_RUNNING, AgentFiles, CommandError, Context
+from supervision.cli.command import NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context
 from supervision.protocol import Tree
 from supervision.time_scale import scaled
 
@@ -41,16 +41,27 @@ def where_it_started(tree: Tree | None) -> Iterator[None]:
         os.chdir(before)
 
 
+class CommandLine(NamedTuple):
+    """What a command line stands for."""
+
+    flags: Sequence[str]
+    """Those to load."""
+    context: Context | None = None
+    """To ask the running agent with, if they are its own."""
+    flagz: Flagz | None = None
+    """Its answer."""
+
+
 @contextlib.contextmanager
 def as_started(
     words: Sequence[str], where: Callable[[argparse.Namespace], AgentFiles], notes: TextIO
-) -> Iterator[Sequence[str]]:
+) -> Iterator[CommandLine]:
     """The flags to load. Words that only name an agent which runs stand for its flags, read in its working directory.
 
-    What is taken for what is said in `notes`."""
+    What is taken for what is said in `notes`. Raises CommandError: there is an agent, and it may not be asked."""
     given = parsing.parse(words)
     if given.problems or not given.values.keys() <= _PLACES:
-        yield words
+        yield CommandLine(words)
         return
     root_dir = os.path.abspath(given.values.get("root-dir") or default_root_dir())
     run_dir = given.values.get("run-dir") or ""
@@ -58,12 +69,15 @@ def as_started(
     context = Context(arguments, where)
     try:
         tree = context.tree()
-        flags = of_agent(context.ask(GetFlagz(), Flagz, name=CONFIG_CONTROLLER))
+        flagz = context.ask(GetFlagz(), Flagz, name=CONFIG_CONTROLLER)
     except CommandError as error:
+        if error.code == REFUSED:
+            raise
         if error.code != NOT_RUNNING:
             notes.write(f"note: the flags of the agent that runs are not known, so none are taken: {error}\n")
-        yield words
+        yield CommandLine(words)
         return
+    flags = of_agent(flagz)
     notes.write(f"note: with the flags of the agent that runs, pid {tree.pid}: {shlex.join(flags)}\n")
     with where_it_started(tree):
-        yield flags
+        yield CommandLine(flags, context, flagz)

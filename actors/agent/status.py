@@ -44,6 +44,8 @@ class StatusInput(msgspec.Struct, frozen=True, kw_only=True):
     sources: PodSources | None = None
     """None: pod_config was not asked or did not answer, and so `waiting` of the config controller."""
     waiting: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Why the configuration in the files is not in force."""
     unanswered: tuple[str, ...] = ()
     """Actors that were asked and did not answer, as errors."""
     runtime: str = ""
@@ -65,6 +67,8 @@ def reasons(facts: StatusInput) -> Iterator[Reason]:
     if facts.waiting:
         fields = ", ".join(facts.waiting)
         yield Reason("configuration", f"{fields} changed: restart the agent, pods keep running")
+    for text in facts.refused:
+        yield Reason("configuration", f"not in force, see `supervise config history`: {text}")
     for text in facts.unanswered:
         yield Reason("agent", text)
 
@@ -89,7 +93,8 @@ def _text(moment: datetime) -> str:
 
 def _of_sources(sources: PodSources) -> Iterator[Reason]:
     for source in sources.sources:
-        yield from (Reason("pod", error) for error in source.errors)
+        subject = "pod" if source.name == "api" else "manifest"
+        yield from (Reason(subject, error) for error in source.errors)
         if not source.ready:
             yield Reason(f"pods of {source.name}", "not read yet; until then no pod is removed")
 
@@ -106,6 +111,7 @@ def others(context: Context, tree: Tree) -> Iterable[Reason]:
         now=datetime.now(UTC),
         sources=sources,
         waiting=flagz.waiting if flagz is not None else (),
+        refused=flagz.refused if flagz is not None else (),
         unanswered=tuple(answers.unanswered),
         runtime=unreachable(flagz.flags.get("container-runtime-endpoint", "")) if flagz is not None else "",
         runtime_reported=any(trouble.service == RUNTIME for trouble in tree.troubles),

@@ -45,8 +45,13 @@ def run(words: list[str]) -> int:
     if words[:1] == ["config"]:
         from actors.config_controller.commands import MORE
         from actors.shared.config.commands import run as run_config
+        from supervision.cli.command import CommandError
 
-        return run_config(words[1:], more={**MORE, "check": _check, "show": _show, "explain": _explain})
+        try:
+            return run_config(words[1:], more={**MORE, "check": _check, "show": _show, "explain": _explain})
+        except CommandError as error:
+            sys.stderr.write(f"supervise: {error}\n")
+            return error.code
     if words[:1] == ["--version"]:
         from actors.shared.config.version import OWN_VERSION, git_version
 
@@ -86,17 +91,20 @@ def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     from actors.agent.validation import validate
     from actors.shared.config.commands import check
 
-    with as_started(words, _where, sys.stderr) as flags:
-        return check(flags, as_json, out, validate)
+    with as_started(words, _where, sys.stderr) as started:
+        return check(started.flags, as_json, out, validate)
 
 
 def _show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
-    """`config show`; without flags those of a running agent."""
+    """`config show`; without flags the configuration that is in force in a running agent."""
+    from actors.agent import config_in_force
     from actors.agent.running_flags import as_started
     from actors.shared.config.commands import show
 
-    with as_started(words, _where, sys.stderr) as flags:
-        return show(flags, as_json, out)
+    with as_started(words, _where, sys.stderr) as started:
+        if started.context is not None and started.flagz is not None:
+            return config_in_force.show(started.flags, started.context, started.flagz, as_json, out)
+        return show(started.flags, as_json, out)
 
 
 def _explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:
@@ -208,10 +216,11 @@ def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
 
 
 def _advice(arguments: argparse.Namespace) -> str:
-    from actors.shared.config.paths import default_root_dir
+    from actors.shared.config.paths import DEFAULT_ROOT_DIR
+    from supervision.cli.command import program
 
-    place = "" if arguments.root_dir == default_root_dir() else f" --root-dir {shlex.quote(arguments.root_dir)}"
-    return f"what mends it: supervise doctor{place}"
+    place = "" if arguments.root_dir == DEFAULT_ROOT_DIR else f" --root-dir {shlex.quote(arguments.root_dir)}"
+    return f"for the cause and what to do: {program()} doctor{place}"
 
 
 def _tree() -> tuple[ChildSpec, tuple[str, ...]]:

@@ -110,7 +110,16 @@ class ConfigController(Actor):
         running = self._configuration.running
         gates = feature_gates.all_states(running.featureGates)
         given = tuple(sorted(self._agent.flags_given))
-        return Flagz(flags_in_force(self._agent, running), given, gates, git_version(), self._configuration.waiting)
+        refused = tuple(self._error.splitlines()) or trial.not_in_force(self._state)
+        return Flagz(
+            flags=flags_in_force(self._agent, running),
+            given=given,
+            gates=gates,
+            version=git_version(),
+            waiting=self._configuration.waiting,
+            refused=refused,
+            source=trial.origin(self._state),
+        )
 
     @on(CgroupDriverLearnt)
     def on_cgroup_driver(self, message: CgroupDriverLearnt, sender: Address) -> None:

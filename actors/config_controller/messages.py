@@ -38,6 +38,10 @@ class Flagz(Message, frozen=True):
     """v1.36.2+troupelet.0.2.0"""
     waiting: tuple[str, ...] = ()
     """Top-level fields of the configuration that have changed and wait for a restart of the agent."""
+    refused: tuple[str, ...] = ()
+    """Why the configuration in the files, or in the ConfigMap, is not in force: its problems, or its rollback."""
+    source: str = ""
+    """`configmap <namespace>/<name>` if the configuration is from there; '': from the files."""
 
 
 class CgroupDriverLearnt(Message, frozen=True):

@@ -19,6 +19,8 @@ import msgspec
 from actors.shared.config.sources.checkpoints import KEPT_HISTORY, HistoryEntry, State
 
 TRIAL_SECONDS: Final = 600.0
+_DETAIL_COLUMN: Final = 53
+"""Where the details of an entry begin in `supervise config history`, behind the date, the hash and what happened."""
 
 
 class NewConfiguration(msgspec.Struct, frozen=True):
@@ -154,6 +156,22 @@ def with_outcome(state: State, text: str) -> State:
     return _change(state, history=(*state.history[:-1], _change(last, detail=detail)))
 
 
+def not_in_force(state: State) -> tuple[str, ...]:
+    """Why the assigned configuration, which is valid, is not in force; empty if it is."""
+    if not state.assigned or state.assigned == state.current:
+        return ()
+    last = next((entry for entry in reversed(state.history) if entry.hash == state.current), None)
+    why = f": {last.what}, {last.detail}" if last is not None and last.detail else ""
+    return (f"{state.assigned} is assigned, {state.current or 'none'} is in force{why}",)
+
+
+def origin(state: State) -> str:
+    """`configmap <namespace>/<name>` if the configuration in force is from there; '' for local files."""
+    if not state.source or state.assigned != state.current:
+        return ""
+    return f"configmap {state.source.get('namespace', '')}/{state.source.get('name', '')}"
+
+
 def supervisors_that_gave_up(gave_up: Mapping[str, int], before: Mapping[str, int]) -> list[str]:
     """The supervisors that reached their restart intensity since the last look.
 
@@ -167,5 +185,6 @@ def _with_entry(state: State, entry: HistoryEntry) -> State:
 
 
 def entry_text(entry: HistoryEntry) -> str:
-    """The entry as one line for `supervise config history`."""
-    return f"{entry.hash or '-':<16}  {entry.what:<11}  {entry.detail}".rstrip()
+    """The entry for `supervise config history`: one line, and one more for each further problem."""
+    detail = entry.detail.replace("\n", f"\n{' ' * _DETAIL_COLUMN}")
+    return f"{entry.hash or '-':<16}  {entry.what:<11}  {detail}".rstrip()

@@ -82,7 +82,7 @@ async def doctor_says(node: BrokenNode, *wanted: str) -> str:
 async def status_says(node: BrokenNode, wanted: str) -> None:
     text = await node.until(lambda text: wanted in text, "status")
     assert text.startswith("degraded: "), text
-    assert f"what mends it: supervise doctor --root-dir {node.root}" in text
+    assert f"supervise doctor --root-dir {node.root}" in text
     assert len(text.splitlines()) <= SCREEN, text
 
 

@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from actors.agent.inspection.node_pods import full_name
-from actors.agent.inspection.pod_rows import readiness, state
+from actors.agent.inspection.pod_rows import readiness, state, whole
 from actors.api_clients.heartbeat_client.managed_network import SERVICE as POD_CIDR
 from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
 from actors.api_clients.messages import RecentEvent
+from actors.config_controller.messages import Flagz
 from actors.pleg.runtime_health import CONDITION, NETWORK
 from actors.pod_config.messages import PodSources
 from actors.shared.cri.silence import IMAGE_SERVICE, RUNTIME
@@ -79,8 +80,18 @@ def _replaced(actors: Sequence[ActorState]) -> Iterator[Finding]:
     for actor in actors:
         if actor.last_incident and actor.incident_age < RECENT_SECONDS:
             restarts = f"{actor.restarts} restart{'' if actor.restarts == 1 else 's'} in all"
-            text = f"{actor.name} was replaced: {actor.last_incident}, {restarts}"
+            cause = actor.last_incident.partition(" ")[0]
+            text = f"{actor.name} was replaced {whole(actor.incident_age)} ago, cause: {cause}; {restarts}"
             yield warning("agent", text, f"supervise incidents {actor.name} --full")
+
+
+def configuration(flagz: Flagz, *, checked: bool) -> Iterator[Finding]:
+    """What of the assigned configuration is not in force. `checked`: its problems have been told."""
+    for text in () if checked else flagz.refused:
+        yield warning("configuration", text, "supervise config history; supervise config rollback HASH")
+    if flagz.waiting:
+        text = f"{', '.join(flagz.waiting)} changed, and acts only after a restart of the agent"
+        yield warning("configuration", text, "restart the agent: pods keep running")
 
 
 def pods(found: Sequence[dict[str, Any]], events: Sequence[RecentEvent] = ()) -> Iterator[Finding]:

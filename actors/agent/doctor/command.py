@@ -19,10 +19,19 @@ from actors.pod_config.messages import POD_CONFIG, GetSources, PodSources
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.loading import load
-from actors.shared.config.paths import default_root_dir
 from supervision import time_scale
 from supervision.cli.answers import Answers
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, json_text
+from supervision.cli.command import (
+    NO_ANSWER,
+    NOT_RUNNING,
+    NOT_WELL,
+    OK,
+    CommandError,
+    Context,
+    json_text,
+    program,
+    program_of_root,
+)
 from supervision.cli.status import stopped_by_signal
 from supervision.cli.text import terminal_columns, wrapped
 from supervision.errors import error_text
@@ -43,7 +52,7 @@ def run(context: Context) -> int:
 
     def shown() -> Iterator[Finding]:
         for each in findings(context):
-            finding = each if root_dir == default_root_dir() else for_agent(each, root_dir)
+            finding = for_agent(each, root_dir, program(), program_of_root())
             found.append(finding)
             if finding.level is not Level.OK or context.arguments.all:
                 yield finding
@@ -100,18 +109,21 @@ def findings(context: Context) -> Iterator[Finding]:
         return
     stopped = stopped_by_signal(tree.actors) if tree is not None else ()
     yield from agent_checks.tree(tree, context.arguments.root_dir, stopped)
-    words = _words(context, tree)
+    flagz = _flagz(context, tree)
+    words = _words(context, flagz)
     with where_it_started(None if context.arguments.flags else tree):
         warnings, problems = validate(words)
-        agent = _loaded(words)
+        agent = _loaded(words) or (None if flagz is None else _loaded(words, in_force=True))
     for problem in problems:
         yield failure("configuration", str(problem), "supervise config check")
+    concerns = [] if flagz is None else [*agent_checks.configuration(flagz, checked=bool(problems))]
+    yield from concerns
     for said in warnings:
         flag = _FLAG.search(said)
         yield warning("configuration", said, f"supervise config explain {flag[0] if flag else 'FIELD'}")
     if agent is None:
         return  # what follows depends on it
-    if not problems and not warnings:
+    if not (problems or warnings or concerns):
         yield ok("configuration", "valid")
     running = tree is not None
     yield from _guarded("container runtime", lambda: runtime_checks.runtime(agent, running=running))
@@ -124,10 +136,11 @@ def findings(context: Context) -> Iterator[Finding]:
         yield from _guarded("manifests", lambda: _manifests(Answers(context, tree)))
 
 
-def _loaded(words: Sequence[str]) -> Agent | None:
-    """None: the flags or the configuration are wrong. A kubeconfig that is wrong does not matter here."""
+def _loaded(words: Sequence[str], *, in_force: bool = False) -> Agent | None:
+    """None: the flags or the configuration are wrong. A kubeconfig that is wrong does not matter here. `in_force`: the
+    configuration with which the agent runs, whatever its files say now."""
     try:
-        return load(words, recover=False)
+        return load(words, recover=False, in_force=in_force)
     except ConfigErrors:
         return None
 
@@ -169,17 +182,25 @@ def _tree(context: Context) -> Tree | None:
         return None
 
 
-def _words(context: Context, tree: Tree | None) -> list[str]:
-    """The flags of start: those after `--`, else those of the running agent, else the root directory only."""
-    given = [word for word in context.arguments.flags if word != "--"]
-    own = [f"--root-dir={context.arguments.root_dir}"]
-    if given or tree is None:
-        return [*own, *given]
+def _given(context: Context) -> list[str]:
+    return [word for word in context.arguments.flags if word != "--"]
+
+
+def _flagz(context: Context, tree: Tree | None) -> Flagz | None:
+    """What the running agent says of its flags; None if they are not asked for, or it does not say."""
+    if _given(context) or tree is None:
+        return None
     try:
-        flagz = context.ask(GetFlagz(), Flagz, name=CONFIG_CONTROLLER)
+        return context.ask(GetFlagz(), Flagz, name=CONFIG_CONTROLLER)
     except CommandError:
-        return own
-    return of_agent(flagz)
+        return None
+
+
+def _words(context: Context, flagz: Flagz | None) -> list[str]:
+    """The flags of start: those after `--`, else those of the running agent, else the root directory only."""
+    if flagz is not None:
+        return of_agent(flagz)
+    return [f"--root-dir={context.arguments.root_dir}", *_given(context)]
 
 
 def _each(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[Finding]:

@@ -145,24 +145,35 @@ def show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
 
     agent = load(words, recover=False)
     if as_json:
-        found = {"kubeletconfig": _masked(to_plain(agent.config)), "sources": agent.config_sources}
+        found = {"kubeletconfig": masked(to_plain(agent.config)), "sources": agent.config_sources}
         out.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
         return 0
-    for path, value in _flat(agent.config):
-        text = MASKED if path == "staticPodURLHeader" and value else shown(value)
-        out.write(f"{path:<55} {text:<40} {lookup(agent.config_sources, path)}\n")
+    for path, value in flat(agent.config):
+        out.write(row(path, value, lookup(agent.config_sources, path)))
     return 0
 
 
-def _masked(plain: dict[str, Any]) -> dict[str, Any]:
+def row(path: str, value: Any, source: str) -> str:
+    """The line of one field."""
+    return f"{path:<55} {shown_value(path, value):<40} {source}\n"
+
+
+def shown_value(path: str, value: Any) -> str:
+    """The value as short JSON, hidden if it is a secret."""
+    return MASKED if path == "staticPodURLHeader" and value else shown(value)
+
+
+def masked(plain: dict[str, Any]) -> dict[str, Any]:
+    """Plain data of a configuration without its secrets."""
     return {**plain, "staticPodURLHeader": MASKED} if "staticPodURLHeader" in plain else plain
 
 
-def _flat(value: msgspec.Struct, prefix: str = "") -> list[tuple[str, Any]]:
+def flat(value: msgspec.Struct, prefix: str = "") -> list[tuple[str, Any]]:
+    """Path and value of every field, also of the structs in it."""
     found: list[tuple[str, Any]] = []
     for name in value.__struct_fields__:
         item = getattr(value, name)
-        found += _flat(item, f"{prefix}{name}.") if isinstance(item, msgspec.Struct) else [(f"{prefix}{name}", item)]
+        found += flat(item, f"{prefix}{name}.") if isinstance(item, msgspec.Struct) else [(f"{prefix}{name}", item)]
     return found
 
 

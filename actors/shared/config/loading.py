@@ -35,10 +35,11 @@ _PATHS: Final = (
 """Flags with paths that are relative to the working directory."""
 
 
-def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = True) -> Agent:
+def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = True, in_force: bool = False) -> Agent:
     """The agent that this command line describes. Raises ConfigErrors with every problem.
 
-    `recover`: if the configuration in the files was rolled back, use the last known good one.
+    `recover`: if the configuration in the files was rolled back, use the last known good one. `in_force`: use the
+    configuration that is in force by the checkpoints, if they have one, whatever is in the files.
     """
     host = host or host_facts()
     parsed = parsing.parse(argv)
@@ -49,7 +50,7 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
     if not problems:
         path, bin_dir = alone["image-credential-provider-config"], alone["image-credential-provider-bin-dir"]
         problems += credential_providers.check(path, bin_dir)
-    documents, messages, unreadable = _read(alone, recover)
+    documents, messages, unreadable = (in_force and _in_force(alone)) or _read(alone, recover)
     problems += unreadable
     layers, policy = apart(documents)
     result = None
@@ -68,6 +69,13 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
     agent = _agent(result, alone, parsed, (name, host))
     warnings = (*agent.warnings, *messages)
     return msgspec.structs.replace(agent, config_hash=hash_of(documents), policy=policy, warnings=warnings)
+
+
+def _in_force(alone: dict[str, Any]) -> tuple[list[Document], list[str], list[ConfigProblem]] | None:
+    """What `_read` returns, of the current configuration; None without its checkpoint."""
+    store = ConfigCheckpoints(checkpoint_dir(alone))
+    layers = store.layers(store.state().current)
+    return None if layers is None else (layers.documents(), [], [])
 
 
 def _read(alone: dict[str, Any], recover: bool) -> tuple[list[Document], list[str], list[ConfigProblem]]:

@@ -13,7 +13,7 @@ import pytest
 from actors.agent.running_flags import as_started, of_agent, where_it_started
 from actors.config_controller.messages import Flagz, GetFlagz
 from actors.shared.config.errors import MASKED
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, AgentFiles, CommandError, Context
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, AgentFiles, CommandError, Context
 from supervision.protocol import Tree
 
 
@@ -52,8 +52,9 @@ def test_relative_paths_are_meant_from_where_the_agent_was_started(tmp_path: Pat
 @pytest.mark.parametrize("words", [[], ["--root-dir=/r"], ["--root-dir", "/r", "--run-dir=/x"]])
 def test_words_that_only_name_an_agent_stand_for_its_flags(words: list[str], running: Tree) -> None:
     notes = io.StringIO()
-    with as_started(words, where, notes) as flags:
-        assert flags == ["--max-pods=5"]
+    with as_started(words, where, notes) as started:
+        assert started.flags == ["--max-pods=5"]
+        assert started.flagz is not None
     assert f"pid {running.pid}: --max-pods=5" in notes.getvalue()
 
 
@@ -61,8 +62,8 @@ def test_words_that_only_name_an_agent_stand_for_its_flags(words: list[str], run
 @pytest.mark.usefixtures("running")
 def test_flags_that_are_given_are_taken_as_they_are(words: list[str]) -> None:
     notes = io.StringIO()
-    with as_started(words, where, notes) as flags:
-        assert flags == words
+    with as_started(words, where, notes) as started:
+        assert started == (words, None, None)
     assert not notes.getvalue()
 
 
@@ -75,7 +76,16 @@ def test_an_agent_that_cannot_be_asked_is_told_unless_none_runs(
 
     monkeypatch.setattr(Context, "ask", ask)
     notes = io.StringIO()
-    with as_started(["--root-dir=/r"], where, notes) as flags:
-        assert flags == ["--root-dir=/r"]
+    with as_started(["--root-dir=/r"], where, notes) as started:
+        assert started.flags == ["--root-dir=/r"]
     assert said in notes.getvalue()
     assert bool(said) == bool(notes.getvalue())
+
+
+def test_nothing_is_judged_in_place_of_an_agent_that_may_not_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(*given: object, **more: object) -> object:
+        raise CommandError(REFUSED, "permission denied")
+
+    monkeypatch.setattr(Context, "ask", ask)
+    with pytest.raises(CommandError, match="permission denied"), as_started(["--root-dir=/r"], where, io.StringIO()):
+        pass

@@ -48,11 +48,19 @@ def test_a_certificate_is_near_its_end_in_its_last_week_and_its_last_tenth(begin
 
 
 def test_manifests_that_were_refused_and_pods_that_were_set_aside_are_told() -> None:
-    states = [SourceState("file", "/p", True, 1, ["a.yaml: wrong"]), SourceState("api", "", False, 0)]
+    states = [SourceState("file", "/p", True, 1, ["a.yaml: wrong"]), SourceState("api", "", False, 0, ["d/p: no"])]
     assert said(sources=PodSources(states, ready=False)) == [
-        "pod: a.yaml: wrong",
+        "manifest: a.yaml: wrong",
+        "pod: d/p: no",
         "pods of api: not read yet; until then no pod is removed",
     ]
+
+
+def test_a_configuration_that_was_refused_degrades_the_agent() -> None:
+    flagz = Flagz({}, (), {}, "v", refused=("maxPods = -4: must be 0 or more",))
+    context = _Asked({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: flagz})
+    (found,) = others(context, tree())
+    assert str(found) == "configuration: not in force, see `supervise config history`: maxPods = -4: must be 0 or more"
 
 
 def test_settings_that_wait_for_a_restart_are_named() -> None:

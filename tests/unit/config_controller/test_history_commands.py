@@ -45,6 +45,14 @@ def test_history_is_printed_oldest_first_with_the_configuration_in_force(store, 
     ]
 
 
+def test_further_problems_of_a_refused_configuration_stand_below_the_first_one(store, tmp_path, capsys):
+    entry = HistoryEntry(when=0.0, hash="", what="refused", detail="one: wrong\ntwo: wrong")
+    store.save(State(history=(entry,)))
+    do(tmp_path, "history")
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert first.index("one: wrong") == second.index("two: wrong")
+
+
 def test_the_directory_may_be_a_word_of_its_own(store, tmp_path, capsys):
     parser = argparse.ArgumentParser()
     register(parser.add_subparsers())

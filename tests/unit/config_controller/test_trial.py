@@ -13,6 +13,8 @@ from actors.config_controller.trial import (
     TrialFailed,
     TrialTick,
     decide,
+    not_in_force,
+    origin,
     supervisors_that_gave_up,
     with_outcome,
 )
@@ -63,6 +65,21 @@ def test_a_configuration_that_fails_its_trial_is_rolled_back_and_not_applied_aga
     state, applied = after(*GOOD, NewConfiguration("b"), TrialFailed("x"), NewConfiguration("b"), NewConfiguration("b"))
     assert (state.current, state.assigned, state.bad, applied) == ("a", "b", ("b",), ["b", "a"])
     assert kinds(state)[-1] == "rolled back"
+
+
+def test_it_is_told_why_the_assigned_configuration_is_not_in_force():
+    state, _ = after(*GOOD)
+    assert not_in_force(state) == ()
+    state, _ = after(NewConfiguration("b"), TrialFailed("pleg died"), state=state)
+    assert not_in_force(state) == ("b is assigned, a is in force: rolled back, b failed its trial: pleg died",)
+
+
+def test_a_configuration_is_from_a_config_map_while_that_is_in_force():
+    source = {"namespace": "kube-system", "name": "c"}
+    state, _ = after(*GOOD, NewConfiguration("b", source))
+    assert origin(state) == "configmap kube-system/c"
+    state, _ = after(TrialFailed("pleg died"), state=state)
+    assert origin(state) == ""
 
 
 def test_an_operators_rollback_adds_the_current_configuration_to_the_bad_ones_once_as_the_newest():

@@ -24,6 +24,7 @@ from actors.agent.doctor.command import (
 )
 from actors.agent.doctor.finding import Finding, Level, failure, ok, warning
 from actors.agent.doctor.runtime_checks import of_status, runtime
+from actors.config_controller.messages import Flagz
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import RuntimeStatus
@@ -171,10 +172,18 @@ def test_an_actor_that_hangs_or_was_just_replaced_is_a_warning() -> None:
     found = list(agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=actors), "/r"))
     assert [(one.level, one.text.partition(":")[0]) for one in found] == [
         (Level.WARNING, "pleg"),
-        (Level.WARNING, "prober was replaced"),
+        (Level.WARNING, "prober was replaced 12s ago, cause"),
     ]
     assert "hangs: no heartbeat for 6.4s" in found[0].text
     assert found[1].remedy == "supervise incidents prober --full"
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_configuration_that_is_not_in_force_is_told_unless_its_problems_are(checked: bool) -> None:
+    flagz = Flagz({}, (), {}, "v", waiting=("cgroupRoot",), refused=("b is assigned, a is in force",))
+    texts = [one.text for one in agent_checks.configuration(flagz, checked=checked)]
+    waits = "cgroupRoot changed, and acts only after a restart of the agent"
+    assert texts == [*([] if checked else ["b is assigned, a is in force"]), waits]
 
 
 def test_a_runtime_with_another_network_than_the_nodes_has_its_remedy() -> None:

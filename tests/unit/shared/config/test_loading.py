@@ -10,6 +10,8 @@ from actors.shared.config.agent import Agent, run_dir_of
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.loading import load
+from actors.shared.config.sources.checkpoints import ConfigCheckpoints, State, hash_of, layers_of
+from actors.shared.config.sources.documents import Document
 from actors.shared.config.start.host import host_facts
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -221,3 +223,17 @@ def test_a_standalone_agent_that_would_let_anybody_in_is_refused(host, write):
     kubeconfig = write("", "kubeconfig")
     assert load(["--anonymous-auth", f"--kubeconfig={kubeconfig}"], host)
     assert load(["--anonymous-auth", "--authorization-mode=AlwaysAllow"], host)
+
+
+def test_the_configuration_in_force_is_the_one_of_the_checkpoint_whatever_the_file_says(host, tmp_path):
+    store = ConfigCheckpoints(str(tmp_path / "troupelet" / "config"))
+    store.prepare()
+    documents = [Document("/before.yaml", {"maxPods": 7}, {"maxPods": 3})]
+    store.put(hash_of(documents), layers_of(documents))
+    store.save(State(current=hash_of(documents)))
+    (tmp_path / "config.yaml").write_text("maxPods: [")
+    argv = [f"--root-dir={tmp_path}", f"--config={tmp_path}/config.yaml"]
+    found = load(argv, host, in_force=True)
+    assert (found.config.maxPods, found.config_sources["maxPods"]) == (7, "/before.yaml:3")
+    with pytest.raises(ConfigErrors):
+        load(argv, host)

@@ -1,0 +1,73 @@
+"""`supervise config show` of an agent that runs: what is in force, which need not be what its files say now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TextIO
+
+import msgspec
+
+from actors.config_controller.messages import CONFIG_CONTROLLER, Configz, Flagz, GetConfigz
+from actors.shared.config.commands import flat, masked, row, shown_value
+from actors.shared.config.loading import load
+from actors.shared.config.sources.effective import lookup
+from supervision.cli.command import Context
+
+_BY_RUNTIME: Final = "cgroupDriver"
+"""The field for which the runtime's answer counts."""
+
+
+def show(flags: Sequence[str], context: Context, flagz: Flagz, as_json: bool, out: TextIO) -> int:
+    """Print every value that is in force with its source. `flagz`: the agent's answer. Raises ConfigErrors,
+    CommandError."""
+    answer = context.ask(GetConfigz(), Configz, name=CONFIG_CONTROLLER)
+    plain: dict[str, Any] = msgspec.json.decode(answer.body)["kubeletconfig"]
+    agent = load(flags, in_force=True)
+    if as_json:
+        found = {"kubeletconfig": masked(plain), "sources": agent.config_sources}
+        told = {"waiting": flagz.waiting, "refused": flagz.refused, "source": flagz.source}
+        out.write(msgspec.json.format(msgspec.json.encode({**found, **told})).decode() + "\n")
+        return 0
+    for line in notes(flagz):
+        out.write(f"note: {line}\n")
+    for path, value, source in rows(flat(agent.config), plain, agent.config_sources, flagz.waiting):
+        out.write(row(path, value, source))
+    return 0
+
+
+def notes(flagz: Flagz) -> Iterator[str]:
+    """What must be known of the configuration as a whole. Pure."""
+    if flagz.source:
+        yield f"from {flagz.source} of the API server, which takes the place of the file"
+    for problem in flagz.refused:
+        yield f"what is assigned is not in force, what follows is: {problem}"
+    if flagz.waiting:
+        yield f"the agent must be restarted before these change: {', '.join(flagz.waiting)}"
+
+
+def rows(
+    assigned: Sequence[tuple[str, Any]], plain: Mapping[str, Any], sources: Mapping[str, str], waiting: Sequence[str]
+) -> Iterator[tuple[str, Any, str]]:
+    """(path, value in force, source). `assigned`: path and value by the documents; `plain`: what is in force, without
+    empty values; `waiting`: top-level fields for which the two differ. Pure."""
+    for path, value in assigned:
+        now = value
+        if path.partition(".")[0] in (*waiting, _BY_RUNTIME):
+            now = _at(plain, path, value)
+        source = lookup(sources, path)
+        if now == value or str(now) == str(value):
+            yield path, value, source
+        elif path == _BY_RUNTIME:
+            yield path, now, f"the runtime; {source}: {shown_value(path, value)}"
+        else:
+            yield path, now, f"until a restart; then {shown_value(path, value)} ({source})"
+
+
+def _at(plain: Mapping[str, Any], path: str, like: Any) -> Any:
+    """The value in force; where it is left out, as it is empty, an empty one of the same type."""
+    found: Any = plain
+    for name in path.split("."):
+        if not isinstance(found, Mapping) or name not in found:
+            return type(like)() if isinstance(like, (str, list, tuple, dict)) else None
+        found = found[name]
+    return found
