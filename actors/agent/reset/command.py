@@ -39,7 +39,11 @@ def run(context: Context) -> int:
         if not known:
             context.show({"found": {}, "stays": [], "removed": False}, f"there is nothing of an agent in {root_dir}")
             return OK
-        scope = Scope(starts=known, keep_pods=arguments.keep_pods)
+        if known[-1].handed_over:
+            text = f"the pods in {root_dir} are another agent's, by `supervise reset --keep-pods`"
+            context.show({"found": {}, "stays": [text], "removed": False}, f"there is nothing of an agent: {text}")
+            return OK
+        scope = Scope(starts=known, keep_pods=arguments.keep_pods, boot=start_records.boot_id())
         if scope.keep_pods and scope.instances:
             raise CommandError(
                 REFUSED, "--keep-pods: the pods run in the agent's own containerd, which nobody takes over"
@@ -62,6 +66,8 @@ def _reset(context: Context, scope: Scope) -> int:
         raise CommandError(REFUSED, f"{'; '.join(silent)}: {advice}")
     for line in silent:
         print(f"supervise: {line}", file=sys.stderr)  # noqa: T201
+    if not before and scope.keep_pods and not arguments.dry_run:
+        start_records.hand_over(scope.state_dir)
     if arguments.dry_run or not before:
         if context.json:
             print(_json(before, removed=False, errors=silent))  # noqa: T201
@@ -76,6 +82,8 @@ def _reset(context: Context, scope: Scope) -> int:
                 except AlreadyRunning as error:
                     raise CommandError(REFUSED, f"{error}: stop it first") from None
         wrong = remove(scope, pods, alone=not [*_kubelets()])
+        if scope.keep_pods and not wrong:
+            start_records.hand_over(scope.state_dir)
     return _result(context, scope, before, wrong)
 
 
@@ -91,12 +99,20 @@ def _result(context: Context, scope: Scope, before: HostResources, wrong: Sequen
         print("\n".join(["supervise: this is left:", *lines[1:]]), file=sys.stderr)  # noqa: T201
         return NOT_WELL
     if not context.json:
-        print("nothing is left")  # noqa: T201
+        print("\n".join(done(left)))  # noqa: T201
     return NOT_WELL if wrong else OK
 
 
 def _json(before: HostResources, **more: object) -> str:
     return json_text({"found": before.found, "stays": before.stays, **more})
+
+
+def done(left: HostResources) -> list[str]:
+    """The lines to show when nothing of the agent is left. Pure."""
+    if not left.stays:
+        return ["nothing is left"]
+    shown = [f"  {one}" for one in _some(left.stays, everything=False)]
+    return ["nothing of the agent is left; what is not its own stays:", *shown]
 
 
 def listed(root_dir: str, resources: HostResources, *, everything: bool) -> list[str]:

@@ -16,6 +16,7 @@ from actors.container_runtime.instance import ManagedRuntime
 from actors.image_manager.pull_record_files import PULLED
 from actors.shared.config.agent import CONTAINER_LOGS_DIR
 from actors.shared.config.paths import state_dir_of
+from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord
 from actors.shared.linux import mountinfo
 from actors.shared.linux.cgroup_names import CgroupNameError, parse_root, path_of
@@ -36,6 +37,9 @@ _STATE_FILES: Final = (
     "device-plugins/DEPRECATION",
 )
 _SOCKETS: Final = ("pod-resources/kubelet.sock", "pods-api/pods-api.sock", "device-plugins/kubelet.sock")
+_CGROUPS: Final = "/sys/fs/cgroup/"
+"""Records of earlier versions have such directories in `made`, without the run of the kernel that had them."""
+_LOCK: Final = "lock"
 _OWN_PLUGINS: Final = "plugins/kubernetes.io"
 """Where the agent stages volumes; drivers have their sockets beside it."""
 _PULL_RECORDS: Final = os.path.dirname(PULLED)
@@ -71,6 +75,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """Of all starts, the newest last; at least one."""
     keep_pods: bool = False
     """Pods stay, and all that another agent would take over with them."""
+    boot: str = ""
+    """The ID of this run of the kernel."""
 
     @property
     def root_dir(self) -> str:
@@ -82,7 +88,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def made(self) -> frozenset[str]:
-        return frozenset(path for one in self.starts for path in one.made)
+        found = {path for one in self.starts for path in one.made if not path.startswith(_CGROUPS)}
+        return frozenset(found.union(*(one.made_cgroups for one in self.starts if one.boot == self.boot)))
 
     @property
     def instances(self) -> list[ManagedRuntime]:
@@ -165,6 +172,24 @@ def emptied_cgroups(scope: Scope) -> list[str]:
     return found
 
 
+def others_in_cgroups(scope: Scope) -> Iterator[str]:
+    """What of others keeps the cgroups above the pods' cgroups, and those that the agent made."""
+    above = {f"/{group}" for group in emptied_cgroups(scope)}
+    present = processes.hierarchies()
+    made = {path.removeprefix(top) for top in present for path in scope.made if path.startswith(f"{top}/")}
+    own = {f"/{group}" for group in cgroups(scope)}
+    seen = set()
+    for group in sorted(above | made):
+        for top in present:
+            for name in _directories(f"{top}{group}"):
+                below = f"{group}/{name}"
+                if not any(f"{one}/".startswith(f"{below}/") for one in (*above, *made, *own)):
+                    seen.add(f"cgroup {below}")
+            if _text(f"{top}{group}/cgroup.procs"):
+                seen.add(f"cgroup {group}, with processes of others")
+    yield from sorted(seen)
+
+
 def sockets(scope: Scope) -> Iterator[str]:
     """The directories of the actors' sockets, and the sockets in the root directory."""
     yield from dict.fromkeys(one.run_dir for one in scope.starts)
@@ -176,8 +201,9 @@ def sockets(scope: Scope) -> Iterator[str]:
 def files(scope: Scope) -> Iterator[str]:
     """Files and whole directories of the agent. A directory above them stays unless it becomes empty."""
     root = scope.root_dir
-    if scope.keep_pods:
-        yield scope.state_dir
+    if scope.keep_pods:  # what the starts made is known to a later start and a later reset
+        names = (name for name in _names(scope.state_dir) if name not in (start_records.FILE, _LOCK))
+        yield from (f"{scope.state_dir}/{name}" for name in names)
         return
     uids = set(scope.uids())
     yield from logs(scope, uids)
@@ -216,11 +242,11 @@ def emptied_directories(scope: Scope) -> list[str]:
 
 
 def stays(scope: Scope) -> list[str]:
-    """Files below the root directory that are not the agent's."""
+    """Files below the root directory that are not the agent's, and cgroups that are not empty without its own."""
     root, own = scope.root_dir, {*files(scope), *sockets(scope)}
     if scope.keep_pods:
-        return [f"{root}/{name}" for name in _names(root) if f"{root}/{name}" not in own]
-    found = []
+        return [path for name in _names(root) if (path := f"{root}/{name}") not in (*own, scope.state_dir)]
+    found = list(others_in_cgroups(scope))
     for name in _names(root):
         path = f"{root}/{name}"
         if path in own:
@@ -250,6 +276,20 @@ def _containers(instance: ManagedRuntime) -> list[str]:
 def _processes(instance: ManagedRuntime) -> list[str]:
     own = (instance.config_file, instance.socket)
     return [f"{pid} {os.path.basename(argv[0])}" for pid, argv in processes.commands() if set(own) & set(argv)]
+
+
+def _directories(path: str) -> list[str]:
+    try:
+        return [entry.name for entry in os.scandir(path) if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
 
 
 def _names(directory: str) -> list[str]:

@@ -37,17 +37,17 @@ def directories(agent: Agent) -> tuple[StateDirectory, ...]:
     )
 
 
-def make(agent: Agent, others: Iterable[str] = ()) -> None:
+def make(agent: Agent, cgroups: Iterable[str] = ()) -> None:
     """Create missing directories, narrow modes, note where they are. Raises ConfigErrors with every failure.
 
-    `others`: directories that this start makes elsewhere, to be noted too.
+    `cgroups`: directories of cgroups that this start makes, to be noted too.
     """
     missing = [directory.path for directory in directories(agent) if not os.path.isdir(directory.path)]
     problems = [problem for directory in directories(agent) for problem in _make(directory)]
     if problems:
         raise ConfigErrors(problems)
     try:
-        start_records.note(agent, [*missing, *others])
+        start_records.note(agent, missing, cgroups)
     except OSError as error:
         raise ConfigErrors([ConfigProblem(agent.state_dir, "", f"cannot be written: {error.strerror}")]) from None
 

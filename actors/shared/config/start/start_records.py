@@ -14,6 +14,7 @@ from actors.shared.config.agent import Agent
 from supervision.state_file import DamagedError, StateFile
 
 FILE: Final = "places.json"
+_BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 _KEPT: Final = 16
 """The distinct earlier starts, the newest last."""
 
@@ -33,10 +34,16 @@ class StartRecord(msgspec.Struct, frozen=True, kw_only=True):
     container_logs_dir: str
     cert_dir: str
     made: tuple[str, ...] = ()
-    """Directories, and those of cgroups, that were not there before."""
+    """Directories that were not there before."""
+    made_cgroups: tuple[str, ...] = ()
+    """Directories of cgroups that were not there before, in the run of the kernel with the ID `boot`: a later one has
+    no cgroup of an earlier one, so what has such a name then is somebody else's."""
+    boot: str = ""
+    handed_over: bool = False
+    """The pods are another agent's now, by `supervise reset --keep-pods`: until the next start."""
 
 
-def of(agent: Agent, made: Iterable[str] = ()) -> StartRecord:
+def of(agent: Agent, made: Iterable[str] = (), made_cgroups: Iterable[str] = (), boot: str = "") -> StartRecord:
     """The record of a start with this configuration. Pure."""
     managed = agent.managed_runtime
     return StartRecord(
@@ -50,26 +57,48 @@ def of(agent: Agent, made: Iterable[str] = ()) -> StartRecord:
         container_logs_dir=agent.container_logs_dir,
         cert_dir=agent.cert_dir,
         made=tuple(made),
+        made_cgroups=tuple(made_cgroups),
+        boot=boot,
     )
 
 
 def with_start(known: list[StartRecord], now: StartRecord) -> list[StartRecord]:
     """The known records with that of this start, each once, the newest last. What an earlier start made stays made."""
-    made = {path for one in known for path in one.made} | set(now.made)
-    bare = [msgspec.structs.replace(one, made=()) for one in known]
-    current = msgspec.structs.replace(now, made=())
+    made = {path for one in (*known, now) for path in one.made}
+    cgroups = {path for one in (*known, now) if one.boot == now.boot for path in one.made_cgroups}
+    bare = [_without_making(one) for one in known]
+    current = _without_making(now)
     others = [one for one in dict.fromkeys(bare) if one != current]
-    return [*others[1 - _KEPT :], msgspec.structs.replace(current, made=tuple(sorted(made)))]
+    making = {"made": tuple(sorted(made)), "made_cgroups": tuple(sorted(cgroups)), "boot": now.boot}
+    return [*others[1 - _KEPT :], msgspec.structs.replace(current, **making)]
 
 
-def note(agent: Agent, made: Iterable[str]) -> None:
-    """Write down this start. `made`: directories that it made. Raises OSError."""
+def _without_making(record: StartRecord) -> StartRecord:
+    return msgspec.structs.replace(record, made=(), made_cgroups=(), boot="", handed_over=False)
+
+
+def boot_id() -> str:
+    """The ID of this run of the kernel; '' if it is not known."""
+    try:
+        return Path(_BOOT_ID).read_text().strip()
+    except OSError:
+        return ""
+
+
+def hand_over(state_dir: str) -> None:
+    """Write down that the pods are another agent's now. Raises OSError, DamagedError."""
+    if known := noted(state_dir):
+        _file(state_dir).save([*known[:-1], msgspec.structs.replace(known[-1], handed_over=True)])
+
+
+def note(agent: Agent, made: Iterable[str], made_cgroups: Iterable[str] = ()) -> None:
+    """Write down this start. `made`, `made_cgroups`: directories that it made. Raises OSError."""
     file = _file(agent.state_dir)
     try:
         known = file.load() or []
     except DamagedError:
         known = []
-    new = with_start(known, of(agent, made))
+    new = with_start(known, of(agent, made, made_cgroups, boot_id()))
     if new != known:
         file.save(new)
 

@@ -31,7 +31,7 @@ def prepare(
 ) -> list[str]:
     """Run the steps in order; return the warnings, the agent's own first. Raises ConfigErrors.
 
-    `more`: further problems. `made`: directories that this start will make later, for its record.
+    `more`: further problems. `made`: directories of cgroups that this start will make later, for its record.
     """
     host = host or preflight.look_at_host(agent)
     problems = [*preflight.problems(agent, host), *more]

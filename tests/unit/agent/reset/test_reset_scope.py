@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from actors.agent import command
-from actors.agent.reset.command import _root_of, listed
+from actors.agent.reset.command import _root_of, done, listed
 from actors.agent.reset.host_resources import HostResources, Scope, files, links, look, sockets, stays
 from actors.shared.config.paths import run_dir_of
 from actors.shared.config.start import start_records
@@ -43,6 +43,38 @@ def test_records_of_starts_are_kept_once_and_what_was_made_stays_made(tmp_path: 
     known = with_start(known, first)
     assert [one.cgroup_root for one in known] == ["/other", "/"]
     assert {path for one in known for path in one.made} == {"/a"}
+
+
+def test_what_was_made_and_handed_over_is_made_by_the_next_start_too(tmp_path: Path) -> None:
+    (handed,) = with_start([], at(tmp_path, made=("/a",), handed_over=True))
+    (again,) = with_start([handed], at(tmp_path))
+    assert (again.made, again.handed_over) == (("/a",), False)
+
+
+def test_a_cgroup_that_was_made_before_a_reboot_is_somebody_elses(tmp_path: Path) -> None:
+    before = at(tmp_path, made=("/a", "/sys/fs/cgroup/old"), made_cgroups=("/sys/fs/cgroup/x",), boot="one")
+    assert Scope(starts=[before], boot="one").made == {"/a", "/sys/fs/cgroup/x"}
+    assert Scope(starts=[before], boot="two").made == {"/a"}
+    (after,) = with_start([before], at(tmp_path, made_cgroups=("/sys/fs/cgroup/y",), boot="two"))
+    assert after.made_cgroups == ("/sys/fs/cgroup/y",)
+
+
+def test_cgroups_of_others_in_the_cgroup_root_are_said_to_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    top = tmp_path / "cgroup"
+    for name in ("root/kubepods/besteffort/podu1", "root/kubepods/podother", "root/mine"):
+        (top / name).mkdir(parents=True)
+    (tmp_path / "root" / "pods" / "u1").mkdir(parents=True)
+    (top / "root" / "cgroup.procs").write_text("7\n")
+    monkeypatch.setattr("actors.agent.reset.host_resources.processes.hierarchies", lambda: [str(top)])
+    made = at(tmp_path / "root", cgroup_root="/root", made_cgroups=(f"{top}/root",), boot="b")
+    scope = Scope(starts=[made], boot="b")
+    assert stays(scope) == [
+        "cgroup /root, with processes of others",
+        "cgroup /root/kubepods/podother",
+        "cgroup /root/mine",
+    ]
+    assert done(HostResources({}, stays(scope)))[0].startswith("nothing of the agent is left; what is not its own")
+    assert done(HostResources({}, [])) == ["nothing is left"]
 
 
 def test_records_of_starts_do_not_grow_for_ever(tmp_path: Path) -> None:
@@ -138,8 +170,12 @@ def test_with_the_pods_kept_only_the_agents_own_files_go(tmp_path: Path, capsys)
     run_dir = Path(run_dir_of(str(root)))
     start_records._file(f"{root}/troupelet").save([at(root, run_dir=str(run_dir))])
     assert command.main(["reset", "--yes", "--keep-pods", f"--root-dir={root}"]) == 0
-    assert not (root / "troupelet").exists()
     assert (root / "pods" / "u1").exists()
+    assert [path.name for path in (root / "troupelet").iterdir()] == [start_records.FILE]
+    capsys.readouterr()
+    assert command.main(["reset", "--yes", f"--root-dir={root}"]) == 0
+    assert "are another agent's" in capsys.readouterr().out
+    assert (root / "pods" / "u1").exists(), "they are another agent's"
     managed = at(root, managed_root=f"{root}/troupelet/containerd", managed_state=f"{root}-c")
     start_records._file(f"{root}/troupelet").save([managed])
     assert command.main(["reset", "--yes", "--keep-pods", f"--root-dir={root}"]) == 4

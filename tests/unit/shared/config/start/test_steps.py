@@ -121,7 +121,8 @@ def test_what_a_start_makes_is_noted_and_what_it_finds_is_not(agent, tmp_path):
     (tmp_path / "root/pki").mkdir(parents=True)
     layout.make(agent, ["/sys/fs/cgroup/node"])
     (record,) = start_records.noted(agent.state_dir)
-    assert {"/sys/fs/cgroup/node", agent.pods_dir} <= set(record.made)
+    assert agent.pods_dir in record.made
+    assert (record.made_cgroups, record.boot) == (("/sys/fs/cgroup/node",), start_records.boot_id())
     assert not {agent.root_dir, agent.cert_dir} & set(record.made)
 
 
