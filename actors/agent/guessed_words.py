@@ -15,6 +15,8 @@ _KINDS: Final[Mapping[str, str]] = {
 }
 """Kinds of `get`, and the command that shows each."""
 _SAME: Final[Mapping[str, str]] = {"pod": "pods", "po": "pods", "event": "events", "ev": "events", "log": "logs"}
+_OF_A_POD: Final = ("pods", "events", "logs")
+"""Commands that take the name of a pod."""
 _EXPLAIN: Final = ("config", "explain")
 _WELL: Final = "`supervise status`, `supervise doctor`"
 _JUDGE: Final = "`supervise config check`, `supervise manifest check FILE`, `supervise policy check`"
@@ -61,7 +63,16 @@ def understood(words: Sequence[str]) -> list[str]:
         return [_KINDS[kind], *([name] if name else []), *rest[1:]] if kind in _KINDS else [*words]
     if first == "describe":
         return _describe(rest)
-    return [_SAME.get(first, first), *rest]
+    command = _SAME.get(first, first)
+    if command in _OF_A_POD:
+        rest = [_without_kind(word) for word in rest]
+    return [command, *rest]
+
+
+def _without_kind(word: str) -> str:
+    """`web` for `pod/web`."""
+    kind, slash, name = word.partition("/")
+    return name if slash and kind in _PODS else word
 
 
 def _describe(words: Sequence[str]) -> list[str]:

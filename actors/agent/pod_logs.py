@@ -24,30 +24,36 @@ from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod, PodStatus
 from supervision.cli import logs as actor_logs
 from supervision.cli.answers import Answers
-from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, execute, json_text, like
+from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, execute, like
+from supervision.cli.json_lines import JsonLines
 from supervision.cli.parser import count
 from supervision.cli.subcommands import CommandSettings
 from supervision.state_file import DamagedError
 
-from .inspection.node_pods import NoSuchPod, PodNotKnown, find
-from .inspection.questions import known_pods
+from .inspection.node_pods import NoSuchPod, PodNotKnown, find, of_name, why_not
+from .inspection.questions import known_pods, refused_manifests
 
 _DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
-_TEXT: Final = "the log of one actor, of a supervisor and all below it, or of a pod"
 _EXAMPLES: Final = "    supervise logs web -f\n    supervise logs web -c main --previous\n"
 _NAMES: Final = "The name is an actor's, a supervisor's or a pod's: an actor's name wins, unless --pod is given."
 
 
 def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
     """Let the `logs` command also read logs of pods."""
-    parser.description = f"{_TEXT[0].upper()}{_TEXT[1:]}.\n{_NAMES}"
+    parser.description = f"{parser.description}\n{_NAMES}"
     parser.epilog = (parser.epilog or "").replace("Examples:\n\n", f"Examples:\n\n{_EXAMPLES}")
     of_pods = parser.add_argument_group("of pods")
+    of_pods.add_argument("--namespace", type=_no_namespace, help=argparse.SUPPRESS)
     of_pods.add_argument("--pod", action="store_true", help="the name is a pod's: NAME, NAMESPACE/NAME or UID")
     of_pods.add_argument("-c", "--container", default="", help="which container (default: the only one)")
     of_pods.add_argument("-p", "--previous", action="store_true", help="of the instance before the last restart")
     of_pods.add_argument("--tail", type=count, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines")
     parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
+
+
+def _no_namespace(text: str) -> str:
+    """What kubectl has and this command has not, for argparse."""
+    raise argparse.ArgumentTypeError(f"a namespace is part of the name: {text}/POD")
 
 
 def run(context: Context) -> int:
@@ -98,31 +104,32 @@ async def _show(context: Context, directory: str, log: LogFile, query: LogQuery)
         except CommandError:
             return True  # the status manager is being replaced: the log goes on
 
-    read, decoder = bytearray(), codecs.getincrementaldecoder("utf-8")("replace")
+    array, decoder = JsonLines(sys.stdout), codecs.getincrementaldecoder("utf-8")("replace")
     async for block in read_log(lambda: open_log(directory, log.path, log.container_id), query, running):
         if context.json:
-            read += block
+            array.add_bytes(block)
         else:
             sys.stdout.write(decoder.decode(block))
             sys.stdout.flush()
     sys.stdout.write(decoder.decode(b"", final=True))
     if context.json:
-        lines = read.removesuffix(b"\n").split(b"\n") if read else []
-        sys.stdout.write(json_text([line.decode(errors="replace") for line in lines]) + "\n")
+        array.end()
 
 
 def find_pod(context: Context) -> tuple[Pod, PodStatus]:
     """The pod of that name on this node. Raises CommandError."""
-    pods, by_runtime = known_pods(Answers(context, context.tree()))
+    answers, wanted = Answers(context, context.tree()), context.arguments.actor
+    pods, by_runtime = known_pods(answers)
     try:
-        found = find(pods, context.arguments.actor, by_runtime=by_runtime)
+        found = find(pods, wanted, by_runtime=by_runtime)
         encoded = msgspec.json.encode(found)
         return decode(encoded, Pod), decode(msgspec.json.encode(found.get("status") or {}), PodStatus)
     except NoSuchPod as error:
-        name, hint = context.arguments.actor, ""
-        if not context.arguments.pod:
-            hint = f"; nor an actor of that name{like(name, [one.name for one in context.tree().actors])}"
-        raise CommandError(NO_ANSWER if isinstance(error, PodNotKnown) else REFUSED, f"{error}{hint}") from None
+        hint, refused = "", refused_manifests(answers)
+        if not context.arguments.pod and not of_name(refused, wanted):
+            hint = f"; nor an actor of that name{like(wanted, [one.name for one in context.tree().actors])}"
+        code = NO_ANSWER if isinstance(error, PodNotKnown) else REFUSED
+        raise CommandError(code, f"{why_not(error, refused, wanted)}{hint}") from None
     except ObjectError as error:
         raise CommandError(REFUSED, str(error)) from None
 

@@ -8,6 +8,7 @@ command.py      the common part of all subcommands: finding the agent, asking it
 health.py       whether the agent is ready, degraded or down, and why
 incidents.py    `supervise incidents`: the incident record, read from its file; works without a running agent
 inject.py       `supervise inject`: injects a fault into an actor, to test its recovery
+json_lines.py   lines as one JSON array that is written as they come
 log_sources.py  where the log of an agent is: its log file, the file that takes its stderr, or the journal of systemd
 log_times.py    when the lines of a log were written, in either format of `supervision.logs`
 logs.py         `supervise logs`: the lines of one actor, or of a supervisor and all below it, from the agent's log

@@ -13,7 +13,8 @@ from typing import Final
 
 from ..logs import actor_of
 from ..protocol import Done, SetLogLevel, Tree
-from .command import OK, REFUSED, USAGE, CommandError, Context, json_text
+from .command import OK, REFUSED, USAGE, CommandError, Context
+from .json_lines import JsonLines
 from .log_sources import journal_unit, of_file, of_journal, stderr_file
 from .log_times import younger
 from .text import duration
@@ -40,13 +41,19 @@ def run(context: Context) -> int:
 
     try:
         with source as (there, coming):
-            last = deque(wanted(there), maxlen=lines_of(arguments) or None)
+            number = lines_of(arguments)
+            last = deque(wanted(there), maxlen=number) if number else wanted(there)
             if context.json:
-                print(json_text(list(last)))  # noqa: T201
+                array = JsonLines(sys.stdout)
+                for line in last:
+                    array.add(line)
+                array.end()
                 return OK
+            some = False
             for line in last:
+                some = True
                 print(line)  # noqa: T201
-            if not last and not arguments.follow:
+            if not some and not arguments.follow:
                 print(f"supervise: {_nothing(actor, arguments.since)} in {name}", file=sys.stderr)  # noqa: T201
             sys.stdout.flush()  # --follow starts at the end of the file
             for line in of_actor(coming, actor):

@@ -24,7 +24,7 @@ from supervision.cli.text import plain, table, table_with_texts, terminal_column
 from supervision.suggestions import did_you_mean
 
 from . import event_rows, pod_description, pod_rows
-from .node_pods import NodePods, NoSuchPod, PodNotKnown, find, of_name
+from .node_pods import NodePods, NoSuchPod, PodNotKnown, find, of_name, why_not
 from .questions import node_pods, pod_worker, workers_of
 
 WATCH_SECONDS: Final = 1.0
@@ -214,14 +214,15 @@ def events(context: Context) -> int:
     """Show the events once, or follow new ones."""
     shown: dict[str, int] = {}
     widths: list[int] = []
-    _show_events(context, shown, widths)
+    _show_events(context, shown, widths, first=True)
     if context.arguments.watch:
         _watch(lambda: _show_events(context, shown, widths))
     return OK
 
 
-def _show_events(context: Context, shown: dict[str, int], widths: list[int]) -> None:
-    """Print the events that `shown` lacks, which is brought up to date: the count by identity."""
+def _show_events(context: Context, shown: dict[str, int], widths: list[int], *, first: bool = False) -> None:
+    """Print the events that `shown` lacks, which is brought up to date: the count by identity. `first`: that there are
+    none is said."""
     arguments = context.arguments
     answers = Answers(context, context.tree())
     found = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents)
@@ -240,7 +241,9 @@ def _show_events(context: Context, shown: dict[str, int], widths: list[int]) -> 
         header = event_rows.WIDE if wide else event_rows.HEADER
         text = table_with_texts(header, rows, terminal_columns(sys.stdout), widths)
         _print(*(line for lines in (text[1:] if shown else text) for line in lines))
-    elif not shown and not arguments.watch:
+    elif first and arguments.watch:
+        _warn(f"{_nothing(arguments.pod, found, now)}; waiting for one")
+    elif first:
         _print(_nothing(arguments.pod, found, now))
     shown.update((event_rows.identity(event), event.count) for event in fresh)
 
@@ -266,12 +269,8 @@ def _find(found: NodePods, context: Context) -> dict[str, Any]:
     try:
         return find(found.pods, wanted, context.arguments.namespace, found.refused, by_runtime=found.by_runtime)
     except NoSuchPod as error:
-        its = of_name(found.refused, wanted)
-        lines = [f"refused: {one}" for one in its]
-        if others := len(found.refused) - len(its):
-            lines.append(f"{others} more errors of other manifests: `supervise pods` shows them")
-        code = NO_ANSWER if isinstance(error, PodNotKnown) and not its else REFUSED
-        raise CommandError(code, "\n".join([str(error), *lines])) from None
+        unknown = isinstance(error, PodNotKnown) and not of_name(found.refused, wanted)
+        raise CommandError(NO_ANSWER if unknown else REFUSED, why_not(error, found.refused, wanted)) from None
 
 
 # -- printing -----------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from supervision.suggestions import did_you_mean
 from .pod_rows import source
 
 Object = dict[str, Any]
+_WRONG_NAME = re.compile(r"metadata\.name: '([^']+)'")
+"""An error about the name itself."""
 _STATES = {
     CriContainerState.RUNNING: "running",
     CriContainerState.EXITED: "terminated",
@@ -37,6 +40,10 @@ class NodePods(msgspec.Struct, frozen=True):
 
 class NoSuchPod(Exception):
     """No pod of that name, or more than one."""
+
+
+class SeveralPods(NoSuchPod):
+    """More than one."""
 
 
 class PodNotKnown(NoSuchPod):
@@ -97,6 +104,15 @@ def _older(pod: PodRuntime, newest: CriContainer) -> list[CriContainer]:
     return [one for one in same if one.state is CriContainerState.EXITED]
 
 
+def why_not(error: NoSuchPod, refused: Sequence[str], wanted: str) -> str:
+    """The error, with what is known of refused manifests: the one of that pod or file, or that there are some."""
+    if its := of_name(refused, wanted):
+        return "\n".join([f"there is no pod {wanted} on this node, because it is refused:", *its])
+    if refused and not isinstance(error, SeveralPods):
+        return f"{error}; some manifests are refused: `supervise pods` shows them"
+    return str(error)
+
+
 def of_name(refused: Sequence[str], wanted: str) -> list[str]:
     """The errors of the pod or file of that name: a refused manifest has no pod."""
     name = wanted.rpartition("/")[2]
@@ -108,6 +124,8 @@ def _names(error: str) -> set[str]:
     place, _, said = error.partition(": ")
     pod = said.split()[1:2] if said.startswith("pod ") else []
     names = {name.rpartition("/")[2] for name in (place, *pod)}
+    if wrong := _WRONG_NAME.match(said):
+        names.add(wrong[1])
     return names | {name.partition(".")[0] for name in names}
 
 
@@ -129,7 +147,7 @@ def find(
         return found[0]
     if found:
         places = " or ".join(full_name(pod) for pod in found)
-        raise NoSuchPod(f"{wanted} may be {places}")
+        raise SeveralPods(f"{wanted} may be {places}")
     if by_runtime:
         text = f"the runtime has no pod {wanted}, and {STATUS_MANAGER} does not answer: see `supervise status`"
         raise PodNotKnown(text)

@@ -20,9 +20,14 @@ from .node_pods import NodePods, of_runtime, refused_by
 def node_pods(answers: Answers) -> NodePods:
     """The pods as the status manager tells, else the PLEG. Raises CommandError when neither answers."""
     pods, by_runtime = known_pods(answers)
-    sources = answers.get(POD_CONFIG, GetSources(), PodSources, "refused manifests are not shown")
-    refused = refused_by(sources) if sources is not None else []
+    refused = refused_manifests(answers)
     return NodePods(pods, refused, list(answers.problems), by_runtime)
+
+
+def refused_manifests(answers: Answers) -> list[str]:
+    """The errors of manifests and pods that do not run because of what is in them."""
+    sources = answers.get(POD_CONFIG, GetSources(), PodSources, "refused manifests are not shown")
+    return refused_by(sources) if sources is not None else []
 
 
 def known_pods(answers: Answers) -> tuple[list[dict[str, Any]], bool]:

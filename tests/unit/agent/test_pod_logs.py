@@ -15,6 +15,7 @@ from actors.agent.subcommands import parser_of
 from actors.config_controller.messages import Configz
 from actors.http_servers.container_logs.lines import MAX_LINE_BYTES
 from actors.pleg.messages import RuntimeSnapshot
+from actors.pod_config.messages import PodSources, SourceState
 from actors.shared.config.loading import load
 from actors.shared.config.start import start_records
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
@@ -50,6 +51,10 @@ class _Asked(Context):
             return RuntimeSnapshot(at=1.0, runtime_ready=True, network_ready=True, pods=self.in_runtime)
         if reply is Pods:
             return Pods(json.dumps({"items": self._pods}).encode())
+        if reply is PodSources:
+            return PodSources(
+                [SourceState("file", "/m", True, 0, ["/m/bad.yaml: spec.containers: required"])], ready=True
+            )
         if reply is Configz:
             return Configz(json.dumps({"kubeletconfig": {"podLogsDir": str(self._directory)}}).encode())
         actor = ActorState(name="pleg", parent="root", kind="actor", state="running")
@@ -178,6 +183,19 @@ def test_what_is_neither_pod_nor_actor_is_refused(node: Path) -> None:
     assert "there is no pod wev on this node, did you mean web?" in text
     assert "nor an actor of that name" in text
     assert "for logs of pods" in refusal(node, "pleg", "-c", "main")
+
+
+def test_a_pod_whose_manifest_is_refused_has_the_reason_in_place_of_a_log(node: Path) -> None:
+    first, second = refusal(node, "bad").splitlines()
+    assert first == "there is no pod bad on this node, because it is refused:"
+    assert second == "/m/bad.yaml: spec.containers: required"
+    assert "some manifests are refused: `supervise pods` shows them" in refusal(node, "nothing")
+
+
+def test_a_namespace_is_part_of_the_name(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser_of(["logs"])[0].parse_args(["logs", "web", "--namespace", "shop"])
+    assert "a namespace is part of the name: shop/POD" in capsys.readouterr().err
 
 
 def test_a_log_that_is_gone_is_refused(node: Path) -> None:

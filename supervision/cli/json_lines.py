@@ -1,0 +1,33 @@
+"""Lines as one JSON array that is written as they come, so that a long log is never in memory as a whole."""
+
+from __future__ import annotations
+
+import json
+from typing import TextIO
+
+
+class JsonLines:
+    """Writes what `json_text` of the list of all lines is. Nothing is written before the first line, or the end."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out, self._begin, self._rest = out, "[", bytearray()
+
+    def add(self, line: str) -> None:
+        self._out.write(f"{self._begin}\n  {json.dumps(line, ensure_ascii=False)}")
+        self._begin = ","
+
+    def add_bytes(self, block: bytes) -> None:
+        """Part of a log, which may begin and end within a line."""
+        self._rest += block
+        if b"\n" not in block:
+            return
+        *whole, rest = self._rest.split(b"\n")
+        self._rest = bytearray(rest)
+        for line in whole:
+            self.add(line.decode(errors="replace"))
+
+    def end(self) -> None:
+        """There are no more lines; the last one may lack its end."""
+        if self._rest:
+            self.add(self._rest.decode(errors="replace"))
+        self._out.write("[]\n" if self._begin == "[" else "\n]\n")
