@@ -24,8 +24,10 @@ from actors.shared.config.loading import load
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.linux.parent_death import tied
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
+from supervision.cli.command import as_typed
 from supervision.client import Client
 from supervision.errors import AskError
+from supervision.fork_server.lock import holder_of
 
 TIMEOUT_SECONDS: Final = 300.0
 POLL_SECONDS: Final = 0.1
@@ -101,6 +103,12 @@ def run(words: Sequence[str]) -> int:
     except ConfigErrors as error:
         sys.stderr.writelines(f"error: {problem}\n" for problem in error.problems)
         return 1
+    if holder := next((pid for one in (agent.state_dir, agent.run_dir) if (pid := _holder(one))), 0):
+        text = (
+            f"an agent with pid {holder} runs on {agent.root_dir}, and starts its static pods itself: `supervise pods`"
+        )
+        sys.stderr.write(f"error: {as_typed(text)}\n")
+        return 1
     process = _started([*flags, "--runonce=false", "--enable-server=false"])
     try:
         outcomes, failed = _watch(agent, process, seconds)
@@ -109,8 +117,17 @@ def run(words: Sequence[str]) -> int:
         return 128 + signal.SIGINT
     finally:
         _stop(process)
-    _show(outcomes, as_json)
+    if outcomes or as_json or not failed:
+        _show(outcomes, as_json)
     return 1 if failed or any(one.outcome != "started" for one in outcomes) else 0
+
+
+def _holder(directory: str) -> int:
+    """The pid of the agent that holds the directory; 0: none, or that is not known."""
+    try:
+        return holder_of(Path(directory))
+    except OSError:
+        return 0
 
 
 def _options(words: Sequence[str]) -> tuple[float, bool, list[str]]:

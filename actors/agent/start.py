@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -113,7 +114,8 @@ class _Refused(Exception):
 def _refuse(problems: list[str]) -> int:
     for problem in problems:
         sys.stderr.write(f"error: {problem}\n")
-    sys.stderr.write(f"troupelet does not start: {len(problems)} error{'s' if len(problems) > 1 else ''}\n")
+    why = "" if os.geteuid() == 0 else f"; it needs root, and runs with uid {os.geteuid()}"
+    sys.stderr.write(f"troupelet does not start: {len(problems)} error{'s' if len(problems) > 1 else ''}{why}\n")
     return EXIT_REFUSED
 
 

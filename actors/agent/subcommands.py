@@ -24,6 +24,7 @@ _COMMANDS = {
     "actors.agent.reset.arguments": ("reset",),
 }
 """Modules with a function `register`, and the commands that it adds. Only that of the given command is imported."""
+_LOGS = "the log of a pod, of one actor, or of a supervisor and all below it"
 _HELP = ("-h", "--help")
 _ALONE = (*_HELP, "--version")
 """Options that need no command."""
@@ -145,7 +146,7 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
     }
     for name, text in taking.items():
         _with_flags(subcommands.add_parser(name, help=text, add_help=False), name, with_flags)
-    settings = CommandSettings(_where, _tree, _root_dir(), _policy_file(), _status_reasons, _advice)
+    settings = CommandSettings(_where, _tree, _root_dir(), _policy_file(), _status_reasons, _advice, _LOGS)
     register(subcommands, settings)
     if not words or words[0] == "logs":
         from actors.agent.pod_logs import extend

@@ -60,6 +60,13 @@ def epilog(examples: Iterable[str], codes: Mapping[int, str]) -> str:
     return f"Examples:\n\n{shown}\n\nExit codes:\n\n{listed}"
 
 
+def directory(text: str) -> str:
+    """A directory, for argparse."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
+
+
 def number(text: str) -> float:
     """A number, for argparse."""
     try:

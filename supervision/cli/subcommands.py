@@ -31,7 +31,7 @@ from .command import (
     default_files,
     execute,
 )
-from .parser import CODES, LOCAL_CODES, count, epilog, number, positive, whole_number
+from .parser import CODES, LOCAL_CODES, count, directory, epilog, number, positive, whole_number
 
 if TYPE_CHECKING:
     from .status import Others
@@ -55,6 +55,8 @@ class CommandSettings:
     """What the application adds to the reasons of `status`."""
     advice: Callable[[argparse.Namespace], str] = lambda arguments: ""
     """The last line of a `status` that is not ready: where more is said."""
+    logs: str = "the log of one actor, or of a supervisor and all below it"
+    """What `logs` shows."""
 
 
 def register(subcommands: Any, settings: CommandSettings = CommandSettings()) -> None:
@@ -80,7 +82,7 @@ def register(subcommands: Any, settings: CommandSettings = CommandSettings()) ->
 
 class _Adding:
     def __init__(self, subcommands: Any, settings: CommandSettings) -> None:
-        self._subcommands, self._settings = subcommands, settings
+        self._subcommands, self.settings = subcommands, settings
 
     def add(
         self, name: str, text: str, examples: Sequence[str], codes: Mapping[int, str] = CODES
@@ -91,7 +93,7 @@ class _Adding:
             code: int = import_module(f"{__package__}.{name}").run(context)
             return code
 
-        return command_parser(self._subcommands, name, run, text, self._settings, examples, codes=codes)
+        return command_parser(self._subcommands, name, run, text, self.settings, examples, codes=codes)
 
 
 def command_parser(
@@ -114,7 +116,11 @@ def command_parser(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--root-dir", default=settings.root_dir, metavar="DIR", help="the agent's root directory (default: %(default)s)"
+        "--root-dir",
+        type=directory,
+        default=settings.root_dir,
+        metavar="DIR",
+        help="the agent's root directory (default: %(default)s)",
     )
     parser.add_argument(
         "--run-dir", default="", metavar="DIR", help="the directory of the agent's sockets, if not below --root-dir"
@@ -210,7 +216,7 @@ def _incidents(adding: _Adding) -> None:
 def _logs(adding: _Adding) -> None:
     parser = adding.add(
         "logs",
-        "the log of one actor, or of a supervisor and all below it",
+        adding.settings.logs,
         ("supervise logs pleg --since 5m", "supervise logs pod_workers -f", "supervise logs pleg --level 4"),
         {**CODES, REFUSED: "no such actor, pod or container; no log; the agent is another user's"},
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from actors.agent.run_once import TIMEOUT_SECONDS, _options, run
+from supervision.fork_server.lock import Lock
 
 
 @pytest.mark.parametrize("words", [["--timeout=60", "-o", "json"], ["--timeout", "60", "-ojson"]])
@@ -24,3 +28,14 @@ def test_they_are_taken_with_a_space_or_an_equals_sign(words: list[str]) -> None
 def test_a_wrong_value_is_one_clear_error(words: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(words) == 1
     assert capsys.readouterr().err == f"error: {error}\n"
+
+
+def test_beside_a_running_agent_it_starts_nothing_and_reports_no_pod_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "troupelet").mkdir()
+    lock = Lock(tmp_path / "troupelet")
+    assert run([f"--root-dir={tmp_path}", "--fail-cgroupv1=false"]) == 1
+    said = capsys.readouterr()
+    assert (said.out, f"an agent with pid {os.getpid()} runs on {tmp_path}" in said.err) == ("", True)
+    lock.release()
