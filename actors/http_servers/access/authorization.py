@@ -46,4 +46,4 @@ class Webhook:
                     return None
         except ReviewFailed:
             return Denial(500, f"Authorization error {what}")
-        return Denial(403, f"Forbidden {what}")
+        return Denial(403, f"Forbidden {what}\n")

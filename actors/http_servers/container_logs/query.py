@@ -47,9 +47,16 @@ class _Problems:
             raise QueryError(422, "; ".join(self.invalid))
 
 
-def parse_query(values: Mapping[str, str], now: float, *, split_streams: bool = True) -> LogQuery:
-    """The query of these parameters; `now` in seconds since 1970. `split_streams`: one stream may be chosen (gate
-    PodLogsQuerySplitStreams). Raises QueryError."""
+def check_stream(query: LogQuery) -> None:
+    """Refuse a chosen stream: the gate PodLogsQuerySplitStreams is off. An API server whose gate is on asks for `All`
+    in each request. Raises QueryError."""
+    if query.stream != "All":
+        text = f'unable to return the given log stream: "{query.stream}". Please enable PodLogsQuerySplitStreams'
+        raise QueryError(400, f"{text} feature gate in kubelet")
+
+
+def parse_query(values: Mapping[str, str], now: float) -> LogQuery:
+    """The query of these parameters; `now` in seconds since 1970. Raises QueryError."""
     problems = _Problems()
     query = LogQuery(
         follow=_flag(values, "follow"),
@@ -58,13 +65,11 @@ def parse_query(values: Mapping[str, str], now: float, *, split_streams: bool = 
         tail_lines=_number(values, "tailLines", 0, problems),
         limit_bytes=_number(values, "limitBytes", 1, problems),
         since_ns=_since(values, now, problems),
-        stream=values.get("stream") or "All",
+        stream=values.get("stream", "All"),
     )
-    if not split_streams and "stream" in values:
-        problems.invalid.append("stream: Forbidden: may not be specified")
-    elif query.stream not in ("All", "Stdout", "Stderr"):
+    if query.stream not in ("All", "Stdout", "Stderr"):
         problems.invalid.append(
-            f'stream: Unsupported value: "{query.stream}": supported values: "All", "Stdout", "Stderr"'
+            f'stream: Unsupported value: "{query.stream[:40]}": supported values: "All", "Stdout", "Stderr"'
         )
     elif query.stream != "All" and query.tail_lines is not None:
         problems.invalid.append(
@@ -80,9 +85,9 @@ def _flag(values: Mapping[str, str], name: str) -> bool:
 
 
 def _number(values: Mapping[str, str], name: str, least: int, problems: _Problems) -> int | None:
-    text = values.get(name, "")
-    if not text:
+    if name not in values:
         return None
+    text = values[name]
     if not _NUMBER.fullmatch(text):
         problems.unreadable.append(f'{name}: Invalid value: "{text[:40]}": must be a number')
         return None

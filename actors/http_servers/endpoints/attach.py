@@ -14,12 +14,14 @@ from proto import cri_pb2 as cri
 
 async def answer(handler: ServerHandler, namespace: str, pod: str, container: str, uid: str = "") -> None:
     async def target() -> Target:
+        streams(query(handler))  # a request for no stream is refused whatever the pod is
         found = await find_for_stream(handler, namespace, pod, uid)
         # whether there is a terminal, the container's spec says
         specified = find_container(found.pod, container)
         wanted = streams(query(handler), tty=specified is not None and specified.tty)
         flags = msgspec.structs.asdict(wanted)
-        request = cri.AttachRequest(container_id=container_id(found, container), **flags)
+        text = f"container {container} not found in pod {pod}_{namespace}"
+        request = cri.AttachRequest(container_id=container_id(found, container, text=text), **flags)
         return Target(await handler.state.runtime.attach_url(request), wanted)
 
     await serve(handler, target)

@@ -8,7 +8,7 @@ from tornado.iostream import StreamClosedError
 
 from actors.http_servers.container_logs.log_file import LogFile, find_log
 from actors.http_servers.container_logs.log_opener import LogUnavailable, open_log
-from actors.http_servers.container_logs.query import LogQuery, parse_query
+from actors.http_servers.container_logs.query import LogQuery, check_stream, parse_query
 from actors.http_servers.container_logs.reader import read_log
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
@@ -21,11 +21,14 @@ async def get(handler: ServerHandler, namespace: str, pod: str, container: str) 
     values = {key: found[0] for key, found in query_of(handler).items()}
     if "tail" in values and values["tail"] != "all":
         values.setdefault("tailLines", values["tail"])
-    query = parse_query(values, time.time(), split_streams=handler.state.agent.gate("PodLogsQuerySplitStreams"))
+    query = parse_query(values, time.time())
     found = await find_pod(handler, namespace, pod)
     if found is None:
         raise HttpError(404, f'pod "{pod}" does not exist')
-    await _stream(handler, found, find_log(found.pod, found.status, container, previous=query.previous), query)
+    log = find_log(found.pod, found.status, container, previous=query.previous)
+    if not handler.state.agent.gate("PodLogsQuerySplitStreams"):
+        check_stream(query)
+    await _stream(handler, found, log, query)
 
 
 async def _stream(handler: ServerHandler, found: FoundPod, log: LogFile, query: LogQuery) -> None:

@@ -19,7 +19,7 @@ async def put(handler: ServerHandler) -> None:
     text = handler.request.body.decode("utf-8", "replace").strip()
     if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or int(text) > _MOST:
         reason = f'strconv.ParseInt: parsing "{text[:20]}": invalid syntax'
-        raise HttpError(400, f"failed set klog.logging.verbosity {text[:20]}: {reason}")
+        raise HttpError(400, f"failed set klog.logging.verbosity {text[:20]}: {reason}\n")
     order = msgspec.structs.replace(set_logging(handler.state.agent.config.logging), verbosity=int(text))
     handler.state.actor.tell(FORK_SERVER, order)
     await handler.finish(f"successfully set klog.logging.verbosity to {int(text)}")

@@ -48,11 +48,11 @@ async def get(handler: ServerHandler, profile: str = "") -> None:
     elif profile == "symbol":
         await handler.finish("num_symbols: 0\n")
     elif profile == "trace":
-        raise HttpError(404, "an execution trace is of Go's scheduler: there is none here. See profile, or tracing")
+        raise HttpError(404, "an execution trace is of Go's scheduler: there is none here. See profile, or tracing\n")
     elif profile in ("", "index"):
         await handler.finish("".join(f"{one:<14}{about}\n" for one, about in PAGES.items()))
     else:
-        raise HttpError(404, f"Unknown profile {profile[:40]!r}")
+        raise HttpError(404, f"Unknown profile {profile[:40]!r}\n")
 
 
 async def _processor_time(handler: ServerHandler) -> StackProfile:
@@ -61,11 +61,11 @@ async def _processor_time(handler: ServerHandler) -> StackProfile:
     except ValueError:
         seconds = _USUAL_SECONDS
     if not 0 < seconds <= _MOST_SECONDS:
-        raise HttpError(400, f"seconds must be above 0 and at most {_MOST_SECONDS:.0f}")
+        raise HttpError(400, f"seconds must be above 0 and at most {_MOST_SECONDS:.0f}\n")
     try:
         return await processor_time.sample(seconds)
     except ProfilingInUse:
-        raise HttpError(500, "Could not enable CPU profiling: cpu profiling already in use") from None
+        raise HttpError(500, "Could not enable CPU profiling: cpu profiling already in use\n") from None
 
 
 async def _send(handler: ServerHandler, name: str, profile: StackProfile) -> None:

@@ -13,9 +13,9 @@ from proto import cri_pb2 as cri
 
 async def answer(handler: ServerHandler, namespace: str, pod: str, container: str, uid: str = "") -> None:
     async def target() -> Target:
-        found = await find_for_stream(handler, namespace, pod, uid)
         parameters = query(handler)
         wanted, words = streams(parameters), command(parameters)
+        found = await find_for_stream(handler, namespace, pod, uid)
         flags = msgspec.structs.asdict(wanted)
         request = cri.ExecRequest(container_id=container_id(found, container), cmd=words, **flags)
         return Target(await handler.state.runtime.exec_url(request), wanted)

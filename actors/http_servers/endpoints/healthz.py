@@ -13,11 +13,15 @@ async def get(handler: ServerHandler, check: str = "") -> None:
     tree = await find_tree(handler.state.actor)
     results = health_checks.results(tree, handler.state.sync_loop)
     if check and check not in results:
-        raise HttpError(404, "404 page not found")
-    chosen = {check: results[check]} if check else results
+        raise HttpError(404, "404 page not found\n")
+    if check:
+        failure = results[check]
+        handler.set_status(500 if failure else 200)
+        handler.finish(f"internal server error: {failure}\n" if failure else "ok")
+        return
     excluded = handler.get_query_arguments("exclude")
     verbose = "verbose" in str(handler.request.query).replace("=", "&").split("&")
-    well, text = health_checks.report(chosen, excluded, verbose=verbose)
+    well, text = health_checks.report(results, excluded, verbose=verbose)
     handler.set_status(200 if well else 500)
     handler.finish(text)
 

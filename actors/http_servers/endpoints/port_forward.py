@@ -12,15 +12,15 @@ from actors.shared.kube.names import POD_UID_LABEL
 
 async def answer(handler: ServerHandler, namespace: str, pod: str, uid: str = "") -> None:
     async def target() -> Target:
-        found = await find_for_stream(handler, namespace, pod, uid)
         websocket = handler.request.headers.get("Upgrade", "").lower() == "websocket"
         websocket = websocket and not translated_protocol(handler)  # a tunnel has its ports in its streams
         wanted = ports(query(handler), websocket=websocket)
+        found = await find_for_stream(handler, namespace, pod, uid)
         runtime, metadata = handler.state.runtime, found.pod.metadata
         sandboxes = await runtime.list_pod_sandboxes({POD_UID_LABEL: metadata.uid})
         ready = [sandbox for sandbox in sandboxes if sandbox.ready]
         if not ready:
-            raise HttpError(404, f'pod not found ("{metadata.name}_{metadata.namespace}")')
+            raise HttpError(500, f'pod not found ("{metadata.name}_{metadata.namespace}")')
         newest = max(ready, key=lambda one: one.created_ns)
         return Target(await runtime.port_forward_url(newest.id, wanted))
 

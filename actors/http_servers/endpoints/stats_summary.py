@@ -31,7 +31,7 @@ async def get(handler: ServerHandler) -> None:
 
 ENDPOINT = Endpoint(
     paths=("/stats/summary",),
-    answers={"GET": get},
+    answers={"GET": get, "POST": get},
     subresources=("stats",),
     permission_prefix="/stats",
     on_read_only_server=True,

@@ -73,14 +73,14 @@ def availability(endpoint: Endpoint, config: KubeletConfiguration, *, read_only:
 
 
 def pattern(path: str) -> str:
-    """The regular expression of a path; one without a name may end in a slash."""
+    """The regular expression of a path; it may end in a slash."""
     if "{" not in path:
         return re.escape(path) + "/?"
     parts = _NAME.split(path)
     found = re.escape(parts[0])
     for name, rest, plain in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
         found += f"(?P<{name}>{'.*' if rest else '[^/]+'})" + re.escape(plain)
-    return found
+    return found if path.endswith("*}") else found + "/?"
 
 
 def permissions(endpoints: Iterable[Endpoint]) -> Callable[[str], tuple[str, ...]]:

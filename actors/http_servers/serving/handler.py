@@ -55,8 +55,9 @@ class ServerHandler(RequestHandler):
             raise HttpError(503, f"{actor}: {error}") from None
 
     def refuse(self, status: int, text: str) -> None:
+        """Answer with this text and nothing after it: the API server makes it the message of its own answer."""
         self.set_status(status)
-        self.finish(text + "\n")
+        self.finish(text)
 
     def finish_json(self, body: bytes) -> None:
         """Answer with this JSON document."""
@@ -134,9 +135,7 @@ class ServerHandler(RequestHandler):
             )
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        self.finish(
-            {404: "404 page not found\n", 405: "405: Method Not Allowed\n"}.get(status_code, self._reason + "\n")
-        )
+        self.finish({404: "404 page not found\n", 405: "405: Method Not Allowed"}.get(status_code, self._reason + "\n"))
 
     def log_exception(self, kind: Any, value: Any, trace: Any) -> None:
         self.state.actor.log.error("%s %s: %s", self.request.method, self.request.path, value)
@@ -164,7 +163,9 @@ class EndpointHandler(ServerHandler):
         # tornado sends no body in answer to HEAD
         answer = self.endpoint.answers.get("GET" if method == "HEAD" and self.endpoint.heads else method)
         if answer is None:
-            self.send_error(405)
+            self.set_status(405)
+            self.set_header("Allow", ", ".join(sorted(self.endpoint.answers)))
+            self.write_error(405)
             return
         try:
             await answer(self, **names)
@@ -180,7 +181,7 @@ class DisabledHandler(ServerHandler):
     async def prepare(self) -> None:
         await super().prepare()
         if not self._finished:
-            self.refuse(405, "Debug endpoints are disabled.")
+            self.refuse(405, "Debug endpoints are disabled.\n")
 
 
 class NotFoundHandler(ServerHandler):
@@ -189,4 +190,4 @@ class NotFoundHandler(ServerHandler):
     async def prepare(self) -> None:
         await super().prepare()
         if not self._finished:
-            self.refuse(404, "404 page not found")
+            self.refuse(404, "404 page not found\n")

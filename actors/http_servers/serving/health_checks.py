@@ -27,7 +27,7 @@ def _registration_failure(tree: Tree | None) -> str:
 
 def report(found: Mapping[str, str], excluded: Iterable[str], *, verbose: bool) -> tuple[bool, str]:
     """Whether all checks pass, and the kubelet's text. `found`: as `results` returns them."""
-    excluded_names = set(excluded)
+    excluded_names = dict.fromkeys(excluded)
     lines, healthy = [], True
     for name, failure in found.items():
         if name in excluded_names:
@@ -37,6 +37,10 @@ def report(found: Mapping[str, str], excluded: Iterable[str], *, verbose: bool) 
             lines.append(f"[-]{name} failed: {failure}")
         else:
             lines.append(f"[+]{name} ok")
+    unknown = sorted(name for name in excluded_names if name not in found)
+    if unknown:
+        names = ",".join(f'"{name}"' for name in unknown)
+        lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
     if healthy and not verbose:
         return True, "ok"
     lines.append("healthz check passed" if healthy else "healthz check failed")

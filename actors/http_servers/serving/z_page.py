@@ -63,4 +63,4 @@ def negotiated(accept: str, kind: str) -> Form | None:
             return Form(media, parameters["v"], kind)
     structured = (f"{media};g={GROUP};v={one};as={kind}" for one in VERSIONS for media in STRUCTURED)
     supported = ", ".join(["text/plain", *structured])
-    raise HttpError(406, f"only the following media types are accepted: {supported}")
+    raise HttpError(406, f"only the following media types are accepted: {supported}\n")

@@ -57,8 +57,10 @@ def ports(query: Query, *, websocket: bool) -> list[int]:
         raise OptionsError('query parameter "port" is required')
     found = []
     for text in texts:
-        if _PORT.fullmatch(text) is None or not 0 < int(text) < 65536:
-            raise OptionsError(f'query parameter "port": {text[:20]!r} is no port')
+        if _PORT.fullmatch(text) is None or int(text) > 65535:
+            raise OptionsError(f'unable to parse "{text[:20]}" as a port')
+        if not int(text):
+            raise OptionsError(f'port "{text[:20]}" must be > 0')
         found.append(int(text))
     return found
 

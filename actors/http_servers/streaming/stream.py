@@ -34,11 +34,12 @@ async def find_for_stream(handler: ServerHandler, namespace: str, name: str, uid
     return found
 
 
-def container_id(found: FoundPod, name: str) -> str:
-    """The runtime's ID of a running container. Raises HttpError."""
+def container_id(found: FoundPod, name: str, *, text: str = "") -> str:
+    """The runtime's ID of a running container. Raises HttpError with this text, '' for the usual one: 500 as with the
+    kubelet, for which only a pod that is not there is a 404."""
     running = running_container(found.status, name)
     if not running:
-        raise HttpError(404, f'container not found ("{name}")')
+        raise HttpError(500, text or f'container not found ("{name}")')
     return running
 
 

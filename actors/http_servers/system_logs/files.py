@@ -42,17 +42,17 @@ def look(root: str, path: str) -> DirectoryListing | OpenFile:
     try:
         top = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        raise HttpError(404, "404 page not found") from None
+        raise HttpError(404, "404 page not found\n") from None
     try:
         opened = open_beneath(top, "/".join(clean_relative(path.strip("/"))), flags=_PLAIN, links=True)
     except UnsafePathError:
-        raise HttpError(404, "404 page not found") from None
+        raise HttpError(404, "404 page not found\n") from None
     except ValueError:
-        raise HttpError(400, "invalid URL path") from None
+        raise HttpError(400, "invalid URL path\n") from None
     except OSError as error:
         if error.errno in _NOT_THERE:
-            raise HttpError(404, "404 page not found") from None
-        raise HttpError(403 if error.errno in {errno.EACCES, errno.EPERM} else 500, "403 Forbidden") from None
+            raise HttpError(404, "404 page not found\n") from None
+        raise HttpError(403 if error.errno in {errno.EACCES, errno.EPERM} else 500, "403 Forbidden\n") from None
     finally:
         os.close(top)
     return _what(opened)
@@ -65,7 +65,7 @@ def _what(opened: int) -> DirectoryListing | OpenFile:
         return OpenFile(os.fdopen(opened, "rb", buffering=0), found.st_size, formatdate(found.st_mtime, usegmt=True))
     try:
         if not stat.S_ISDIR(found.st_mode):
-            raise HttpError(404, "404 page not found")  # a read of a pipe or a device may block or never end
+            raise HttpError(404, "404 page not found\n")  # a read of a pipe or a device may block or never end
         with os.scandir(opened) as entries:
             names = [entry.name + ("/" if entry.is_dir(follow_symlinks=False) else "") for entry in entries]
     finally:

@@ -69,6 +69,9 @@ TREE = Tree(
 )
 
 
+NO_HEADERS: dict[str, str] = {}
+
+
 class Node:
     """A node server on a free port with a CA, and clients to it."""
 
@@ -110,22 +113,28 @@ class Node:
             context.load_cert_chain(*client)
         return http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=timeout)
 
-    def _fetch(
-        self, path: str, client: tuple[str, str] | None, method: str, body: bytes, accept: str
-    ) -> tuple[int, str]:
+    def _send(
+        self, path: str, client: tuple[str, str] | None, method: str, body: bytes, headers: dict[str, str]
+    ) -> tuple[int, str, Any]:
         connection = self.connection(client)
         try:
-            connection.request(method, path, body, {"Accept": accept})
+            connection.request(method, path, body, headers)
             response = connection.getresponse()
-            return response.status, response.read().decode(errors="replace")
+            return response.status, response.read().decode(errors="replace"), response.headers
         finally:
             connection.close()
+
+    async def send(self, method: str, path: str, headers: dict[str, str] = NO_HEADERS) -> tuple[int, str, Any]:
+        """Status, text and headers of the answer."""
+        return await asyncio.to_thread(
+            self._send, path, self.authority.client("admin", "system:masters"), method, b"", headers
+        )
 
     async def fetch(
         self, path: str, *, client: Any = "admin", method: str = "GET", body: bytes = b"", accept: str = "*/*"
     ) -> tuple[int, str]:
         pair = self.authority.client("admin", "system:masters") if client == "admin" else client
-        return await asyncio.to_thread(self._fetch, path, pair, method, body, accept)
+        return (await asyncio.to_thread(self._send, path, pair, method, body, {"Accept": accept}))[:2]
 
     async def up(self) -> None:
         async with asyncio.timeout(10):
@@ -155,9 +164,9 @@ def serve(node: Node, story: Callable[[Node], Any]) -> None:
         ("/pods", (200, '{"kind":"PodList","items":[]}')),
         ("/configz", (200, '{"kubeletconfig":{}}')),
         ("/nowhere", (404, "404 page not found\n")),
-        ("/containerLogs/d/q/c", (404, 'pod "q" does not exist\n')),
-        ("/containerLogs/d/p/z", (404, 'container "z" not found in pod "p"\n')),
-        ("/containerLogs/d/..%2f..%2fetc/c", (404, 'pod "../../etc" does not exist\n')),
+        ("/containerLogs/d/q/c", (404, 'pod "q" does not exist')),
+        ("/containerLogs/d/p/z", (404, 'container "z" not found in pod "p"')),
+        ("/containerLogs/d/..%2f..%2fetc/c", (404, 'pod "../../etc" does not exist')),
     ],
 )
 def test_a_client_of_the_ca_is_answered(tmp_path, path, expected):
@@ -185,6 +194,31 @@ METHODS = [
 ]
 
 
+def test_a_method_that_is_not_allowed_is_answered_with_those_that_are(tmp_path):
+    async def story(node: Node) -> None:
+        for path, allowed in (("/pods", "GET"), ("/exec/d/p/c", "GET, POST"), ("/run/d/p/c", "POST")):
+            status, _, headers = await node.send("PUT", path)
+            assert (status, headers["Allow"]) == (405, allowed)
+
+    serve(Node(tmp_path), story)
+
+
+def test_a_container_that_does_not_run_is_an_error_and_a_pod_that_is_not_there_is_a_404(tmp_path):
+    upgrade = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}
+
+    async def story(node: Node) -> None:
+        for path, expected in (
+            ("/exec/d/q/c?output=1&command=ls", (404, "pod does not exist")),
+            ("/exec/d/q/c?command=ls", (400, "you must specify at least 1 of stdin, stdout, stderr")),
+            ("/attach/d/q/c", (400, "you must specify at least 1 of stdin, stdout, stderr")),
+            ("/exec/d/p/z?output=1&command=ls", (500, 'container not found ("z")')),
+            ("/attach/d/p/z?output=1", (500, "container z not found in pod p_d")),
+        ):
+            assert (await node.send("POST", path, upgrade))[:2] == expected
+
+    serve(Node(tmp_path), story)
+
+
 def test_each_method_is_answered_as_there_or_said_not_to_be_allowed(tmp_path):
     async def story(node: Node) -> None:
         for method, path, code in METHODS:
@@ -193,7 +227,7 @@ def test_each_method_is_answered_as_there_or_said_not_to_be_allowed(tmp_path):
             if method == "HEAD":
                 assert text == ""
             elif code == 405:
-                assert text == "405: Method Not Allowed\n"
+                assert text == "405: Method Not Allowed"
 
     serve(Node(tmp_path), story)
 
@@ -212,7 +246,7 @@ def test_a_command_of_a_hundred_thousand_characters_is_taken_of_whoever_has_a_ce
 @pytest.mark.parametrize("path", ["/pods", "/configz", "/metrics", "/containerLogs/d/p/c", "/nowhere", "/exec/d/p/c"])
 def test_without_a_certificate_everything_but_healthz_is_refused(tmp_path, path):
     async def story(node: Node) -> None:
-        assert await node.fetch(path, client=None) == (401, "Unauthorized\n")
+        assert await node.fetch(path, client=None) == (401, "Unauthorized")
         assert (await node.fetch("/healthz", client=None))[0] == 200
 
     serve(Node(tmp_path), story)
@@ -314,9 +348,14 @@ def test_the_log_of_a_running_container_is_streamed(tmp_path):
         assert await node.fetch("/containerLogs/d/p/c") == (200, "hello\nworld\n")
         assert await node.fetch("/containerLogs/d/p/c?tailLines=1&timestamps=true") == (200, f"{STAMP} world\n")
         assert (await node.fetch("/containerLogs/d/p/c?tailLines=x"))[0] == 400
+        assert (await node.fetch("/containerLogs/d/p/c?tailLines="))[0] == 400
         assert (await node.fetch("/containerLogs/d/p/c?tailLines=-1"))[0] == 422
-        forbidden = (422, "stream: Forbidden: may not be specified\n")
-        assert await node.fetch("/containerLogs/d/p/c?stream=Stdout") == forbidden
+        gate = "Please enable PodLogsQuerySplitStreams feature gate in kubelet"
+        refused = (400, f'unable to return the given log stream: "Stdout". {gate}')
+        assert await node.fetch("/containerLogs/d/p/c?stream=Stdout") == refused
+        assert await node.fetch("/containerLogs/d/p/c?stream=All") == (200, "hello\nworld\n")
+        assert (await node.fetch("/containerLogs/d/p/c?stream="))[0] == 422
+        assert await node.fetch("/containerLogs/d/p/c/") == (200, "hello\nworld\n")
         assert (await node.fetch("/containerLogs/d/p/c?previous=true"))[0] == 400
         last = {"terminated": {"exitCode": 1, "containerID": "containerd://w"}}
         node.pod_is(status(running={"startedAt": STAMP}, last=last))
@@ -332,7 +371,7 @@ def test_the_log_of_a_running_container_is_streamed(tmp_path):
             node.pod_is(status(waiting={"reason": reason}))
             assert await node.fetch("/containerLogs/d/p/c") == (
                 400,
-                f'container "c" in pod "p" is waiting to start: {words}\n',
+                f'container "c" in pod "p" is waiting to start: {words}',
             )
 
     serve(Node(tmp_path), story)

@@ -132,7 +132,7 @@ async def test_a_certificate_is_enough_to_be_known_and_not_enough_to_be_allowed(
     api = Api()
     assert isinstance(await joined(api).check(request("/metrics", user="alice")), UserInfo)
     refusal = await joined(api).check(request("/pods", user="alice"))
-    assert refusal == Denial(403, "Forbidden (user=alice, verb=get, resource=nodes, subresource(s)=[pods proxy])")
+    assert refusal == Denial(403, "Forbidden (user=alice, verb=get, resource=nodes, subresource(s)=[pods proxy])\n")
     spec = api.calls[0]["spec"]
     assert (spec["user"], spec["groups"]) == ("alice", ["group", "system:authenticated"])
     assert spec["resourceAttributes"] == {

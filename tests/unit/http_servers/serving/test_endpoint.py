@@ -34,6 +34,7 @@ def test_no_two_endpoints_have_one_path():
         ("/pods", "/podsx", None),
         ("/exec/{pod}/{uid}", "/exec/a/b", {"pod": "a", "uid": "b"}),
         ("/exec/{pod}/{uid}", "/exec/a/b/c", None),
+        ("/exec/{pod}/{uid}", "/exec/a/b/", {"pod": "a", "uid": "b"}),
         ("/exec/{pod}/{uid}", "/exec/a/", None),
         ("/logs/{path*}", "/logs/a/b", {"path": "a/b"}),
         ("/logs/{path*}", "/logs/", {"path": ""}),
