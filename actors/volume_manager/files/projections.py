@@ -14,11 +14,12 @@ import msgspec
 from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.shared.kube.meta import KeyToPath
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.volumes import SecretProjection, ServiceAccountTokenProjection, VolumeProjection
 from supervision.errors import UNREADABLE
 
 from . import downward_fields
-from .downward_fields import File
+from .downward_fields import DownwardError, File
 
 MINIMUM_TOKEN_SECONDS: Final = 600
 DEFAULT_TOKEN_SECONDS: Final = 3600
@@ -27,7 +28,7 @@ _TOKEN_MODE: Final = 0o600
 
 
 class ContentError(Exception):
-    """A Secret, ConfigMap or token of the volume is missing; the text names it."""
+    """A Secret, ConfigMap or token of the volume is missing, or a field of the pod is none; the text names it."""
 
 
 class PodTokenRequest(msgspec.Struct, frozen=True):
@@ -85,11 +86,17 @@ def _token_request(pod: Pod, token: ServiceAccountTokenProjection) -> PodTokenRe
 
 
 def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Content) -> list[File]:
-    """The files; of a path in several sources the last one wins. Raises ContentError, DownwardError, QuantityError."""
+    """The files; of a path in several sources the last one wins. Raises ContentError, which names what is wrong with
+    each source."""
     found: dict[str, File] = {}
+    wrong: dict[str, None] = {}
     for source in sources:
-        for file in _of(pod, source, mode, given):
-            found[file.path] = file
+        try:
+            found |= {file.path: file for file in _of(pod, source, mode, given)}
+        except (ContentError, DownwardError, QuantityError) as error:
+            wrong[str(error)] = None
+    if wrong:
+        raise ContentError(", ".join(wrong) if len(wrong) == 1 else f"[{', '.join(wrong)}]")
     return list(found.values())
 
 

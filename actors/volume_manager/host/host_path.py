@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from typing import Final
 
 from actors.shared.linux.directories import make_path
@@ -13,7 +14,7 @@ _CHECKS: Final = {
     "Directory": (stat.S_ISDIR, "a directory"),
     "FileOrCreate": (stat.S_ISREG, "a file"),
     "File": (stat.S_ISREG, "a file"),
-    "Socket": (stat.S_ISSOCK, "a socket"),
+    "Socket": (stat.S_ISSOCK, "a socket file"),
     "CharDevice": (stat.S_ISCHR, "a character device"),
     "BlockDevice": (stat.S_ISBLK, "a block device"),
 }
@@ -25,16 +26,18 @@ def check_host_path(path: str, type: str) -> str:
     Returns '' when the type is right, else the reason. Raises OSError for a path that cannot be opened.
     """
     if type == "DirectoryOrCreate":
-        make_path(path, 0o755)
+        with suppress(FileExistsError):
+            make_path(path, 0o755)
     elif type == "FileOrCreate":
         _make_file(path)
     check, wanted = _CHECKS[type]
+    failure = f"hostPath type check failed: {path} is not {wanted}"
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
-        return f"hostPath type check failed: {path} does not exist"
+        return failure
     try:
-        return "" if check(os.fstat(fd).st_mode) else f"hostPath type check failed: {path} is not {wanted}"
+        return "" if check(os.fstat(fd).st_mode) else failure
     finally:
         os.close(fd)
 

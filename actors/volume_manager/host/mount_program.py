@@ -43,10 +43,13 @@ def mount_by_program(source: str, target: str, kind: str, options: list[str], mo
 
 def mount_error(arguments: list[str], seconds: float) -> str:
     """Run a mount command. '' or the kubelet's text of why it failed."""
-    error = error_of(*run(arguments, seconds))
-    if not error:
+    status, output = run(arguments, seconds)
+    if status == 0:
         return ""
-    return f"mount failed: {error}\nMounting command: {arguments[0]}\nMounting arguments: {' '.join(arguments[1:])}"
+    ran = status not in (NOT_RUN, STILL_RUNNING)
+    why, said = (error_of(status, ""), output) if ran else (output, "")
+    command = f"Mounting command: {arguments[0]}\nMounting arguments: {' '.join(arguments[1:])}"
+    return f"mount failed: {why}\n{command}\nOutput: {said}"
 
 
 def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = ()) -> tuple[int, str]:

@@ -7,11 +7,10 @@ import os
 from typing import ClassVar
 
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.volumes import VolumeProjection
 from actors.shared.linux.beneath import UnsafePathError
 from actors.volume_manager.files import atomic, projections
-from actors.volume_manager.files.downward_fields import DEFAULT_MODE, DownwardError
+from actors.volume_manager.files.downward_fields import DEFAULT_MODE
 from actors.volume_manager.files.projections import Content, ContentError
 from actors.volume_manager.host.directories import make_directory
 from actors.volume_manager.tools.tools import VolumeTools
@@ -36,7 +35,7 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
         try:
             files = projections.files(pod, self.sources, self.mode, await self._content(pod, tools))
-        except (ContentError, DownwardError, QuantityError) as error:
+        except ContentError as error:
             return str(error)
         if self.size is not None and (problem := await tools.memory.mount(self.path, self.size, self.group)):
             return problem

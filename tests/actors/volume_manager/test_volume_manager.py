@@ -137,7 +137,7 @@ async def test_what_a_host_path_should_be_and_is_not_is_said_with_the_volumes_na
             MountVolumes(UID, pod({"name": "h", "hostPath": {"path": f"{tmp_path}/none", "type": "Directory"}}))
         )
 
-    text = f'MountVolume.SetUp failed for volume "h" : hostPath type check failed: {tmp_path}/none does not exist'
+    text = f'MountVolume.SetUp failed for volume "h" : hostPath type check failed: {tmp_path}/none is not a directory'
     assert answer == VolumesFailed(UID, text, ["h"], [], [VolumeEvent("FailedMount", text)])
 
 

@@ -109,6 +109,17 @@ def test_an_object_that_cannot_be_had_is_said(reason: str, optional: bool, text:
         )
 
 
+def test_a_projected_volume_says_what_is_wrong_with_each_source() -> None:
+    given = Content({SECRET: ObjectState(SECRET, reason="NotFound"), CONFIG: ObjectState(CONFIG, reason="NotFound")})
+    sources = [{"configMap": {"name": "c"}}, {"secret": {"name": "s"}}, {"secret": {"name": "s"}}]
+    with pytest.raises(ContentError) as error:
+        made({"projected": {"sources": sources}}, given)
+    assert str(error.value) == '[configmap "c" not found, secret "s" not found]'
+    with pytest.raises(ContentError) as error:
+        made({"projected": {"sources": sources[:1]}}, given)
+    assert str(error.value) == 'configmap "c" not found'
+
+
 def test_an_optional_object_that_is_not_there_gives_an_empty_volume() -> None:
     given = Content({SECRET: ObjectState(SECRET, reason="NotFound")})
     assert made({"secret": {"secretName": "s", "optional": True}}, given) == []

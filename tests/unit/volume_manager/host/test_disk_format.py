@@ -88,7 +88,7 @@ def test_a_device_that_cannot_be_read_is_not_free(tmp_path: Path) -> None:
     [
         ("echo TYPE=ext4", "exec sleep 60", "'fsck' of device {0} has not ended: still running after 1 s"),
         ("echo TYPE=ext4", "echo bad; exit 4", "'fsck' found errors on device {0} but could not correct them: bad"),
-        ("echo PTTYPE=gpt", "exit 0", "mount failed: exit status 32: -t ext4 -o defaults {0} {1}"),
+        ("echo PTTYPE=gpt", "exit 0", "mount failed: exit status 32\n"),
     ],
 )
 def test_a_device_that_is_not_well_is_not_mounted(

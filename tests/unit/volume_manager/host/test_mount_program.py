@@ -20,8 +20,8 @@ def run(folder: Path, script: str, seconds: float = 30.0) -> str:
 
 def test_what_it_says_when_it_fails_is_told_with_the_command_and_no_directory_is_left(tmp_path: Path) -> None:
     error = run(tmp_path, "echo one; echo two >&2; exit 32")
-    assert error.startswith("mount failed: exit status 32: one\ntwo\n")
-    assert error.endswith(f"Mounting arguments: mount -t nfs -o ro s:/ {tmp_path}/at")
+    command = f"Mounting command: {tmp_path}/mounter\nMounting arguments: mount -t nfs -o ro s:/ {tmp_path}/at"
+    assert error == f"mount failed: exit status 32\n{command}\nOutput: one\ntwo"
     assert not os.path.exists(tmp_path / "at")
 
 

@@ -1,0 +1,35 @@
+"""The types of hostPath volumes: what is at the path, and what is said of another kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from actors.volume_manager.host.host_path import check_host_path
+
+WORDS = {
+    "DirectoryOrCreate": "a directory", "Directory": "a directory", "FileOrCreate": "a file", "File": "a file",
+    "Socket": "a socket file", "CharDevice": "a character device", "BlockDevice": "a block device",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_another_kind_of_file_is_said_to_be_the_wrong_one(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "at"
+    path.touch() if kind.startswith("Directory") else path.mkdir()
+    assert check_host_path(str(path), kind) == f"hostPath type check failed: {path} is not {WORDS[kind]}"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in WORDS if not kind.endswith("Create")])
+def test_what_is_not_there_is_not_of_the_kind(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "none"
+    assert check_host_path(str(path), kind) == f"hostPath type check failed: {path} is not {WORDS[kind]}"
+
+
+def test_what_is_not_there_is_made_if_it_may_be(tmp_path: Path) -> None:
+    assert check_host_path(f"{tmp_path}/a/b", "DirectoryOrCreate") == ""
+    assert check_host_path(f"{tmp_path}/a/b/c", "FileOrCreate") == ""
+    assert (tmp_path / "a/b/c").is_file()
+    with pytest.raises(FileNotFoundError):
+        check_host_path(f"{tmp_path}/none/c", "FileOrCreate")
