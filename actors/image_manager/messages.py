@@ -35,7 +35,7 @@ class EnsureImage(Question["ImageReady | ImageFailed"], frozen=True):
     runtime_handler: str = ""
     pull_secrets: list[PullSecret] = []
     field: str = ""
-    """The container's field path in the pod, for events: `spec.containers{name}`."""
+    """The container's field path in the pod, for events: `spec.containers{name}`; '' for the image of a volume."""
     service_account: str = ""
     """Of the pod, for credential plug-ins; '' for a static pod."""
     traceparent: str = ""

@@ -30,13 +30,14 @@ class PullEvents:
         """`clock`: seconds, monotonic; `verified`: the credentials of pods are compared with those of the pull (gate
         KubeletEnsureSecretPulledImages)."""
         self._tell, self._clock, self._verified = tell, clock, verified
-        self._started: dict[tuple[str, str], PullStarted] = {}
+        self._started: dict[tuple[str, str, str], PullStarted] = {}
+        """By UID, field and image: the volumes of a pod have no field."""
         self._seconds: dict[str, float] = {}
         """Of the last pull, by image, without the time in the queue."""
 
     def started(self, question: EnsureImage) -> PullStarted:
         """A container waits for a pull. Its last question emits the event of the end."""
-        key = (question.uid, question.field)
+        key = _key(question)
         before = self._started.get(key)
         if before is None:
             self._tell(pulling(question))
@@ -50,7 +51,7 @@ class PullEvents:
 
     def ended(self, question: EnsureImage, started: PullStarted, size: int | None, image: str) -> None:
         """The pull that the container waited for has ended. `size`: bytes of the image, None for a failure."""
-        key = (question.uid, question.field)
+        key = _key(question)
         if self._started.get(key) != started:
             return  # the worker has asked again
         del self._started[key]
@@ -59,7 +60,7 @@ class PullEvents:
 
     def present(self, question: EnsureImage, size: int, image: str) -> None:
         """The image is present. This also ends a pull that the container waited for, if its end was not reported."""
-        started = self._started.pop((question.uid, question.field), None)
+        started = self._started.pop(_key(question), None)
         if started is None:
             self._tell(present(question, verified=self._verified))
         else:
@@ -74,6 +75,10 @@ class PullEvents:
         self._started = {key: started for key, started in self._started.items() if keep(key[0])}
         if not self._started:
             self._seconds.clear()
+
+
+def _key(question: EnsureImage) -> tuple[str, str, str]:
+    return question.uid, question.field, question.image
 
 
 def present(question: EnsureImage, *, verified: bool) -> RecordEvent:

@@ -134,7 +134,7 @@ class ContainerStarter:
                 changed = {"image": volume.image.reference, "imagePullPolicy": volume.image.pullPolicy}
                 asked = msgspec.structs.replace(container, **changed)
                 with self.metrics.image_volume():
-                    await images.ensure(self._actor, pod, asked, joined=joined)
+                    await images.ensure(self._actor, pod, asked, joined=joined, of_volume=True)
         return found
 
     # -- containers -----------------------------------------------------------------------------------------------

@@ -23,8 +23,11 @@ IMAGE_TRIES = 3
 """The number of image manager restarts to tolerate before the start fails."""
 
 
-async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = "", *, joined: bool) -> ImageReady:
-    """Wait until the image is on the node. Raises StartFailed."""
+async def ensure(
+    actor: Actor, pod: Pod, container: Container, handler: str = "", *, joined: bool, of_volume: bool = False
+) -> ImageReady:
+    """Wait until the image is on the node. `of_volume`: a volume of the pod is made of it, so that its events are those
+    of the pod. Raises StartFailed."""
     meta = pod.metadata
     question = EnsureImage(
         meta.uid,
@@ -35,7 +38,7 @@ async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = ""
         container.imagePullPolicy,
         runtime_handler=handler,
         pull_secrets=await pull_secrets(actor, pod) if joined else [],
-        field=container_field(pod, container.name),
+        field="" if of_volume else container_field(pod, container.name),
         service_account="" if is_static(pod) else pod.spec.serviceAccountName,
         traceparent=traceparent_of_current(),
         annotations=meta.annotations,
@@ -43,7 +46,7 @@ async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = ""
     answer = await _ask(actor, question)
     if isinstance(answer, ImageReady):
         return answer
-    raise StartFailed(answer.reason, answer.message, answer.retry_seconds, event=answer.event)
+    raise StartFailed(answer.reason, answer.message, answer.retry_seconds, event=answer.event, of_pod=of_volume)
 
 
 async def _ask(actor: Actor, question: EnsureImage) -> ImageReady | ImageFailed:

@@ -211,8 +211,10 @@ def _fail(run: Execution, name: str, failure: StartFailed) -> None:
         return
     if failure.reason:  # otherwise the pull continues
         run.services.starter.metrics.container_failed(run.pod, name, failure.reason)
-    for kind, reason, text in of_failed_start(failure.reason, failure.event):
-        run.announce(kind, reason, text, name)
+    *first, last = of_failed_start(failure.reason, failure.event)
+    for event in first:
+        run.announce(*event, "" if failure.of_pod else name)
+    run.announce(*last, name)
     now = run.services.clock()
     run.report(ContainerFailed(name, failure.reason, failure.message, failure.retry, failure.container_id, now))
 

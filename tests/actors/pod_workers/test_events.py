@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from actors.api_clients.messages import RecordEvent
+from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.messages import ProbeVerdict, RetryMounts
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumeEvent, VolumesFailed, VolumesMounted
 from supervision.protocol import Hello
@@ -32,6 +33,23 @@ async def test_each_container_that_is_stopped_is_told_once(tmp_path):
             ("Stopping container a", "spec.containers{a}"),
             ("Stopping container b", "spec.containers{b}"),
         ]
+
+
+async def test_the_image_of_a_volume_that_cannot_be_pulled_is_an_event_of_the_pod(tmp_path):
+    def of(asked: EnsureImage) -> ImageReady | ImageFailed:
+        if asked.image == "busybox":
+            return ImageReady(asked.image, asked.image)
+        return ImageFailed(asked.image, "ErrImagePull", "no such host", 10.0, event="Failed to pull")
+
+    async with Driven(tmp_path) as node:
+        node.answer(EnsureImage, of)
+        volume = {"name": "v", "image": {"reference": "data:1"}}
+        main = container("a", volumeMounts=[{"name": "v", "mountPath": "/v"}])
+        await node.want(pod(containers=[main], volumes=[volume]))
+        await node.until(lambda: node.waiting() == "ErrImagePull")
+        assert told(node, "Failed") == [("Failed to pull", ""), ("Error: ErrImagePull", "spec.containers{a}")]
+        asked = {one.image: one.field for _, one in node.harness.asks if isinstance(one, EnsureImage)}
+        assert asked == {"busybox": "spec.containers{a}", "data:1": ""}
 
 
 async def test_a_crash_loop_is_told_with_pod_and_container(tmp_path):
