@@ -166,7 +166,9 @@ class Link:
         self._expiry = self._owner.loop.call_at(deadline + 0.01, self._expire)
 
     def _expire(self) -> None:
-        self._expiry = None
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
         now = self._owner.loop.time()
         late = [entry for entry in self._returned if entry.deadline <= now]
         self._returned = [entry for entry in self._returned if entry.deadline > now]
