@@ -146,9 +146,10 @@ class Names:
     def identity(self, name: str) -> int:
         """A number that differs for each process that the name or alias may mean; 0: it means none."""
         try:
-            return os.stat(file_of(name), dir_fd=self.fd).st_ino
+            found = os.stat(file_of(name), dir_fd=self.fd)
         except FileNotFoundError:
             return 0
+        return found.st_ino if stat.S_ISSOCK(found.st_mode) else 0
 
     def forget(self, name: str, incarnation: int) -> None:
         """The incarnation has ended: remove its name until the next one is published."""

@@ -168,9 +168,12 @@ class NativeBase:
     def newPrimaryActor(
         self, actorClass: type | str, requirements: Any, globalName: str | None, source: Any
     ) -> Address:
-        """Raises ImportError, InvalidActorSpecification if there is no such class."""
+        """The new actor, or the one that has the global name already. Raises ImportError, InvalidActorSpecification if
+        there is no such class."""
         from .client import Client
 
+        if globalName and self._names.identity(globalName):
+            return Address(globalName)
         actor = actorClass if isinstance(actorClass, str) else class_name(actorClass).replace(":", ".")
         try:
             load(class_name(actor))

@@ -120,7 +120,8 @@ def test_what_is_sent_to_an_actor_that_has_exited_is_a_dead_letter(system: Any) 
 
 def test_a_global_name_means_one_actor(system: Any) -> None:
     first = system.createActor(Echo, globalName="the-echo")
-    second = system.createActor(Echo, globalName="the-echo")
+    assert system.ask(first, {"text": "here"}, 5)["echo"] == "here"
+    second = system.createActor("is.not.looked.at", globalName="the-echo")
     assert first == second
     assert system.ask(second, {"text": "one"}, 5)["echo"] == "one"
 
