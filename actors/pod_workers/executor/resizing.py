@@ -124,14 +124,15 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
     todo, began = outdated(run.state), time.monotonic()
     run.report(ResizeBegun())
     try:
+        in_place = [(one, ran, names) for one, ran, names in todo if not by_restart(one, names)]
+        await _check_use(run, [(one, ran) for one, ran, names in in_place if "memory" in names])
         await _restart(run, [(one, ran) for one, ran, names in todo if by_restart(one, names)])
-        for container, ran, names in todo:
-            if not by_restart(container, names):
-                await _update(run, container, ran, names)
+        for container, ran, _ in in_place:
+            await _update(run, container, ran)
         resized = {ran.id for _, ran, _ in todo}
-        for container, ran, names in unconfirmed(run.state) or with_limits_of_pod(run.state):
+        for container, ran, _ in unconfirmed(run.state) or with_limits_of_pod(run.state):
             if ran.id not in resized:
-                await _update(run, container, ran, names)
+                await _update(run, container, ran)
         await _update_sandbox(run)
     except (CriError, _NoRoom) as error:
         if run.state.resizing.error != str(error):
@@ -174,17 +175,29 @@ async def _restart(run: Execution, found: list[tuple[Container, CriContainer]]) 
     await terminate(run, [plan(ran, run.pod) for _, ran in found])
 
 
-async def _update(run: Execution, container: Container, ran: CriContainer, names: list[str]) -> None:
-    """Update the container in place. Raises CriError, _NoRoom."""
-    client, hardware = run.services.client, run.state.held.containers.get(container.name, NOTHING)
-    resources = run.services.starter.parts.resources(run.pod, container, hardware)
-    limit = resources.memory_limit_in_bytes
-    if "memory" in names and limit:
-        memory = (await client.container_stats(ran.id)).memory
-        used = memory.working_set_bytes if memory is not None else None
-        if used is not None and used > limit:
-            raise _NoRoom(
+async def _update(run: Execution, container: Container, ran: CriContainer) -> None:
+    """Update the container in place. Raises CriError."""
+    await run.services.client.update_container_resources(ran.id, _resources(run, container))
+    run.report(ContainerResized(ran.id, container.resources))
+
+
+def _resources(run: Execution, container: Container) -> cri.LinuxContainerResources:
+    hardware = run.state.held.containers.get(container.name, NOTHING)
+    return run.services.starter.parts.resources(run.pod, container, hardware)
+
+
+async def _check_use(run: Execution, updates: list[tuple[Container, CriContainer]]) -> None:
+    """Compare the new memory limits of all containers with their use, before any of them is set. Raises CriError,
+    _NoRoom."""
+    found = []
+    for container, ran in updates:
+        limit = _resources(run, container).memory_limit_in_bytes
+        memory = (await run.services.client.container_stats(ran.id)).memory if limit else None
+        used = memory.usage_bytes if memory is not None else None
+        if used is not None and used >= limit:
+            found.append(
                 f'attempting to set container "{container.name}" memory limit ({limit}) below current usage ({used})'
             )
-    await client.update_container_resources(ran.id, resources)
-    run.report(ContainerResized(ran.id, container.resources))
+    if found:
+        texts = ", ".join(found)
+        raise _NoRoom(f"cannot decrease memory limits: {texts if len(found) == 1 else f'[{texts}]'}")

@@ -59,6 +59,24 @@ async def test_only_the_container_that_was_resized_is_changed_and_no_container_r
         assert node.count_of(UPDATE) == 1
 
 
+async def test_no_limit_is_set_if_one_of_them_is_below_what_its_container_uses(tmp_path):
+    def limited(memory: str) -> Pod:
+        limits = {"limits": {"memory": memory}}
+        return pod(containers=[container("a", resources=limits), container("b", resources=limits)])
+
+    async with Driven(tmp_path) as node:
+        node.answer(ResizePod, lambda question: PodAdmitted(question.uid, ""))
+        await node.want(limited("64Mi"))
+        await node.until(lambda: node.running("a") and node.running("b"))
+        await node.want(limited("1Ki"))
+        await node.until(lambda: any(reason == "ResizeError" for reason, _ in node.events()))
+        told = next(text for reason, text in node.events() if reason == "ResizeError")
+        both = [f'attempting to set container \\"{name}\\" memory limit (1024) below current usage' for name in "ab"]
+        assert f"cannot decrease memory limits: [{both[0]}" in told
+        assert both[1] in told
+        assert node.count_of(UPDATE) == 0
+
+
 async def test_the_end_of_a_resize_is_told_before_it_is_kept(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, lambda asked: PodAdmitted(asked.uid, ""))

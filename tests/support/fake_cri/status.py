@@ -92,7 +92,11 @@ def container_stats(container: Container, now_ns: int) -> cri.ContainerStats:
             annotations=container.config.annotations,
         ),
         cpu=cri.CpuUsage(timestamp=now_ns, usage_core_nano_seconds=cri.UInt64Value(value=used)),
-        memory=cri.MemoryUsage(timestamp=now_ns, working_set_bytes=cri.UInt64Value(value=WORKING_SET)),
+        memory=cri.MemoryUsage(
+            timestamp=now_ns,
+            working_set_bytes=cri.UInt64Value(value=WORKING_SET),
+            usage_bytes=cri.UInt64Value(value=WORKING_SET),
+        ),
     )
 
 
