@@ -38,6 +38,12 @@ def failed(status: ContainerStatus) -> ContainerStatus:
     return msgspec.structs.replace(status, state=lost_end(), ready=False, started=False)
 
 
+def never_began(status: ContainerStatus | None) -> bool:
+    """Whether the status says of a container that the runtime never had that its end is unknown: its pod is over."""
+    ended = status.state.terminated if status is not None else None
+    return ended is not None and status is not None and ended.reason == LOST and not status.containerID
+
+
 def _began(status: ContainerStatus) -> bool:
     return status.state.waiting is None or status.lastState.terminated is not None
 

@@ -18,7 +18,7 @@ from actors.shared.kube.times import start_time
 from .claim_health import Claims, Devices
 from .conditions import ConditionInput
 from .container_status import ContainerStatusInput, Readiness, statuses
-from .lost_containers import failed, with_lost_ends
+from .lost_containers import failed, never_began, with_lost_ends
 from .messages import PodObserved
 from .phase import TERMINAL, pod_phase
 from .pod_conditions import Situation, pod_conditions
@@ -206,6 +206,8 @@ def _outlook(
         phase = "Failed"
     elif seen.worker_phase == "terminating" and seen.reason == DEADLINE_EXCEEDED:
         phase = "Failed"  # of other reasons the conditions learn when the containers have ended
+    elif any(never_began(by_name.get(each.name)) for each in observation.pod.spec.containers):
+        phase = "Pending"  # as before its end was reported
     else:
         phase = pod_phase(observation.pod, by_name, ended=seen.worker_phase in ENDED, initialized=initialized)
     return old.phase if phase in TERMINAL and old.phase in TERMINAL else phase

@@ -420,6 +420,7 @@ def test_an_init_container_that_completes_as_the_pod_is_stopped_makes_no_other_o
 def test_a_pod_that_ends_before_its_containers_began_has_failed_and_says_that_they_are_not_ready():
     over = look(pod_of(), worker_phase="terminated")
     assert (over.phase, of(over, "Ready")) == ("Failed", ("False", "ContainersNotReady"))
+    assert look(pod_of(), worker_phase="terminated", before=over) == over
 
 
 @pytest.mark.parametrize(
