@@ -154,7 +154,8 @@ class Context:
     def fork_server_pid(self) -> int:
         """The pid in the lock file if such a process lives, else 0."""
         try:
-            pid = int((self.where.lock or self.where.run_dir / "lock").read_text())
+            text = (self.where.lock or self.where.run_dir / "lock").read_text()
+            pid = int(text.partition("\n")[0])
         except (OSError, ValueError):
             return 0
         return pid if os.path.exists(f"/proc/{pid}") else 0
