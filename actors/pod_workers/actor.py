@@ -123,7 +123,6 @@ class Shard(Actor):
             start_seconds=seconds,
             sync_seconds=float(config.syncFrequency),
             ends_pods=bool(windows(config)) or not agent.standalone,
-            keeps_volumes=bool(agent.flags.get("keep-terminated-pod-volumes")),
             apparmor=read_apparmor(),
         )
 

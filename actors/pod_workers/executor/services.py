@@ -41,7 +41,6 @@ class ExecutorContext(msgspec.Struct, frozen=True, kw_only=True):
     sync_seconds: float
     """The period after which a pod worker synchronizes its pod without news."""
     ends_pods: bool
-    keeps_volumes: bool
     apparmor: bool
 
     def facts(self) -> StepInput:
@@ -53,6 +52,6 @@ class ExecutorContext(msgspec.Struct, frozen=True, kw_only=True):
             network_ready=health.network_ready,
             network_message=health.message,
             ends_pods=self.ends_pods,
-            keeps_volumes=self.keeps_volumes,
+            keeps_volumes=bool(self.agent.flags.get("keep-terminated-pod-volumes")),
             garbage=self.garbage,
         )
