@@ -28,6 +28,6 @@ Memory, before the first fork:
     page_release.py  pages that are no longer needed    fork_hooks.py    libraries' hooks around each fork
     memory_switches.py  turns each of these off
 
-process_entry.py  one name of the tree: its process, if it has one, and what is kept when a process ends
+process_entry.py  one name of the tree: its state and its process (child_process.py); history.py: what is kept of it
 thespian_base.py  the tree on Thespian's interface: `ActorSystem(systemBase=TreeBase(fork_server))`
 """

@@ -105,8 +105,8 @@ class Control:
 
     def _tell_all(self, message: Message) -> None:
         for child in self._table:
-            if child.uplink is not None and child.uplink.is_open:
-                child.uplink.send(message)
+            if child.process.uplink is not None and child.process.uplink.is_open:
+                child.process.uplink.send(message)
 
     def tree(self, question: GetTree) -> Tree:
         """The state of every name in the tree."""
@@ -118,7 +118,7 @@ class Control:
             disposables=self._disposables.running,
             abandoned=self._disposables.abandoned + self._processes.abandoned,
             troubles=[
-                *(_trouble(child, report) for child in self._table for report in child.troubles.values()),
+                *(_trouble(child, report) for child in self._table for report in child.troubles.current()),
                 *_of_unwritten(self._application.incidents.unwritten()),
             ],
             log_file=self._application.files.log,
@@ -143,18 +143,18 @@ class Control:
         child = self._table.get(order.name)
         if child is None:
             return f"there is no actor {order.name!r}"
-        if not child.pid:
+        if not child.process.pid:
             return f"{order.name} has no process now"
         if order.fault == "crash":
-            os.kill(child.pid, signal.SIGKILL)
+            os.kill(child.process.pid, signal.SIGKILL)
         elif order.fault == "stop":
-            os.kill(child.pid, signal.SIGSTOP)
+            os.kill(child.process.pid, signal.SIGSTOP)
             if order.seconds > 0:
-                self._loop.call_later(order.seconds, lambda pid=child.pid: _go_on(child, pid))  # type: ignore[misc]
-        elif child.uplink is None:
+                self._loop.call_later(order.seconds, lambda pid=child.process.pid: _go_on(child, pid))  # type: ignore[misc]
+        elif child.process.uplink is None:
             return f"{order.name} is a program: only crash and stop can be injected"
         else:
-            child.uplink.send(order)
+            child.process.uplink.send(order)
         return ""
 
 
@@ -169,19 +169,19 @@ def _of_unwritten(found: UnwrittenIncidents) -> Iterator[Trouble]:
 
 
 def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
-    now = time.monotonic()
+    now, process = time.monotonic(), child.process
     shown = ActorState(
         name=child.name,
         parent=child.parent,
         kind=child.kind,
         state=child.state,
-        pid=child.pid,
+        pid=process.pid,
         incarnation=child.incarnation,
         restarts=child.restarts,
-        uptime=now - child.ordered_at if child.alive else 0.0,
+        uptime=now - process.ordered_at if child.alive else 0.0,
         memory_bytes=_memory(child, now, look=question.memory),
-        last_incident=child.incident_text(),
-        incident_age=now - child.last_incident[1] if child.last_incident is not None else 0.0,
+        last_incident=child.last_incident.text(now),
+        incident_age=child.last_incident.age(now),
         actor=child.spec.actor or (child.spec.program[0] if child.spec.program else "supervisor"),
         gave_up=child.past.gave_up,
         gave_up_age=now - child.past.gave_up_at if child.past.gave_up else 0.0,
@@ -189,13 +189,13 @@ def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
         ended_orderly=child.past.orderly,
         stopping_seconds=now - child.process.stopping_since if child.state == "stopping" else 0.0,
     )
-    if child.status_entry is None:
+    if process.status_entry is None:
         return shown
-    seen = child.status_entry.read()
+    seen = process.status_entry.read()
     return replace(
         shown,
         mailbox=seen.mailbox,
-        heartbeat_age=now - max(seen.heartbeat, child.ordered_at),
+        heartbeat_age=now - max(seen.heartbeat, process.ordered_at),
         message=seen.message if seen.busy_since else "",
         busy_seconds=now - seen.busy_since if seen.busy_since else 0.0,
         handled=seen.handled,
@@ -208,11 +208,12 @@ def _actor_state(child: ProcessEntry, question: GetTree) -> ActorState:
 
 def _memory(child: ProcessEntry, now: float, *, look: bool) -> int:
     """Memory figures, at most two seconds old: reading one takes a millisecond, and a scrape asks for all actors."""
-    if look and child.pid and now - child.process.memory_at > _MEMORY_SECONDS:
-        child.measured(pss(child.pid), now)
-    return child.process.memory_bytes
+    process = child.process
+    if look and process.pid and now - process.memory_at > _MEMORY_SECONDS:
+        process.measured(pss(process.pid), now)
+    return process.memory_bytes
 
 
 def _go_on(child: ProcessEntry, pid: int) -> None:
-    if child.pid == pid:
+    if child.process.pid == pid:
         os.kill(pid, signal.SIGCONT)

@@ -103,16 +103,16 @@ class Launcher:
                     each.server_end.close()
                 self._failed(each.child, pid)
             else:
-                each.child.forked(pid)
+                each.child.process.forked(pid)
                 self._forked(each.child, each.server_end)
 
     def _prepare(self, child: ProcessEntry) -> _Prepared | None:
         prepared = _Prepared(child)
         try:
-            child.use_blackbox(BlackBox(child.name))
+            child.process.use_blackbox(BlackBox(child.name))
             if not child.spec.program:
                 prepared.server_end, prepared.child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-                child.use_status_entry(self._context.status_page.take())
+                child.process.use_status_entry(self._context.status_page.take())
                 if child.spec.keeps_sockets:
                     prepared.fd_channel = self._context.sockets.open(child.name)
         except OSError as error:
@@ -121,7 +121,7 @@ class Launcher:
         return prepared
 
     def _plan(self, prepared: _Prepared, private: list[int]) -> ForkPlan:
-        child, box = prepared.child, prepared.child.blackbox
+        child, box = prepared.child, prepared.child.process.blackbox
         assert box is not None  # noqa: S101 - made by _prepare
         if prepared.child_end is None:
             # a program inherits no descriptor: exec closes them
@@ -137,7 +137,7 @@ class Launcher:
 
     def _launch(self, child: ProcessEntry, box: BlackBox, uplink: socket.socket, listeners: Listeners) -> Launch:
         context, application = self._context, self._context.application
-        assert child.status_entry is not None  # noqa: S101 - made by _prepare
+        assert child.process.status_entry is not None  # noqa: S101 - made by _prepare
         return Launch(
             name=child.name,
             incarnation=child.incarnation,
@@ -146,7 +146,7 @@ class Launcher:
             context=application.context,
             refresh=application.refresh if child.spec.actor else "",
             names=context.names,
-            status_entry=child.status_entry,
+            status_entry=child.process.status_entry,
             blackbox=box,
             uplink=uplink,
             listeners=listeners,

@@ -63,11 +63,11 @@ class Orders:
         elif isinstance(message, Stop):
             self._stop(child, message)
         elif isinstance(message, ServiceState):
-            child.service_reported(message)
+            child.troubles.reported(message)
         elif isinstance(message, RunDisposable):
             self._disposables.run(child.name, message, lambda result: _answer_disposable(connection, ask, result))
         elif isinstance(message, Escalated):
-            child.explain(message.reason)
+            child.process.explain(message.reason)
             return Done()
         else:
             return self._control.answer(message) or Done(f"{type(message).__name__} is not for the fork server")
@@ -86,8 +86,8 @@ class Orders:
             return
         if child.alive:
             self._processes.stop(child, order.budget, order.cause)
-        elif parent.uplink is not None:
-            parent.uplink.send(Exited(child.name, 0, 0, 0, "stopped"))
+        elif parent.process.uplink is not None:
+            parent.process.uplink.send(Exited(child.name, 0, 0, 0, "stopped"))
 
     def _create(self, parent: ProcessEntry, order: CreateActor) -> None:
         """Create the child of a spec, or one without a spec, which is not restarted."""

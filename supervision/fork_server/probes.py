@@ -73,7 +73,7 @@ class ProgramProbes:
     def _probe(self, child: ProcessEntry, probe: ProgramProbe, silence: ProgramSilence, incarnation: int) -> None:
         if child.incarnation != incarnation:
             silence = ProgramSilence()
-        if child.state != "running" or child.cause is not None or not child.policy.heartbeat_seconds:
+        if child.state != "running" or child.process.cause is not None or not child.policy.heartbeat_seconds:
             self._schedule(child, probe, ProgramSilence(), child.incarnation, probe.interval_seconds)
             return
         incarnation, began = child.incarnation, time.monotonic()
@@ -86,7 +86,7 @@ class ProgramProbes:
             silent, allowed = silence.seconds(time.monotonic()), child.policy.heartbeat_seconds
             # meanwhile the program may have ended, be stopping, or have a new policy; and a single slow probe may
             # itself have waited for its process
-            in_service = child.incarnation == incarnation and child.state == "running" and child.cause is None
+            in_service = child.incarnation == incarnation and child.state == "running" and child.process.cause is None
             if in_service and silence.unanswered > 1 and 0 < allowed < silent:
                 self._hung(child, f"no answer to {probe.function} for {silent:.1f} s")
             self._schedule(child, probe, silence, incarnation, _REPEAT_SECONDS if silent else probe.interval_seconds)

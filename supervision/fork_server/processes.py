@@ -59,9 +59,9 @@ class ChildProcesses:
     def _forked(self, child: ProcessEntry, uplink: socket.socket | None) -> None:
         self._table.forked(child)
         deadline = self._loop.call_later(child.policy.start_seconds, lambda: self._start_is_late(child))
-        child.add_timer(deadline)
+        child.process.add_timer(deadline)
         if uplink is not None:
-            child.connected(
+            child.process.connected(
                 ProcessConnection(
                     self._loop,
                     uplink,
@@ -72,7 +72,7 @@ class ChildProcesses:
         elif child.spec.ready_socket:
             self._poll_ready(child, child.incarnation)
         else:
-            child.add_timer(self._loop.call_later(0.0, lambda: self.in_service(child)))
+            child.process.add_timer(self._loop.call_later(0.0, lambda: self.in_service(child)))
 
     def _poll_ready(self, child: ProcessEntry, incarnation: int) -> None:
         if child.state != "starting" or child.incarnation != incarnation:
@@ -81,7 +81,7 @@ class ChildProcesses:
             self.in_service(child)
         else:
             again = self._loop.call_later(_READY_POLL_SECONDS, lambda: self._poll_ready(child, incarnation))
-            child.add_timer(again)
+            child.process.add_timer(again)
 
     def _not_forked(self, child: ProcessEntry, error: OSError) -> None:
         # reported as an immediate end: its supervisor backs off and retries
@@ -94,7 +94,7 @@ class ChildProcesses:
         if child.state != "starting":
             return
         seconds = child.in_service(time.monotonic())
-        self._observer.started(child, Started(child.name, child.incarnation, child.pid, seconds))
+        self._observer.started(child, Started(child.name, child.incarnation, child.process.pid, seconds))
 
     def _start_is_late(self, child: ProcessEntry) -> None:
         if child.state == "starting":
@@ -104,39 +104,39 @@ class ChildProcesses:
     def stop(self, child: ProcessEntry, budget: float, cause: Cause = "stopped") -> None:
         """Ask the child to end and kill it after `budget` seconds; 0: kill it at once."""
         child.start_when_ended(False)
-        if budget <= 0 or not child.pid or (child.state == "starting" and not child.spec.program):
+        if budget <= 0 or not child.process.pid or (child.state == "starting" and not child.spec.program):
             self.kill(child, cause, "killed at once" if budget <= 0 else "killed while it started")
             return
-        if child.cause is None:
+        if child.process.cause is None:
             child.asked_to_end(cause, time.monotonic())
             self._ask_to_end(child, budget)
         late = f"killed: it did not end within {budget:g} s"
-        child.add_timer(self._loop.call_later(budget, lambda: self.kill(child, cause, late)))
+        child.process.add_timer(self._loop.call_later(budget, lambda: self.kill(child, cause, late)))
 
     def _ask_to_end(self, child: ProcessEntry, budget: float) -> None:
-        if child.uplink is not None:
-            child.uplink.send(Leave(budget))
+        if child.process.uplink is not None:
+            child.process.uplink.send(Leave(budget))
         else:
-            os.kill(child.pid, signal.SIGTERM)
+            os.kill(child.process.pid, signal.SIGTERM)
 
     def kill(self, child: ProcessEntry, cause: Cause, detail: str) -> None:
         """Send SIGKILL now. The first recorded cause is kept; a dying process has its own."""
         if not child.alive:
             return
-        if child.cause is not None or not is_dying(child.pid):
-            child.record_cause(cause, detail)
+        if child.process.cause is not None or not is_dying(child.process.pid):
+            child.process.record_cause(cause, detail)
         if self._launcher.withdraw(child):
             self._ended(child, signal.SIGKILL)
-        if not child.pid:
+        if not child.process.pid:
             return
         child.killed(time.monotonic())
-        os.kill(child.pid, signal.SIGKILL)
-        child.add_timer(self._loop.call_later(scaled(_ABANDON_SECONDS), lambda: self._abandon(child)))
+        os.kill(child.process.pid, signal.SIGKILL)
+        child.process.add_timer(self._loop.call_later(scaled(_ABANDON_SECONDS), lambda: self._abandon(child)))
 
     def _abandon(self, child: ProcessEntry) -> None:
         """SIGKILL does not end a process that waits in the kernel: the tree goes on without it."""
-        if child.alive and self._table.reaped(child.pid) is child:
-            self._abandoned[child.pid] = child
+        if child.alive and self._table.reaped(child.process.pid) is child:
+            self._abandoned[child.process.pid] = child
             self._ended(child, signal.SIGKILL, "cannot be killed: it waits in the kernel, abandoned")
 
     def kill_below(self, child: ProcessEntry) -> None:
@@ -162,23 +162,23 @@ class ChildProcesses:
             self._ended(child, status)
 
     def _ended(self, child: ProcessEntry, status: int, detail: str = "") -> None:
-        now = time.monotonic()
-        message, text = child.blackbox.read() if child.blackbox is not None else ("", "")
-        if child.cause is None and os.WIFSIGNALED(status):
+        now, process = time.monotonic(), child.process
+        message, text = process.blackbox.read() if process.blackbox is not None else ("", "")
+        if process.cause is None and os.WIFSIGNALED(status):
             # killed from outside: stacks in the black box are not the cause
             text = ""
-        if child.status_entry is not None and not message:
-            reading = child.status_entry.read()
+        if process.status_entry is not None and not message:
+            reading = process.status_entry.read()
             message = reading.message if reading.busy_since else ""
         exited = Exited(
             child.name,
             child.incarnation,
-            child.pid,
+            process.pid,
             status,
-            child.cause or _cause_of(status),
+            process.cause or _cause_of(status),
             message,
-            detail or child.detail or text,
-            now - child.ordered_at,
+            detail or process.detail or text,
+            now - process.ordered_at,
         )
         self._clean(child)
         child.ended(exited, now)
@@ -192,12 +192,13 @@ class ChildProcesses:
                 self._names.forget(child.name, child.incarnation)
             except OSError as error:  # the next incarnation takes the name anyway, or reports why it cannot
                 log.error("the sockets of %s stay: %s", child.name, error)
-        if child.uplink is not None:
-            child.uplink.close()
-        if child.status_entry is not None:
-            self._status_page.give_back(child.status_entry)
-        if child.blackbox is not None:
-            child.blackbox.close()
+        process = child.process
+        if process.uplink is not None:
+            process.uplink.close()
+        if process.status_entry is not None:
+            self._status_page.give_back(process.status_entry)
+        if process.blackbox is not None:
+            process.blackbox.close()
         child.down()
 
 

@@ -40,14 +40,14 @@ class Reports:
         """The child is in service."""
         if not child.is_dynamic:
             self._tell_supervisor(child, started)
-        if child.incident_closed():
+        if child.last_incident.closed():
             self._incidents.closed(started, time.monotonic() - child.past.at)
 
     def record(self, child: ProcessEntry, exited: Exited) -> None:
         """Record the end of a process if it is an incident."""
         if not is_incident(child, exited):
             return
-        child.incident_opened(exited.cause, time.monotonic())
+        child.last_incident.opened(exited.cause, time.monotonic())
         log.error("%s ended: %s%s", child.name, exited.cause, f" on {exited.message}" if exited.message else "")
         self._incidents.opened(exited)
 
@@ -62,5 +62,5 @@ class Reports:
 
     def _tell_supervisor(self, child: ProcessEntry, fact: Started | Exited) -> None:
         supervisor = self._table.get(child.parent)
-        if supervisor is not None and supervisor.uplink is not None:
-            supervisor.uplink.send(fact)
+        if supervisor is not None and supervisor.process.uplink is not None:
+            supervisor.process.uplink.send(fact)

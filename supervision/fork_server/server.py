@@ -164,8 +164,8 @@ class ForkServer:
         self._policies.update(order.policies)
         for child in self._table:
             child.apply_policy(changed(child, self._policies.of(child.name, child.policy)))
-            if child.kind == "supervisor" and child.uplink is not None and child.uplink.is_open:
-                child.uplink.send(SetPolicies(self._policies.by_name))
+            if child.kind == "supervisor" and child.process.uplink is not None and child.process.uplink.is_open:
+                child.process.uplink.send(SetPolicies(self._policies.by_name))
         self._watch.retune()
         log.info("the supervision policy has changed, for %d actors", len(order.policies))
 

@@ -32,7 +32,7 @@ class ProcessTable:
         self._children.pop(child.name, None)
 
     def forked(self, child: ProcessEntry) -> None:
-        self._pids[child.pid] = child
+        self._pids[child.process.pid] = child
 
     def reaped(self, pid: int) -> ProcessEntry | None:
         """Remove the process; return its child."""
@@ -43,10 +43,10 @@ class ProcessTable:
         found = []
         for child in self._children.values():
             # a closed one belongs to a process that has ended but is not reaped yet
-            if child.uplink is not None and child.uplink.is_open:
-                found.append(child.uplink.fileno())
-            if child.blackbox is not None:
-                found.append(child.blackbox.fd)
+            if child.process.uplink is not None and child.process.uplink.is_open:
+                found.append(child.process.uplink.fileno())
+            if child.process.blackbox is not None:
+                found.append(child.process.blackbox.fd)
         return found
 
     def below(self, name: str) -> list[ProcessEntry]:

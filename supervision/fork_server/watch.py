@@ -22,7 +22,7 @@ from .table import ProcessTable
 _MEMORY_SECONDS = 2.0
 _DUMP_SECONDS, _PROGRAM_DUMP_SECONDS = 0.2, 1.0
 _LATE_SECONDS = 2.0
-_LATENESS_MEMORY_SECONDS = 10.0
+_DELAY_MEMORY_SECONDS = 10.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _STATM_BYTES = 256
 _MIB = 1024 * 1024
@@ -45,21 +45,21 @@ def changed(child: ProcessEntry, policy: Policy) -> Policy:
     return msgspec.structs.replace(policy, heartbeat_seconds=least)
 
 
-class Lateness:
-    """The recent lateness of the fork server's own loop: a measure of the machine's overload."""
+class RecentDelay:
+    """The worst recent delay of the fork server's own loop: a measure of the machine's overload."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque()
 
     def add(self, now: float, seconds: float) -> None:
-        """Record the lateness of one turn."""
+        """Record the delay of one turn."""
         while self._seen and self._seen[-1][1] <= seconds:
             self._seen.pop()
         self._seen.append((now, seconds))
 
     def worst(self, now: float) -> float:
-        """The worst lateness of the last seconds; 0.0 if all turns were in time."""
-        while self._seen and now - self._seen[0][0] > _LATENESS_MEMORY_SECONDS:
+        """The worst delay of the last seconds; 0.0 if all turns were in time."""
+        while self._seen and now - self._seen[0][0] > _DELAY_MEMORY_SECONDS:
             self._seen.popleft()
         return max(0.0, self._seen[0][1]) if self._seen else 0.0
 
@@ -72,7 +72,7 @@ class Watch:
         self._tick = tick_seconds(child.policy for child in table)
         self._last = self._memory_at = time.monotonic()
         self._lenient_until = 0.0
-        self._lateness = Lateness()
+        self._delay = RecentDelay()
         loop.call_later(self._tick, self._look)
 
     def retune(self) -> None:
@@ -83,7 +83,7 @@ class Watch:
         self._loop.call_later(self._tick, self._look)
         logs.flush(due=True)
         now = time.monotonic()
-        self._lateness.add(now, now - self._last - self._tick)
+        self._delay.add(now, now - self._last - self._tick)
         if now - self._last > self._tick + _LATE_SECONDS:
             # the fork server itself stood still (stopped, starved), so old heartbeats prove nothing
             self._lenient_until = now + 2 * _LATE_SECONDS + self._tick
@@ -98,64 +98,66 @@ class Watch:
                 self._check_memory(child)
 
     def _check_heartbeat(self, child: ProcessEntry, now: float) -> None:
-        allowed = child.policy.heartbeat_seconds
-        if child.status_entry is None or child.cause is not None or not allowed or child.state == "down":
+        process, allowed = child.process, child.policy.heartbeat_seconds
+        if process.status_entry is None or process.cause is not None or not allowed or child.state == "down":
             return
         if child.state == "starting":
             allowed = max(allowed, child.policy.start_seconds)
-        silent = now - max(child.status_entry.heartbeat, child.ordered_at)
+        silent = now - max(process.status_entry.heartbeat, process.ordered_at)
         if silent <= allowed + self._leniency(now):
             return
-        if child.policy.busy_seconds and child.status_entry.busy_since and not is_stopped(child.pid):
+        if child.policy.busy_seconds and process.status_entry.busy_since and not is_stopped(process.pid):
             return  # `_check_busy` covers this
         self.end_hung(child, f"no heartbeat for {silent:.1f} s")
 
     def _check_busy(self, child: ProcessEntry, now: float) -> None:
-        if not child.policy.busy_seconds or child.status_entry is None or child.cause is not None:
+        entry = child.process.status_entry
+        if not child.policy.busy_seconds or entry is None or child.process.cause is not None:
             return
         if child.state != "running":
             return
-        since = child.status_entry.busy_since
-        allowed = max(child.policy.busy_seconds, child.status_entry.allowance_seconds)
+        since = entry.busy_since
+        allowed = max(child.policy.busy_seconds, entry.allowance_seconds)
         if since and now - since > allowed + self._leniency(now):
             self.end_hung(child, f"busy for {now - since:.1f} s with one step")
 
     def _leniency(self, now: float) -> float:
         """Seconds that are allowed on top: what the fork server itself is late, twice."""
-        return 2 * self._lateness.worst(now)
+        return 2 * self._delay.worst(now)
 
     def end_hung(self, child: ProcessEntry, text: str) -> None:
         """Have a hung child write its stacks, then kill it."""
-        if not child.pid:
+        process = child.process
+        if not process.pid:
             return  # a signal to pid 0 would go to the fork server's own group
-        if is_stopped(child.pid):
+        if is_stopped(process.pid):
             self._kill(child, "hang", f"{text}: the process is stopped by a signal")
             return
-        child.record_cause("hang", text)
-        os.kill(child.pid, signal.SIGUSR1)
+        process.record_cause("hang", text)
+        os.kill(process.pid, signal.SIGUSR1)
         seconds = scaled(_PROGRAM_DUMP_SECONDS if child.spec.program else _DUMP_SECONDS)
-        child.add_timer(self._loop.call_later(seconds, lambda: self._kill_hung(child, text)))
+        process.add_timer(self._loop.call_later(seconds, lambda: self._kill_hung(child, text)))
 
     def _kill_hung(self, child: ProcessEntry, text: str) -> None:
         if child.spec.program:
             where = child.spec.log_file
             if child.spec.probe is not None and child.spec.probe.stacks_file:
-                where = child.spec.probe.stacks_file.replace("{pid}", str(child.pid))
+                where = child.spec.probe.stacks_file.replace("{pid}", str(child.process.pid))
             self._kill(child, "hang", f"{text}; its stacks, if it wrote any, are in {where}" if where else text)
             return
-        stacks = child.blackbox.read()[1] if child.blackbox is not None else ""
+        stacks = child.process.blackbox.read()[1] if child.process.blackbox is not None else ""
         self._kill(child, "hang", f"{text}\n{stacks}" if stacks else f"{text}; it gave no stack")
 
     def _check_memory(self, child: ProcessEntry) -> None:
-        ceiling = child.policy.memory_mib * _MIB
-        if not child.pid or child.cause is not None or not ceiling:
+        process, ceiling = child.process, child.policy.memory_mib * _MIB
+        if not process.pid or process.cause is not None or not ceiling:
             return
         # RSS includes pages shared with the fork server; PSS is exact but costs more, so it is read only when it
         # matters
-        if rss(child.pid) <= ceiling:
+        if rss(process.pid) <= ceiling:
             return
-        used = pss(child.pid)
-        child.measured(used, time.monotonic())
+        used = pss(process.pid)
+        process.measured(used, time.monotonic())
         if used > ceiling:
             text = f"{used / _MIB:.0f} MiB, more than the {child.policy.memory_mib} MiB allowed"
             self._kill(child, "memory", text)

@@ -54,8 +54,8 @@ class Watchdog:
 
     def _root_is_responsive(self) -> bool:
         root = self._table.get(ROOT)
-        if root is None or root.status_entry is None:
+        if root is None or root.process.status_entry is None:
             # the root is being replaced; if that fails, the fork server itself ends
             return True
-        silent = time.monotonic() - max(root.status_entry.heartbeat, root.ordered_at)
+        silent = time.monotonic() - max(root.process.status_entry.heartbeat, root.process.ordered_at)
         return silent <= (root.policy.heartbeat_seconds or silent)

@@ -24,7 +24,7 @@ from supervision.fork_server.programs import accepts
 from supervision.fork_server.run_directory import RunDirectory
 from supervision.fork_server.shutdown import OrderedStop
 from supervision.fork_server.table import ProcessTable
-from supervision.fork_server.watch import Lateness, Watch, tick_seconds
+from supervision.fork_server.watch import RecentDelay, Watch, tick_seconds
 from supervision.protocol import Done, GetTree, ServiceState, Tree
 from supervision.spec import ChildSpec, Policy
 from supervision.status_page import StatusPage, padded
@@ -136,8 +136,8 @@ def test_the_descriptors_of_actors_that_no_other_process_inherits(tmp_path: Path
     uplinks = [ProcessConnection(Loop(), pair[0], print, print) for pair in pairs]
     boxes = [BlackBox("a"), BlackBox("d")]
     for child, uplink, box in zip((running, ended), uplinks, boxes, strict=True):
-        child.connected(uplink)
-        child.use_blackbox(box)
+        child.process.connected(uplink)
+        child.process.use_blackbox(box)
     expected = {uplinks[0].fileno(), *(box.fd for box in boxes)}
     uplinks[1].close()
     assert set(table.fds()) == expected
@@ -150,7 +150,7 @@ def test_the_descriptors_of_actors_that_no_other_process_inherits(tmp_path: Path
 
 def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
     table = ProcessTable(TREE, {})
-    present(table.get("root")).forked(os.getpid())
+    present(table.get("root")).process.forked(os.getpid())
     counts: Any = SimpleNamespace(running=0, abandoned=0)
     lifecycle: Any = SimpleNamespace(state="ready")
     application: Any = SimpleNamespace(files=ShownFiles(), incidents=NoIncidents())
@@ -169,11 +169,11 @@ def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
 
 def test_a_trouble_is_known_since_it_was_first_told_also_after_a_restart_of_who_told_it() -> None:
     child = present(ProcessTable(TREE, {}).get("a"))
-    child.service_reported(ServiceState("runtime", "does not answer", 10.0))
-    child.service_reported(ServiceState("runtime", "does not answer", 50.0))
-    assert child.troubles == {"runtime": ServiceState("runtime", "does not answer", 10.0)}
-    child.service_reported(ServiceState("runtime"))
-    assert child.troubles == {}
+    child.troubles.reported(ServiceState("runtime", "does not answer", 10.0))
+    child.troubles.reported(ServiceState("runtime", "does not answer", 50.0))
+    assert child.troubles.current() == [ServiceState("runtime", "does not answer", 10.0)]
+    child.troubles.reported(ServiceState("runtime"))
+    assert child.troubles.current() == []
 
 
 def test_heartbeats_are_looked_at_often_enough_for_the_shortest_policy() -> None:
@@ -192,9 +192,9 @@ class _Watched:
         self.child = present(self.table.get("a"))
         self.process = subprocess.Popen(["sleep", "60"])
         self.child.state, self.child.policy = "running", policy
-        self.child.forked(self.process.pid)
+        self.child.process.forked(self.process.pid)
         self.entry = StatusPage(1).take()
-        self.child.use_status_entry(self.entry)
+        self.child.process.use_status_entry(self.entry)
         self.entry.beat(time.monotonic())
 
     def watch(self, seconds: float, meanwhile: Callable[[], object] = lambda: None) -> list[tuple[str, str]]:
@@ -255,13 +255,13 @@ def test_an_actor_that_starts_has_its_time_to_start_before_silence_counts() -> N
 
 
 def test_what_is_allowed_grows_with_what_the_fork_server_itself_was_late() -> None:
-    lateness = Lateness()
-    assert lateness.worst(0.0) == 0.0
-    lateness.add(1.0, 0.8)
-    lateness.add(2.0, 0.1)
-    assert lateness.worst(3.0) == 0.8
-    assert lateness.worst(11.5) == 0.1
-    assert lateness.worst(20.0) == 0.0
+    delay = RecentDelay()
+    assert delay.worst(0.0) == 0.0
+    delay.add(1.0, 0.8)
+    delay.add(2.0, 0.1)
+    assert delay.worst(3.0) == 0.8
+    assert delay.worst(11.5) == 0.1
+    assert delay.worst(20.0) == 0.0
 
 
 def test_an_entry_is_read_as_it_was_written_and_cleared_for_the_next() -> None:

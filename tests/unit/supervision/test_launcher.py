@@ -72,7 +72,7 @@ class Seen:
         self.failed.append(child.name)
 
     def _forked(self, child: ProcessEntry, uplink: socket.socket | None) -> None:
-        self.forked.append((child.name, child.pid))
+        self.forked.append((child.name, child.process.pid))
         if uplink is not None:
             self._uplinks.append(uplink)
 
@@ -97,8 +97,8 @@ def test_all_that_was_ordered_in_one_turn_is_forked_in_one_go(seen: Seen) -> Non
 def test_a_child_closes_the_fork_servers_descriptors_and_those_of_the_others_and_keeps_its_own(seen: Seen) -> None:
     a, b = seen.order("a", "b")
     seen.turn()
-    assert a.blackbox is not None
-    assert b.blackbox is not None
+    assert a.process.blackbox is not None
+    assert b.process.blackbox is not None
     one, other = (set(plan.close) for plan in seen.batches[0])
     assert seen.own in one & other
     assert len(one) == len(other) == 1 + 3, (

@@ -1,0 +1,73 @@
+"""One process of a name in the tree, from its order to its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..blackbox import BlackBox
+from ..protocol import Cause
+from ..status_page import StatusEntry
+from .connection import ProcessConnection
+from .loop import ScheduledCall
+
+
+@dataclass(slots=True, eq=False)
+class ChildProcess:
+    """Its fields are written by its methods only. Times are CLOCK_MONOTONIC seconds."""
+
+    ordered_at: float = 0.0
+    pid: int = 0
+    """0: not forked yet."""
+    blackbox: BlackBox | None = None
+    status_entry: StatusEntry | None = None
+    uplink: ProcessConnection | None = None
+    """None until it is forked, and of a program, which has none."""
+    cause: Cause | None = None
+    """Why the fork server ends the process; None if it does not."""
+    detail: str = ""
+    stopping_since: float = 0.0
+    """When it was first asked to end, or killed; 0: it was not."""
+    memory_bytes: int = 0
+    memory_at: float = 0.0
+    timers: list[ScheduledCall] = field(default_factory=list)
+
+    # -- its start ------------------------------------------------------------------------------------------------
+    def use_blackbox(self, blackbox: BlackBox) -> None:
+        self.blackbox = blackbox
+
+    def use_status_entry(self, entry: StatusEntry) -> None:
+        self.status_entry = entry
+
+    def forked(self, pid: int) -> None:
+        self.pid = pid
+
+    def connected(self, uplink: ProcessConnection) -> None:
+        self.uplink = uplink
+
+    def measured(self, memory_bytes: int, now: float) -> None:
+        self.memory_bytes, self.memory_at = memory_bytes, now
+
+    # -- its end --------------------------------------------------------------------------------------------------
+    def record_cause(self, cause: Cause, detail: str = "") -> None:
+        """Why the process ends. The first cause is kept; its detail may come later."""
+        if self.cause is None:
+            self.cause, self.detail = cause, detail
+        elif self.cause == cause and detail:
+            self.detail = detail
+
+    def stopping(self, now: float) -> None:
+        self.stopping_since = self.stopping_since or now
+
+    def explain(self, detail: str) -> None:
+        """The process says why it ends."""
+        self.detail = detail
+
+    # -- its deadlines --------------------------------------------------------------------------------------------
+    def add_timer(self, timer: ScheduledCall) -> None:
+        """Cancelled when the process is in service, or down."""
+        self.timers.append(timer)
+
+    def cancel_timers(self) -> None:
+        for timer in self.timers:
+            timer.cancel()
+        self.timers.clear()
