@@ -7,7 +7,8 @@
 | pod_status, pod_resources | the status of a pod, and its resources as a whole (pure) |
 | phase, pod_conditions, conditions, resize_conditions | its phase and conditions (pure) |
 | container_status, container_resources, lost_containers | the status of each container (pure) |
-| readiness, readiness_file | whether each container is ready, and the file that keeps this over a restart |
+| readiness | whether each container is ready (pure) |
+| readiness_file, readiness_saver | the file that keeps this over a restart, and when it is written |
 | api_pods, api_sync | the API copy: what the API server has, and keeping it up to date |
 | steps, patch, mirror | the next write for a pod, and its content (pure) |
 | backlog, writer, api_calls | which pod is written when, and the calls |
@@ -15,6 +16,7 @@
 | live_pods, probe_addresses, pod_metrics, start_latency | the facts about pods that other actors and metrics need |
 | address_family | the event of a pod whose node has an address of another IP family than before |
 | claim_health | the health of the devices that a container has by resource claims and by plugins |
+| device_reports, node_facts, worker_lists | what the device manager, the Node object and the workers have told |
 | times | clocks, and times as the API writes them (RFC 3339, in UTC, whole seconds) |
 | served_pods | tells pods_server, where there is one (gate PodsAPI), each pod with its status |
 """

@@ -11,25 +11,23 @@ from typing import Final, cast
 
 import msgspec
 
-from actors.api_clients.messages import EVENT_CLIENT, KUBE_CLIENT, GetObject, ObjectRef, ObjectState
+from actors.api_clients.messages import EVENT_CLIENT
 from actors.http_servers.messages import PODS_SERVER
 from actors.pod_config.messages import SourcePod, SourcePods
-from actors.pod_workers.messages import KnownPods, worker_of
+from actors.pod_workers.messages import KnownPods
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.kube import codec
-from actors.shared.kube.node_addresses import has_specified, host_ips, host_ips_without_node
-from actors.shared.linux.host_addresses import source_address
-from supervision.actor import Actor, Address, AskError, on
+from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
 from .address_family import family_event
 from .api_sync import UPKEEP_SECONDS, ApiSync
+from .device_reports import DeviceReports
 from .live_pods import active_pods, live_pods
 from .messages import (
     ActivePods,
-    ClaimedDeviceHealth,
     ClaimedDevices,
     DeviceHealth,
     GetActivePods,
@@ -42,23 +40,20 @@ from .messages import (
     PodStatusFound,
     ProbeResult,
 )
+from .node_facts import NodeFacts
 from .pod_metrics import PodMetrics
-from .pod_status import PodStatusInput, PodStatusNode, compute
+from .pod_status import PodStatusInput, compute
 from .pod_table import PodTable
 from .probe_addresses import probe_address
 from .readiness import ReadinessTable
 from .readiness_file import ReadinessFile
+from .readiness_saver import ReadinessSaver
 from .served_pods import ServedPodsFeed, with_status
 from .start_latency import StartLatency
 from .times import PodStatusClocks
 from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
+from .worker_lists import WorkerLists, is_unlisted
 
-SAVE_SECONDS: Final = 0.5
-"""How long the end of a pod waits for others before the readiness file is written, and until a failed write is tried
-again."""
-NODE_SECONDS: Final = 1.0
-NODE_IP_READS: Final = 30
-"""So many reads of the Node object may lack the address of --node-ip, before it is taken as it is."""
 UNKNOWN_PODS_SECONDS: Final = 600.0
 """After this time the file forgets the pods that no worker has reported."""
 
@@ -69,21 +64,12 @@ class StatusManager(Actor):
     def __init__(self, clocks: PodStatusClocks | None = None) -> None:
         super().__init__()
         self._clocks = clocks or PodStatusClocks()
-        self._began_ns = self._clocks.wall_ns()
         self.table = PodTable()
         self._latency = StartLatency(self.metrics)
         self._pod_metrics = PodMetrics(self.metrics)
-        self._readiness = ReadinessTable(ReadinessFile(""), self._began_ns)
-        self._node, self._node_reads = PodStatusNode([]), 0
+        self._devices = DeviceReports()
         self._api_sync: ApiSync | None = None
         """None: standalone."""
-        self._claims: dict[str, dict[str, list[ClaimedDeviceHealth]]] = {}
-        """The devices of resource claims, by UID of the pod and the claim's name."""
-        self._devices: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
-        """The health of plugins' devices, by UID of the pod, container, resource and device."""
-        self._save_due = False
-        self._worker_pods: dict[str, list[str]] = {}
-        """By worker: the UIDs of the pods that it has listed."""
 
     @property
     def agent(self) -> Agent:
@@ -91,43 +77,20 @@ class StatusManager(Actor):
 
     async def on_start(self) -> None:
         agent = self.agent
-        runtime = "cri-o" if "crio" in agent.runtime_endpoint else "containerd"
-        ips = host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"]
-        self._node = PodStatusNode(
-            ips,
-            runtime,
-            agent.node_ip,
-            stop_signals=agent.gate("ContainerStopSignals"),
-            pod_resources=agent.gate("InPlacePodLevelResourcesVerticalScaling"),
-        )
         file = ReadinessFile(f"{agent.state_dir}/status_manager/probes.json")
         file.load()
         if file.problem:
             self.log.warning("the readiness from before this start is lost: %s", file.problem)
-        self._readiness = ReadinessTable(file, self._began_ns)
+        self._readiness = ReadinessTable(file, self._clocks.wall_ns())
+        self._saver = ReadinessSaver(self, file)
+        self._worker_lists = WorkerLists(agent.workers)
+        self._node = NodeFacts(self, agent, self._refresh_all)
         self._served = ServedPodsFeed(self, self.table, agent)
         self.after(UNKNOWN_PODS_SECONDS, self._forget_unknown_pods)
         if not agent.standalone:
             self._api_sync = ApiSync(self, self.table, self._latency, agent, self._clocks)
             self.every(UPKEEP_SECONDS, self._api_sync.upkeep)
-            self.after(0.0, self._read_node_addresses)
-
-    async def _read_node_addresses(self) -> None:
-        """The node object's addresses replace those of the configuration, once it has any."""
-        question = GetObject(ObjectRef("Node", self.agent.node_name), wait=NODE_SECONDS)
-        try:
-            state = await self.ask(KUBE_CLIENT, question, timeout=2 * NODE_SECONDS)
-        except AskError:
-            state = ObjectState(question.ref)
-        ips = host_ips(state.body)
-        self._node_reads += 1
-        if self._node_reads < NODE_IP_READS and not has_specified(ips, self.agent.node_ip):
-            ips = []  # those of before a restart with another --node-ip: the node is written soon
-        self.after(UPKEEP_SECONDS if ips else NODE_SECONDS, self._read_node_addresses)
-        if ips and ips != self._node.ips:
-            self._node = msgspec.structs.replace(self._node, ips=ips)
-            for uid in self.table.uids():
-                self._refresh(uid)
+        self._node.begin()
 
     async def on_hello(self, name: ActorName) -> None:
         if name == PROBER:
@@ -135,7 +98,7 @@ class StatusManager(Actor):
                 if probe_address(pod):
                     self.tell(PROBER, PodAddress(pod.uid, probe_address(pod)))
         elif name == PODS_SERVER:
-            self._served.hello(self._listed() if self._complete else None)
+            self._served.hello(self._worker_lists.uids() if self._worker_lists.complete else None)
 
     # -- reports of the workers and the prober --------------------------------------------------------------------
     @on(PodObserved)
@@ -162,12 +125,12 @@ class StatusManager(Actor):
 
     @on(ClaimedDevices)
     def on_claimed_devices(self, message: ClaimedDevices, sender: Address) -> None:
-        self._claims[message.uid] = message.claims
+        self._devices.claimed(message)
         self._refresh(message.uid)
 
     @on(DeviceHealth)
     def on_device_health(self, message: DeviceHealth, sender: Address) -> None:
-        self._devices[message.uid] = message.containers
+        self._devices.health(message)
         self._refresh(message.uid)
 
     @on(KnownPods)
@@ -175,48 +138,55 @@ class StatusManager(Actor):
         """Drop the pods that their own worker does not list: a worker that was killed could not report their end. The
         list is newer than every report that the worker sent before it.
         """
-        self._worker_pods[message.worker] = message.uids
+        self._worker_lists.put(message)
         if self._api_sync is not None:
             self._api_sync.worker_listed(message.worker)
-        if self._complete:
-            self._served.listed(self._listed())
-        listed = set(message.uids)
+        if self._worker_lists.complete:
+            self._served.listed(self._worker_lists.uids())
         for uid in self.table.uids():
-            if uid not in listed and worker_of(uid, message.workers) == message.worker:
+            if is_unlisted(uid, message):
                 self._forget(uid)
-        for uid in {*self._claims, *self._devices}:
-            if uid not in listed and worker_of(uid, message.workers) == message.worker:
-                self._claims.pop(uid, None)
-                self._devices.pop(uid, None)
+        for uid in self._devices.uids():
+            if is_unlisted(uid, message):
+                self._devices.forget(uid)
 
     def _forget(self, uid: str) -> None:
         gone = self.table.forget(uid)
         self._served.gone(uid)
         self._readiness.forget(uid)
-        self._claims.pop(uid, None)
-        self._devices.pop(uid, None)
-        self._save_soon()
+        self._devices.forget(uid)
+        self._saver.save_soon()
         if probe_address(gone):
             self.tell(PROBER, PodAddress(uid, ""))
         if gone is not None and self._api_sync is not None:
             self._api_sync.released(gone)
 
+    def _forget_unknown_pods(self) -> None:
+        """The readiness file forgets the pods that no worker has. Called once every worker has reported its pods."""
+        self._readiness.file.keep_pods(self.table.uids())
+        self._saver.save_soon()
+
     # -- what the API server has ----------------------------------------------------------------------------------
     @on(SourcePods)
     def on_source_pods(self, message: SourcePods, sender: Address) -> None:
         if self._api_sync is not None:
-            self._look_again(self._api_sync.listed(message))
+            self._refresh_keys(self._api_sync.listed(message))
             self._api_sync.writer.server_is_back()
 
     @on(SourcePod)
     def on_source_pod(self, message: SourcePod, sender: Address) -> None:
         if self._api_sync is not None:
-            self._look_again(self._api_sync.changed(message))
+            self._refresh_keys(self._api_sync.changed(message))
 
-    def _look_again(self, keys: set[str]) -> None:
-        """Compute and write the pods of these keys again: their API copy has changed."""
+    def _refresh_keys(self, keys: set[str]) -> None:
+        """The API copy of the pods of these keys has changed."""
         for key in keys:
             self._refresh(key)
+
+    def _refresh_all(self) -> None:
+        """The node's addresses have changed."""
+        for uid in self.table.uids():
+            self._refresh(uid)
 
     # -- status ---------------------------------------------------------------------------------------------------
     def _refresh(self, uid: str) -> None:
@@ -236,15 +206,18 @@ class StatusManager(Actor):
         api_pod = self.table.api_pod(before)
         rebased = with_base(before, api_pod) if self.table.api.synced else before
         pod = rebased.pod if api_pod is None else msgspec.structs.replace(rebased.pod, status=api_pod.status)
-        claims = self._claims.get(before.uid)
         observation = PodStatusInput(
-            rebased.observed, pod, self._readiness.of(rebased), self._clocks.wall_ns(), claims,
-            self._devices.get(before.uid),
-        )  # fmt: skip
-        status = compute(observation, self._node, last_status(rebased, api_pod))
+            rebased.observed,
+            pod,
+            self._readiness.of(rebased),
+            self._clocks.wall_ns(),
+            self._devices.claims_of(before.uid),
+            self._devices.health_of(before.uid),
+        )
+        status = compute(observation, self._node.current, last_status(rebased, api_pod))
         after = msgspec.structs.replace(rebased, status=status)
         if self._readiness.file.changed:
-            self._save()  # before anybody is told: the next incarnation must not say less than this one
+            self._saver.save()  # before anybody is told: the next incarnation must not say less than this one
         if status != rebased.status:
             self._measure(rebased, after)
         return after
@@ -260,40 +233,6 @@ class StatusManager(Actor):
         if event is not None and self._api_sync is not None:
             self.tell(EVENT_CLIENT, event)
 
-    # -- the readiness file ---------------------------------------------------------------------------------------
-    def _forget_unknown_pods(self) -> None:
-        """Forget the pods that no worker has. Called once every worker has reported its pods."""
-        self._readiness.file.keep_pods(self.table.uids())
-        self._save_soon()
-
-    def _save_soon(self) -> None:
-        if not self._save_due:
-            self._save_due = True
-            self.after(SAVE_SECONDS, self._save_due_now)
-
-    def _save_due_now(self) -> None:
-        self._save_due = False
-        self._save()
-
-    def _save(self) -> None:
-        file = self._readiness.file
-        before = file.problem
-        file.save()
-        if file.problem and file.problem != before:
-            self.log.warning("the readiness of containers cannot be kept: %s", file.problem)
-        if file.changed:
-            self._save_soon()
-
-    # -- what the workers have --------------------------------------------------------------------------------------
-    @property
-    def _complete(self) -> bool:
-        """Whether every worker has listed its pods."""
-        return len(self._worker_pods) >= self.agent.workers
-
-    def _listed(self) -> list[str]:
-        """The UIDs that workers have listed."""
-        return [uid for uids in self._worker_pods.values() for uid in uids]
-
     # -- questions ------------------------------------------------------------------------------------------------
     @on(GetPods)
     def on_get_pods(self, message: GetPods, sender: Address) -> Pods:
@@ -302,8 +241,8 @@ class StatusManager(Actor):
 
     @on(GetLivePods)
     def on_get_live_pods(self, message: GetLivePods, sender: Address) -> LivePods:
-        found = live_pods(self.table, self._listed(), standalone=self.agent.standalone)
-        return LivePods(found, complete=self._complete)
+        found = live_pods(self.table, self._worker_lists.uids(), standalone=self.agent.standalone)
+        return LivePods(found, complete=self._worker_lists.complete)
 
     @on(GetActivePods)
     def on_get_active_pods(self, message: GetActivePods, sender: Address) -> ActivePods:

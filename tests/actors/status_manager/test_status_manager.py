@@ -12,8 +12,9 @@ import pytest
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
-from actors.status_manager.actor import SAVE_SECONDS, StatusManager
+from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, PodStatusFound, ProbeResult, Resize
+from actors.status_manager.readiness_saver import SAVE_SECONDS
 from actors.status_manager.times import PodStatusClocks
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics, Hello

@@ -1,0 +1,57 @@
+"""The facts of the node that statuses repeat; its addresses are the configuration's until the Node object has some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from actors.api_clients.messages import KUBE_CLIENT, GetObject, ObjectRef, ObjectState
+from actors.shared.config.agent import Agent
+from actors.shared.kube.node_addresses import has_specified, host_ips, host_ips_without_node
+from actors.shared.linux.host_addresses import source_address
+from supervision.actor import Actor, AskError
+
+from .pod_status import PodStatusNode
+
+NODE_SECONDS: Final = 1.0
+"""How often the Node object is read until it has addresses."""
+REREAD_SECONDS: Final = 10.0
+NODE_IP_READS: Final = 30
+"""So many reads of the Node object may lack the address of --node-ip, before it is taken as it is."""
+
+
+class NodeFacts:
+    """`current`: the facts as they are known now."""
+
+    def __init__(self, actor: Actor, agent: Agent, changed: Callable[[], None]) -> None:
+        """`changed` is called when the addresses have changed."""
+        self._actor, self._agent, self._changed, self._reads = actor, agent, changed, 0
+        self.current = PodStatusNode(
+            host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"],
+            "cri-o" if "crio" in agent.runtime_endpoint else "containerd",
+            agent.node_ip,
+            stop_signals=agent.gate("ContainerStopSignals"),
+            pod_resources=agent.gate("InPlacePodLevelResourcesVerticalScaling"),
+        )
+
+    def begin(self) -> None:
+        """Read the Node object from now on; a standalone agent has none."""
+        if not self._agent.standalone:
+            self._actor.after(0.0, self._read)
+
+    async def _read(self) -> None:
+        question = GetObject(ObjectRef("Node", self._agent.node_name), wait=NODE_SECONDS)
+        try:
+            state = await self._actor.ask(KUBE_CLIENT, question, timeout=2 * NODE_SECONDS)
+        except AskError:
+            state = ObjectState(question.ref)
+        ips = host_ips(state.body)
+        self._reads += 1
+        if self._reads < NODE_IP_READS and not has_specified(ips, self._agent.node_ip):
+            ips = []  # those of before a restart with another --node-ip: the node is written soon
+        self._actor.after(REREAD_SECONDS if ips else NODE_SECONDS, self._read)
+        if ips and ips != self.current.ips:
+            self.current = msgspec.structs.replace(self.current, ips=ips)
+            self._changed()

@@ -1,0 +1,38 @@
+"""Writes the readiness file when something in it has changed, and tries again after a failure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from supervision.actor import Actor
+
+from .readiness_file import ReadinessFile
+
+SAVE_SECONDS: Final = 0.5
+"""How long a change that may wait does so before the file is written, and the pause after a failed write."""
+
+
+class ReadinessSaver:
+    """A change that other actors are told of is saved first (`save`), so that the next incarnation says no less; the
+    end of a pod may wait for others (`save_soon`)."""
+
+    def __init__(self, actor: Actor, file: ReadinessFile) -> None:
+        self._actor, self._file = actor, file
+        self._scheduled = False
+
+    def save(self) -> None:
+        before = self._file.problem
+        self._file.save()
+        if self._file.problem and self._file.problem != before:
+            self._actor.log.warning("the readiness of containers cannot be kept: %s", self._file.problem)
+        if self._file.changed:
+            self.save_soon()
+
+    def save_soon(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            self._actor.after(SAVE_SECONDS, self._save_now)
+
+    def _save_now(self) -> None:
+        self._scheduled = False
+        self.save()
