@@ -6,7 +6,7 @@
 | events | the pod lifecycle events between two listings (pure) |
 | runtime_view | what is known of the runtime's pods, as one immutable value (pure) |
 | status_calls | status calls for single pods |
-| runtime_health | whether the runtime and its network are ready (pure) |
+| health_check, runtime_health | asks whether the runtime and its network are ready; what its answers mean (pure) |
 | runtime_repairs | what is done about containers that the runtime does not list, hung starts, leaked shims |
 | network_repairs | what a managed runtime reads, made again where it is gone |
 | pod_network | the pods' network, for the runtime's CNI configuration |

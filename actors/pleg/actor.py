@@ -7,31 +7,29 @@ whose status call is slow delays no other.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final, cast
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT
-from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, pod_workers, worker_of
+from actors.pod_workers.messages import PodRuntimeChanged, RuntimePods, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented, is_answer
-from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, RuntimeStatus, Sandbox
+from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.cri.silence import RUNTIME, RuntimeSilence
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
-from supervision.protocol import FORK_SERVER
 from supervision.time_scale import scaled
 
-from . import runtime_health, runtime_view
+from . import runtime_view
 from .events import listing
+from .health_check import RuntimeHealthCheck
 from .messages import ContainersUnlisted, GetRuntimePods, PodNetwork, RuntimeSnapshot, StartHangs
 from .network_repairs import NetworkRepairs
 from .pod_network import PodNetworkSetting
-from .runtime_health import RuntimeAnswers, same_readiness
 from .runtime_repairs import SHIMS_SECONDS, RuntimeRepairs
 from .runtime_view import Relist, RuntimeView
 from .status_calls import Failure, ListedPod, StatusCalls, listed_pods
@@ -44,17 +42,13 @@ FIRST_LOOK_SECONDS = 3.0
 
 
 class Pleg(Actor):
-    """Messages and CRI calls; `runtime_view` and `runtime_health` interpret the answers."""
+    """Messages and the relist, which `runtime_view` interprets."""
 
     def __init__(self) -> None:
         super().__init__()
         self._view = RuntimeView()
-        self._runtime = RuntimeAnswers()
         self._listed_at = 0.0
         """When the last relist that the runtime answered began, on the monotonic clock."""
-        self._health_logged = False
-        self._troubles: dict[str, str] = {}
-        """What `supervise status` was told last, by service."""
         self._ids: frozenset[str] = frozenset()
         """All sandboxes and containers of the last list that the runtime gave."""
 
@@ -71,6 +65,7 @@ class Pleg(Actor):
             tracer=tracer,
             metrics=self.metrics,
         )
+        self._health_check = RuntimeHealthCheck(self, self.agent, self._client, lambda: self._listed_at)
         self._status_calls = StatusCalls(self, self._client, self._on_status)
         self._pod_network = PodNetworkSetting(self._client, self.log)
         self._silence = RuntimeSilence(self, RUNTIME, self.agent.runtime_endpoint)
@@ -90,13 +85,13 @@ class Pleg(Actor):
     async def on_hello(self, name: ActorName) -> None:
         if name in self._workers():
             self._send_all(name)
-            self.tell(name, self._runtime.health)
+            self.tell(name, self._health_check.health)
         elif name == HEARTBEAT_CLIENT:
-            self._send_report()
+            self._health_check.send_report()
 
     @on(GetRuntimePods)
     def on_get_runtime_pods(self, message: GetRuntimePods, sender: Address) -> RuntimeSnapshot:
-        health, view = self._runtime.health, self._view
+        health, view = self._health_check.health, self._view
         return RuntimeSnapshot(
             list(view.pods.values()), view.relisted_at, health.ready, health.network_ready, health.message
         )
@@ -125,8 +120,7 @@ class Pleg(Actor):
         except CriError as error:
             if is_answer(error):
                 self._silence.answered()
-            if self._runtime.health.ready:
-                self._set_runtime(runtime_health.unreachable(self._runtime, str(error)))
+            self._health_check.relist_failed(error)
             return
         self._silence.answered()
         if self._listed_at:
@@ -139,17 +133,17 @@ class Pleg(Actor):
         self._view = relist.view
         await self._ask_for_changes(relist, began, listed_pods(began, relist.changed, sandboxes, containers))
         self._view = runtime_view.completed(self._view, began)
-        if not self._runtime.health.ready:
+        if not self._health_check.health.ready:
             await self.check_health()  # it is back
         if first:
-            self._send_report()
+            self._health_check.send_report()
             for worker in self._workers():
                 self._send_all(worker)
         self.metrics.observe("kubelet_pleg_relist_duration_seconds", time.monotonic() - began)
         self.metrics.gauge("kubelet_pleg_last_seen_seconds", time.time())
 
     async def _sweep_shims(self) -> None:
-        if self._runtime.health.ready and time.monotonic() - self._listed_at <= SHIMS_SECONDS:
+        if self._health_check.health.ready and time.monotonic() - self._listed_at <= SHIMS_SECONDS:
             await self._repairs.sweep_shims(self._ids)
 
     def _count_running(self, sandboxes: list[Sandbox], containers: list[CriContainer]) -> None:
@@ -215,60 +209,14 @@ class Pleg(Actor):
 
     # -- health -----------------------------------------------------------------------------------------------------
     async def check_health(self) -> None:
-        """Ask the runtime whether it and its network are ready."""
-        try:
-            status = await self._client.status()
-        except CriError as error:
-            silent = runtime_health.without_version(self._runtime)
-            self._set_runtime(runtime_health.unreachable(silent, str(error)))
-            self._send_report()
+        """Ask the runtime whether it and its network are ready, and repair what a managed runtime lacks."""
+        status = await self._health_check.check()
+        if status is None:
             await self._network_repairs.unreachable()
             return
-        self._set_runtime(runtime_health.answered(self._runtime, status, time.monotonic()))
-        self._tell_troubles(status)
-        self._send_report()
         await self._repairs.look(self._ids)
         if status.runtime_ready:
             if not status.network_ready:
                 self._pod_network.again()
             await self._network_repairs.look(ready=status.network_ready)
-        if not self._runtime.version and not self.agent.standalone:
-            await self._ask_version()
-
-    async def _ask_version(self) -> None:
-        try:
-            version = await self._client.version()
-        except CriError as error:
-            self.log.warning("the runtime does not report its version: %s", error)
-            return
-        self._runtime = runtime_health.with_version(self._runtime, version)
-        self._send_report()
-
-    def _set_runtime(self, now: RuntimeAnswers) -> None:
-        """Take the new state and tell it to the workers; again if it is the same, as one may have lost it. The log has
-        each change of readiness."""
-        before, self._runtime = self._runtime.health, now
-        for worker in self._workers():
-            self.tell(worker, now.health)
-        if now.health == before:
-            return
-        if not self._health_logged or not same_readiness(now.health, before):
-            self._health_logged = True
-            self._log_health(now.health)
-
-    def _tell_troubles(self, status: RuntimeStatus) -> None:
-        """Each change, and once what is so at the start of this incarnation."""
-        for state in runtime_health.troubles(status, time.monotonic()):
-            if self._troubles.get(state.service) != state.text:
-                self._troubles[state.service] = state.text
-                self.tell(FORK_SERVER, state)
-
-    def _log_health(self, health: RuntimeHealth) -> None:
-        ready = health.ready and health.network_ready
-        level = logging.INFO if ready else logging.WARNING
-        self.log.log(level, "container runtime: %s", "ready" if ready else health.message or "not ready")
-
-    def _send_report(self) -> None:
-        """What the node's Ready condition depends on; a standalone agent has no node object."""
-        if not self.agent.standalone:
-            self.tell(HEARTBEAT_CLIENT, runtime_health.report(self._runtime, self._listed_at))
+        await self._health_check.ask_version()

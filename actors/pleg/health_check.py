@@ -1,0 +1,89 @@
+"""Asks the runtime whether it and its network are ready, and tells the workers, the node and `supervise status`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from actors.api_clients.messages import HEARTBEAT_CLIENT
+from actors.pod_workers.messages import RuntimeHealth, pod_workers
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import RuntimeStatus
+from supervision.actor import Actor
+from supervision.protocol import FORK_SERVER
+
+from . import runtime_health
+from .runtime_health import RuntimeAnswers, same_readiness
+
+
+class RuntimeHealthCheck:
+    """Keeps the last answers; `runtime_health` interprets them."""
+
+    def __init__(self, actor: Actor, agent: Agent, client: CriClient, relisted_at: Callable[[], float]) -> None:
+        """`relisted_at`: when the last relist that the runtime answered began, on the monotonic clock."""
+        self._actor, self._agent, self._client, self._relisted_at = actor, agent, client, relisted_at
+        self._answers = RuntimeAnswers()
+        self._logged = False
+        self._troubles: dict[str, str] = {}
+        """What `supervise status` was told last, by service."""
+
+    @property
+    def health(self) -> RuntimeHealth:
+        return self._answers.health
+
+    async def check(self) -> RuntimeStatus | None:
+        """Ask for the status and report it; None if the runtime does not answer."""
+        try:
+            status = await self._client.status()
+        except CriError as error:
+            silent = runtime_health.without_version(self._answers)
+            self._update(runtime_health.unreachable(silent, str(error)))
+            self.send_report()
+            return None
+        self._update(runtime_health.answered(self._answers, status, time.monotonic()))
+        self._tell_troubles(status)
+        self.send_report()
+        return status
+
+    async def ask_version(self) -> None:
+        """Ask once after each silence; only a node in a cluster shows the version."""
+        if self._answers.version or self._agent.standalone:
+            return
+        try:
+            version = await self._client.version()
+        except CriError as error:
+            self._actor.log.warning("the runtime does not report its version: %s", error)
+            return
+        self._answers = runtime_health.with_version(self._answers, version)
+        self.send_report()
+
+    def relist_failed(self, error: CriError) -> None:
+        if self.health.ready:
+            self._update(runtime_health.unreachable(self._answers, str(error)))
+
+    def send_report(self) -> None:
+        """What the node's Ready condition depends on; a standalone agent has no node object."""
+        if not self._agent.standalone:
+            self._actor.tell(HEARTBEAT_CLIENT, runtime_health.report(self._answers, self._relisted_at()))
+
+    def _update(self, now: RuntimeAnswers) -> None:
+        """Take the new state and tell it to the workers; again if it is the same, as one may have lost it. The log has
+        each change of readiness."""
+        before, self._answers = self.health, now
+        for worker in pod_workers(self._agent.workers):
+            self._actor.tell(worker, now.health)
+        if now.health != before and not (self._logged and same_readiness(now.health, before)):
+            self._logged = True
+            ready = now.health.ready and now.health.network_ready
+            level = logging.INFO if ready else logging.WARNING
+            self._actor.log.log(level, "container runtime: %s", "ready" if ready else now.health.message or "not ready")
+
+    def _tell_troubles(self, status: RuntimeStatus) -> None:
+        """Each change, and once what is so at the start of this incarnation."""
+        for state in runtime_health.troubles(status, time.monotonic()):
+            if self._troubles.get(state.service) != state.text:
+                self._troubles[state.service] = state.text
+                self._actor.tell(FORK_SERVER, state)
