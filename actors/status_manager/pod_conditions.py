@@ -53,7 +53,7 @@ def _foreign(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
     """
     seen, given = situation.seen, facts.pod.status.conditions
     others = [condition for condition in given if condition.type not in (*OWNED, *resize_conditions.CONDITIONS)]
-    if situation.phase != "Failed" or seen.worker_phase == "rejected" or not seen.disruption:
+    if situation.phase not in TERMINAL or seen.worker_phase == "rejected" or not seen.disruption:
         return others
     old = situation.before.conditions if situation.before is not None else []
     before = (each for each in (*others, *old) if each.type == DISRUPTION and each.status == "True")

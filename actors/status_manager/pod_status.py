@@ -26,6 +26,7 @@ from .pod_resources import allocated, applied
 from .times import rfc3339
 
 ENDED: Final = ("terminated", "rejected")
+_BY_ORDER: Final = ("terminating", "terminated")
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
 """The reason of a pod that was active for longer than activeDeadlineSeconds."""
 
@@ -172,9 +173,11 @@ def _never_began(seen: PodObserved, old: PodStatus) -> bool:
 
 
 def _why(seen: PodObserved, phase: str, old: PodStatus) -> tuple[str, str]:
-    """Reason and message. Those of a termination come with the terminal phase, which waits for the containers."""
+    """Reason and message. Those of a termination come with the terminal phase, which waits for the containers; a pod
+    that succeeded all the same has none, as in the kubelet.
+    """
     kept = (old.reason, old.message) if phase == old.phase else ("", "")
-    if seen.worker_phase == "terminating":
+    if seen.worker_phase == "terminating" or phase == "Succeeded":
         return kept
     return seen.reason or kept[0], seen.message or kept[1]
 
@@ -202,14 +205,14 @@ def _outlook(
     before all its containers began is not.
     """
     seen = observation.seen
-    if seen.worker_phase == "rejected" or (seen.worker_phase == "terminated" and seen.reason):
+    if seen.worker_phase == "rejected" or (seen.worker_phase in _BY_ORDER and seen.reason == DEADLINE_EXCEEDED):
         phase = "Failed"
-    elif seen.worker_phase == "terminating" and seen.reason == DEADLINE_EXCEEDED:
-        phase = "Failed"  # of other reasons the conditions learn when the containers have ended
-    elif any(never_began(by_name.get(each.name)) for each in observation.pod.spec.containers):
-        phase = "Pending"  # as before its end was reported
     else:
-        phase = pod_phase(observation.pod, by_name, ended=seen.worker_phase in ENDED, initialized=initialized)
+        waits = any(never_began(by_name.get(each.name)) for each in observation.pod.spec.containers)
+        over = seen.worker_phase in ENDED
+        phase = "Pending" if waits else pod_phase(observation.pod, by_name, ended=over, initialized=initialized)
+        if seen.worker_phase == "terminated" and seen.reason and phase != "Succeeded":
+            phase = "Failed"  # one whose containers all exit with 0 when the node ends it has succeeded
     return old.phase if phase in TERMINAL and old.phase in TERMINAL else phase
 
 

@@ -3,69 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from actors.shared.cri.model import CriContainer, CriContainerState, CriUser, PodRuntime, Sandbox
+from actors.shared.cri.model import CriUser, PodRuntime, Sandbox
 from actors.shared.kube import codec
 from actors.shared.kube.container import ResourceRequirements
-from actors.shared.kube.pod import Pod, PodStatus
+from actors.shared.kube.pod import PodStatus
 from actors.status_manager.container_status import MESSAGE_BYTES, Readiness
 from actors.status_manager.messages import PodObserved, Resize, Waiting
 from actors.status_manager.phase import TERMINAL
-from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
+from actors.status_manager.pod_status import PodStatusInput, compute
+from tests.support.pod_statuses import CRASHED, FAILURE, INIT, NEVER, NODE, NOW, SIDECAR, TWO, S, look, of, pod_of, ran
 from tests.support.present import present
-
-S = 1_000_000_000
-NOW = 1_700_000_100 * S
-NODE = PodStatusNode(["10.0.0.1", "fd00::1"])
-
-
-def pod_of(spec: dict[str, Any] | None = None, status: PodStatus | None = None, **meta: Any) -> Pod:
-    """`status`: what the API server has."""
-    spec = {"containers": [{"name": "a", "image": "i"}], **(spec or {})}
-    meta = {"name": "p", "namespace": "n", "uid": "u", **meta}
-    return replace(
-        codec.decode_pod(json.dumps({"metadata": meta, "spec": spec}).encode()), status=status or PodStatus()
-    )
-
-
-def ran(name: str = "a", code: int | None = None, **more: Any) -> CriContainer:
-    """A container that runs, or ended with that code."""
-    state = CriContainerState.RUNNING if code is None else CriContainerState.EXITED
-    known: dict[str, Any] = {
-        "id": f"id-{name}",
-        "started_ns": NOW - 50 * S,
-        "finished_ns": 0 if code is None else NOW - 9 * S,
-    }
-    return CriContainer(
-        name=name, pod_uid="u", state=state, exit_code=code or 0, image="i", image_ref="sha256:1", **{**known, **more}
-    )
-
-
-def look(
-    pod: Pod, *found: CriContainer, before: PodStatus | None = None, ready: bool = True, now: int = NOW, **seen: Any
-) -> PodStatus:
-    sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=["10.1.0.2"])
-    runtime = PodRuntime(uid="u", sandboxes=[sandbox], containers=list(found))
-    fields: dict[str, Any] = {"worker_phase": "running", "runtime": runtime, **seen}
-    message = PodObserved("u", codec.encode(pod), **fields)
-    return compute(PodStatusInput(message, pod, lambda *_: Readiness(ready, ready), now), NODE, before)
-
-
-def of(status: PodStatus, kind: str) -> tuple[str, str]:
-    return next((c.status, c.reason) for c in status.conditions if c.type == kind)
-
-
-CRASHED = {"a": Waiting("CrashLoopBackOff", "back-off 10s")}
-INIT = {"initContainers": [{"name": "i", "image": "x"}]}
-SIDECAR = {"initContainers": [{"name": "i", "image": "x", "restartPolicy": "Always"}]}
-TWO = [{"name": "a", "image": "i"}, {"name": "b", "image": "i"}]
-NEVER, FAILURE = {"restartPolicy": "Never"}, {"restartPolicy": "OnFailure"}
 
 
 @pytest.mark.parametrize(
@@ -85,7 +38,9 @@ NEVER, FAILURE = {"restartPolicy": "Never"}, {"restartPolicy": "OnFailure"}
         ({}, [ran(code=137)], {"worker_phase": "terminated"}, "Failed"),
         ({}, [], {"worker_phase": "terminated"}, "Failed"),
         ({}, [], {"worker_phase": "rejected", "reason": "OutOfcpu", "runtime": None}, "Failed"),
-        ({}, [ran(code=0)], {"worker_phase": "terminated", "reason": "Evicted"}, "Failed"),
+        ({}, [ran(code=143)], {"worker_phase": "terminated", "reason": "Evicted"}, "Failed"),
+        ({}, [ran(code=0)], {"worker_phase": "terminated", "reason": "Evicted"}, "Succeeded"),
+        ({}, [ran(code=0)], {"worker_phase": "terminated", "reason": "DeadlineExceeded"}, "Failed"),
         (INIT, [], {}, "Pending"),
         (INIT, [ran("i")], {}, "Pending"),
         (INIT, [ran("i", code=0)], {}, "Pending"),
@@ -199,50 +154,6 @@ def test_the_user_is_shown_where_the_runtime_tells():
     assert look(pod_of(), ran()).containerStatuses[0].user is None
 
 
-def test_a_pod_that_ends_keeps_its_addresses():
-    before = look(pod_of(), ran())
-    gone = PodRuntime(uid="u")
-    after = look(pod_of(), worker_phase="terminated", runtime=gone, before=before)
-    assert [each.ip for each in after.podIPs] == ["10.1.0.2"]
-
-
-@pytest.mark.parametrize(
-    ("seen", "expected"),
-    [
-        ({"worker_phase": "terminated", "reason": "Evicted", "disruption": "d"}, ("TerminationByKubelet", "d")),
-        ({"worker_phase": "terminated", "reason": "Evicted", "message": "over its limit"}, None),
-        ({"worker_phase": "terminated", "reason": "Terminated", "disruption": "d"}, ("TerminationByKubelet", "d")),
-        ({"worker_phase": "terminated", "reason": "DeadlineExceeded"}, None),
-        ({"worker_phase": "terminating", "reason": "Evicted", "disruption": "d"}, None),
-        ({"worker_phase": "rejected", "reason": "Evicted", "runtime": None}, None),
-    ],
-)
-def test_a_pod_that_the_node_ends_for_its_own_reasons_is_marked_as_disrupted(seen, expected):
-    status = look(pod_of(), *([] if seen["worker_phase"] == "rejected" else [ran(code=1)]), **seen)
-    found = [(c.reason, c.message) for c in status.conditions if c.type == "DisruptionTarget"]
-    assert found == ([expected] if expected else [])
-    again = look(pod_of(), ran(code=1), before=status, now=NOW + 60 * S, **{**seen, "runtime": PodRuntime(uid="u")})
-    assert [c for c in again.conditions if c.type == "DisruptionTarget"] == [
-        c for c in status.conditions if c.type == "DisruptionTarget"
-    ]
-
-
-def test_how_a_container_ended_outlives_the_runtimes_memory_of_it():
-    before = look(pod_of(NEVER), ran(code=3, message="m"), worker_phase="terminated")
-    after = look(pod_of(NEVER), before=before, worker_phase="terminated", runtime=PodRuntime(uid="u"))
-    assert after.containerStatuses == before.containerStatuses
-
-
-def test_the_reason_of_an_end_comes_with_the_end():
-    before = look(pod_of(), ran())
-    ending = look(pod_of(), ran(), before=before, worker_phase="terminating", reason="DeadlineExceeded", message="m")
-    assert (ending.phase, ending.reason) == ("Running", "")
-    ended = look(
-        pod_of(), ran(code=1), before=ending, worker_phase="terminated", reason="DeadlineExceeded", message="m"
-    )
-    assert (ended.phase, ended.reason, ended.message) == ("Failed", "DeadlineExceeded", "m")
-
-
 def test_before_the_runtime_was_looked_at_what_was_reported_stands():
     before = look(pod_of(), ran())
     assert look(pod_of(), worker_phase="admitting", runtime=None, before=before, now=NOW + 9 * S) == before
@@ -308,29 +219,6 @@ def test_a_container_of_a_never_restarted_pod_cannot_come_back():
     assert look(pod_of(NEVER), ran(id="other"), before=before) == before
 
 
-def test_a_static_pod_that_is_removed_goes_in_the_phase_that_it_was_in():
-    pod = pod_of(annotations={"kubernetes.io/config.source": "file"})
-    pending, running = look(pod), look(pod, ran())
-    assert look(pod, worker_phase="terminated", before=pending).phase == "Pending"
-    assert look(pod, ran(code=137), worker_phase="terminated", before=running).phase == "Running"
-
-
-def test_the_reason_stays_while_the_phase_stays():
-    before = look(pod_of(), worker_phase="rejected", runtime=None, reason="OutOfcpu", message="not enough")
-    after = look(pod_of(), worker_phase="rejected", runtime=None, before=before)
-    assert (after.reason, after.message) == ("OutOfcpu", "not enough")
-
-
-def test_a_rejected_pod_has_neither_addresses_nor_resources():
-    pod = pod_of({"hostNetwork": True, "resources": {"requests": {"cpu": "1"}}})
-    status = look(pod, worker_phase="rejected", runtime=None, reason="OutOfcpu", message="not enough")
-    assert (status.hostIP, status.hostIPs, status.podIP, status.podIPs) == ("", [], "", [])
-    assert (status.resources, status.allocatedResources, status.containerStatuses) == (None, {}, [])
-    assert (status.phase, status.reason, status.message) == ("Failed", "OutOfcpu", "not enough")
-    assert status.startTime
-    assert status.qosClass == "Burstable"
-
-
 def test_without_the_gate_a_status_has_no_resources_of_the_whole_pod():
     pod = pod_of({"resources": {"requests": {"cpu": "1"}}})
     sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=["10.1.0.2"])
@@ -381,64 +269,6 @@ def test_whatever_is_observed_counts_grow_and_the_end_is_final(spec, history, so
         assert before is None or status.startTime == before.startTime
         if of(status, "ContainersReady")[0] == "True":
             assert all(each.ready for each in status.containerStatuses)
-
-
-TWO_INIT = {"initContainers": [{"name": "i", "image": "x"}, {"name": "j", "image": "x"}, {"name": "k", "image": "x"}]}
-
-
-def test_what_never_began_still_waits_when_the_pod_is_over():
-    over = look(
-        pod_of({**TWO_INIT, **NEVER}), ran("i", code=0), ran("j", code=1), worker_phase="terminated", waiting={}
-    )
-    assert over.phase == "Failed"
-    assert [one.state.terminated and one.state.terminated.exitCode for one in over.initContainerStatuses] == [
-        0,
-        1,
-        None,
-    ]
-    assert present(over.initContainerStatuses[2].state.waiting).reason == "PodInitializing"
-    assert present(over.containerStatuses[0].state.waiting).reason == "PodInitializing"
-    assert of(over, "Initialized") == ("False", "ContainersNotInitialized")
-
-
-def test_what_was_to_begin_and_did_not_has_an_unknown_end_when_the_pod_is_over():
-    told = look(pod_of(INIT), ran("i", code=0))
-    over = look(pod_of(INIT, told), ran("i", code=0), worker_phase="terminated")
-    ended = present(over.containerStatuses[0].state.terminated)
-    assert (over.phase, ended.exitCode, ended.reason) == ("Failed", 137, "ContainerStatusUnknown")
-    never = look(pod_of(TWO_INIT), worker_phase="terminated")
-    assert [one.state.terminated is not None for one in never.initContainerStatuses] == [True, False, False]
-
-
-def test_an_init_container_that_completes_as_the_pod_is_stopped_makes_no_other_one_lost():
-    told = look(pod_of(INIT), ran("i"))
-    over = look(pod_of(INIT, told), ran("i", code=0), worker_phase="terminated", before=told)
-    assert present(over.containerStatuses[0].state.waiting).reason == "PodInitializing"
-    assert look(pod_of(INIT, over), ran("i", code=0), worker_phase="terminated", before=over) == over
-
-
-def test_a_pod_that_ends_before_its_containers_began_has_failed_and_says_that_they_are_not_ready():
-    over = look(pod_of(), worker_phase="terminated")
-    assert (over.phase, of(over, "Ready")) == ("Failed", ("False", "ContainersNotReady"))
-    assert look(pod_of(), worker_phase="terminated", before=over) == over
-
-
-@pytest.mark.parametrize(
-    ("spec", "code", "seen", "reasons"),
-    [
-        (NEVER, 0, {}, ["PodCompleted", "PodCompleted", "PodCompleted"]),
-        (NEVER, 1, {}, ["", "PodFailed", "PodFailed"]),
-        (NEVER, 1, {"worker_phase": "terminating"}, ["", "PodFailed", "PodFailed"]),
-        ({}, None, {"worker_phase": "terminating", "reason": "DeadlineExceeded"}, ["", "PodFailed", "PodFailed"]),
-        ({}, None, {"worker_phase": "terminating", "reason": "Evicted"}, ["", "", ""]),
-        ({}, 1, {"worker_phase": "terminating"}, ["", "ContainersNotReady", "ContainersNotReady"]),
-    ],
-)
-def test_the_conditions_of_a_pod_tell_its_end_before_its_phase_may(spec, code, seen, reasons):
-    before = look(pod_of(spec), ran())
-    status = look(pod_of(spec), ran(code=code), before=before, **seen)
-    assert status.phase == "Running"
-    assert [of(status, kind)[1] for kind in ("Initialized", "Ready", "ContainersReady")] == reasons
 
 
 def test_a_pod_that_was_initialized_stays_so_while_all_its_containers_are_made_again():
