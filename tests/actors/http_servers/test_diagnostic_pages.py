@@ -6,7 +6,7 @@ import json
 
 from actors.config_controller.messages import Flagz, GetFlagz
 from actors.http_servers.endpoints import logs
-from tests.actors.http_servers.test_node_server import Node, serve
+from tests.support.served_node import Node, serve
 
 JOURNALCTL = """#!/bin/sh
 case "$*" in

@@ -4,156 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import json
-import socket
 import ssl
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from actors.cert_manager import self_signed
-from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
-from actors.config_controller.messages import Configz, GetConfigz
-from actors.http_servers.node_server import NodeServer, ReadOnlyServer
-from actors.shared.config.agent import Agent
-from actors.shared.config.fields.groups import Tracing, X509Authentication
-from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.cert_manager.messages import ServingCertificate
+from actors.shared.config.fields.groups import Tracing
 from actors.shared.tracing.exporting import EVERY_SECONDS
-from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
-from supervision.actor import Actor
-from supervision.harness import Harness
+from actors.status_manager.messages import GetPods
 from supervision.protocol import (
-    FORK_SERVER,
-    ActorState,
     GetMetrics,
-    GetTree,
     MetricSample,
     MetricsSnapshot,
-    SetLogging,
-    Tree,
 )
 from tests.support.certificates import Authority
 from tests.support.collector import Collector
-from tests.support.tcp_ports import free_port
-
-POD = {"metadata": {"name": "p", "namespace": "d", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}}
-STAMP = "2026-11-21T04:00:00.000000000Z"
-
-
-def status(**state: Any) -> dict[str, Any]:
-    last = state.pop("last", {})
-    entry = {
-        "name": "c",
-        "state": state,
-        "lastState": last,
-        "ready": True,
-        "restartCount": 1,
-        "image": "",
-        "imageID": "",
-    }
-    return {"containerStatuses": [{**entry, "containerID": "containerd://x"}]}
-
-
-RUNNING = status(running={"startedAt": STAMP})
-TREE = Tree(
-    pid=1,
-    uptime=1,
-    state="ready",
-    actors=[
-        ActorState(name="pod_workers/worker/0", parent="pod_workers", kind="actor", state="running", restarts=2),
-        ActorState(name="pleg", parent="root", kind="actor", state="running"),
-    ],
-)
-
-
-NO_HEADERS: dict[str, str] = {}
-
-
-class Node:
-    """A node server on a free port with a CA, and clients to it."""
-
-    def __init__(self, tmp_path: Path, *, with_ca: bool = True, actor: type[Actor] = NodeServer, **config: Any) -> None:
-        self.authority = Authority(tmp_path / "ca")
-        self.port = free_port()
-        self.cert = (str(tmp_path / "s.crt"), str(tmp_path / "s.key"))
-        self_signed.create(*self.cert, "n", ["n", "127.0.0.1"])
-        self.ca = str(self.authority.path) if with_ca else ""
-        x509 = X509Authentication(clientCAFile=self.ca)
-        base = KubeletConfiguration()
-        groups = __import__("msgspec").structs.replace(base.authentication, x509=x509)
-        ports: dict[str, Any] = {"readOnlyPort": self.port} if actor is ReadOnlyServer else {"port": self.port}
-        settings = KubeletConfiguration(
-            authentication=groups, address="127.0.0.1", podLogsDir=str(tmp_path / "logs"), **ports, **config
-        )
-        self.harness: Harness[Any] = Harness(actor, name="http_servers/node_server", context=Agent(config=settings))
-        self.answer(GetServingCertificate, ServingCertificate(*self.cert, self.ca, 1))
-        self.answer(GetTree, TREE)
-        self.answer(GetPods, Pods(b'{"kind":"PodList","items":[]}'))
-        self.answer(GetConfigz, Configz(b'{"kubeletconfig":{}}'))
-        self.pod_is(RUNNING)
-        self.plain = actor is ReadOnlyServer
-
-    def answer(self, question: type, answer: Any) -> None:
-        self.harness.answer(question, answer)
-
-    def pod_is(self, pod_status: dict[str, Any]) -> None:
-        found = PodStatusFound("u", json.dumps(POD).encode(), json.dumps(pod_status).encode())
-        missing = PodStatusFound("", b"", b"")
-        self.answer(GetPodStatus, lambda question: found if question.name == "p" else missing)
-
-    def connection(self, client: tuple[str, str] | None, timeout: float = 5) -> http.client.HTTPConnection:
-        """Made with the first request."""
-        if self.plain:
-            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
-        context = ssl.create_default_context(cafile=self.cert[0])
-        if client:
-            context.load_cert_chain(*client)
-        return http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=timeout)
-
-    def _send(
-        self, path: str, client: tuple[str, str] | None, method: str, body: bytes, headers: dict[str, str]
-    ) -> tuple[int, str, Any]:
-        connection = self.connection(client)
-        try:
-            connection.request(method, path, body, headers)
-            response = connection.getresponse()
-            return response.status, response.read().decode(errors="replace"), response.headers
-        finally:
-            connection.close()
-
-    async def send(self, method: str, path: str, headers: dict[str, str] = NO_HEADERS) -> tuple[int, str, Any]:
-        """Status, text and headers of the answer."""
-        return await asyncio.to_thread(
-            self._send, path, self.authority.client("admin", "system:masters"), method, b"", headers
-        )
-
-    async def fetch(
-        self, path: str, *, client: Any = "admin", method: str = "GET", body: bytes = b"", accept: str = "*/*"
-    ) -> tuple[int, str]:
-        pair = self.authority.client("admin", "system:masters") if client == "admin" else client
-        return (await asyncio.to_thread(self._send, path, pair, method, body, {"Accept": accept}))[:2]
-
-    async def up(self) -> None:
-        async with asyncio.timeout(10):
-            while True:
-                try:
-                    return await asyncio.to_thread(
-                        lambda: socket.create_connection(("127.0.0.1", self.port), 1).close()
-                    )
-                except OSError:
-                    await asyncio.sleep(0.02)
-
-
-def serve(node: Node, story: Callable[[Node], Any]) -> None:
-    async def run() -> None:
-        async with node.harness:
-            await node.up()
-            await story(node)
-
-    asyncio.run(run())
+from tests.support.served_node import STAMP, Node, serve, status
 
 
 @pytest.mark.parametrize(
@@ -400,23 +269,6 @@ def test_the_answer_begins_when_the_log_is_open_and_not_with_its_first_line(tmp_
     serve(Node(tmp_path), story)
 
 
-def test_debugging_paths_can_be_switched_off(tmp_path):
-    async def story(node: Node) -> None:
-        assert await node.fetch("/containerLogs/d/p/c") == (405, "Debug endpoints are disabled.\n")
-
-    serve(Node(tmp_path, enableDebuggingHandlers=False), story)
-
-
-def test_the_read_only_server_has_only_what_is_harmless(tmp_path):
-    async def story(node: Node) -> None:
-        assert (await node.fetch("/pods"))[0] == 200
-        for path in ("/exec/d/p/c", "/containerLogs/d/p/c", "/run/d/p/c", "/logs/x"):
-            assert (await node.fetch(path))[0] == 405
-        assert (await node.fetch("/configz"))[0] == 404
-
-    serve(Node(tmp_path, actor=ReadOnlyServer), story)
-
-
 def test_an_actor_that_does_not_answer_costs_only_its_own_page(tmp_path):
     async def story(node: Node) -> None:
         from supervision.actor import AskError
@@ -424,75 +276,6 @@ def test_an_actor_that_does_not_answer_costs_only_its_own_page(tmp_path):
         node.answer(GetPods, AskError("silent"))
         assert (await node.fetch("/pods"))[0] == 503
         assert (await node.fetch("/configz"))[0] == 200
-
-    serve(Node(tmp_path), story)
-
-
-@pytest.mark.parametrize(
-    ("switches", "path", "method", "code"),
-    [
-        ({}, "/debug/pprof/heap", "GET", 200),
-        ({}, "/debug/pprof/goroutine?debug=1", "GET", 200),
-        ({}, "/debug/pprof/profile?seconds=0.01", "GET", 200),
-        ({}, "/debug/pprof/profile?seconds=1000", "GET", 400),
-        ({}, "/debug/pprof/mutex", "GET", 200),
-        ({}, "/debug/pprof/nothing", "GET", 404),
-        ({}, "/debug/pprof/trace", "GET", 404),
-        ({}, "/debug/pprof/heap", "POST", 405),
-        ({"enableProfilingHandler": False}, "/debug/pprof/heap", "GET", 405),
-        ({}, "/logs/", "GET", 200),
-        ({}, "/logs", "GET", 301),
-        ({}, "/logs/..%2f..%2fetc%2fpasswd", "GET", 404),
-        ({"enableSystemLogHandler": False}, "/logs/", "GET", 405),
-        ({"enableDebugFlagsHandler": False}, "/debug/flags/v", "PUT", 405),
-        ({}, "/debug/flags/v", "PUT", 400),
-        ({"enableSystemLogQuery": True}, "/logs/?query=a&query=/b", "GET", 406),
-        ({"enableSystemLogQuery": True}, "/logs/?tailLines=1", "GET", 406),
-        ({"enableSystemLogQuery": True}, "/logs/?query=", "GET", 400),
-        ({"enableSystemLogQuery": True}, "/logs/syslog?query=a", "GET", 406),
-        ({"enableSystemLogQuery": True}, "/logs/?other=1", "GET", 200),
-        ({}, "/logs/?query=a&query=/b", "GET", 200),
-        ({}, "/checkpoint/d/q/c", "POST", 404),
-        ({}, "/checkpoint/d/p/z", "POST", 404),
-        ({}, "/checkpoint/d/p/c?timeout=x", "POST", 404),
-        ({"featureGates": {"ContainerCheckpoint": False}}, "/checkpoint/d/p/c", "POST", 404),
-        ({"featureGates": {"ComponentFlagz": False}}, "/flagz", "GET", 404),
-        ({"enableDebuggingHandlers": False}, "/runningpods/", "GET", 405),
-        ({"enableDebuggingHandlers": False}, "/logs/", "GET", 405),
-        ({"enableDebuggingHandlers": False}, "/flagz", "GET", 404),
-        ({"enableDebuggingHandlers": False}, "/metrics/slis", "GET", 200),
-    ],
-)
-def test_debugging_paths_are_there_by_their_switches(tmp_path, switches, path, method, code):
-    async def story(node: Node) -> None:
-        assert (await node.fetch(path, method=method))[0] == code
-
-    serve(Node(tmp_path, **switches), story)
-
-
-@pytest.mark.parametrize(
-    ("path", "code"), [("/metrics/slis", 200), ("/metrics/probes", 200), ("/logs/", 405), ("/flagz", 404)]
-)
-def test_the_read_only_server_has_the_harmless_paths(tmp_path, path, code):
-    async def story(node: Node) -> None:
-        node.answer(GetMetrics, lambda _: MetricsSnapshot("prober", 1, []))
-        assert (await node.fetch(path))[0] == code
-
-    serve(Node(tmp_path, actor=ReadOnlyServer), story)
-
-
-def test_a_verbosity_is_an_order_to_the_fork_server(tmp_path):
-    async def story(node: Node) -> None:
-        assert await node.fetch("/debug/flags/v", method="PUT", body=b"4") == (
-            200,
-            "successfully set klog.logging.verbosity to 4",
-        )
-        assert await node.fetch("/debug/flags/v", method="PUT", body=b"much") == (
-            400,
-            'failed set klog.logging.verbosity much: strconv.ParseInt: parsing "much": invalid syntax\n',
-        )
-        assert (await node.fetch("/debug/flags/v", method="PUT", body=b"0" * 9 + b"101"))[0] == 400
-        assert [order.verbosity for order in node.harness.sent(SetLogging, to=FORK_SERVER)] == [4]
 
     serve(Node(tmp_path), story)
 

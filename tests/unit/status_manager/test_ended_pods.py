@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.shared.cri.model import PodRuntime
@@ -135,7 +137,11 @@ def test_the_conditions_of_a_pod_tell_its_end_before_its_phase_may(spec, code, s
 
 def test_a_pod_whose_containers_exit_with_0_when_the_node_ends_it_has_succeeded_and_says_who_disrupted_it():
     """As a kubelet 1.36 says of pods that it preempts, evicts or shuts down: seen for the first two."""
-    order = {"reason": "Preempting", "message": "Preempted in order to admit critical pod", "disruption": "d"}
+    order: dict[str, Any] = {
+        "reason": "Preempting",
+        "message": "Preempted in order to admit critical pod",
+        "disruption": "d",
+    }
     before = look(pod_of(), ran())
     ending = look(pod_of(), ran(), before=before, worker_phase="terminating", **order)
     assert (ending.phase, ending.reason) == ("Running", "")
