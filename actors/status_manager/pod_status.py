@@ -27,6 +27,8 @@ from .times import rfc3339
 
 ENDED: Final = ("terminated", "rejected")
 _BY_ORDER: Final = ("terminating", "terminated")
+SHUTDOWN: Final = "Terminated"
+"""The reason of a pod that a shutdown of the node ended: a job that was cut short has not succeeded."""
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
 """The reason of a pod that was active for longer than activeDeadlineSeconds."""
 
@@ -211,8 +213,9 @@ def _outlook(
         waits = any(never_began(by_name.get(each.name)) for each in observation.pod.spec.containers)
         over = seen.worker_phase in ENDED
         phase = "Pending" if waits else pod_phase(observation.pod, by_name, ended=over, initialized=initialized)
-        if seen.worker_phase == "terminated" and seen.reason and phase != "Succeeded":
-            phase = "Failed"  # one whose containers all exit with 0 when the node ends it has succeeded
+        # one whose containers all exit with 0 when it is preempted or evicted has succeeded, as in the kubelet
+        if seen.worker_phase == "terminated" and seen.reason and (phase != "Succeeded" or seen.reason == SHUTDOWN):
+            phase = "Failed"
     return old.phase if phase in TERMINAL and old.phase in TERMINAL else phase
 
 

@@ -136,7 +136,7 @@ def test_the_conditions_of_a_pod_tell_its_end_before_its_phase_may(spec, code, s
 
 
 def test_a_pod_whose_containers_exit_with_0_when_the_node_ends_it_has_succeeded_and_says_who_disrupted_it():
-    """As a kubelet 1.36 says of pods that it preempts, evicts or shuts down: seen for the first two."""
+    """As a kubelet 1.36 says of pods that it preempts or evicts."""
     order: dict[str, Any] = {
         "reason": "Preempting",
         "message": "Preempted in order to admit critical pod",

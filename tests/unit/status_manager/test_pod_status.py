@@ -41,6 +41,7 @@ from tests.support.present import present
         ({}, [ran(code=143)], {"worker_phase": "terminated", "reason": "Evicted"}, "Failed"),
         ({}, [ran(code=0)], {"worker_phase": "terminated", "reason": "Evicted"}, "Succeeded"),
         ({}, [ran(code=0)], {"worker_phase": "terminated", "reason": "DeadlineExceeded"}, "Failed"),
+        ({}, [ran(code=0)], {"worker_phase": "terminated", "reason": "Terminated"}, "Failed"),
         (INIT, [], {}, "Pending"),
         (INIT, [ran("i")], {}, "Pending"),
         (INIT, [ran("i", code=0)], {}, "Pending"),
