@@ -105,6 +105,8 @@ class World:
         self.deadlines: dict[int, float] = {}
         self.acknowledged: Counter[int] = Counter()
         self.dead: dict[int, list[tuple[str, float]]] = {}
+        self.held_until: dict[int, float] = {}
+        """When the connection ended over which a message was with a receiver: until then it has no other fate."""
         self.link = Link(self, "b", window=3)  # type: ignore[arg-type]
 
     def connect(self, name: str) -> Any:
@@ -143,6 +145,7 @@ class World:
         self.state, self.pid = state, self.pid + 1
         if (found := self.connection) is not None:
             found.is_open = False
+            self.held_until.update((self.bodies[body], self.loop.now) for body in found.here)
             self.link.closed(found, None)  # type: ignore[arg-type]
 
 
@@ -177,5 +180,6 @@ def test_each_message_is_acknowledged_or_a_dead_letter_once_and_in_time(steps: l
     assert not (answers and held)
     for number, letters in world.dead.items():
         for reason, at in letters:
-            assert at <= world.deadlines[number] + LATE_SECONDS, f"{reason} after {at}"
+            due = max(world.deadlines[number], world.held_until.get(number, 0.0))
+            assert at <= due + LATE_SECONDS, f"{reason} after {at}"
     assert world.loop.pending == 0, "an idle link costs nothing"

@@ -14,7 +14,6 @@ from actors.shared.config.agent import Agent
 from supervision.state_file import DamagedError, StateFile
 
 FILE: Final = "places.json"
-_BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 _KEPT: Final = 16
 """The distinct earlier starts, the newest last."""
 
@@ -80,7 +79,7 @@ def _without_making(record: StartRecord) -> StartRecord:
 def boot_id() -> str:
     """The ID of this run of the kernel; '' if it is not known."""
     try:
-        return Path(_BOOT_ID).read_text().strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
 
