@@ -82,7 +82,7 @@ async def test_an_orphans_cgroup_goes_and_one_with_processes_stays(manager):
     try:
         async with manager:
             await manager.settle()
-            top = manager.actor._cgroups.top
+            top = manager.actor._cgroups._cgroups.top
             tree.create(f"{top}/burstable/podempty")
             tree.create(f"{top}/burstable/podother")
             enter(tree, f"{top}/burstable/podother", sleeper)
