@@ -84,8 +84,9 @@ class Pleg(Actor):
 
     async def on_hello(self, name: ActorName) -> None:
         if name in self._workers():
+            if self._health_check.asked:
+                self.tell(name, self._health_check.health)
             self._send_all(name)
-            self.tell(name, self._health_check.health)
         elif name == HEARTBEAT_CLIENT:
             self._health_check.send_report()
 

@@ -34,6 +34,11 @@ class RuntimeHealthCheck:
     def health(self) -> RuntimeHealth:
         return self._answers.health
 
+    @property
+    def asked(self) -> bool:
+        """Whether the runtime has been asked since this incarnation began."""
+        return self.health is not runtime_health.NOT_ASKED
+
     async def check(self) -> RuntimeStatus | None:
         """Ask for the status and report it; None if the runtime does not answer."""
         try:

@@ -86,7 +86,7 @@ class Shard(Actor):
         """By UID."""
         self._overdue = OverdueKills(self, self.pods)
         self._inventory = ShardInventory()
-        self._health = RuntimeHealth(ready=True, network_ready=True)
+        self._health = RuntimeHealth(ready=False, network_ready=False)  # until the PLEG has asked the runtime
 
     async def on_start(self) -> None:
         self._agent = agent = cast(Agent, self.context)

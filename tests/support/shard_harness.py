@@ -92,11 +92,14 @@ class Driven:
         joined: bool = False,
         tracer: Tracer | None = None,
         settling: Settling = DEFAULT_SETTLING,
+        asked: bool = True,
         **config: Any,
     ) -> None:
         """`joined`: there is an API server, of which `objects` has the objects and `services` the services. `settling`:
-        how long the runtime's client looks for what an earlier call has made."""
+        how long the runtime's client looks for what an earlier call has made. `asked`: the PLEG answers its Hello with
+        a healthy runtime, as it does once it has asked it."""
         self.home, self.clock = home, clock or VirtualClock(BEGAN)
+        self._asked = asked
         self.clock_offset = 0.0
         """Seconds by which somebody has set the clock of the node."""
         self.fake = fake or FakeRuntime(clock_ns=lambda: round(self.clock() * 1e9))
@@ -163,6 +166,8 @@ class Driven:
 
     async def __aenter__(self) -> Driven:
         await self.harness.__aenter__()
+        if self._asked:
+            await self.health()
         return self
 
     async def __aexit__(

@@ -156,7 +156,9 @@ def _crash_loops(state: PodState, pod: Pod, backoffs: list[ContainerBackoff]) ->
 
 
 def _without_network(state: PodState, facts: StepInput) -> tuple[PodState, tuple[Announce, ...]]:
-    """A sandbox needs a network: check again soon."""
+    """A sandbox needs a network: check again soon. Without a message nobody knows yet, and there is nothing to say."""
+    if not facts.network_message:
+        return state.due_by(facts.now + NETWORK_SECONDS), ()
     text = f"network is not ready: container runtime network not ready: {facts.network_message}"
     announcements = () if SANDBOX in state.round.announced else (Announce("Warning", "NetworkNotReady", text),)
     state = state.announce([SANDBOX])

@@ -19,7 +19,7 @@ class StepInput(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum seconds between restarts of a failing container."""
     network_ready: bool = True
     network_message: str = ""
-    """The error if it is not ready."""
+    """The error if it is not ready; empty: the runtime has not been asked yet."""
     ends_pods: bool = False
     """The node may have ended the pod: it evicts pods, or ends them before it shuts down."""
     keeps_volumes: bool = False

@@ -267,6 +267,17 @@ async def test_without_a_network_only_pods_of_the_hosts_start(tmp_path):
         await node.until(lambda: node.running("a"))
 
 
+async def test_no_sandbox_is_made_before_the_runtime_has_said_that_it_has_a_network(tmp_path):
+    async with Driven(tmp_path, asked=False) as node:
+        await node.want(pod())
+        await node.first_look()
+        await node.pass_time(5)
+        assert node.count_of("RunPodSandbox") == 0
+        assert "NetworkNotReady" not in dict(node.events())
+        await node.health()
+        await node.until(lambda: node.running("a"))
+
+
 async def test_a_runtime_that_is_away_is_asked_again(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("*", Fault(error="UNAVAILABLE", times=2))

@@ -112,13 +112,19 @@ def test_a_sandbox_waits_for_the_network_and_users_are_told_with_each_wake():
 
 def test_a_sandbox_that_changed_is_not_stopped_before_the_network_is_ready():
     changed = running(pod(), ran(), boxes=(box(ready=False),))
-    waits = decide(changed, network_ready=False)
+    facts = {"network_ready": False, "network_message": "no CNI"}
+    waits = decide(changed, **facts)
     assert effects(waits) == ["Announce"]
     (told,) = waits.effects
     assert isinstance(told, Announce)
     assert told.reason == "NetworkNotReady"
-    assert effects(decide(rested(waits.state), network_ready=False)) == []
+    assert effects(decide(rested(waits.state), **facts)) == []
     assert effects(decide(rested(waits.state))) == ["Announce", "StopPod", "StartContainers"]
+
+
+def test_until_the_runtime_has_been_asked_a_sandbox_waits_and_nothing_is_said():
+    step = decide(running(pod(), boxes=()), network_ready=False)
+    assert (effects(step), step.state.due, step.state.waiting) == ([], NOW + NETWORK_SECONDS, {})
 
 
 def test_a_pod_on_the_network_of_the_host_does_not_wait_for_it():
