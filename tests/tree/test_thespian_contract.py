@@ -28,7 +28,12 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     if base == "ours":
         base = NativeBase()
     elif base == "multiprocTCPBase":
-        capabilities = {"Admin Port": _free_port(), "Convention Address.IPv4": None}
+        # a fork of this process would inherit the locks of the threads that other tests have started here
+        capabilities = {
+            "Admin Port": _free_port(),
+            "Convention Address.IPv4": None,
+            "Process Startup Method": "spawn",
+        }
     system = ActorSystem(base, capabilities, transientUnique=True)
     try:
         yield system
