@@ -48,7 +48,7 @@ class Prober(Actor):
         self._runtime = runtime
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
         self._began = time.monotonic()
-        self._types = ProbeTypes(ProbeTools(self._cri, self.start_task))
+        self._types = ProbeTypes(ProbeTools(self._cri))
         self._schedule = Schedule(self, self._probe, self._input_record)
         self._set_aside: dict[str, bytes] = {}
         """JSON by UID, of pods in quarantine."""

@@ -1,8 +1,8 @@
 """Exec probes: a command in the container; exit code 0 is a success.
 
-Each probe has at most one command under way: a command that outlives its probe is left to the runtime, which was told
-the timeout, and until it has ended the probe fails without another one being started. There is no other cap, as each
-command waits for its own container only.
+The runtime is told the timeout and ends the command then. A probe lasts until the runtime has answered, and the next
+one waits for that, as in the kubelet: a runtime that is slow to end a command adds no further failure. There is no
+other cap, as each command waits for its own container only.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ from actors.shared.kube.go_text import rpc_error
 from supervision.time_scale import scaled
 
 from .outcome import ProbeOutcome, error, failure, kept, success
-from .probe_type import Key, ProbeTools, ProbeType, Subject
+from .probe_type import ProbeType, Subject
 
-SLACK_SECONDS: Final = 1.0
-"""How much longer than its timeout the runtime may take to say that a command was stopped."""
 TOO_LARGE: Final = "rpc error: code = ResourceExhausted desc = grpc: received message larger than max"
 VERSION_SECONDS: Final = 2.0
 """A runtime that does not answer Version in this time is silent."""
@@ -32,43 +30,12 @@ class ExecProbe(ProbeType[ExecAction]):
 
     field: ClassVar[str] = "exec"
 
-    def __init__(self, tools: ProbeTools) -> None:
-        super().__init__(tools)
-        self._under_way: dict[tuple[Key, str], asyncio.Task[ProbeOutcome]] = {}
-        """By probe and container id."""
-
-    @property
-    def under_way(self) -> int:
-        return len(self._under_way)
-
     async def run(self, action: ExecAction, subject: Subject) -> ProbeOutcome:
-        key = (subject.key, subject.container_id)
-        if key in self._under_way:
-            late = failure("the command of an earlier probe is still running")
-            return await self._unless_silent(self._under_way[key], late)
         try:
             command = command_of(action.command, subject.container)
         except ExpansionError as problem:
             return error(str(problem))
-        timeout = subject.timeout_seconds
-        running = self._exec(subject.container_id, command, timeout)
-        task = self._tools.start_task(running, f"exec {subject.key}")
-        self._under_way[key] = task
-        task.add_done_callback(lambda _: self._under_way.pop(key, None))
-        done, _ = await asyncio.wait([task], timeout=timeout + SLACK_SECONDS)
-        return task.result() if done else await self._unless_silent(task, timed_out(command, timeout))
-
-    async def _unless_silent(self, task: asyncio.Task[ProbeOutcome], late: ProbeOutcome) -> ProbeOutcome:
-        """`late`, the outcome of a command that has not ended in time. A runtime that answers nothing (stopped,
-        overloaded) says nothing about the container: a failure would restart it as soon as the runtime is back."""
-        try:
-            async with asyncio.timeout(scaled(VERSION_SECONDS)):
-                await self._tools.runtime().version()
-        except (CriError, TimeoutError):
-            return error("the runtime does not answer")
-        # a runtime that has just come back ends the command now
-        await asyncio.wait([task], timeout=scaled(SLACK_SECONDS))
-        return task.result() if task.done() else late
+        return await self._exec(subject.container_id, command, subject.timeout_seconds)
 
     async def _exec(self, container_id: str, command: list[str], timeout: int) -> ProbeOutcome:
         try:
@@ -76,11 +43,21 @@ class ExecProbe(ProbeType[ExecAction]):
         except AnswerTooLarge:
             return error(TOO_LARGE)
         except DeadlineExceeded:
-            return timed_out(command, timeout)
+            return error("the runtime does not answer") if await self._is_silent() else timed_out(command, timeout)
         except CriError as problem:
             return error(rpc_error(problem.code, problem.details))
         text = kept(result.stdout + result.stderr)
         return success(text) if result.exit_code == 0 else failure(text)
+
+    async def _is_silent(self) -> bool:
+        """A runtime that answers nothing (stopped, overloaded) says nothing about the container: failures would restart
+        it as soon as the runtime is back."""
+        try:
+            async with asyncio.timeout(scaled(VERSION_SECONDS)):
+                await self._tools.runtime().version()
+        except (CriError, TimeoutError):
+            return True
+        return False
 
 
 def timed_out(command: list[str], timeout: int) -> ProbeOutcome:

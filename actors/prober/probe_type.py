@@ -11,11 +11,10 @@ Period, thresholds, retries, events and metrics are the same for all types: the 
 
 from __future__ import annotations
 
-import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -44,17 +43,10 @@ class Runtime(Protocol):
     async def version(self) -> RuntimeVersion: ...
 
 
-class Starter(Protocol):
-    """Actor.start_task."""
-
-    def __call__(self, coroutine: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[Any]: ...
-
-
 class ProbeTools(msgspec.Struct, frozen=True):
     """What a probe type may use of the actor."""
 
     runtime: Callable[[], Runtime]
-    start_task: Starter
 
 
 class Subject(msgspec.Struct, frozen=True):

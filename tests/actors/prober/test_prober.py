@@ -134,6 +134,15 @@ async def test_liveness_and_readiness_wait_for_startup_which_then_ends():
         assert len(runtime.calls) == 7
 
 
+async def test_a_runtime_that_is_slow_to_end_a_command_adds_no_failure():
+    harness, runtime = started()
+    async with harness:
+        runtime.hang = {"c1"}
+        await harness.deliver(pod({"liveness": {"periodSeconds": 1, "failureThreshold": 3}}))
+        await harness.advance(30.0)
+        assert (verdicts(harness), harness.sent(RecordEvent), runtime.calls) == ([], [], ["c1"])
+
+
 async def test_a_container_that_never_starts_is_reported_to_its_worker():
     harness, runtime = started()
     async with harness:

@@ -16,7 +16,7 @@ from actors.shared.kube.container import Container, ExecAction, Probe
 from tests.support.present import present
 
 UNUSED: Any = None
-TOOLS = ProbeTools(runtime=lambda: UNUSED, start_task=UNUSED)
+TOOLS = ProbeTools(runtime=lambda: UNUSED)
 
 
 def probe(**fields: object) -> Probe:
