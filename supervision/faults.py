@@ -54,7 +54,9 @@ def check(inject: Inject) -> str:
         return f"rate: {inject.fault} has none"
     if inject.fault == "drop" and inject.rate > 1:
         return f"rate: {inject.rate:g} is not a share, 0 to 1"
-    if not 0 <= inject.status <= 255:
+    if inject.status is not None and inject.fault != "exit":
+        return f"status: {inject.fault} has none"
+    if inject.status is not None and not 0 <= inject.status <= 255:
         return f"status: {inject.status} is not an exit code, 0 to 255"
     return ""
 
@@ -73,7 +75,7 @@ class Faults:
         seconds = inject.seconds or float("inf")
         rate = inject.rate or DEFAULT_RATES.get(inject.fault, 0.0)
         if inject.fault == "exit":
-            os._exit(inject.status)
+            os._exit(1 if inject.status is None else inject.status)
         if inject.fault == "hang":
             self._hang(seconds)
         elif inject.fault == "exception":

@@ -266,8 +266,8 @@ class Inject(Question["Done"], frozen=True, kw_only=True):
     """How long it lasts (hang, stop, leak, slow, drop); 0: until the actor is replaced."""
     rate: float = 0.0
     """leak: MiB a second. drop: share of messages, 0 to 1. slow: seconds that each handler is delayed."""
-    status: int = 1
-    """exit: the exit code."""
+    status: int | None = None
+    """exit: the exit code, by default 1."""
 
 
 class SetLogLevel(Question["Done"], frozen=True):

@@ -256,7 +256,7 @@ def _inject(adding: _Adding) -> None:
         "--rate", type=number, default=0.0, help="how much of leak, slow or drop (default: 10 MiB/s, 0.5 s, 0.5)"
     )
     parser.add_argument(
-        "--status", type=whole_number, default=1, metavar="CODE", help="the exit code of the fault exit (default: 1)"
+        "--status", type=whole_number, default=None, metavar="CODE", help="the exit code of the fault exit (default: 1)"
     )
 
 

@@ -36,6 +36,8 @@ class Clock:
         (Inject(name="a", fault="stop", seconds=float("nan")), "seconds: nan is not a time up to 86400"),
         (Inject(name="a", fault="stop", seconds=float("inf")), "seconds: inf is not a time up to 86400"),
         (Inject(name="a", fault="slow", rate=float("inf")), "rate: inf is not a number up to 1e+06"),
+        (Inject(name="a", fault="exit", status=0), ""),
+        (Inject(name="a", fault="crash", status=3), "status: crash has none"),
         (Inject(name="a", fault="exit", status=300), "status: 300 is not an exit code, 0 to 255"),
     ],
 )
