@@ -104,6 +104,13 @@ def test_that_there_are_no_events_yet_is_said(node: Node) -> None:
     assert json.loads(node.supervise("events", "-o", "json").stdout) == []
 
 
+def test_events_of_a_pod_that_is_not_there_are_an_error_and_of_one_without_events_are_none(node: Node) -> None:
+    done = node.supervise("events", "no-such-pod")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "there is no pod no-such-pod on this node" in done.stderr
+    assert node.supervise("events", "web").returncode == 0
+
+
 def test_a_short_name_of_an_actor_is_enough(node: Node) -> None:
     assert node.supervise("inject", "worker/0", "slow", "--rate=0.001", "--seconds=0.1").returncode == 0
     done = node.supervise("inject", "worker/9", "slow")

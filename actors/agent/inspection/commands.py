@@ -24,7 +24,7 @@ from supervision.cli.text import plain, table, table_with_texts, terminal_column
 from supervision.suggestions import did_you_mean
 
 from . import event_rows, pod_description, pod_rows
-from .node_pods import NodePods, NoSuchPod, PodNotKnown, find, of_name, why_not
+from .node_pods import NodePods, NoSuchPod, PodNotKnown, find, full_name, of_name, why_not
 from .questions import node_pods, pod_worker, workers_of
 
 WATCH_SECONDS: Final = 1.0
@@ -110,7 +110,7 @@ def _show_pods(context: Context, shown: _Shown) -> None:
     found = node_pods(Answers(context, tree))
     chosen = [pod for pod in found.pods if arguments.namespace in ("", pod["metadata"].get("namespace"))]
     if arguments.name:
-        chosen = [_find(found, context)]
+        chosen = [_find(found, arguments.name, arguments.namespace)]
     if not shown.problems:  # it is told once, however its text changes
         for problem in found.problems:
             _warn(problem)
@@ -180,7 +180,7 @@ def _describe(context: Context, before: Any) -> Any:
     tree = context.tree()
     answers = Answers(context, tree)
     found = node_pods(answers)
-    pod = _find(found, context)
+    pod = _find(found, context.arguments.name, context.arguments.namespace)
     metadata, uid = pod["metadata"], pod["metadata"]["uid"]
     if context.arguments.output in ("json", "yaml"):
         for problem in found.problems if before is None else ():
@@ -228,7 +228,7 @@ def _show_events(context: Context, shown: dict[str, int], widths: list[int], *, 
     found = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents)
     if found is None:
         raise CommandError(NO_ANSWER, "; ".join(answers.problems))
-    mine = [event for event in found.events if _is_wanted(event, arguments.pod, arguments.namespace)]
+    mine = _of_pod(found.events, arguments, answers)
     fresh = [event for event in mine if shown.get(event_rows.identity(event)) != event.count]
     now, wide = time.time(), arguments.output == "wide"
     if arguments.output in ("json", "yaml"):
@@ -248,6 +248,20 @@ def _show_events(context: Context, shown: dict[str, int], widths: list[int], *, 
     shown.update((event_rows.identity(event), event.count) for event in fresh)
 
 
+def _of_pod(seen: Sequence[RecentEvent], arguments: argparse.Namespace, answers: Answers) -> list[RecentEvent]:
+    """Those that are asked for. Raises CommandError if there is no such pod, unless it is waited for."""
+    mine = [event for event in seen if _is_wanted(event, arguments.pod, arguments.namespace)]
+    if mine or not arguments.pod:
+        return mine
+    try:
+        pod = _find(node_pods(answers), arguments.pod, arguments.namespace)
+    except CommandError:
+        if arguments.watch:
+            return []
+        raise
+    return [event for event in seen if _is_wanted(event, full_name(pod), "")]
+
+
 def _nothing(pod: str, seen: RecentEvents, now: float) -> str:
     """Instead of events of the pod, or of any, where others have been seen."""
     if not seen.events:
@@ -264,10 +278,9 @@ def _is_wanted(event: RecentEvent, pod: str, namespace: str) -> bool:
 
 
 # -- one of them ---------------------------------------------------------------------------------------------------
-def _find(found: NodePods, context: Context) -> dict[str, Any]:
-    wanted = context.arguments.name
+def _find(found: NodePods, wanted: str, namespace: str) -> dict[str, Any]:
     try:
-        return find(found.pods, wanted, context.arguments.namespace, found.refused, by_runtime=found.by_runtime)
+        return find(found.pods, wanted, namespace, found.refused, by_runtime=found.by_runtime)
     except NoSuchPod as error:
         unknown = isinstance(error, PodNotKnown) and not of_name(found.refused, wanted)
         raise CommandError(NO_ANSWER if unknown else REFUSED, why_not(error, found.refused, wanted)) from None
