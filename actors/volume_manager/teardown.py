@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from typing import Any, Final
 
 from actors.shared.config.agent import Agent
+from actors.shared.linux import mountinfo
+from actors.shared.linux.mountinfo import Mount
 from supervision.actor import Actor, DisposableError, DisposableTimeout
 
-from .host.teardown import mounts_below
-from .layout import VOLUME_DIRECTORIES, real_path
+from .layout import DEVICES, VOLUME_DIRECTORIES, real_path
 from .tools.tools import VolumeTools
+from .types.base import VolumeType
 from .types.registry import TYPES
 
 UNMOUNT_SECONDS: Final = 15.0
 REMOVE_SECONDS: Final = 110.0
 REMOVE_VOLUMES: Final = "actors.volume_manager.host.teardown:remove_volumes"
 REMOVE_POD_DIR: Final = "actors.volume_manager.host.teardown:remove_pod_dir"
+_WITH_OWN: Final = tuple(found for found in TYPES if found.tear_down is not None)
+"""Types that unmount their volumes themselves."""
 _UNMOUNT: Final = "actors.volume_manager.host.teardown:unmount_all"
 
 
@@ -33,6 +38,13 @@ class Teardown:
     async def volumes(self, uid: str) -> str:
         """Unmount and remove the pod's volumes. '' or the error's text."""
         pod_dir = self._agent.pod_dir(uid)
+        mounts = await self._mounts(pod_dir)
+        if not mounts and not _has_volumes(pod_dir):
+            return ""
+        if _cannot_hang(mounts) and not any(_has_some(pod_dir, found) for found in _WITH_OWN):
+            points = [mount.point for mount in mounts]
+            if not await self._run(REMOVE_VOLUMES, {"pod_dir": pod_dir, "points": points}, REMOVE_SECONDS):
+                return ""
         error = await self._unmount_all(pod_dir)
         if error or not _has_volumes(pod_dir):
             return error
@@ -45,16 +57,18 @@ class Teardown:
 
     async def mounts(self, directory: str, *, without: tuple[str, ...] = ()) -> list[str]:
         """The mount points below the directory, without the pods' directory and paths that contain one of `without`."""
+        points = [mount.point for mount in await self._mounts(directory)]
+        return [point for point in points if point != self._pods_dir and not any(one in point for one in without)]
+
+    async def _mounts(self, directory: str) -> list[Mount]:
         async with self._turn:
             await asyncio.sleep(0)
-            points = mounts_below(directory)
-        return [point for point in points if point != self._pods_dir and not any(one in point for one in without)]
+            return mountinfo.read_below(real_path(directory))
 
     async def _unmount_all(self, pod_dir: str) -> str:
         """Unmount bind mounts of subPaths first: they keep the volumes of types with their own teardown busy."""
-        with_own = [found for found in TYPES if found.tear_down is not None]
-        error = await self._unmount(pod_dir, tuple(f"/{found.plugin_dir}/" for found in with_own))
-        for found in with_own:
+        error = await self._unmount(pod_dir, tuple(f"/{found.plugin_dir}/" for found in _WITH_OWN))
+        for found in _WITH_OWN:
             if not error and found.tear_down is not None:
                 error = await found.tear_down(pod_dir, self._tools)
         return error or await self._unmount(pod_dir)
@@ -78,6 +92,16 @@ class Teardown:
         except DisposableError as error:
             return error.text
         return ""
+
+
+def _cannot_hang(mounts: Sequence[Mount]) -> bool:
+    """Whether all are in memory, so that unmounting and removing need no deadlines of their own."""
+    return all(mount.kind == "tmpfs" for mount in mounts)
+
+
+def _has_some(pod_dir: str, found: VolumeType) -> bool:
+    """Whether the pod has volumes or devices of this type."""
+    return any(os.path.lexists(f"{pod_dir}/{name}/{found.plugin_dir}") for name in ("volumes", DEVICES))
 
 
 def _has_volumes(pod_dir: str) -> bool:

@@ -63,8 +63,9 @@ def at(point: str, proc: str = "/proc") -> list[Mount]:
     return [mount for mount in map(_parse_line, lines) if mount.point == point]
 
 
-def points_below(directory: str, proc: str = "/proc") -> list[str]:
-    """The mount points that `read` with `below` has; no more of each line is read. Raises OSError, MountInfoError."""
+def read_below(directory: str, proc: str = "/proc") -> list[Mount]:
+    """The mounts that `below` finds among those of `read`; of other lines only the mount point is read. Raises OSError,
+    MountInfoError."""
     wanted, found = directory.rstrip("/") + "/", []
     for line in Path(proc, "self", "mountinfo").read_bytes().split(b"\n"):
         if line:
@@ -73,7 +74,7 @@ def points_below(directory: str, proc: str = "/proc") -> list[str]:
                 raise MountInfoError(f"not a line of mountinfo: {line[:200]!r}")
             point = _unescape(fields[_POINT])
             if point == directory or point.startswith(wanted):
-                found.append(point)
+                found.append(_parse_line(line))
     return found[::-1]
 
 

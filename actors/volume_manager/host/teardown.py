@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Sequence
 from typing import Final
 
 from actors.shared.linux import mountinfo, mounting
@@ -19,8 +20,7 @@ _ALL: Final = 256
 
 def mounts_below(directory: str) -> list[str]:
     """Mount points at or below the directory, in the order in which they can be unmounted. Touches none of them."""
-    real = os.path.realpath(directory)
-    return mountinfo.points_below(real)
+    return [mount.point for mount in mountinfo.read_below(os.path.realpath(directory))]
 
 
 def is_mounted(path: str) -> bool:
@@ -43,9 +43,10 @@ def unmount_all(points: list[str], lazy: bool) -> None:
                 raise
 
 
-def remove_volumes(pod_dir: str) -> None:
-    """Remove what the volume manager made for the pod, and the pod's directory if that was all. Raises OSError,
-    MountInsideError when something is still mounted."""
+def remove_volumes(pod_dir: str, points: Sequence[str] = ()) -> None:
+    """Unmount `points`, then remove what the volume manager made for the pod, and the pod's directory if that was all.
+    Raises OSError, MountInsideError when something is still mounted."""
+    unmount_all([*points], lazy=False)
     for name in VOLUME_DIRECTORIES:
         remove_tree(f"{pod_dir}/{name}")
     try:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from actors.shared.config.agent import Agent
-from actors.volume_manager import teardown
+from actors.shared.linux import mountinfo
+from actors.shared.linux.mountinfo import Mount
 from actors.volume_manager.teardown import Teardown
 
 
@@ -22,11 +23,11 @@ async def test_between_two_looks_at_the_mount_table_others_are_served(monkeypatc
             served += 1
             await asyncio.sleep(0)
 
-    def mounts_below(directory: str) -> list[str]:
+    def read_below(directory: str) -> list[Mount]:
         at.append(served)
         return []
 
-    monkeypatch.setattr(teardown, "mounts_below", mounts_below)
+    monkeypatch.setattr(mountinfo, "read_below", read_below)
     nothing: Any = None
     ending = Teardown(nothing, Agent(root_dir="/nowhere"), nothing)
     task = asyncio.ensure_future(others())

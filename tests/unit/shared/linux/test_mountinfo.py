@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.linux.mountinfo import MountInfoError, at, below, covering, parse, points_below, read
+from actors.shared.linux.mountinfo import MountInfoError, at, below, covering, parse, read, read_below
 from tests.support.present import present
 
 LINE = b"36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue\n"
@@ -100,15 +100,15 @@ def table(proc: Path, text: bytes) -> str:
 
 
 @pytest.mark.parametrize("directory", ["/", "/a b", "/a b/c", "/d", "/nowhere"])
-def test_the_points_below_a_directory_are_those_of_the_whole_table(tmp_path: Path, directory: str) -> None:
+def test_the_mounts_below_a_directory_are_those_of_the_whole_table(tmp_path: Path, directory: str) -> None:
     points = (b"/", b"/a\\040b", b"/a\\040b/c", b"/a\\040bc", b"/a\\040b/c", b"/d/e")
     proc = table(tmp_path, b"".join(b"1 2 0:1 / %b rw - tmpfs none rw\n" % point for point in points))
-    assert points_below(directory, proc) == [mount.point for mount in below(read(proc), directory)]
+    assert read_below(directory, proc) == below(read(proc), directory)
 
 
-def test_the_points_below_a_directory_of_no_table_are_an_error(tmp_path: Path) -> None:
+def test_the_mounts_below_a_directory_of_no_table_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(MountInfoError, match="not a line of mountinfo"):
-        points_below("/", table(tmp_path, b"nonsense\n"))
+        read_below("/", table(tmp_path, b"nonsense\n"))
 
 
 @pytest.mark.parametrize("point", ["/", "/a b", "/a b/c", "/d\\e", "/t\tn\n", "/nowhere", "/\udcff"])
