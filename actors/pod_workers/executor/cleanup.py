@@ -77,7 +77,7 @@ async def _remove_sandbox(client: CriClient, sandbox: Sandbox) -> None:
 
 
 async def remove_traces(run: Execution, effect: RemoveTraces) -> None:
-    """Raises CriError, DisposableError."""
+    """Raises CriError, DisposableError, OSError."""
     services, client, uid = run.services, run.services.client, run.state.uid
     with spans.of_garbage(run):
         runtime = await run.look()
@@ -88,13 +88,16 @@ async def remove_traces(run: Execution, effect: RemoveTraces) -> None:
     if run.state.wanted.pod is not None:
         name, namespace = run.state.wanted.pod.metadata.name, run.state.wanted.pod.metadata.namespace
     agent = services.agent
-    arguments = {
-        "links_dir": agent.container_logs_dir,
+    where = {
         "logs_dir": agent.pod_logs_dir,
         "namespace": namespace,
         "name": name,
         "uid": uid,
         "pod_dir": agent.pod_dir(uid),
     }
-    await services.actor.disposable(_REMOVE_TRACES, arguments, deadline=TRACE_SECONDS)
+    if files.has_few_traces(**where):
+        files.remove_traces(agent.container_logs_dir, **where)
+    else:
+        arguments = {"links_dir": agent.container_logs_dir, **where}
+        await services.actor.disposable(_REMOVE_TRACES, arguments, deadline=TRACE_SECONDS)
     run.report(Forgotten())

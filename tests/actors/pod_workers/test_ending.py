@@ -12,6 +12,7 @@ import pytest
 from actors.api_clients.messages import RecordEvent
 from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
+from actors.pod_workers.containers.files import FEW_FILES
 from actors.pod_workers.executor.termination import MIN_GRACE_SECONDS
 from actors.pod_workers.messages import KillPod, KnownPods, PodOperation, RuntimePods
 from actors.pod_workers.pod.orders import PodRemoved
@@ -54,8 +55,22 @@ async def test_a_removed_pod_ends_with_its_grace_and_leaves_nothing(tmp_path):
         assert asked.index(UnmountVolumes) < asked.index(ReleasePod)
         assert os.listdir(tmp_path / "logs") == []
         assert os.listdir(tmp_path / "links") == []
+        assert node.harness.disposed == [], "it left little"
         assert not node.shard.pods
         await node.until(lambda: node.harness.sent(KnownPods)[-1].uids == [], "nobody known")
+
+
+async def test_a_pod_that_leaves_many_files_does_not_hold_up_the_others_while_they_are_removed(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await up(node)
+        for number in range(FEW_FILES):
+            node.leave_log("a", number)
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+        assert [function.rpartition(":")[2] for function, _ in node.harness.disposed] == ["remove_traces"]
+        assert os.listdir(tmp_path / "logs") == []
 
 
 async def test_its_pre_stop_hook_runs_first(tmp_path):
