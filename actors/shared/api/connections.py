@@ -13,8 +13,8 @@ from .proxy import ProxyBackend, proxy_for
 from .tls import context
 
 IDLE_SECONDS: Final = 60.0
-"""The server closes idle connections after 90 s. Closing them earlier avoids writing to a closed one."""
-"""How long an idle connection is kept."""
+"""How long an idle connection is kept. The server closes it after 90 s; closing it earlier avoids writing to a closed
+one."""
 MAX_IDLE: Final = 4
 _KEEPALIVE: Final = (
     # detects a vanished peer within 30 s, also on a silent watch

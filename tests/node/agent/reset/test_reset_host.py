@@ -187,6 +187,6 @@ def test_the_managed_runtime_goes_with_its_pods_images_and_network() -> None:
                 assert text in done.stdout
             left = remains(runtime.instance, f"{node.cgroup}/**/pod*", f"{node.home}/root", str(node._run_dir))
             assert left == {}
-            assert not os.path.exists(f"{node.home}/root")
+            assert not os.path.exists(f"{node.home}/root"), [*Path(node.home, "root").rglob("*"), done.stdout]
         finally:
             node.remove()
