@@ -93,7 +93,7 @@ class VolumeManager(Actor):
         fs_group = FsGroup(self, calls, self._clock)
         return VolumeTools(
             calls=calls,
-            memory=MemoryMounts(self, calls),
+            memory=MemoryMounts(self),
             fs_group=fs_group,
             local_devices=LocalDevices(self, calls, self._agent.pods_dir, self._agent.plugins_dir),
             allocatable=AllocatableLookup(self),

@@ -10,8 +10,11 @@ from typing import Any, Final
 from actors.shared.config.agent import Agent
 from actors.shared.linux import mountinfo
 from actors.shared.linux.mountinfo import Mount
+from actors.shared.linux.removal import are_few
 from supervision.actor import Actor, DisposableError, DisposableTimeout
+from supervision.errors import error_text
 
+from .host.teardown import remove_volumes
 from .layout import DEVICES, VOLUME_DIRECTORIES, real_path
 from .tools.tools import VolumeTools
 from .types.base import VolumeType
@@ -41,14 +44,23 @@ class Teardown:
         mounts = await self._mounts(pod_dir)
         if not mounts and not _has_volumes(pod_dir):
             return ""
-        if _cannot_hang(mounts) and not any(_has_some(pod_dir, found) for found in _WITH_OWN):
-            points = [mount.point for mount in mounts]
-            if not await self._run(REMOVE_VOLUMES, {"pod_dir": pod_dir, "points": points}, REMOVE_SECONDS):
-                return ""
+        simple = _cannot_hang(mounts) and not any(_has_some(pod_dir, found) for found in _WITH_OWN)
+        if simple and not await self._remove(pod_dir, [mount.point for mount in mounts]):
+            return ""
         error = await self._unmount_all(pod_dir)
         if error or not _has_volumes(pod_dir):
             return error
         return await self._run(REMOVE_VOLUMES, {"pod_dir": pod_dir}, REMOVE_SECONDS)
+
+    async def _remove(self, pod_dir: str, points: list[str]) -> str:
+        """Unmount volumes in memory, and remove what is on the disk."""
+        if are_few(f"{pod_dir}/{name}" for name in VOLUME_DIRECTORIES):
+            try:
+                remove_volumes(pod_dir, points)
+            except OSError as error:
+                return error_text(error)
+            return ""
+        return await self._run(REMOVE_VOLUMES, {"pod_dir": pod_dir, "points": points}, REMOVE_SECONDS)
 
     async def pod_dir(self, uid: str) -> str:
         """Unmount the volumes of an orphaned pod, and remove its whole directory. '' or the error's text."""

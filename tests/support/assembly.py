@@ -45,7 +45,7 @@ from actors.shared.declaration import Declaration
 from actors.status_manager.messages import STATUS_MANAGER
 from actors.status_manager.times import PodStatusClocks, rfc3339
 from actors.tree import RELATIONS, declarations, feeders
-from actors.volume_manager.host import propagation
+from actors.volume_manager.host import memory_mounts, propagation
 from supervision.actor import Actor, Address, AskTimeout, DisposableError, Timer
 from supervision.listeners import Make
 from supervision.message import Message
@@ -156,7 +156,6 @@ class Assembly:
         )
         self.disposables: dict[str, Callable[..., Any]] = {
             ASK: lambda **_: "",
-            "actors.volume_manager.host.memory_mounts:mount_memory": lambda **_: True,
         }
         self.actors: dict[str, Actor] = {}
         self._host = Host(home / "host")
@@ -339,6 +338,7 @@ def played(fake: FakeRuntime) -> ExitStack:
     """While this is entered, whoever makes a client of the runtime gets one of the fake. Within virtual time only."""
     stack = ExitStack()
     stack.enter_context(patch.object(propagation, "make_shared", lambda path: False))
+    stack.enter_context(patch.object(memory_mounts, "mount_memory", lambda *_: True))
     for look in (pod_lookup.look, pod_lookup.look_at):  # their clock is bound when they are made
         stack.enter_context(patch.object(look, "__defaults__", (time.monotonic,)))
     for name in _USERS_OF_THE_RUNTIME:

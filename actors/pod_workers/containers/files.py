@@ -18,13 +18,12 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
 from actors.shared.linux.links import replace_link
-from actors.shared.linux.removal import remove_tree
+from actors.shared.linux.removal import are_few, remove_tree
 
 from .names import log_directory, log_link, pod_log_directory
 
 MESSAGE_BYTES = 4096
 FALLBACK_BYTES, FALLBACK_LINES = 2048, 80
-FEW_FILES, FEW_BYTES = 100, 16 << 20
 Mark = Literal["post-start-due", "pre-stop-ended", "startup-passed"]
 """`post-start-due`: from before the start of the instance until its postStart hook has ended; the others from the time
 on that they name."""
@@ -135,21 +134,8 @@ def remove_traces(links_dir: str, logs_dir: str, namespace: str, name: str, uid:
 
 
 def has_few_traces(logs_dir: str, namespace: str, name: str, uid: str, pod_dir: str) -> bool:
-    """Whether `remove_traces` is done in a few milliseconds: there are at most FEW_FILES, with FEW_BYTES together."""
-    files, size, waiting = 0, 0, [pod_dir, *([log_directory(logs_dir, namespace, name, uid)] if name else [])]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    files += 1
-                    size += entry.stat(follow_symlinks=False).st_size
-                    if files > FEW_FILES or size > FEW_BYTES:
-                        return False
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-        except OSError:
-            continue  # it is not there, or its removal says what is wrong
-    return True
+    """Whether `remove_traces` is done in milliseconds."""
+    return are_few([pod_dir, *([log_directory(logs_dir, namespace, name, uid)] if name else [])])
 
 
 def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:

@@ -1,4 +1,4 @@
-"""Volumes in memory: tmpfs and hugetlbfs. Runs in disposable processes, for a mount may hang."""
+"""Volumes in memory: tmpfs and hugetlbfs."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
             files = projections.files(pod, self.sources, self.mode, await self._content(pod, tools))
         except ContentError as error:
             return str(error)
-        if self.size is not None and (problem := await tools.memory.mount(self.path, self.size, self.group)):
+        if self.size is not None and (problem := tools.memory.mount(self.path, self.size, self.group)):
             return problem
         try:
             if self.size is None:

@@ -31,7 +31,7 @@ class DownwardApiFiles(Mounter, frozen=True, kw_only=True):
         except (downward_fields.DownwardError, QuantityError) as error:
             return str(error)
         # what an older version wrote to the disk stays there: the pod's containers have that directory
-        if not self._has_files() and (problem := await tools.memory.mount(self.path, self.size, self.group)):
+        if not self._has_files() and (problem := tools.memory.mount(self.path, self.size, self.group)):
             return problem
         try:
             await atomic.write(self.path, files, f"..{tools.stamp()}", self.group)

@@ -45,7 +45,7 @@ class MemoryEmptyDir(Mounter, frozen=True, kw_only=True):
     """Bytes; 0: no limit."""
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
-        return await tools.memory.mount(self.path, self.size, self.group)
+        return tools.memory.mount(self.path, self.size, self.group)
 
 
 class HugePagesEmptyDir(Mounter, frozen=True, kw_only=True):

@@ -12,12 +12,12 @@ import pytest
 from actors.api_clients.messages import RecordEvent
 from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
-from actors.pod_workers.containers.files import FEW_FILES
 from actors.pod_workers.executor.termination import MIN_GRACE_SECONDS
 from actors.pod_workers.messages import KillPod, KnownPods, PodOperation, RuntimePods
 from actors.pod_workers.pod.orders import PodRemoved
 from actors.shared.kube.codec import encode
 from actors.shared.kube.names import CONFIG_SOURCE
+from actors.shared.linux.removal import FEW_FILES
 from actors.tree import RELATIONS
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesUnmounted
 from proto import cri_pb2 as cri

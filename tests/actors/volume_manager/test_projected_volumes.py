@@ -176,7 +176,7 @@ async def test_that_secrets_may_be_swapped_to_a_disk_is_an_event_of_the_node_onc
     node: Node, monkeypatch: pytest.MonkeyPatch, swap: bool, never_swapped: bool, said: int
 ) -> None:
     monkeypatch.setattr(memory_mounts, "swap_is_on", lambda: swap)
-    monkeypatch.setattr(memory_mounts, "mount_memory", lambda **given: _no_tmpfs(**given) and never_swapped)
+    monkeypatch.setattr(memory_mounts, "mount_memory", lambda *given: _no_tmpfs(*given) and never_swapped)
     node.objects[SECRET] = secret(b"1")
     volumes = [{"name": name, "secret": {"secretName": SECRET.name}} for name in ("a", "b")]
     async with node.harness:

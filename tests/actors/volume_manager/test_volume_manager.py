@@ -11,6 +11,8 @@ import pytest
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import KnownPods, worker_of
 from actors.shared.config.agent import Agent
+from actors.shared.linux.removal import FEW_FILES
+from actors.volume_manager import teardown
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.host import memory_mounts, propagation
 from actors.volume_manager.messages import (
@@ -41,6 +43,7 @@ def pod(*volumes, **spec):
 @pytest.fixture
 def manager(tmp_path, monkeypatch):
     monkeypatch.setattr(propagation, "make_shared", lambda path: False)
+    monkeypatch.setattr(memory_mounts, "mount_memory", lambda *_: True)
     return start(tmp_path)
 
 
@@ -226,7 +229,18 @@ async def test_unmounting_leaves_what_others_keep_for_the_pod(manager, tmp_path)
     assert os.listdir(tmp_path / "pods" / UID) == ["etc-hosts"]
 
 
-async def test_a_removal_that_fails_is_told_and_can_be_asked_for_again(manager):
+async def test_what_holds_much_is_removed_by_a_process_of_its_own(manager):
+    async with manager:
+        answer = await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
+        for number in range(FEW_FILES):
+            open(f"{answer.paths['data']}/{number}", "x").close()
+        assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
+
+    assert [function.rpartition(":")[2] for function, _ in manager.disposed] == ["remove_volumes"]
+
+
+async def test_a_removal_that_fails_is_told_and_can_be_asked_for_again(manager, monkeypatch):
+    monkeypatch.setattr(teardown, "are_few", lambda directories: False)
     manager.disposables["actors.volume_manager.host.teardown:remove_volumes"] = DisposableError(
         "OSError", "disk on fire"
     )
@@ -325,7 +339,6 @@ async def slow_mount(manager, known):
         return NodeResources({}, {"memory": 1 << 30}, {}, 0, "cgroupfs", 2)
 
     manager.answer(GetNodeResources, answer, name="container_manager")
-    manager.disposables["actors.volume_manager.host.memory_mounts:mount_memory"] = lambda **_: True
     volumes = {"name": "m", "emptyDir": {"medium": "Memory"}}, {"name": "d", "emptyDir": {}}
     mounting = manager.post(MountVolumes(UID, pod(*volumes)))
     await manager.settle()
@@ -375,8 +388,11 @@ async def test_an_orphan_that_cannot_be_removed_is_complained_of_once_and_tried_
 
 
 async def test_the_downward_api_is_written_from_the_pod_and_follows_it(manager, monkeypatch):
-    def no_tmpfs(path, **_):
-        os.makedirs(path)
+    mounted = []
+
+    def no_tmpfs(*given):
+        mounted.append(given)
+        os.makedirs(given[0])
         return True
 
     monkeypatch.setattr(memory_mounts, "mount_memory", no_tmpfs)
@@ -399,9 +415,8 @@ async def test_the_downward_api_is_written_from_the_pod_and_follows_it(manager, 
         with open(file) as stream:
             assert stream.read() == 'a="2"'
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
-    functions = [function.rpartition(":")[2] for function, _ in manager.disposed]
-    assert functions == ["mount_memory", "remove_volumes"], "mounted twice"
-    assert manager.disposed[0][1] == {"path": answer.paths["info"], "size": 1 << 20, "group": None}
+    assert mounted == [(answer.paths["info"], 1 << 20, None)], "once"
+    assert manager.disposed == [], "it costs no process"
 
 
 async def test_a_downward_api_field_that_cannot_be_is_named_with_its_volume(manager):
