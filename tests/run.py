@@ -1,7 +1,8 @@
 """All tests in phases, each as parallel as it may be: `make test`. The closing line of pytest ends each phase.
 
-One file of tests runs in one process, as many files at once as there are cores. Tests marked `alone` change or measure
-what the whole host has, and come last. What failed is named at the end; nothing runs twice.
+One file of tests runs in one process, as many files at once as there are cores, and one more where they mostly wait.
+Tests marked `alone` change or measure what the whole host has, and come last. What failed is named at the end; nothing
+runs twice.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class Phase(NamedTuple):
     name: str
     markers: str
     parallel: bool
+    more: int = 0
+    """Processes beside one a core: for tests that mostly wait for a timer or another program."""
     folders: tuple[str, ...] = PROCESSES
     """Where its tests are; to read all the others, too, takes each process half a minute."""
 
@@ -55,7 +58,7 @@ PHASES = (
         folders=("tests",),
     ),
     Phase("real processes", "tree and not node and not alone", parallel=True),
-    Phase("real containers", "node and not alone", parallel=True),
+    Phase("real containers", "node and not alone", parallel=True, more=1),
     Phase("alone", "alone", parallel=False),
 )
 
@@ -65,7 +68,7 @@ def run_phase(phase: Phase, report: Path, files: Path, cores: int, seconds: floa
     command = [sys.executable, "-m", "pytest", "-m", phase.markers, *OPTIONS, f"--junitxml={report}"]
     command += [f"--basetemp={files}/{KEPT_BY_PYTEST}", *more]  # short: below it are sockets, with 107 bytes at most
     command += phase.folders if options(more) == more else []
-    command += [*SIDE_BY_SIDE, "-n", str(cores)] if phase.parallel and cores > 1 else []
+    command += [*SIDE_BY_SIDE, "-n", str(cores + phase.more)] if phase.parallel and cores > 1 else []
     print(f"== {phase.name}", flush=True)
     process = subprocess.Popen(command, start_new_session=True, env={**os.environ, "TMPDIR": str(files)})
     try:
