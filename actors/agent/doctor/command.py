@@ -126,6 +126,8 @@ def findings(context: Context) -> Iterator[Finding]:
     if not (problems or warnings or concerns):
         yield ok("configuration", "valid")
     running = tree is not None
+    if not running:
+        yield from _guarded("start", lambda: host_checks.start(agent, problems))
     yield from _guarded("container runtime", lambda: runtime_checks.runtime(agent, running=running))
     yield from _each("host", host_checks.checks(agent, running=running))
     yield from _each("certificates", certificate_checks.checks(agent, running=running))

@@ -7,11 +7,14 @@ import platform
 import re
 import shlex
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from actors.agent import start_checks
 from actors.shared.config.agent import Agent
+from actors.shared.config.errors import ConfigProblem
+from actors.shared.config.start import preflight
 from actors.shared.linux.cgroup_tree import find
 
 from .finding import Finding, failure, ok, unknown, warning
@@ -22,6 +25,8 @@ NEEDED_CONTROLLERS: Final = ("cpu", "memory", "cpuset", "pids")
 LOW_SHARE: Final = 0.10
 """The default of evictionHard nodefs.available; inodes 5 %."""
 LOW_INODE_SHARE: Final = 0.05
+_OWN_CHECKS: Final = frozenset({"failCgroupV1", "failSwapOn"})
+"""Fields of the configuration that the checks of cgroups and swap judge."""
 _FORWARDING: Final = "proc/sys/net/ipv4/ip_forward"
 
 
@@ -54,8 +59,8 @@ def kernel(release: str, root: str = "/") -> Iterator[Finding]:
         yield warning("IP forwarding", "off: pods reach nobody outside this node", "sysctl -w net.ipv4.ip_forward=1")
 
 
-def cgroups(driver: str, root: str = "") -> Iterator[Finding]:
-    """`root`: of a made-up host."""
+def cgroups(driver: str, root: str = "", *, refused: bool = False) -> Iterator[Finding]:
+    """`root`: of a made-up host. `refused`: failCgroupV1 is set, and no agent runs."""
     try:
         tree = find(root)
     except OSError as error:
@@ -67,6 +72,9 @@ def cgroups(driver: str, root: str = "") -> Iterator[Finding]:
     if missing:
         text = f"{version} without {', '.join(missing)}: pods cannot be limited"
         yield failure("cgroups", text, "boot with cgroup_enable=memory, or enable them in cgroup.subtree_control")
+    elif version == "v1" and refused:
+        remedy = "boot with cgroup v2: systemd.unified_cgroup_hierarchy=1, or failCgroupV1: false"
+        yield failure("cgroups", "v1, and failCgroupV1 is true: the agent does not start", remedy)
     elif version == "v1":
         text = f"v1, driver {driver}: it works here, but Kubernetes is dropping it"
         yield warning("cgroups", text, "boot with cgroup v2: systemd.unified_cgroup_hierarchy=1")
@@ -158,11 +166,19 @@ def dns(agent: Agent, root: str = "/") -> Iterator[Finding]:
         yield ok("DNS", f"{file} names {', '.join(servers)}")
 
 
+def start(agent: Agent, told: Sequence[ConfigProblem]) -> Iterator[Finding]:
+    """What would prevent a start now, without what has been `told` and what the other checks look at."""
+    known = {str(problem) for problem in told}
+    for problem in (*preflight.problems(agent, preflight.look_at_host(agent)), *start_checks.problems(agent)):
+        if problem.path not in _OWN_CHECKS and str(problem) not in known:
+            yield failure("start", str(problem), f"supervise config explain {problem.path}" if problem.path else "")
+
+
 def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
     """All of this host. `running`: the agent runs, and has its ports."""
     yield user(os.geteuid())
     yield kernel(platform.release())
-    yield cgroups(agent.config.cgroupDriver)
+    yield cgroups(agent.config.cgroupDriver, refused=agent.config.failCgroupV1 and not running)
     yield swap(_swaps(), allowed=not agent.config.failSwapOn)
     yield disk(agent.root_dir)
     if not running:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from actors.agent.doctor.finding import Level
-from actors.agent.doctor.host_checks import cgroups, disk, dns, kernel, ports, swap, user
+from actors.agent.doctor.host_checks import cgroups, disk, dns, kernel, ports, start, swap, user
 from actors.shared.config.agent import Agent
+from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 AREAS = "Filename Type Size Used Priority\n/dev/vdb partition 1 0 -2\n"
@@ -44,6 +45,23 @@ def test_a_missing_controller_is_a_failure_that_names_it(tmp_path: Path) -> None
 def test_cgroup_v1_is_a_warning(tmp_path: Path) -> None:
     (found,) = cgroups("cgroupfs", str(host(tmp_path, *V1)))
     assert found.level is Level.WARNING
+
+
+def test_cgroup_v1_is_a_failure_where_the_configuration_refuses_it(tmp_path: Path) -> None:
+    (found,) = cgroups("cgroupfs", str(host(tmp_path, *V1)), refused=True)
+    assert (found.level, found.text) == (Level.FAILURE, "v1, and failCgroupV1 is true: the agent does not start")
+    assert "failCgroupV1: false" in found.remedy
+
+
+def test_what_would_prevent_a_start_is_a_failure_unless_it_was_told(tmp_path: Path) -> None:
+    config = KubeletConfiguration(tlsCertFile=f"{tmp_path}/none.crt", failCgroupV1=True, cgroupsPerQOS=False)
+    agent = Agent(config=config, root_dir=str(tmp_path), run_dir=f"{tmp_path}/run")
+    found = [one for one in start(agent, []) if "tlsCertFile" in one.text]
+    assert [(one.level, one.remedy) for one in found] == [(Level.FAILURE, "supervise config explain tlsCertFile")]
+    assert "cannot be read: No such file or directory" in found[0].text
+    told = [ConfigProblem("tlsCertFile", f'"{tmp_path}/none.crt"', "cannot be read: No such file or directory")]
+    assert not [one for one in start(agent, told) if "tlsCertFile" in one.text]
+    assert not [one for one in start(agent, []) if "failCgroupV1" in one.text], "the check of cgroups tells it"
 
 
 def test_no_cgroups_at_all_is_a_failure(tmp_path: Path) -> None:
