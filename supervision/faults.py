@@ -66,7 +66,7 @@ class Faults:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, rng: Callable[[], float] = random.random) -> None:
         self._clock, self._rng = clock, rng
-        self._until: dict[Fault, tuple[float, float]] = {}
+        self._active: dict[Fault, tuple[float, float]] = {}
         self._exception = False
         self._leaked: list[bytearray] = []
 
@@ -84,7 +84,7 @@ class Faults:
         elif inject.fault == "leak":
             return self._leak(rate, seconds)
         elif inject.fault in ("slow", "drop"):
-            self._until[inject.fault] = (self._clock() + seconds, rate)
+            self._active[inject.fault] = (self._clock() + seconds, rate)
         return None
 
     def intercept(self, message: Any) -> bool:
@@ -100,7 +100,7 @@ class Faults:
         return self._rng() >= self._rate("drop")
 
     def _rate(self, fault: Fault) -> float:
-        until, rate = self._until.get(fault, (0.0, 0.0))
+        until, rate = self._active.get(fault, (0.0, 0.0))
         return rate if self._clock() < until else 0.0
 
     def _hang(self, seconds: float) -> None:

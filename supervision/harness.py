@@ -79,10 +79,10 @@ class HarnessPort:
     def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None:
         if isinstance(message, Question):
             raise TypeError(f"{type(message).__name__} is a question: it is asked, not told")
-        self._harness._sent(target, message)
+        self._harness._record_sent(target, message)
 
     async def ask(self, name: str, message: Message, timeout: float) -> Message:
-        return await self._harness._asked(name, message, timeout)
+        return await self._harness._record_ask(name, message, timeout)
 
     def after(self, seconds: float, call: Callable[[], Any]) -> Timer:
         return self._timers.after(seconds, call)
@@ -289,7 +289,7 @@ class Harness(Generic[A]):
         self.disposed.clear()
 
     # -- the fake port --------------------------------------------------------------------------------------------
-    def _sent(self, target: ActorAddress, message: Any) -> None:
+    def _record_sent(self, target: ActorAddress, message: Any) -> None:
         message = through_the_wire(message)
         reply = self._replies.get(getattr(target, "ask", 0))
         if reply is not None and not reply.done():
@@ -298,7 +298,7 @@ class Harness(Generic[A]):
             self.outbox.append((str(target), message))
         self._changed.set()
 
-    async def _asked(self, name: str, message: Message, timeout: float) -> Message:
+    async def _record_ask(self, name: str, message: Message, timeout: float) -> Message:
         message = through_the_wire(message)
         self.asks.append((name, message))
         self._changed.set()

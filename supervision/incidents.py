@@ -129,14 +129,14 @@ class Incidents:
         self.path, self._max_bytes, self._clock, self._wall = path, max_bytes, clock, wall
         self._error, self._failing_since = "", 0.0
         self._generation = 0
-        self._seen: dict[tuple[str, int], None] = {}
+        self._recorded: dict[tuple[str, int], None] = {}
         self._open: dict[str, list[_Open]] = {}
         self._unwritten: deque[_Unwritten] = deque(maxlen=_MOST_UNWRITTEN)
 
     def opened(self, exited: Exited) -> None:
         """Write a record, once for an incarnation."""
         key = exited.name, exited.incarnation
-        if key in self._seen:
+        if key in self._recorded:
             return
         self._remember(key)
         self._unwritten.append(_Unwritten(incident_of(exited, self._wall()), self._clock()))
@@ -178,9 +178,9 @@ class Incidents:
         return UnwrittenIncidents(incidents, self._error, self._failing_since)
 
     def _remember(self, key: tuple[str, int]) -> None:
-        self._seen[key] = None
-        while len(self._seen) > _MOST_REMEMBERED:
-            self._seen.pop(next(iter(self._seen)))
+        self._recorded[key] = None
+        while len(self._recorded) > _MOST_REMEMBERED:
+            self._recorded.pop(next(iter(self._recorded)))
 
     def _append(self, line: bytes) -> int:
         """Write the line; return the offset of its blank field."""
@@ -218,7 +218,7 @@ class Incidents:
             os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK,  # a FIFO in its place would be waited for
         )
         try:
-            os.pwrite(fd, _filled(seconds), record.offset)
+            os.pwrite(fd, _seconds_field(seconds), record.offset)
         finally:
             os.close(fd)
 
@@ -235,7 +235,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _filled(seconds: float | None) -> bytes:
+def _seconds_field(seconds: float | None) -> bytes:
     """The blank field, wide enough for any number of seconds."""
     return ("null" if seconds is None else f"{seconds:.6f}"[:_BLANK]).ljust(_BLANK).encode()
 
@@ -243,7 +243,7 @@ def _filled(seconds: float | None) -> bytes:
 def _line(incident: Incident, restart_seconds: float | None) -> bytes:
     fields = {name: value for name, value in msgspec.structs.asdict(incident).items() if name != "restart_seconds"}
     body = msgspec.json.encode(fields).removesuffix(b"}")
-    return body + _TAIL + _filled(restart_seconds) + b"}\n"
+    return body + _TAIL + _seconds_field(restart_seconds) + b"}\n"
 
 
 class IncidentHistory(msgspec.Struct, frozen=True):

@@ -131,7 +131,7 @@ class Metrics:
         """Add to a counter."""
         key = (name, tuple(sorted(labels.items())))
         if key not in self._counters:
-            if not self._declared(name, "counter", labels):
+            if not self._check_declared(name, "counter", labels):
                 return
             self._counters[key] = 0
         self._counters[key] += by
@@ -139,14 +139,14 @@ class Metrics:
     def gauge(self, name: str, value: float, /, **labels: str) -> None:
         """Set a gauge."""
         key = (name, tuple(sorted(labels.items())))
-        if key in self._gauges or self._declared(name, "gauge", labels):
+        if key in self._gauges or self._check_declared(name, "gauge", labels):
             self._gauges[key] = value
 
     def observe(self, name: str, value: float, /, **labels: str) -> None:
         """Add an observation to a histogram."""
         key = (name, tuple(sorted(labels.items())))
         if key not in self._histograms:
-            if not self._declared(name, "histogram", labels):
+            if not self._check_declared(name, "histogram", labels):
                 return
             buckets = self._catalogue[name].buckets
             self._histograms[key] = (buckets, [0] * (len(buckets) + 1), [0.0])
@@ -178,7 +178,7 @@ class Metrics:
         ]
         return MetricsSnapshot(actor, incarnation, samples)
 
-    def _declared(self, name: str, kind: Kind, labels: Mapping[str, str]) -> bool:
+    def _check_declared(self, name: str, kind: Kind, labels: Mapping[str, str]) -> bool:
         """Called only for a new series."""
         problem = self._catalogue.problem(name, kind, labels)
         if not problem:

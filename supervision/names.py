@@ -91,7 +91,7 @@ class Names:
         if stat.S_IMODE(found.st_mode) != 0o700:
             os.fchmod(self.fd, 0o700)
 
-    def _at(self, file: str) -> str:
+    def _path_of(self, file: str) -> str:
         return f"/proc/self/fd/{self.fd}/{file}"
 
     def listen(self, name: str, incarnation: int) -> socket.socket:
@@ -100,7 +100,7 @@ class Names:
         file = f"{file_of(name)}#{incarnation}"
         self._unlink(file)
         try:
-            sock.bind(self._at(file))
+            sock.bind(self._path_of(file))
             sock.listen(BACKLOG)
         except OSError:
             sock.close()
@@ -165,7 +165,7 @@ class Names:
         """A connected socket and the pid of the listener. Raises NoSuchActor, PeerRefused."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
-            sock.connect(self._at(file_of(name)))
+            sock.connect(self._path_of(file_of(name)))
             return sock, check_peer(sock)
         except OSError as error:
             sock.close()

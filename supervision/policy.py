@@ -47,7 +47,7 @@ class _Join:
         self._file, self._content = file, content
         self._problems: list[PolicyProblem] = []
         self._specs = {name: (parent, spec) for name, parent, spec in walk(tree)}
-        self._known = {*self._specs, *also_known}
+        self._known_names = {*self._specs, *also_known}
 
     def policies(self) -> dict[str, Policy]:
         """The policies by full name. Raises PolicyError."""
@@ -106,8 +106,8 @@ class _Join:
             return {}
         found = {}
         for key in section:
-            if not any(fnmatchcase(name, key) for name in self._known):
-                self._wrong(("actors", key), f"matches no actor of the tree{did_you_mean(key, self._known)}")
+            if not any(fnmatchcase(name, key) for name in self._known_names):
+                self._wrong(("actors", key), f"matches no actor of the tree{did_you_mean(key, self._known_names)}")
             settings = self._settings("actors", key)
             misplaced = sorted(SUPERVISORS_ONLY & set(settings))
             matched = [self._specs[name][1] for name in self._specs if fnmatchcase(name, key)]

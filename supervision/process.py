@@ -37,7 +37,7 @@ from .wire import WireError
 
 HEARTBEAT_SECONDS = 2.0
 _GOODBYE_SECONDS = 0.5
-_SETTLED_SECONDS, _GIVE_BACK_SECONDS = 15.0, 300.0
+_FIRST_RELEASE_SECONDS, _RELEASE_SECONDS = 15.0, 300.0
 
 
 class FaultHook(Protocol):
@@ -75,7 +75,7 @@ class Launch:
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     dynamic: bool = False
     """Dead letters go to the actor that called Thespian's handleDeadLetters (`system_base.py`)."""
-    settled: Callable[[], None] = lambda: None
+    release_memory: Callable[[], None] = lambda: None
     """Called after the start, and then periodically: releases memory that only the start needed."""
 
 
@@ -98,7 +98,7 @@ def _run(main: Coroutine[Any, Any, None]) -> None:
     loop.run_until_complete(main)
 
 
-def _made(launch: Launch) -> Any:
+def _make_actor(launch: Launch) -> Any:
     """The actor. One of a program's own system base gets what its `__init__` names, as from Thespian's bases."""
     kind, arguments = load(launch.actor), launch.arguments
     if launch.dynamic:
@@ -145,7 +145,7 @@ class Process:
     async def _start(self) -> None:
         launch = self._launch
         await self._uplink.open(launch.uplink)
-        self.actor = _made(launch)
+        self.actor = _make_actor(launch)
         self._port.serve(self.actor)
         self._server = await serve(self._inbox, self.flusher, launch.names.listen(launch.name, launch.incarnation))
         if isinstance(self.actor, Actor):
@@ -157,11 +157,11 @@ class Process:
             self._greeting = Greeting(hello, launch.feeders, self.actor.tell, self.loop.call_later)
             self._greeting.say()
         self._inbox.open_up()
-        self.loop.call_later(_SETTLED_SECONDS, self._settled)
+        self.loop.call_later(_FIRST_RELEASE_SECONDS, self._release_memory)
 
-    def _settled(self) -> None:
-        self._launch.settled()
-        self.loop.call_later(_GIVE_BACK_SECONDS, self._settled)
+    def _release_memory(self) -> None:
+        self._launch.release_memory()
+        self.loop.call_later(_RELEASE_SECONDS, self._release_memory)
 
     def _beat(self, descriptors: Descriptors) -> None:
         now = time.monotonic()

@@ -139,8 +139,8 @@ def gave_up(exited: Exited) -> bool:
     return os.WIFEXITED(exited.status) and os.WEXITSTATUS(exited.status) == EXIT_ESCALATED
 
 
-class Escalated(Question["Done"], frozen=True):
-    """Sent to the fork server: a supervisor has stopped its children and now ends with EXIT_ESCALATED."""
+class ReachedMaxRestartIntensity(Question["Done"], frozen=True):
+    """Sent to the fork server: a supervisor has stopped its children and now ends with EXIT_ESCALATED. OTP's term."""
 
     reason: str
 

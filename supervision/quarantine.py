@@ -55,16 +55,16 @@ class Crashes(msgspec.Struct, frozen=True):
 
     def add(self, key: str, now: float, policy: QuarantinePolicy) -> Crashes:
         """Add a crash on the key."""
-        kept = {other: self._recent(other, now, policy) for other in self.times}
+        kept = {other: self._recent_times(other, now, policy) for other in self.times}
         kept[key] = (*kept.get(key, ()), now)[-policy.crashes :]
         newest = sorted((other for other in kept if kept[other]), key=lambda other: kept[other][-1])
         return Crashes({other: kept[other] for other in newest[-policy.most_keys :]})
 
     def count(self, key: str, now: float, policy: QuarantinePolicy) -> int:
         """The number of crashes on the key that count now."""
-        return len(self._recent(key, now, policy))
+        return len(self._recent_times(key, now, policy))
 
-    def _recent(self, key: str, now: float, policy: QuarantinePolicy) -> tuple[float, ...]:
+    def _recent_times(self, key: str, now: float, policy: QuarantinePolicy) -> tuple[float, ...]:
         # after the clock is set back a crash must not count for ever
         return tuple(time for time in self.times.get(key, ()) if abs(now - time) <= policy.window_seconds)
 
@@ -100,9 +100,9 @@ class Journal:
         self.damaged = ""
         """The path to which an unreadable file was moved, '' if there was none."""
         self._crashes = self._load()
-        self._fd = _opened(directory / "current")
+        self._fd = _open_journal(directory / "current")
         self._close = weakref.finalize(self, os.close, self._fd)
-        self.died_on = self._recorded()
+        self.died_on = self._read_key()
         """The key that was recorded when the last incarnation ended, '' for none."""
         if self.died_on:
             self._crashes = self._crashes.add(self.died_on, clock(), policy)
@@ -125,19 +125,19 @@ class Journal:
 
     def crashes_on(self, key: str) -> int:
         """How many incarnations died on the key within the window."""
-        return self._crashes.count(_fitting(key), self._clock(), self._policy)
+        return self._crashes.count(_stored_form(key), self._clock(), self._policy)
 
     def close(self) -> None:
         self._close()
 
     def _write(self, key: str) -> None:
-        data = _fitting(key).encode()
+        data = _stored_form(key).encode()
         os.pwrite(self._fd, _HEAD.pack(len(data), zlib.crc32(data)) + data, 0)
 
     def _clear(self) -> None:
         os.pwrite(self._fd, _EMPTY, 0)
 
-    def _recorded(self) -> str:
+    def _read_key(self) -> str:
         content = os.pread(self._fd, _HEAD.size + _MOST_KEY_BYTES, 0)
         if len(content) < _HEAD.size:
             return ""
@@ -157,7 +157,7 @@ class Journal:
             return Crashes()
 
 
-def _opened(path: Path) -> int:
+def _open_journal(path: Path) -> int:
     """A descriptor of the file. What is no regular file is set aside. Raises OSError."""
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.lstat().st_mode):
@@ -170,7 +170,7 @@ def content_key(name: str, content: bytes) -> str:
     return f"{name}/{hashlib.sha256(content).hexdigest()[:16]}"
 
 
-def _fitting(key: str) -> str:
+def _stored_form(key: str) -> str:
     """The stored form of a key: itself, or its digest if it is long."""
     data = key.encode(errors="replace")
     if 0 < len(data) <= _MOST_KEY_BYTES:

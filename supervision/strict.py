@@ -60,7 +60,9 @@ class Checker:
         origin, arguments = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
             members = tuple(member for member in arguments if member is not type(None))
-            return self.check(members[0], value, path) if len(members) == 1 else self._plain(members, value, path)
+            return (
+                self.check(members[0], value, path) if len(members) == 1 else self._check_scalar(members, value, path)
+            )
         if kind in self._schema.leaves:
             return self._leaf(kind, value, path)
         if origin is list:
@@ -69,7 +71,7 @@ class Checker:
             return self._dict(arguments[1], value, path)
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             return self._struct(kind, value, path)
-        return self._plain((kind,), value, path)
+        return self._check_scalar((kind,), value, path)
 
     def _struct(self, kind: type[msgspec.Struct], value: Any, path: str) -> Any:
         if not isinstance(value, dict):
@@ -118,7 +120,7 @@ class Checker:
             self._wrong(path, value, str(error))
             return BAD
 
-    def _plain(self, members: tuple[Any, ...], value: Any, path: str) -> Any:
+    def _check_scalar(self, members: tuple[Any, ...], value: Any, path: str) -> Any:
         if type(value) not in members and not (float in members and type(value) is int):
             self._wrong(path, value, f"must be {' or '.join(_NAMES.get(member, str(member)) for member in members)}")
             return BAD

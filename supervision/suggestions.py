@@ -10,8 +10,8 @@ def close_to(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     import difflib
 
     names = list(known)
-    plain = _plain(name)
-    same = [one for one in names if _plain(one) == plain]
+    plain = _normalize(name)
+    same = [one for one in names if _normalize(one) == plain]
     return (same or difflib.get_close_matches(name, names, most))[:most]
 
 
@@ -21,5 +21,5 @@ def did_you_mean(name: str, known: Iterable[str], before: str = "", most: int = 
     return f", did you mean {' or '.join(found)}?" if found else ""
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from .actor import Actor, Address, AskError, ChildExited, Timer, on
 from .children import Ending, SupervisorState, initial_state, wake_at, with_policies
 from .policy_rules import wrong_policies
-from .protocol import FORK_SERVER, Escalated, Exited, Started, Stop
+from .protocol import FORK_SERVER, Exited, ReachedMaxRestartIntensity, Started, Stop
 from .spec import ChildSpec, Policy, SetPolicies, full_name
 from .transitions import Create, Finish, Order, StopRequested, Tick, decide
 
@@ -101,7 +101,7 @@ class Supervisor(Actor):
             self.log.error("giving up: %s", finish.reason)
             try:
                 # a question, so that the reason is in the incident record before this process ends
-                await self.ask(FORK_SERVER, Escalated(finish.reason), timeout=1.0)
+                await self.ask(FORK_SERVER, ReachedMaxRestartIntensity(finish.reason), timeout=1.0)
             except AskError as error:
                 self.log.warning("the fork server did not take the reason: %s", error)
         self.leave(finish.status)

@@ -108,35 +108,35 @@ def _kill(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[S
     return _stop(state, child, now, 0.0, "stopped")
 
 
-def _stopped(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
+def _on_stopped(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     """Not by this supervisor's order: the whole tree is stopped from above, so the child is not started again."""
     return state.replace(_change(child, phase=ChildPhase.GONE)), []
 
 
-def _restarting(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
+def _on_restarting(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     """Not a failure: it is not counted, does not concern the group, and the child is started again at once."""
     if state.ending is not Ending.NO or child.restarts_with_group:
-        return _failed(state, child, now, rng)
+        return _on_failed(state, child, now, rng)
     return state.replace(_change(child, phase=ChildPhase.WAITING, in_service_since=None, not_before=now)), []
 
 
-def _ended(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
+def _on_ended(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     if state.ending is not Ending.NO or child.restarts_with_group or child.policy.restart == "permanent":
-        return _failed(state, child, now, rng)
-    return _gone(state, child), []
+        return _on_failed(state, child, now, rng)
+    return _without_restart(state, child), []
 
 
-def _failed(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
+def _on_failed(state: SupervisorState, child: Child, now: float, rng: Rng) -> tuple[SupervisorState, list[Order]]:
     if state.ending is not Ending.NO:
         return state.replace(_change(child, phase=ChildPhase.GONE)), []
     if child.restarts_with_group:
-        return state.replace(_rest(child)), []
+        return state.replace(_after_group_stop(child)), []
     if child.policy.restart == "temporary":
-        return _gone(state, child), []
+        return _without_restart(state, child), []
     return _restart(state, child, now, rng), []
 
 
-def _gone(state: SupervisorState, child: Child) -> SupervisorState:
+def _without_restart(state: SupervisorState, child: Child) -> SupervisorState:
     """A child that is not restarted has ended; if it is significant, the supervisor may end (auto_shutdown)."""
     state = state.replace(_change(child, phase=ChildPhase.GONE))
     if not child.policy.significant or state.policy.auto_shutdown == "none":
@@ -147,7 +147,7 @@ def _gone(state: SupervisorState, child: Child) -> SupervisorState:
     return state
 
 
-def _rest(child: Child) -> Child:
+def _after_group_stop(child: Child) -> Child:
     """A child that was stopped with its group has ended. A temporary child is never restarted."""
     phase = ChildPhase.GONE if child.policy.restart == "temporary" else ChildPhase.WAITING
     return _change(child, phase=phase, restarts_with_group=False, in_service_since=None)
@@ -158,7 +158,7 @@ def _restart(state: SupervisorState, child: Child, now: float, rng: Rng) -> Supe
     policy, since = child.policy, child.in_service_since
     backoff = child.backoff.failed(child.backoff_policy, 0.0 if since is None else now - since)
     restarts, within = child.restarts.add(now, policy.max_restarts, policy.period_seconds)
-    failed = _change(_rest(child), backoff=backoff, restarts=restarts)
+    failed = _change(_after_group_stop(child), backoff=backoff, restarts=restarts)
     state, total_within = _count_total(state.replace(failed), now)
     if not within:
         return _escalate(state, child.name, policy.max_restarts, policy.period_seconds)
@@ -187,7 +187,7 @@ def _take(child: Child, not_before: float) -> Child:
     """Mark a member of a group that is restarted. As in OTP, that includes a transient child that had ended."""
     if child.alive:
         return _change(child, restarts_with_group=True, not_before=max(child.not_before, not_before))
-    return _change(_rest(child), not_before=max(child.not_before, not_before))
+    return _change(_after_group_stop(child), not_before=max(child.not_before, not_before))
 
 
 # -- the orders that are due ------------------------------------------------------------------------------------------
@@ -221,23 +221,23 @@ TRANSITIONS: dict[ChildPhase, dict[ChildEvent, Rule]] = {
     ChildPhase.WAITING: {},
     ChildPhase.STARTING: {
         ChildEvent.STARTED: _in_service,
-        ChildEvent.ENDED: _ended,
-        ChildEvent.FAILED: _failed,
-        ChildEvent.STOPPED: _stopped,
-        ChildEvent.RESTARTING: _restarting,
+        ChildEvent.ENDED: _on_ended,
+        ChildEvent.FAILED: _on_failed,
+        ChildEvent.STOPPED: _on_stopped,
+        ChildEvent.RESTARTING: _on_restarting,
         ChildEvent.DUE: _start_timed_out,
     },
     ChildPhase.RUNNING: {
-        ChildEvent.ENDED: _ended,
-        ChildEvent.FAILED: _failed,
-        ChildEvent.STOPPED: _stopped,
-        ChildEvent.RESTARTING: _restarting,
+        ChildEvent.ENDED: _on_ended,
+        ChildEvent.FAILED: _on_failed,
+        ChildEvent.STOPPED: _on_stopped,
+        ChildEvent.RESTARTING: _on_restarting,
     },
     ChildPhase.STOPPING: {
-        ChildEvent.ENDED: _ended,
-        ChildEvent.FAILED: _failed,
-        ChildEvent.STOPPED: _failed,
-        ChildEvent.RESTARTING: _failed,
+        ChildEvent.ENDED: _on_ended,
+        ChildEvent.FAILED: _on_failed,
+        ChildEvent.STOPPED: _on_failed,
+        ChildEvent.RESTARTING: _on_failed,
         ChildEvent.DUE: _kill,
     },
     ChildPhase.GONE: {},

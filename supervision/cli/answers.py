@@ -56,10 +56,10 @@ class Answers:
 def silent(tree: Tree) -> Mapping[str, str]:
     """The actors that will not answer, and why."""
     stopped = stopped_by_signal(tree.actors)
-    return {actor.name: why for actor in tree.actors if (why := _why(actor, actor.pid in stopped))}
+    return {actor.name: why for actor in tree.actors if (why := _why_silent(actor, actor.pid in stopped))}
 
 
-def _why(actor: ActorState, is_stopped: bool) -> str:
+def _why_silent(actor: ActorState, is_stopped: bool) -> str:
     if actor.state != "running":
         return f"is {actor.state}"
     if is_stopped:

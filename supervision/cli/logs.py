@@ -54,7 +54,7 @@ def run(context: Context) -> int:
                 some = True
                 print(line)  # noqa: T201
             if not some and not arguments.follow:
-                print(f"supervise: {_nothing(actor, arguments.since)} in {name}", file=sys.stderr)  # noqa: T201
+                print(f"supervise: {_no_lines_text(actor, arguments.since)} in {name}", file=sys.stderr)  # noqa: T201
             sys.stdout.flush()  # --follow starts at the end of the file
             for line in of_actor(coming, actor):
                 print(line, flush=True)  # noqa: T201
@@ -78,7 +78,7 @@ def lines_of(arguments: argparse.Namespace) -> int:
     return 0 if arguments.since else DEFAULT_LINES
 
 
-def _nothing(actor: str, since: float) -> str:
+def _no_lines_text(actor: str, since: float) -> str:
     """Instead of lines."""
     return f"no lines{f' of {actor}' if actor else ''}{f' of the last {duration(since)}' if since else ''}"
 

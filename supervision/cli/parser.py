@@ -31,7 +31,7 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # that of a subcommand says it best
         found, rest = super().parse_known_args(args, namespace)
         if rest:
-            self.error("; ".join(_unknown(word, self._option_string_actions) for word in _options(rest)))
+            self.error("; ".join(_unknown_option_text(word, self._option_string_actions) for word in _options(rest)))
         return found, rest
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -46,7 +46,7 @@ def _options(words: Sequence[str]) -> Sequence[str]:
     return [word for word in words if word.startswith("-")] or words
 
 
-def _unknown(word: str, options: Iterable[str]) -> str:
+def _unknown_option_text(word: str, options: Iterable[str]) -> str:
     name = word.partition("=")[0]
     if not name.startswith("-"):
         return f"{word}: one argument too many"

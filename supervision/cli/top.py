@@ -119,17 +119,17 @@ def _with_keys(context: Context) -> int:
                 if ends:
                     return OK
                 if order is not None:
-                    view = _said(view, _carried_out(context, order))
+                    view = _with_notice(view, _carried_out(context, order))
             if time.monotonic() >= due:
                 refreshes, due = refreshes + 1, time.monotonic() + arguments.interval
                 try:
                     samples.add(TreeSample(context.tree(), time.monotonic()))
                 except CommandError as error:  # the agent ends or hangs: the last picture stays
-                    view = _said(view, str(error))
+                    view = _with_notice(view, str(error))
 
 
-def _said(view: TopView, text: str) -> TopView:
-    return msgspec.structs.replace(view, said=text)
+def _with_notice(view: TopView, text: str) -> TopView:
+    return msgspec.structs.replace(view, notice=text)
 
 
 def _carried_out(context: Context, order: Inject) -> str:

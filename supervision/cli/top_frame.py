@@ -109,7 +109,7 @@ def frame(tree: Tree, found: Sequence[Row], view: TopView, width: int, height: i
     head: list[Line] = [_headline(tree)]
     footer = _footer(view, width)
     if height < len(head) + len(footer) + 3:
-        head, footer = [], footer[-max(1, height - 2) :] if view.mode != "table" or view.said else []
+        head, footer = [], footer[-max(1, height - 2) :] if view.mode != "table" or view.notice else []
     space = max(1, height - len(head) - len(footer) - 1)
     names = [row.actor.name for row in found]
     view = scrolled(view, names, space)
@@ -158,22 +158,22 @@ def _headline(tree: Tree) -> Line:
 
 def _footer(view: TopView, width: int) -> list[Line]:
     if view.mode == "question" and view.order is not None:
-        return _folded("warning", question(view.order).split(), " ", width)
+        return _fold("warning", question(view.order).split(), " ", width)
     if view.mode == "faults":
         parts = [f"fault for {view.selected or 'the first'}:", *fault_lines(), "Esc: none"]
-        return _folded("warning", parts, "  ", width)
+        return _fold("warning", parts, "  ", width)
     if view.mode == "filter":
         return [[("warning", f"show names with: {view.filter}_")]]
     if view.mode == "help":
         return [[("", text)] for text in HELP]
-    if view.said:
-        return _folded("warning", view.said.split(), " ", width)
+    if view.notice:
+        return _fold("warning", view.notice.split(), " ", width)
     filtered = f"  names with {view.filter} only" if view.filter else ""
     order = f"  by {view.sort}{' (turned round)' if view.reverse else ''}{filtered}"
     return [[("dim", "q quit  h help  s sort  / filter  K kill  i inject"), ("dim", order)]]
 
 
-def _folded(style: str, parts: Sequence[str], gap: str, width: int) -> list[Line]:
+def _fold(style: str, parts: Sequence[str], gap: str, width: int) -> list[Line]:
     """The parts in as few lines as the width allows; a part stays whole."""
     lines: list[str] = []
     for part in parts:

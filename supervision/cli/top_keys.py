@@ -34,7 +34,7 @@ class TopView(msgspec.Struct, frozen=True, kw_only=True):
     """Of the first row that is shown."""
     order: Inject | None = None
     """What the question is about."""
-    said: str = ""
+    notice: str = ""
     """Outcome of the last order, until the next key."""
 
 
@@ -52,11 +52,11 @@ Handler = Callable[[TopView, Sequence[str]], KeyResult]
 
 def press(view: TopView, key: str, names: Sequence[str]) -> KeyResult:
     """The outcome of one key. `names`: of the rows, in their order, all of those that pass the filter."""
-    view = msgspec.structs.replace(view, said="")
+    view = msgspec.structs.replace(view, notice="")
     if view.mode == "filter":
-        return KeyResult(_typed(view, key))
+        return KeyResult(_type_filter(view, key))
     if view.mode == "faults" and key.isdigit() and 1 <= int(key) <= len(FAULTS):
-        return KeyResult(_asking(view, names, FAULTS[int(key) - 1]))
+        return KeyResult(_ask_about_fault(view, names, FAULTS[int(key) - 1]))
     handler = _KEYS[view.mode].get(key)
     if handler is None:
         return KeyResult(view if view.mode == "table" else _table(view))
@@ -97,7 +97,7 @@ def keys_of(typed: str) -> Iterator[str]:
             yield _CONTROLS.get(letter, letter)
 
 
-def _moved(by: int) -> Handler:
+def _move_selection(by: int) -> Handler:
     def handler(view: TopView, names: Sequence[str]) -> KeyResult:
         if not names:
             return KeyResult(view)
@@ -107,7 +107,7 @@ def _moved(by: int) -> Handler:
     return handler
 
 
-def _sorted(by: int) -> Handler:
+def _change_sort(by: int) -> Handler:
     def handler(view: TopView, names: Sequence[str]) -> KeyResult:
         place = (SORTS.index(view.sort) + by) % len(SORTS)
         return KeyResult(msgspec.structs.replace(view, sort=SORTS[place], reverse=False))
@@ -123,7 +123,7 @@ def _table(view: TopView) -> TopView:
     return msgspec.structs.replace(view, mode="table", order=None)
 
 
-def _asking(view: TopView, names: Sequence[str], fault: Fault) -> TopView:
+def _ask_about_fault(view: TopView, names: Sequence[str], fault: Fault) -> TopView:
     if not names:
         return _table(view)
     name = names[selected(view, names)]
@@ -132,10 +132,10 @@ def _asking(view: TopView, names: Sequence[str], fault: Fault) -> TopView:
 
 
 def _kill(view: TopView, names: Sequence[str]) -> KeyResult:
-    return KeyResult(_asking(view, names, "crash"))
+    return KeyResult(_ask_about_fault(view, names, "crash"))
 
 
-def _confirmed(view: TopView, names: Sequence[str]) -> KeyResult:
+def _confirm(view: TopView, names: Sequence[str]) -> KeyResult:
     return KeyResult(_table(view), view.order)
 
 
@@ -143,11 +143,11 @@ def _without_filter(view: TopView, names: Sequence[str]) -> KeyResult:
     return KeyResult(msgspec.structs.replace(view, filter=""))
 
 
-def _turned(view: TopView, names: Sequence[str]) -> KeyResult:
+def _reverse_sort(view: TopView, names: Sequence[str]) -> KeyResult:
     return KeyResult(msgspec.structs.replace(view, reverse=not view.reverse))
 
 
-def _typed(view: TopView, key: str) -> TopView:
+def _type_filter(view: TopView, key: str) -> TopView:
     """The filter while it is typed."""
     if key in ("enter", "escape"):
         return _table(msgspec.structs.replace(view, filter=view.filter if key == "enter" else ""))
@@ -160,15 +160,17 @@ _QUIT: Handler = lambda view, names: KeyResult(view, quit=True)  # noqa: E731
 _KEYS: Final[dict[Mode, dict[str, Handler]]] = {
     "table": {
         "q": _QUIT,
-        "up": _moved(-1), "k": _moved(-1), "down": _moved(1), "j": _moved(1),
-        "pageup": _moved(-PAGE), "pagedown": _moved(PAGE), " ": _moved(PAGE),
-        "home": _moved(-(2**31)), "g": _moved(-(2**31)), "end": _moved(2**31), "G": _moved(2**31),
-        "s": _sorted(1), "right": _sorted(1), "S": _sorted(-1), "left": _sorted(-1), "r": _turned,
+        "up": _move_selection(-1), "k": _move_selection(-1), "down": _move_selection(1), "j": _move_selection(1),
+        "pageup": _move_selection(-PAGE), "pagedown": _move_selection(PAGE), " ": _move_selection(PAGE),
+        "home": _move_selection(-(2**31)), "g": _move_selection(-(2**31)),
+        "end": _move_selection(2**31), "G": _move_selection(2**31),
+        "s": _change_sort(1), "right": _change_sort(1), "S": _change_sort(-1), "left": _change_sort(-1),
+        "r": _reverse_sort,
         "/": _to_mode("filter"), "escape": _without_filter,
         "K": _kill, "i": _to_mode("faults"), "h": _to_mode("help"), "?": _to_mode("help"),
     },
     "faults": {"q": _QUIT},
-    "question": {"y": _confirmed, "Y": _confirmed},
+    "question": {"y": _confirm, "Y": _confirm},
     "help": {"q": _QUIT},
 }  # fmt: skip
 HELP: Final = (

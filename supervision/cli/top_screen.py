@@ -78,7 +78,7 @@ def _wants_no_colour() -> bool:
 def _painter() -> Callable[[Line], str]:
     """Paints by rich, which knows what the terminal can do; without rich only the selected row stands out."""
     if find_spec("rich") is None:
-        return _plain
+        return _styled_text
     from rich.console import Console
     from rich.text import Text
 
@@ -93,6 +93,6 @@ def _painter() -> Callable[[Line], str]:
     return paint
 
 
-def _plain(line: Line) -> str:
+def _styled_text(line: Line) -> str:
     marks = ((*_PLAIN_STYLES.get(style, ("", "")), piece) for style, piece in line)
     return "".join(f"{begin}{piece}{end}" for begin, end, piece in marks)

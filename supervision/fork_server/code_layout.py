@@ -62,16 +62,16 @@ def _function(name: str) -> FunctionType | None:
 def _copy(code: CodeType) -> CodeType:
     """Copy the code with its constants, which lie beside it then; nested functions included."""
     first, *others = code.co_consts or (None,)  # the first is the docstring, if there is one: it is not used
-    copied = (_copy(first) if isinstance(first, CodeType) else first, *map(_copied, others))
+    copied = (_copy(first) if isinstance(first, CodeType) else first, *map(_copy_constant, others))
     return code.replace(co_consts=copied)
 
 
-def _copied(constant: object) -> object:
+def _copy_constant(constant: object) -> object:
     """An equal constant at another place. Strings that look like names are interned: they stay where they are."""
     if isinstance(constant, CodeType):
         return _copy(constant)
     if type(constant) is tuple:
-        return tuple([_copied(one) for one in constant])
+        return tuple([_copy_constant(one) for one in constant])
     if type(constant) is str:
         return f"{constant} "[:-1]
     return constant

@@ -141,7 +141,7 @@ class Disposables:
 
     def _start_waiting(self) -> None:
         while len(self._running) < MOST_AT_ONCE and self._waiting and not self._is_busy():
-            order = self._next()
+            order = self._take_next()
             if order is None:
                 return
             order.began = time.monotonic()
@@ -174,7 +174,7 @@ class Disposables:
                 for order in self._waiting.pop(owner):
                     self._answer(order, DisposableResult(kind="Refused", text=wrong))
 
-    def _next(self) -> _Order | None:
+    def _take_next(self) -> _Order | None:
         """The order that starts next, taken out of its queue; None: each owner that waits has its share."""
         taken, most = _count(self._running) + _count(self._abandoned), self._most_of_one()
         owner = next((owner for owner in self._waiting if taken[owner] < most), None)

@@ -69,7 +69,7 @@ def bring_functions_together(names: Iterable[str]) -> None:
     for known in references.values():
         function = known[0].get()
         if function is not None and sys.getrefcount(function) == _SOLE_AND_VARIABLE + len(known) - 1:
-            copies.append((known, _copied(function)))
+            copies.append((known, _copy_function(function)))
         del function
     for known, copy in copies:  # only now, else a copy would take the memory of the function before
         for reference in known:
@@ -97,7 +97,7 @@ def _references(names: Iterable[str]) -> dict[int, list[_Reference]]:
     return {function: known for function, known in found.items() if known}
 
 
-def _copied(function: FunctionType) -> FunctionType:
+def _copy_function(function: FunctionType) -> FunctionType:
     copy = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )

@@ -70,23 +70,23 @@ class Launcher:
         failed: Callable[[ProcessEntry, OSError], None],
     ) -> None:
         self._loop, self._context, self._forked, self._failed = loop, context, forked, failed
-        self._due: list[ProcessEntry] = []
+        self._ordered: list[ProcessEntry] = []
 
     def order(self, child: ProcessEntry) -> None:
         """Fork the child in the next turn of the loop."""
-        if not self._due:
+        if not self._ordered:
             self._loop.call_later(0.0, self._fork_all)
-        self._due.append(child)
+        self._ordered.append(child)
 
     def withdraw(self, child: ProcessEntry) -> bool:
         """Cancel an order. Returns whether the child was ordered and not forked yet."""
         with contextlib.suppress(ValueError):
-            self._due.remove(child)
+            self._ordered.remove(child)
             return True
         return False
 
     def _fork_all(self) -> None:
-        due, self._due = self._due, []
+        due, self._ordered = self._ordered, []
         prepared = [found for child in due if (found := self._prepare(child)) is not None]
         private = self._context.private_fds()
         for each in prepared:
@@ -153,7 +153,7 @@ class Launcher:
             feeders=child.spec.feeders,
             heartbeat_seconds=_heartbeat_seconds(child.policy),
             dynamic=application.dynamic,
-            settled=context.release_memory,
+            release_memory=context.release_memory,
         )
 
     def _arguments(self, child: ProcessEntry) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from ..protocol import (
     CreateActor,
     DisposableResult,
     Done,
-    Escalated,
     Exited,
+    ReachedMaxRestartIntensity,
     Ready,
     RunDisposable,
     ServiceState,
@@ -66,7 +66,7 @@ class Orders:
             child.troubles.reported(message)
         elif isinstance(message, RunDisposable):
             self._disposables.run(child.name, message, lambda result: _answer_disposable(connection, ask, result))
-        elif isinstance(message, Escalated):
+        elif isinstance(message, ReachedMaxRestartIntensity):
             child.process.explain(message.reason)
             return Done()
         else:

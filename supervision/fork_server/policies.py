@@ -18,7 +18,7 @@ class Policies:
     """
 
     def __init__(self, tree: ChildSpec, given: Mapping[str, Policy]) -> None:
-        self.by_name = {name: _scaled(given.get(name, spec.default_policy)) for name, _, spec in walk(tree)}
+        self.by_name = {name: _scale_deadlines(given.get(name, spec.default_policy)) for name, _, spec in walk(tree)}
 
     def of(self, name: str, default: Policy) -> Policy:
         """The policy of a name; `default` for an actor that is in no spec."""
@@ -26,10 +26,12 @@ class Policies:
 
     def update(self, changed: Mapping[str, Policy]) -> None:
         """Replace the policies of the names in the tree."""
-        self.by_name.update({name: _scaled(policy) for name, policy in changed.items() if name in self.by_name})
+        self.by_name.update(
+            {name: _scale_deadlines(policy) for name, policy in changed.items() if name in self.by_name}
+        )
 
 
-def _scaled(policy: Policy) -> Policy:
+def _scale_deadlines(policy: Policy) -> Policy:
     return msgspec.structs.replace(
         policy,
         start_seconds=_deadline(policy.start_seconds),

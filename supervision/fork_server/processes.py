@@ -40,7 +40,7 @@ class ChildProcesses:
         self._loop, self._table, self._observer = loop, table, observer
         self._names, self._status_page = context.names, context.status_page
         self._abandoned: dict[int, ProcessEntry] = {}
-        self._launcher = Launcher(loop, context, self._forked, self._not_forked)
+        self._launcher = Launcher(loop, context, self._take_forked, self._report_failed_fork)
 
     @property
     def abandoned(self) -> int:
@@ -56,9 +56,9 @@ class ChildProcesses:
         child.order(time.monotonic())
         self._launcher.order(child)
 
-    def _forked(self, child: ProcessEntry, uplink: socket.socket | None) -> None:
+    def _take_forked(self, child: ProcessEntry, uplink: socket.socket | None) -> None:
         self._table.forked(child)
-        deadline = self._loop.call_later(child.policy.start_seconds, lambda: self._start_is_late(child))
+        deadline = self._loop.call_later(child.policy.start_seconds, lambda: self._kill_late_start(child))
         child.process.add_timer(deadline)
         if uplink is not None:
             child.process.connected(
@@ -83,7 +83,7 @@ class ChildProcesses:
             again = self._loop.call_later(_READY_POLL_SECONDS, lambda: self._poll_ready(child, incarnation))
             child.process.add_timer(again)
 
-    def _not_forked(self, child: ProcessEntry, error: OSError) -> None:
+    def _report_failed_fork(self, child: ProcessEntry, error: OSError) -> None:
         # reported as an immediate end: its supervisor backs off and retries
         self._clean(child)
         exited = Exited(child.name, child.incarnation, 0, EXIT_EXCEPTION << 8, "exit", "", f"fork: {error}")
@@ -96,7 +96,7 @@ class ChildProcesses:
         seconds = child.in_service(time.monotonic())
         self._observer.started(child, Started(child.name, child.incarnation, child.process.pid, seconds))
 
-    def _start_is_late(self, child: ProcessEntry) -> None:
+    def _kill_late_start(self, child: ProcessEntry) -> None:
         if child.state == "starting":
             self.kill(child, "start_timeout", f"not in service after {child.policy.start_seconds:g} s")
 
@@ -126,7 +126,7 @@ class ChildProcesses:
         if child.process.cause is not None or not is_dying(child.process.pid):
             child.process.record_cause(cause, detail)
         if self._launcher.withdraw(child):
-            self._ended(child, signal.SIGKILL)
+            self._report_end(child, signal.SIGKILL)
         if not child.process.pid:
             return
         child.killed(time.monotonic())
@@ -137,7 +137,7 @@ class ChildProcesses:
         """SIGKILL does not end a process that waits in the kernel: the tree goes on without it."""
         if child.alive and self._table.reaped(child.process.pid) is child:
             self._abandoned[child.process.pid] = child
-            self._ended(child, signal.SIGKILL, "cannot be killed: it waits in the kernel, abandoned")
+            self._report_end(child, signal.SIGKILL, "cannot be killed: it waits in the kernel, abandoned")
 
     def kill_below(self, child: ProcessEntry) -> None:
         """A supervisor has ended: end everything below it."""
@@ -159,9 +159,9 @@ class ChildProcesses:
             return
         child = self._table.reaped(pid)
         if child is not None:
-            self._ended(child, status)
+            self._report_end(child, status)
 
-    def _ended(self, child: ProcessEntry, status: int, detail: str = "") -> None:
+    def _report_end(self, child: ProcessEntry, status: int, detail: str = "") -> None:
         now, process = time.monotonic(), child.process
         message, text = process.blackbox.read() if process.blackbox is not None else ("", "")
         if process.cause is None and os.WIFSIGNALED(status):

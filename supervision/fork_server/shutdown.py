@@ -19,14 +19,14 @@ class OrderedStop:
         self._current: ProcessEntry | None = None
 
     def begin(self) -> None:
-        self._next()
+        self._stop_next()
 
     def ended(self, child: ProcessEntry) -> None:
         """A process has been reaped."""
         if child is self._current:
-            self._next()
+            self._stop_next()
 
-    def _next(self) -> None:
+    def _stop_next(self) -> None:
         while self._remaining:
             child = self._remaining.pop()
             if child.alive:

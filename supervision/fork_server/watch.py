@@ -49,19 +49,19 @@ class RecentDelay:
     """The worst recent delay of the fork server's own loop: a measure of the machine's overload."""
 
     def __init__(self) -> None:
-        self._seen: deque[tuple[float, float]] = deque()
+        self._delays: deque[tuple[float, float]] = deque()
 
     def add(self, now: float, seconds: float) -> None:
         """Record the delay of one turn."""
-        while self._seen and self._seen[-1][1] <= seconds:
-            self._seen.pop()
-        self._seen.append((now, seconds))
+        while self._delays and self._delays[-1][1] <= seconds:
+            self._delays.pop()
+        self._delays.append((now, seconds))
 
     def worst(self, now: float) -> float:
         """The worst delay of the last seconds; 0.0 if all turns were in time."""
-        while self._seen and now - self._seen[0][0] > _DELAY_MEMORY_SECONDS:
-            self._seen.popleft()
-        return max(0.0, self._seen[0][1]) if self._seen else 0.0
+        while self._delays and now - self._delays[0][0] > _DELAY_MEMORY_SECONDS:
+            self._delays.popleft()
+        return max(0.0, self._delays[0][1]) if self._delays else 0.0
 
 
 class Watch:
@@ -73,14 +73,14 @@ class Watch:
         self._last = self._memory_at = time.monotonic()
         self._lenient_until = 0.0
         self._delay = RecentDelay()
-        loop.call_later(self._tick, self._look)
+        loop.call_later(self._tick, self._check_all)
 
     def retune(self) -> None:
         """Policies have changed."""
         self._tick = tick_seconds(child.policy for child in self._table)
 
-    def _look(self) -> None:
-        self._loop.call_later(self._tick, self._look)
+    def _check_all(self) -> None:
+        self._loop.call_later(self._tick, self._check_all)
         logs.flush(due=True)
         now = time.monotonic()
         self._delay.add(now, now - self._last - self._tick)

@@ -10,7 +10,7 @@ import pytest
 
 from supervision.actor import ChildExited
 from supervision.harness import Harness
-from supervision.protocol import EXIT_ESCALATED, FORK_SERVER, Done, Escalated, Exited, Started, Stop
+from supervision.protocol import EXIT_ESCALATED, FORK_SERVER, Done, Exited, ReachedMaxRestartIntensity, Started, Stop
 from supervision.spec import ChildSpec, Policy, SetPolicies
 from supervision.supervisor import Supervisor
 
@@ -69,14 +69,16 @@ async def test_it_waits_out_the_pause_before_the_second_restart() -> None:
 
 async def test_it_says_why_it_gives_up_before_it_ends() -> None:
     async with make(max_restarts=0) as harness:
-        harness.answer(Escalated, Done(), name=FORK_SERVER)
+        harness.answer(ReachedMaxRestartIntensity, Done(), name=FORK_SERVER)
         await start(harness)
         orders(harness)
         await harness.deliver(ChildExited(Exited("group/x", 1, 100, 9, "signal")), FORK_SERVER)
         assert harness.sent(Stop) == [Stop("group/y", 5.0, "stopped")]
         await harness.deliver(ChildExited(Exited("group/y", 1, 101, 0, "stopped")), FORK_SERVER)
         await harness.settle()
-        assert harness.asks == [(FORK_SERVER, Escalated("group/x failed once, more than the 0 restarts allowed"))]
+        assert harness.asks == [
+            (FORK_SERVER, ReachedMaxRestartIntensity("group/x failed once, more than the 0 restarts allowed"))
+        ]
         assert harness.actor.left == EXIT_ESCALATED
 
 

@@ -168,7 +168,7 @@ VIEWS = st.builds(
     filter=st.sampled_from(["", "pod", "zzz"]),
     selected=st.sampled_from(["", *NAMES, "gone"]),
     offset=st.integers(0, 50),
-    said=st.sampled_from(["", "done"]),
+    notice=st.sampled_from(["", "done"]),
 )
 
 
