@@ -48,7 +48,7 @@ from actors.pod_workers.messages import (
 )
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.cri.adoption import DEFAULT_SETTLING, Settling
+from actors.shared.cri.adoption import DEFAULT_POLLING, PollSchedule
 from actors.shared.cri.pod_lookup import look
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod
@@ -91,11 +91,11 @@ class Driven:
         *,
         joined: bool = False,
         tracer: Tracer | None = None,
-        settling: Settling = DEFAULT_SETTLING,
+        polling: PollSchedule = DEFAULT_POLLING,
         asked: bool = True,
         **config: Any,
     ) -> None:
-        """`joined`: there is an API server, of which `objects` has the objects and `services` the services. `settling`:
+        """`joined`: there is an API server, of which `objects` has the objects and `services` the services. `polling`:
         how long the runtime's client looks for what an earlier call has made. `asked`: the PLEG answers its Hello with
         a healthy runtime, as it does once it has asked it."""
         self.home, self.clock = home, clock or VirtualClock(BEGAN)
@@ -116,7 +116,7 @@ class Driven:
         self.objects: dict[ObjectRef, ObjectState] = {}
         self.services = Services(synced=True)
         arguments: dict[str, Any] = {
-            "runtime": self.fake.client(settling=settling),
+            "runtime": self.fake.client(polling=polling),
             "clock": lambda: self.clock() + self.clock_offset,
             "tracer": tracer,
         }

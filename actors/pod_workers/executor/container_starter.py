@@ -30,7 +30,7 @@ from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.pod.state import HeldResources
 from actors.shared.config.agent import Agent
-from actors.shared.cri.adoption import Settling
+from actors.shared.cri.adoption import PollSchedule
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, StillCreating, StillStarting
 from actors.shared.cri.model import START_ERROR, CriContainer, CriContainerState, PodRuntime
@@ -49,7 +49,7 @@ from .permit import Permit
 from .shard_metrics import ShardMetrics
 from .user_ids import ids_of, require_support
 
-UNDER_WAY = Settling(total=1.0)
+UNDER_WAY = PollSchedule(total=1.0)
 """How long a start that is under way is waited for by the call that met it."""
 
 

@@ -29,8 +29,8 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Settling:
-    """Schedule of the search: the first pause, the longest pause (each is twice the previous one), the sum of all."""
+class PollSchedule:
+    """The pauses between questions to the runtime: the first, the longest (each is twice the one before), their sum."""
 
     first: float = 0.1
     longest: float = 1.0
@@ -47,13 +47,13 @@ class Settling:
             waited += pause
 
 
-DEFAULT_SETTLING = Settling()
+DEFAULT_POLLING = PollSchedule()
 
 
 async def create_or_adopt(
     create: Callable[[], Awaitable[str]],
     find: Callable[[], Awaitable[Existing | None]],
-    settling: Settling = DEFAULT_SETTLING,
+    polling: PollSchedule = DEFAULT_POLLING,
 ) -> str:
     """The ID from `create`, or of the usable object from `find`. Raises the error of `create`; StillCreating when the
     name is reserved and nothing has it."""
@@ -61,7 +61,7 @@ async def create_or_adopt(
         return await create()
     except (DeadlineExceeded, NameReserved) as error:
         failure: DeadlineExceeded | NameReserved = error
-    pauses = settling.pauses()
+    pauses = polling.pauses()
     while True:
         existing = await find()
         if existing is not None and existing.usable:
@@ -71,7 +71,7 @@ async def create_or_adopt(
             raise StillCreating(failure.method, failure.code, failure.details)
         if existing is not None or pause is None:
             raise failure
-        await settling.sleep(pause)
+        await polling.sleep(pause)
         if isinstance(failure, NameReserved):
             try:
                 return await create()  # fails while the name is reserved; succeeds once the earlier one failed

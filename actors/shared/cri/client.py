@@ -17,7 +17,7 @@ from supervision.metrics import Metrics
 from supervision.time_scale import scaled
 
 from . import conversion, methods
-from .adoption import DEFAULT_SETTLING, Settling
+from .adoption import DEFAULT_POLLING, PollSchedule
 from .container_calls import ContainerCalls
 from .deadlines import DEFAULT_DEADLINES, DEFAULT_REQUEST_SECONDS, Deadlines
 from .endpoint import IMAGE_FLAG, RUNTIME_FLAG, socket_path
@@ -55,16 +55,16 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
         same = image_path == path
         self._images = self._runtime if same else measured(GrpcTransport(image_path, tracer), metrics)
         self._deadlines = Deadlines(scaled(request_seconds))
-        self._settling = DEFAULT_SETTLING
+        self._polling = DEFAULT_POLLING
 
     @classmethod
     def over(
-        cls, transport: Transport, deadlines: Deadlines = DEFAULT_DEADLINES, settling: Settling = DEFAULT_SETTLING
+        cls, transport: Transport, deadlines: Deadlines = DEFAULT_DEADLINES, polling: PollSchedule = DEFAULT_POLLING
     ) -> CriClient:
         """A client with this transport, for a fake in the same process."""
         client = cls.__new__(cls)
         client._runtime = client._images = client._outputs = transport
-        client._deadlines, client._settling = deadlines, settling
+        client._deadlines, client._polling = deadlines, polling
         return client
 
     async def version(self) -> RuntimeVersion:

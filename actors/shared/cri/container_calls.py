@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
-from .adoption import Existing, Settling, create_or_adopt
+from .adoption import Existing, PollSchedule, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound, Unimplemented
 from .model import ContainerEvent, CriContainer, CriContainerState, ExecResult
@@ -27,7 +27,7 @@ class ContainerCalls:
     _outputs: Transport
     """To the same runtime; it reads one answer at a time."""
     _deadlines: Deadlines
-    _settling: Settling
+    _polling: PollSchedule
 
     async def create_container(
         self, sandbox_id: str, config: cri.ContainerConfig, sandbox_config: cri.PodSandboxConfig
@@ -48,7 +48,7 @@ class ContainerCalls:
             named = [one for one in listed if (one.name, one.attempt) == name]
             return Existing(named[0].id, _is_usable(config, named[0])) if named else None
 
-        return await create_or_adopt(create, find, self._settling)
+        return await create_or_adopt(create, find, self._polling)
 
     async def start_container(self, container_id: str) -> None:
         """A container can be started once. If its program cannot be executed, the call fails and the container is
@@ -73,13 +73,13 @@ class ContainerCalls:
         its start is still in progress."""
         request = cri.RemoveContainerRequest(container_id=container_id)
         await leftover_tasks.remove(
-            self._runtime, methods.REMOVE_CONTAINER, request, self._deadlines.request, self._settling
+            self._runtime, methods.REMOVE_CONTAINER, request, self._deadlines.request, self._polling
         )
 
     async def end_lost_task(self, container_id: str) -> None:
         """End the task that a failed start may have left in the pod's cgroup. Only containerd leaves such tasks."""
         with contextlib.suppress(Unimplemented):
-            await leftover_tasks.end(container_id, self._runtime, self._settling)
+            await leftover_tasks.end(container_id, self._runtime, self._polling)
 
     async def container_status(self, container_id: str, sandbox_id: str = "") -> CriContainer:
         """Raises NotFound. The status does not include the sandbox: that is set to `sandbox_id`."""

@@ -23,7 +23,7 @@ from google.protobuf.message import Message
 from proto import containerd_tasks_pb2 as tasks
 from supervision.time_scale import scaled
 
-from .adoption import Settling
+from .adoption import PollSchedule
 from .errors import CriError, NotFound, RuntimeFailure, StillStarting
 from .methods import Method
 from .transport import Transport
@@ -47,7 +47,7 @@ async def remove(
     method: Method[Any, Any],
     request: Message,
     seconds: float,
-    settling: Settling,
+    polling: PollSchedule,
     *,
     ends_starts: bool = False,
 ) -> None:
@@ -58,7 +58,7 @@ async def remove(
     StillStarting when a start does not finish.
     """
     ended: set[str] = set()
-    pauses = settling.pauses()
+    pauses = polling.pauses()
     while True:
         try:
             await transport.call(method, request, seconds)
@@ -70,17 +70,17 @@ async def remove(
             if error.id not in ended:
                 ended.add(error.id)
                 with contextlib.suppress(CriError):
-                    await end(error.id, transport, settling)
+                    await end(error.id, transport, polling)
             pause = next(pauses, None)
             if pause is None:
                 raise
-            await settling.sleep(pause)
+            await polling.sleep(pause)
         except CriError as error:
             match = _BLOCKING_TASK.search(error.details)
             if match is None or match[1] in ended:
                 raise
             try:
-                await end(match[1], transport, settling)
+                await end(match[1], transport, polling)
             except CriError as failure:
                 raise error from failure
             ended.add(match[1])
@@ -88,12 +88,12 @@ async def remove(
             return
 
 
-async def end(container_id: str, transport: Transport, settling: Settling) -> None:
+async def end(container_id: str, transport: Transport, polling: PollSchedule) -> None:
     """Kill a container's task, if there is one, and delete it once it is dead. Raises CriError: Unimplemented when the
     runtime is not containerd."""
     kill = tasks.KillRequest(container_id=container_id, signal=signal.SIGKILL, all=True)
     delete = tasks.DeleteTaskRequest(container_id=container_id)
-    pauses = settling.pauses()
+    pauses = polling.pauses()
     while True:
         with contextlib.suppress(CriError):  # it may have ended already: Delete shows it
             await transport.call(KILL, kill, scaled(_SECONDS))
@@ -105,6 +105,6 @@ async def end(container_id: str, transport: Transport, settling: Settling) -> No
             pause = next(pauses, None)
             if pause is None:
                 raise
-            await settling.sleep(pause)
+            await polling.sleep(pause)
         else:
             return

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
-from .adoption import Existing, Settling, create_or_adopt
+from .adoption import Existing, PollSchedule, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound
 from .model import Sandbox
@@ -19,7 +19,7 @@ class SandboxCalls:
 
     _runtime: Transport
     _deadlines: Deadlines
-    _settling: Settling
+    _polling: PollSchedule
 
     async def run_pod_sandbox(self, config: cri.PodSandboxConfig, runtime_handler: str = "") -> str:
         """The ID of a ready sandbox, made now or by an earlier create with the same name and attempt.
@@ -41,7 +41,7 @@ class SandboxCalls:
                     return Existing(one.id, one.ready)
             return None
 
-        return await create_or_adopt(create, find, self._settling)
+        return await create_or_adopt(create, find, self._polling)
 
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
         """Stop the containers and release the network. No error if the sandbox does not exist."""
@@ -56,7 +56,7 @@ class SandboxCalls:
         request = cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id)
         deadline = self._deadlines.request
         await leftover_tasks.remove(
-            self._runtime, methods.REMOVE_POD_SANDBOX, request, deadline, self._settling, ends_starts=True
+            self._runtime, methods.REMOVE_POD_SANDBOX, request, deadline, self._polling, ends_starts=True
         )
 
     async def pod_sandbox_status(self, sandbox_id: str) -> Sandbox:

@@ -28,14 +28,14 @@ class RuntimeSilence:
         self._answered_at = clock()
         self._reported: str | None = None
         """None: this incarnation has reported nothing yet."""
-        actor.every(LOOK_SECONDS, self._look)
+        actor.every(LOOK_SECONDS, self._check_silence)
 
     def answered(self) -> None:
         """The service has answered, with a result or an error."""
         self._answered_at = self._clock()
         self._tell("")
 
-    def _look(self) -> None:
+    def _check_silence(self) -> None:
         if self._clock() - self._answered_at >= scaled(SILENT_SECONDS):
             self._tell(f"{self._endpoint} does not answer")
 

@@ -97,7 +97,7 @@ class GrpcTransport:
                 response = await self._answer(method, request, timeout, metadata)
             except grpc.aio.AioRpcError as error:
                 span.set(STATUS_CODE, error.code().value[0])
-                raise self._mapped(method, error) from None
+                raise self._to_cri_error(method, error) from None
             except asyncio.CancelledError:
                 span.set(STATUS_CODE, grpc.StatusCode.CANCELLED.value[0])
                 raise
@@ -113,7 +113,7 @@ class GrpcTransport:
             span.set(STATUS_CODE, 0)
         except grpc.aio.AioRpcError as error:
             span.set(STATUS_CODE, error.code().value[0])
-            mapped = self._mapped(method, error)
+            mapped = self._to_cri_error(method, error)
             span.raised(mapped)
             raise mapped from None
         finally:
@@ -126,7 +126,7 @@ class GrpcTransport:
         about = {"rpc.system": "grpc", "rpc.service": name.partition("/")[0], "rpc.method": method.name}
         return self._tracer.start(name, about, kind=Kind.CLIENT)
 
-    def _mapped(self, method: Method[Any, Any], error: grpc.aio.AioRpcError) -> CriError:
+    def _to_cri_error(self, method: Method[Any, Any], error: grpc.aio.AioRpcError) -> CriError:
         code, details = error.code(), error.details() or ""
         mapped = from_rpc(method.name, code.name, details)
         if isinstance(mapped, Unavailable) and code is grpc.StatusCode.UNAVAILABLE:

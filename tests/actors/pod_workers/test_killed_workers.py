@@ -16,7 +16,7 @@ from actors.container_manager.messages import AdmitPod, ReleasePod
 from actors.device_manager.messages import PrepareClaims, UnprepareClaims
 from actors.image_manager.messages import EnsureImage
 from actors.pod_workers.executor import container_starter
-from actors.shared.cri.adoption import Settling
+from actors.shared.cri.adoption import PollSchedule
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes
 from supervision.message import Message
 from tests.support.fake_cri import Fault
@@ -37,7 +37,7 @@ WANTED: Final = pod(**SPEC)
 DELETED: Final = pod(
     metadata={"deletionTimestamp": "2023-11-14T22:13:20Z", "deletionGracePeriodSeconds": 30, "name": "p"}, **SPEC
 )
-AT_ONCE: Final = Settling(first=0.0, total=0.0)
+AT_ONCE: Final = PollSchedule(first=0.0, total=0.0)
 ASKED: Final[dict[str, type[Message]]] = {
     one.__name__: one
     for one in (AdmitPod, MountVolumes, EnsureImage, PrepareClaims, UnprepareClaims, UnmountVolumes, ReleasePod)
@@ -102,7 +102,7 @@ async def live(node: Driven, seconds: int) -> None:
 async def killed(home: Path, step: Step) -> tuple[Driven, list[RecordEvent]]:
     """The node whose worker was killed in that step, and the events until then."""
     ends = (step.method, step.nth) in ENDS
-    async with Driven(home, settling=AT_ONCE) as node:
+    async with Driven(home, polling=AT_ONCE) as node:
         await node.first_look()
         await node.sources()
         if not ends:
@@ -131,7 +131,7 @@ async def test_the_next_worker_takes_over_without_a_failure(tmp_path, method, nt
     step = Step(method, nth, how)
     first, events = await killed(tmp_path, step)
     ends = (method, nth) in ENDS
-    async with Driven(tmp_path, first.fake, first.clock, settling=AT_ONCE) as second:
+    async with Driven(tmp_path, first.fake, first.clock, polling=AT_ONCE) as second:
         await second.first_look()
         await second.sources(DELETED if ends else WANTED)
         await live(second, 20)
@@ -166,7 +166,7 @@ async def test_the_next_worker_takes_over_without_a_failure(tmp_path, method, nt
 async def test_a_start_that_never_ends_is_told_once_it_has_taken_longer_than_a_request_may(tmp_path, method, reason):
     step = Step(method, 1, "later")
     first, _ = await killed(tmp_path, step)
-    async with Driven(tmp_path, first.fake, first.clock, settling=AT_ONCE) as second:
+    async with Driven(tmp_path, first.fake, first.clock, polling=AT_ONCE) as second:
         await second.first_look()
         await second.sources(WANTED)
         await live(second, 110)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from google.protobuf.message import Message
 
-from actors.shared.cri.adoption import DEFAULT_SETTLING, Settling
+from actors.shared.cri.adoption import DEFAULT_POLLING, PollSchedule
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.deadlines import DEFAULT_DEADLINES, Deadlines
 from proto import cri_pb2 as cri
@@ -51,9 +51,9 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, 
         self.calls: list[tuple[str, Message]] = []
         self._background: set[asyncio.Task[Any]] = set()
 
-    def client(self, deadlines: Deadlines = DEFAULT_DEADLINES, settling: Settling = DEFAULT_SETTLING) -> CriClient:
+    def client(self, deadlines: Deadlines = DEFAULT_DEADLINES, polling: PollSchedule = DEFAULT_POLLING) -> CriClient:
         """The typed interface, in this process."""
-        return CriClient.over(LocalTransport(self), deadlines, settling)
+        return CriClient.over(LocalTransport(self), deadlines, polling)
 
     def requests_for(self, method: str) -> list[Any]:
         """The requests of one method, oldest first."""

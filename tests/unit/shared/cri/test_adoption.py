@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from actors.shared.cri.adoption import Settling
+from actors.shared.cri.adoption import PollSchedule
 from actors.shared.cri.deadlines import Deadlines
 from actors.shared.cri.errors import DeadlineExceeded, NameReserved, StillCreating, Unavailable
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault
 
-QUICK = Settling(first=0.01, longest=0.05, total=1.0)
+QUICK = PollSchedule(first=0.01, longest=0.05, total=1.0)
 SHORT = Deadlines(0.05)
 
 
@@ -37,13 +37,13 @@ async def test_a_create_that_never_finishes_fails_at_its_deadline() -> None:
     fake = FakeRuntime()
     fake.faults.add("RunPodSandbox", Fault(hang=True))
     with pytest.raises(DeadlineExceeded):
-        await fake.client(SHORT, Settling(0.01, 0.05, 0.2)).run_pod_sandbox(sandbox_config())
+        await fake.client(SHORT, PollSchedule(0.01, 0.05, 0.2)).run_pod_sandbox(sandbox_config())
     assert len(fake.requests_for("RunPodSandbox")) == 1
 
 
 async def test_the_next_try_adopts_what_the_runtime_made_before_its_answer_was_lost() -> None:
     fake = FakeRuntime()
-    client, pod = fake.client(settling=QUICK), sandbox_config()
+    client, pod = fake.client(polling=QUICK), sandbox_config()
     fake.faults.add("RunPodSandbox", Fault(answer_lost=True, times=1))
     with pytest.raises(Unavailable):
         await client.run_pod_sandbox(pod)
@@ -57,7 +57,7 @@ async def test_a_name_that_is_reserved_by_a_try_that_fails_is_used_by_the_next()
     first = asyncio.ensure_future(fake.client().run_pod_sandbox(pod))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    made = await fake.client(settling=QUICK).run_pod_sandbox(pod)
+    made = await fake.client(polling=QUICK).run_pod_sandbox(pod)
     assert list(fake.world.sandboxes) == [made]
     with pytest.raises(Exception, match="injected"):
         await first
@@ -70,14 +70,14 @@ async def test_a_create_that_goes_on_for_longer_is_told_apart_from_a_name_that_i
     first = asyncio.ensure_future(fake.client().run_pod_sandbox(pod))
     await asyncio.sleep(0)
     with pytest.raises(StillCreating):
-        await fake.client(settling=QUICK).run_pod_sandbox(pod)
+        await fake.client(polling=QUICK).run_pod_sandbox(pod)
     goes_on.set()
-    assert await fake.client(settling=QUICK).run_pod_sandbox(pod) == await first
+    assert await fake.client(polling=QUICK).run_pod_sandbox(pod) == await first
 
 
 async def test_a_sandbox_that_is_not_ready_any_more_is_not_adopted() -> None:
     fake = FakeRuntime()
-    client, pod = fake.client(settling=QUICK), sandbox_config()
+    client, pod = fake.client(polling=QUICK), sandbox_config()
     made = await client.run_pod_sandbox(pod)
     fake.lose_sandbox(made)
     with pytest.raises(NameReserved) as caught:
@@ -87,7 +87,7 @@ async def test_a_sandbox_that_is_not_ready_any_more_is_not_adopted() -> None:
 
 async def test_a_container_of_another_definition_is_not_adopted() -> None:
     fake = FakeRuntime()
-    client, pod = fake.client(settling=QUICK), sandbox_config()
+    client, pod = fake.client(polling=QUICK), sandbox_config()
     sandbox = await client.run_pod_sandbox(pod)
     made = await client.create_container(sandbox, container_config(pod), pod)
     changed = container_config(pod)
@@ -106,5 +106,5 @@ async def test_pauses_between_looks_grow_and_end() -> None:
     fake = FakeRuntime()
     fake.faults.add("RunPodSandbox", Fault(hang=True))
     with pytest.raises(DeadlineExceeded):
-        await fake.client(SHORT, Settling(0.1, 1.0, 3.0, record)).run_pod_sandbox(sandbox_config())
+        await fake.client(SHORT, PollSchedule(0.1, 1.0, 3.0, record)).run_pod_sandbox(sandbox_config())
     assert pauses == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.0, 1.0])

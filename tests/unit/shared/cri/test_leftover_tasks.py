@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.shared.cri.adoption import Settling
+from actors.shared.cri.adoption import PollSchedule
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import RuntimeFailure
 from tests.support.cri_configs import container_config, sandbox_config
@@ -16,7 +16,7 @@ class CancelledStart:
 
     def __init__(self) -> None:
         self.fake, self.pauses = FakeRuntime("1.6"), list[float]()
-        self.client: CriClient = self.fake.client(settling=Settling(sleep=self._sleep))
+        self.client: CriClient = self.fake.client(polling=PollSchedule(sleep=self._sleep))
 
     async def _sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)
