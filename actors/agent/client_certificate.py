@@ -34,13 +34,13 @@ def in_use(kubeconfig: str, stored: str, now: float) -> ShownCertificate | None:
     pair = ShownCertificate(stored, read_bounded(stored), stored=True) if os.path.exists(stored) else None
     if not os.path.exists(kubeconfig):
         return pair
-    own = _own(kubeconfig, stored)
+    own = _certificate_of(kubeconfig, stored)
     if own is None or pair is None or own.where == stored:
         return own
     return pair if _takes_its_place(_read(pair.pem), _read(own.pem), now) else own
 
 
-def _own(kubeconfig: str, stored: str) -> ShownCertificate | None:
+def _certificate_of(kubeconfig: str, stored: str) -> ShownCertificate | None:
     try:
         checked = check_file(kubeconfig)
     except KubeconfigError:

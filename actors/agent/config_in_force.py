@@ -53,7 +53,7 @@ def rows(
     for path, value in assigned:
         now = value
         if path.partition(".")[0] in (*waiting, _BY_RUNTIME):
-            now = _at(plain, path, value)
+            now = _value_at(plain, path, value)
         source = lookup(sources, path)
         if now == value or str(now) == str(value):
             yield path, value, source
@@ -63,7 +63,7 @@ def rows(
             yield path, now, f"until a restart; then {shown_value(path, value)} ({source})"
 
 
-def _at(plain: Mapping[str, Any], path: str, like: Any) -> Any:
+def _value_at(plain: Mapping[str, Any], path: str, like: Any) -> Any:
     """The value in force; where it is left out, as it is empty, an empty one of the same type."""
     found: Any = plain
     for name in path.split("."):

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from actors.pod_config.errors import ManifestError, whole
+from actors.pod_config.errors import ManifestError, document_error
 from actors.pod_config.file_source import manifest_paths, never_read
 from actors.pod_config.limits import MAX_BYTES
 from actors.pod_config.manifest import SOURCE_FILE, Origin, read_manifest
@@ -134,7 +134,7 @@ def _content(path: str) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with os.fdopen(descriptor, "rb") as file:
         if wrong := never_read(os.fstat(descriptor)):
-            raise whole(wrong)
+            raise document_error(wrong)
         return file.read(MAX_BYTES + 1)
 
 

@@ -91,11 +91,11 @@ def _body(parser: argparse.ArgumentParser) -> list[str]:
                 *_raw(below.format_usage().removeprefix("usage: ").rstrip()),
             ]
             lines += _arguments(below, ".SS")
-            lines += _ending(below, ".SS")
-    return lines + _ending(parser, ".SH")
+            lines += _epilog_sections(below, ".SS")
+    return lines + _epilog_sections(parser, ".SH")
 
 
-def _ending(parser: argparse.ArgumentParser, heading: str) -> list[str]:
+def _epilog_sections(parser: argparse.ArgumentParser, heading: str) -> list[str]:
     notes, _, rest = (parser.epilog or "").partition("Examples:\n\n")
     examples, _, codes = rest.partition("Exit codes:\n\n")
     texts = {"NOTES": notes, "EXAMPLES": examples, "EXIT STATUS": codes}

@@ -149,15 +149,15 @@ def logs_dir(context: Context) -> str:
     answers = Answers(context, context.tree())
     answer = answers.get(CONFIG_CONTROLLER, GetConfigz(), Configz)
     if answer is None:
-        if not (known := _noted(context.arguments.root_dir)):
+        if not (known := _read_start_records(context.arguments.root_dir)):
             raise CommandError(NO_ANSWER, "; ".join(answers.problems))
         return known[-1].pod_logs_dir
     return str(msgspec.json.decode(answer.body)["kubeletconfig"]["podLogsDir"])
 
 
-def _noted(root_dir: str) -> list[start_records.StartRecord]:
+def _read_start_records(root_dir: str) -> list[start_records.StartRecord]:
     """The records of its starts, the newest last; none if they cannot be read."""
     try:
-        return start_records.noted(state_dir_of(root_dir))
+        return start_records.read_all(state_dir_of(root_dir))
     except (OSError, DamagedError):
         return []

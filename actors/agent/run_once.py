@@ -109,7 +109,7 @@ def run(words: Sequence[str]) -> int:
         )
         sys.stderr.write(f"error: {as_typed(text)}\n")
         return 1
-    process = _started([*flags, "--runonce=false", "--enable-server=false"])
+    process = _start_agent([*flags, "--runonce=false", "--enable-server=false"])
     try:
         outcomes, failed = _watch(agent, process, seconds)
     except KeyboardInterrupt:
@@ -145,7 +145,7 @@ def _options(words: Sequence[str]) -> tuple[float, bool, list[str]]:
     return seconds, form == "json", rest
 
 
-def _started(flags: Sequence[str]) -> subprocess.Popen[bytes]:
+def _start_agent(flags: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start the agent; it ends together with this process."""
     command = [sys.executable, "-m", "actors.agent.command", "start", *flags]
     return subprocess.Popen(tied(command), stdin=subprocess.DEVNULL)
@@ -156,7 +156,7 @@ def _watch(agent: Agent, process: subprocess.Popen[bytes], seconds: float) -> tu
     outcomes: list[RunPodResult] = []
     end = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < end:
-        found = _look(agent)
+        found = _find_outcomes(agent)
         if found is not None:
             outcomes, whole = found
             if whole and all(one.outcome != "waiting" for one in outcomes):
@@ -165,7 +165,7 @@ def _watch(agent: Agent, process: subprocess.Popen[bytes], seconds: float) -> tu
     return outcomes, process.poll() is not None or not outcomes
 
 
-def _look(agent: Agent) -> tuple[list[RunPodResult], bool] | None:
+def _find_outcomes(agent: Agent) -> tuple[list[RunPodResult], bool] | None:
     """The outcomes so far, and whether all pods are included; None while the agent does not answer."""
     try:
         with closing(Client(Path(agent.run_dir))) as client:

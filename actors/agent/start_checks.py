@@ -86,7 +86,7 @@ def _reservations(agent: Agent) -> Iterator[ConfigProblem]:
     if not (config.kubeReserved or config.systemReserved or config.reservedSystemCPUs):
         return
     try:
-        capacity = node_resources.capacity(config, _existing(agent.root_dir))
+        capacity = node_resources.capacity(config, _nearest_directory(agent.root_dir))
     except OSError as error:
         yield ConfigProblem("--root-dir", agent.root_dir, f"cannot be measured: {error.strerror}")
         return
@@ -146,7 +146,7 @@ def _claims(agent: Agent) -> Iterator[ConfigProblem]:
         yield ConfigProblem("--root-dir", agent.root_dir, error)
 
 
-def _existing(path: str) -> str:
+def _nearest_directory(path: str) -> str:
     """The directory itself, or its nearest existing parent."""
     found = Path(path)
     while not found.is_dir() and found != found.parent:

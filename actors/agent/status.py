@@ -100,7 +100,7 @@ def _of_sources(sources: PodSources) -> Iterator[Reason]:
 
 
 # -- finding it out -----------------------------------------------------------------------------------------------
-def others(context: Context, tree: Tree) -> Iterable[Reason]:
+def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
     """What is wrong with a running agent. Raises CommandError when it ends meanwhile."""
     if tree.state in ("starting", "stopping"):
         return []

@@ -92,7 +92,7 @@ def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     from actors.agent.validation import validate
     from actors.shared.config.commands import check
 
-    with as_started(words, _where, sys.stderr) as started:
+    with as_started(words, _agent_files, sys.stderr) as started:
         return check(started.flags, as_json, out, validate)
 
 
@@ -102,7 +102,7 @@ def _show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     from actors.agent.running_flags import as_started
     from actors.shared.config.commands import show
 
-    with as_started(words, _where, sys.stderr) as started:
+    with as_started(words, _agent_files, sys.stderr) as started:
         if started.context is not None and started.flagz is not None:
             return config_in_force.show(started.flags, started.context, started.flagz, as_json, out)
         return show(started.flags, as_json, out)
@@ -146,7 +146,7 @@ def parser_of(words: list[str], with_flags: Collection[str] = ()) -> tuple[argpa
     }
     for name, text in taking.items():
         _with_flags(subcommands.add_parser(name, help=text, add_help=False), name, with_flags)
-    settings = CommandSettings(_where, _tree, _root_dir(), _policy_file(), _status_reasons, _advice, _LOGS)
+    settings = CommandSettings(_agent_files, _tree, _root_dir(), _policy_file(), _status_reasons, _advice, _LOGS)
     register(subcommands, settings)
     if not words or words[0] == "logs":
         from actors.agent.pod_logs import extend
@@ -200,7 +200,7 @@ def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collecti
         add_flags(parser)
 
 
-def _where(arguments: argparse.Namespace) -> AgentFiles:
+def _agent_files(arguments: argparse.Namespace) -> AgentFiles:
     from actors.shared.config.paths import run_dir_of, state_dir_of
     from supervision.cli.command import AgentFiles
 
@@ -211,9 +211,9 @@ def _where(arguments: argparse.Namespace) -> AgentFiles:
 
 
 def _status_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
-    from actors.agent.status import others
+    from actors.agent.status import agent_reasons
 
-    return others(context, tree)
+    return agent_reasons(context, tree)
 
 
 def _advice(arguments: argparse.Namespace) -> str:

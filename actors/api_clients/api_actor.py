@@ -112,7 +112,7 @@ class ApiActor(Actor):
             self.client = ApiClient(
                 access,
                 observe=self._observe,
-                warned=self._warned,
+                warned=self._log_server_warning,
                 tracer=begin(self, self.agent.config.tracing, self.agent.node_name),
                 plugin_metrics=PluginMetrics(self.metrics),
                 **self.limits(),
@@ -153,7 +153,7 @@ class ApiActor(Actor):
             self.log.warning("the API server does not answer: %s", error)
         self._mode, self._error = away, str(error)
 
-    def _warned(self, text: str) -> None:
+    def _log_server_warning(self, text: str) -> None:
         """Log each text once: a deprecated field of a static pod comes with every try to create its mirror."""
         if text not in self._server_warnings and len(self._server_warnings) < MAX_WARNINGS:
             self._server_warnings.add(text)

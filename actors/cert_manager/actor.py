@@ -57,8 +57,8 @@ class CertManager(Actor):
             self._join()
         if self._signed is None:
             self._local = LocalServing(self, self.agent, self._clocks)
-        self.start_task(self._look(), "look")
-        self.every(CHECK_SECONDS, self._look)
+        self.start_task(self._check_certificates(), "look")
+        self.every(CHECK_SECONDS, self._check_certificates)
 
     def _join(self) -> None:
         """Create the parts that only a node of a cluster needs; their modules are imported here only."""
@@ -78,11 +78,11 @@ class CertManager(Actor):
         if self._client is not None:
             self._client.greet(name)
         if name in SERVERS and self._version:
-            self.tell(name, self._current())
+            self.tell(name, self._serving_certificate())
 
     @on(GetServingCertificate)
     def on_get(self, message: GetServingCertificate, sender: Address) -> ServingCertificate:
-        return self._current()
+        return self._serving_certificate()
 
     @on(NodeAddresses)
     def on_addresses(self, message: NodeAddresses, sender: Address) -> None:
@@ -101,7 +101,7 @@ class CertManager(Actor):
         if serving is not None and serving.certificate is not None:
             self.metrics.gauge(SERVER_TTL, serving.certificate.not_after - self._clocks.wall())
 
-    async def _look(self) -> None:
+    async def _check_certificates(self) -> None:
         if self._client is not None:
             await self._client.look()
         if self._signed is not None:
@@ -131,9 +131,9 @@ class CertManager(Actor):
         # a version of an earlier incarnation is never used again
         self._version = max(self._version, (self.incarnation - 1) * VERSIONS) + 1
         for server in SERVERS:
-            self.tell(server, self._current())
+            self.tell(server, self._serving_certificate())
 
-    def _current(self) -> ServingCertificate:
+    def _serving_certificate(self) -> ServingCertificate:
         serving = self._signed or self._local
         cert_file, key_file = serving.files if serving is not None else ("", "")
         ca = self.agent.config.authentication.x509.clientCAFile
@@ -141,7 +141,7 @@ class CertManager(Actor):
 
     def _stamp(self) -> tuple[object, ...]:
         """The stamps of the watched files: the agent's own, and the operator's unless a gate is off."""
-        current, agent = self._current(), self.agent
+        current, agent = self._serving_certificate(), self.agent
         files: tuple[str, ...] = ()
         if agent.gate("ReloadKubeletServerCertificateFile") or not agent.serving_cert_given:
             files += (current.cert_file, current.key_file)

@@ -49,7 +49,7 @@ class ClientFiles:
 
     async def state(self, now: float) -> ClientState:
         """Read the files. `now`: seconds since 1970."""
-        pair, store_problem = self._stored(now)
+        pair, store_problem = self._read_store(now)
         config, bootstrap = await self._config.read(), await self._bootstrap.read()
         facts = ClientFacts(
             config=_config(config, now),
@@ -73,7 +73,7 @@ class ClientFiles:
             store_problem=store_problem,
         )
 
-    def _stored(self, now: float) -> tuple[Pair | None, str]:
+    def _read_store(self, now: float) -> tuple[Pair | None, str]:
         """The store's pair, if it belongs to this node and has not expired; and the store's problem."""
         try:
             pair = self._watched_store.pair(now)

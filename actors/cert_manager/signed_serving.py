@@ -44,7 +44,7 @@ class SignedServing:
         self.pair: Pair | None = None
         title = "serving certificate"
         self._requester = CertificateRequester(
-            actor, title, self._template, self._installed, lambda: actor.metrics.count(ERRORS), clocks
+            actor, title, self._template, self._use_installed, lambda: actor.metrics.count(ERRORS), clocks
         )
 
     @property
@@ -62,7 +62,7 @@ class SignedServing:
 
     def settle(self) -> bool:
         """Read the store, and request a certificate if one is needed. Returns whether there is a pair to serve with."""
-        self.pair = self._stored() or self._given()
+        self.pair = self._read_store() or self._read_given_pair()
         if self.pair is None and not self._reported:
             self._reported = True
             self._actor.log.info("serverTLSBootstrap: the node server opens when the cluster has signed a certificate")
@@ -74,14 +74,14 @@ class SignedServing:
         self._addresses = addresses
         self.wake()
 
-    def _stored(self) -> Pair | None:
+    def _read_store(self) -> Pair | None:
         try:
             return self._watched_store.pair(self._clocks.wall())
         except OSError as error:
             self._actor.log.error("%s: %s", self._store.current_path, error)
             return None
 
-    def _given(self) -> Pair | None:
+    def _read_given_pair(self) -> Pair | None:
         """The operator's pair, which serves until the first one is signed."""
         agent = self._agent
         if not agent.serving_cert_given:
@@ -108,9 +108,9 @@ class SignedServing:
             access=access,
         )
 
-    async def _installed(self) -> None:
+    async def _use_installed(self) -> None:
         before = self.certificate
         if before is not None:
             self._actor.metrics.observe(ROTATION, self._clocks.wall() - before.not_before)
-        self.pair = self._stored()
+        self.pair = self._read_store()
         self._changed()

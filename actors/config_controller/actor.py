@@ -66,7 +66,7 @@ class ConfigController(Actor):
         self._trial_checks = TrialChecks(self, self._step)
         self._files = ConfigFileWatch(self, self.follow)
         contention = bool(agent.flags.get("exit-on-lock-contention"))
-        self._lock_file = LockFileWatch(agent.flags["lock-file"], self._contended) if contention else None
+        self._lock_file = LockFileWatch(agent.flags["lock-file"], self._stop_on_contention) if contention else None
         self._count_constants()
         await self._look_at_tree()
         self._read()
@@ -75,7 +75,7 @@ class ConfigController(Actor):
             self._repeat_policies()
         self._configuration.begin_restart()
         self.follow()
-        self.every(LOOK_SECONDS, self._look, jitter=0.1)
+        self.every(LOOK_SECONDS, self._look_and_follow, jitter=0.1)
 
     async def on_stop(self) -> None:
         self._files.close()
@@ -135,7 +135,7 @@ class ConfigController(Actor):
             self.log.warning("ConfigMap %s is ignored: the gate DynamicKubeletConfig is off", message.name)
 
     # -- following the sources --------------------------------------------------------------------------------------
-    def _contended(self) -> None:
+    def _stop_on_contention(self) -> None:
         self.log.warning("another agent opened %s: this agent stops", self._agent.flags["lock-file"])
         self.start_task(self._shut_down(), "shutdown")
 
@@ -143,7 +143,7 @@ class ConfigController(Actor):
         with suppress(AskError):
             await self.ask(FORK_SERVER, Shutdown())
 
-    async def _look(self) -> None:
+    async def _look_and_follow(self) -> None:
         await self._look_at_tree()
         self.follow()
 

@@ -40,9 +40,9 @@ class ConfigFileWatch:
         if self._watcher.read():
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = self._actor.after(SETTLE_SECONDS, self._settled)
+            self._timer = self._actor.after(SETTLE_SECONDS, self._report_change)
 
-    def _settled(self) -> None:
+    def _report_change(self) -> None:
         self._timer = None
         self._changed()
 

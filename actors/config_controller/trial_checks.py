@@ -25,12 +25,12 @@ class TrialChecks:
         """Look each 10 s during a trial, and not otherwise."""
         if on_trial and self._timer is None:
             self._gave_up = {}
-            self._timer = self._actor.every(TRIAL_CHECK_SECONDS, self._look, immediately=True)
+            self._timer = self._actor.every(TRIAL_CHECK_SECONDS, self._check_tree, immediately=True)
         elif not on_trial and self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    async def _look(self) -> None:
+    async def _check_tree(self) -> None:
         try:
             tree = await self._actor.ask(FORK_SERVER, GetTree(memory=False), timeout=5.0)
         except AskError:

@@ -110,7 +110,7 @@ def _decode_cpus(raw: bytes) -> CpuState:
 def cpu_start(agent: Agent, machine: MachineTopology) -> CpuStart:
     """Raises StateError."""
     config, path = agent.config, Path(agent.root_dir, CPU_STATE)
-    restored = _restored(path, _decode_cpus, "CPU", lambda state: state.policy, config.cpuManagerPolicy)
+    restored = _read_state(path, _decode_cpus, "CPU", lambda state: state.policy, config.cpuManagerPolicy)
     given = config.cpuManagerPolicyOptions
     if config.cpuManagerPolicy != STATIC:
         if given:
@@ -130,7 +130,7 @@ def cpu_start(agent: Agent, machine: MachineTopology) -> CpuStart:
 def memory_start(agent: Agent, machine: MachineTopology) -> MemoryState:
     """Raises StateError."""
     config, path = agent.config, Path(agent.root_dir, MEMORY_STATE)
-    restored = _restored(path, decode_memory, "memory", lambda state: state.policy, config.memoryManagerPolicy)
+    restored = _read_state(path, decode_memory, "memory", lambda state: state.policy, config.memoryManagerPolicy)
     if config.memoryManagerPolicy != MEMORY_STATIC:
         return MemoryState(MEMORY_NONE)
     by_node = reserved_memory(config, machine)
@@ -156,20 +156,20 @@ def reserved_memory(config: KubeletConfiguration, machine: MachineTopology) -> d
     expected = {MEMORY: unallocatable_memory(config, sum(node.memory[MEMORY] for node in machine.nodes))}
     for kind, size in sums.items():
         if size != expected.get(kind, 0):
-            text = f'the total amount "{_shown(size)}" of type "{kind}" is not equal to the value'
-            raise StateError(f'{text} "{_shown(expected.get(kind, 0))}" determined by Node Allocatable feature')
+            text = f'the total amount "{_quantity_text(size)}" of type "{kind}" is not equal to the value'
+            raise StateError(f'{text} "{_quantity_text(expected.get(kind, 0))}" determined by Node Allocatable feature')
     if not sums[MEMORY]:
         raise StateError("[memorymanager] you should specify the system reserved memory")
     return by_node
 
 
-def _shown(size: int) -> str:
+def _quantity_text(size: int) -> str:
     """The bytes as the API writes a quantity."""
     units = ((60, "Ei"), (50, "Pi"), (40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki"))
     return next((f"{size >> bits}{suffix}" for bits, suffix in units if size and size % (1 << bits) == 0), str(size))
 
 
-def _restored(
+def _read_state(
     path: Path, decode: Callable[[bytes], T], kind: str, policy_of: Callable[[T], str], policy: str
 ) -> T | None:
     """The state of the last time; None if there is no file. Raises StateError."""

@@ -87,13 +87,13 @@ class PodUserNamespaces:
         settings = agent.config.userNamespaces
         self._size = (settings.idsPerPod if settings is not None else None) or IDS_PER_POD
         self._range: IdRange | None = None
-        self._held: dict[str, IdRange] | None = None
+        self._ranges: dict[str, IdRange] | None = None
         """By pod; None: not read yet."""
 
     async def give(self, uid: str) -> UserNamespaceGiven | UserNamespaceRefused:
         """The pod's IDs, the same each time."""
         try:
-            whole = await self._whole()
+            whole = await self._whole_range()
             ids = self._give(uid, whole)
         except (UserNamespaceError, SubordinateIdsError) as error:
             return UserNamespaceRefused(uid, str(error))
@@ -101,7 +101,7 @@ class PodUserNamespaces:
             return UserNamespaceRefused(uid, f"{error.filename}: {error.strerror}")
         return UserNamespaceGiven(uid, ids.first, ids.length)
 
-    async def _whole(self) -> IdRange:
+    async def _whole_range(self) -> IdRange:
         """Raises SubordinateIdsError."""
         if self._range is None:
             path = self._find()
@@ -112,8 +112,8 @@ class PodUserNamespaces:
 
     def _give(self, uid: str, whole: IdRange) -> IdRange:
         """Raises UserNamespaceError, OSError."""
-        held = self._without_removed_pods(self._held if self._held is not None else self._read())
-        self._held = held
+        held = self._without_removed_pods(self._ranges if self._ranges is not None else self._read())
+        self._ranges = held
         if uid not in held:
             found = free_slot(whole, self._size, held.values())
             if found is None:

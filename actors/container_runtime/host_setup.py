@@ -112,7 +112,7 @@ def _subnet(instance: ManagedRuntime, host: RuntimeHost, pod_cidr: str) -> str:
     if "," in pod_cidr or ":" in pod_cidr:
         raise RuntimeSetupError(f"podCIDR: {pod_cidr}: the managed container runtime takes one IPv4 network")
     if kept and kept != pod_cidr and has_pods(instance):
-        raise RuntimeSetupError(_taken(kept, f"podCIDR is {pod_cidr}"))
+        raise RuntimeSetupError(_subnet_in_use_text(kept, f"podCIDR is {pod_cidr}"))
     return pod_cidr
 
 
@@ -120,13 +120,13 @@ def _leave_own_network(instance: ManagedRuntime) -> None:
     """Take away the network of an agent without a cluster: another node may have the same. Raises RuntimeSetupError."""
     own = _subnets(instance.network_file)
     if own and has_pods(instance):
-        raise RuntimeSetupError(_taken(own[0], "a cluster gives each node another one"))
+        raise RuntimeSetupError(_subnet_in_use_text(own[0], "a cluster gives each node another one"))
     if own:
         cleanup.remove_network(instance)  # a bridge with another address would be refused
         Path(instance.network_file).unlink(missing_ok=True)
 
 
-def _taken(subnet: str, reason: str) -> str:
+def _subnet_in_use_text(subnet: str, reason: str) -> str:
     return (
         f"pods that run have addresses of {subnet}, and {reason}: end them (`supervise reset`, or remove their "
         "manifests and start the agent without --kubeconfig once)"

@@ -71,7 +71,7 @@ def _import(instance: ManagedRuntime, host: RuntimeHost, tar: str) -> None:
 @contextlib.contextmanager
 def running(instance: ManagedRuntime, host: RuntimeHost) -> Iterator[None]:
     """A containerd for as long as the block lasts: the one that answers already, or a new one."""
-    if _accepts(instance.socket):
+    if _accepts_connections(instance.socket):
         yield
         return
     process = spawn(instance, host)
@@ -103,7 +103,7 @@ def spawn(
             start_new_session=True,
         )
     deadline = time.monotonic() + scaled(_START_SECONDS)
-    while not _accepts(instance.socket):
+    while not _accepts_connections(instance.socket):
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
             process.wait()
@@ -119,7 +119,7 @@ def _imported(instance: ManagedRuntime) -> dict[str, str]:
         return {}
 
 
-def _accepts(path: str) -> bool:
+def _accepts_connections(path: str) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         return sock.connect_ex(path) == 0
 

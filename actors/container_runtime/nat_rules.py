@@ -21,8 +21,8 @@ def removal(saved: str, network: str) -> str:
     """
     mark = f'name: "{network}" id: '
     rules = [line for line in saved.splitlines() if line.startswith("-A ") and mark in _comment(line)]
-    chains = sorted({target for line in rules if (target := _after(line, "-j")).startswith("CNI-")} - _SHARED)
-    deletions = [f"-D{line.removeprefix('-A')}" for line in rules if _after(line, "-A") not in chains]
+    chains = sorted({target for line in rules if (target := _option_value(line, "-j")).startswith("CNI-")} - _SHARED)
+    deletions = [f"-D{line.removeprefix('-A')}" for line in rules if _option_value(line, "-A") not in chains]
     if not deletions:
         return ""
     flushes = [f"-F {chain}" for chain in chains]
@@ -31,10 +31,10 @@ def removal(saved: str, network: str) -> str:
 
 
 def _comment(rule: str) -> str:
-    return _after(rule, "--comment")
+    return _option_value(rule, "--comment")
 
 
-def _after(rule: str, option: str) -> str:
+def _option_value(rule: str, option: str) -> str:
     try:
         words = shlex.split(rule)
         return words[words.index(option) + 1]

@@ -112,7 +112,7 @@ class DeviceService:
         return DevicesAllocated(allocation, sorted(served))
 
     def known_pods(self, worker: str, workers: int, uids: list[str]) -> None:
-        for uid in self._holders.gone(worker, workers, uids, self._holdings.uids):
+        for uid in self._holders.find_unknown(worker, workers, uids, self._holdings.uids):
             self._actor.log.info("no worker has the pod %s any more: its devices are free", uid)
             self.release(uid)
 

@@ -13,19 +13,19 @@ class Holders:
 
     def __init__(self) -> None:
         self._inventory = PodInventory()
-        self._new: set[str] = set()
+        self._unreported: set[str] = set()
 
     def allocated(self, uid: str) -> None:
         if uid not in self._inventory:
-            self._new.add(uid)
+            self._unreported.add(uid)
 
     def released(self, uid: str) -> None:
-        self._new.discard(uid)
+        self._unreported.discard(uid)
 
-    def gone(self, worker: str, workers: int, uids: Collection[str], holding: Collection[str]) -> set[str]:
+    def find_unknown(self, worker: str, workers: int, uids: Collection[str], holding: Collection[str]) -> set[str]:
         """The pods that hold devices although no worker has them. `uids`: the pods of one of `workers` workers."""
         self._inventory.update(worker, workers, uids)
-        self._new.difference_update(uids)
+        self._unreported.difference_update(uids)
         if not self._inventory.complete:
             return set()
-        return {uid for uid in holding if uid not in self._inventory and uid not in self._new}
+        return {uid for uid in holding if uid not in self._inventory and uid not in self._unreported}

@@ -61,7 +61,7 @@ class Holdings:
         """The devices that this container has, or is given at this moment; '': the pod."""
         found = [
             devices
-            for key, devices in self._taken(resource)
+            for key, devices in self._taken_devices(resource)
             if key.uid == uid and container in ("", key.container) and (key in self._shares or key in self._firm)
         ]
         return frozenset().union(*found)
@@ -75,9 +75,9 @@ class Holdings:
     def taken(self, resource: str, uid: str = "", container: str = "") -> frozenset[str]:
         """The devices that are held or reserved, but not those that this container may exchange; container '': that
         this pod may."""
-        return frozenset(one for _, devices in self._taken(resource, uid, container) for one in devices)
+        return frozenset(one for _, devices in self._taken_devices(resource, uid, container) for one in devices)
 
-    def _taken(self, resource: str, uid: str = "", container: str = "") -> Iterator[tuple[Key, frozenset[str]]]:
+    def _taken_devices(self, resource: str, uid: str = "", container: str = "") -> Iterator[tuple[Key, frozenset[str]]]:
         yield from ((key, share.ids) for key, share in self._shares.items() if key.resource == resource)
         for key, devices in self._reserved.items():
             own = key.uid == uid and container in ("", key.container) and key not in self._firm
@@ -87,7 +87,7 @@ class Holdings:
     def reusable(self, uid: str, container: str, resource: str, finished: Collection[str]) -> frozenset[str]:
         """The devices that the pod's init containers `finished` have by the time that this container of the pod runs,
         and that no other container of the pod has."""
-        taken = self._taken(resource, uid, container)
+        taken = self._taken_devices(resource, uid, container)
         own = [(key.container in finished, devices) for key, devices in taken if key.uid == uid]
         free = {one for ends, devices in own if ends for one in devices}
         return frozenset(free.difference(*(devices for ends, devices in own if not ends)))

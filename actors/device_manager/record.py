@@ -16,7 +16,7 @@ class DeviceCheckpoint:
     def __init__(self, files: StateFiles, directory: str, inventory: Inventory, holdings: Holdings) -> None:
         self._file, self._log = files.file(f"{directory}/{checkpoint.NAME}"), files.log
         self._inventory, self._holdings = inventory, holdings
-        self._written: checkpoint.Data | None = None
+        self._written_data: checkpoint.Data | None = None
 
     def restore(self, now: float) -> None:
         """Raises OSError."""
@@ -37,6 +37,6 @@ class DeviceCheckpoint:
     def save(self) -> None:
         """Write what differs, without fsync as the kubelet: after a loss of power no container runs. Raises OSError."""
         data = checkpoint.data_of(self._holdings.items(), self._inventory.healthy())
-        if data != self._written:
+        if data != self._written_data:
             self._file.write(checkpoint.encode(data))
-            self._written = data
+            self._written_data = data

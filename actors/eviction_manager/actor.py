@@ -55,7 +55,7 @@ class EvictionManager(Actor):
         self._host, self._clock, self._runtime = host, clock, runtime
         self._news = asyncio.Event()
         self._conditions: frozenset[str] = frozenset()
-        self._known = False
+        self._has_reported = False
         """The conditions were observed, or are known from the previous incarnation."""
 
     async def on_start(self) -> None:
@@ -65,7 +65,7 @@ class EvictionManager(Actor):
         self._evictions = PodEvictions(self, agent, self._report_evictions)
         self._evictions.load()
         self._conditions = frozenset(self._evictions.conditions(self._watched))
-        self._known = self.incarnation > 1
+        self._has_reported = self.incarnation > 1
         period = float(agent.config.evictionPressureTransitionPeriod)
         self._tracker = ThresholdTracker(self._watched, period, self._conditions, self._clock())
         self._observer = NodeObserver(self, agent, tree, self._host)
@@ -85,7 +85,7 @@ class EvictionManager(Actor):
     async def on_hello(self, name: ActorName) -> None:
         if name == CONTAINER_MANAGER:
             self._report_evictions()
-        elif self._known:
+        elif self._has_reported:
             self._report_pressure()
 
     # -- rounds -------------------------------------------------------------------------------------------------------
@@ -143,8 +143,8 @@ class EvictionManager(Actor):
             self.log.warning("the node has %s: %s", name, _described(signals))
         for name in before - conditions:
             self.log.info("the node no longer has %s", name)
-        if conditions != before or not self._known:
-            self._known = True
+        if conditions != before or not self._has_reported:
+            self._has_reported = True
             self._evictions.save_conditions(conditions, self._watched)
             self._report_evictions()
             self._report_pressure()

@@ -9,7 +9,7 @@ import msgspec
 from actors.shared.config.fields.eviction import Threshold
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.quantity import whole
+from actors.shared.kube.quantity import quantity_value
 from actors.shared.kube.quantity_text import binary, decimal, written
 
 from .resources import RESOURCE_OF
@@ -69,7 +69,7 @@ def _of_pod(pod: Pod, usage: PodUsage, resource: str, annotations: dict[str, str
 def _of_containers(pod: Pod, usage: PodUsage, resource: str, annotations: dict[str, str]) -> list[str]:
     parts, names, amounts = [], [], []
     for container in (*pod.spec.containers, *pod.spec.initContainers):
-        used, requested = _used(usage.containers, container, resource), _request(container.resources, resource) or 0
+        used, requested = _usage_of(usage.containers, container, resource), _request(container.resources, resource) or 0
         if used is None or used <= requested:
             continue
         parts.append(_larger("Container", container.name, binary(used), requested, resource))
@@ -84,7 +84,7 @@ def _larger(kind: str, name: str, used: str, requested: int, resource: str) -> s
     return f"{text}, has larger consumption of {resource}. "
 
 
-def _used(known: Mapping[str, ContainerUsage], container: Container, resource: str) -> int | None:
+def _usage_of(known: Mapping[str, ContainerUsage], container: Container, resource: str) -> int | None:
     usage = known.get(container.name)
     if usage is None:
         return None
@@ -93,4 +93,4 @@ def _used(known: Mapping[str, ContainerUsage], container: Container, resource: s
 
 def _request(resources: ResourceRequirements, resource: str) -> int | None:
     given = {**resources.limits, **resources.requests}.get(resource)
-    return None if given is None else whole(given)
+    return None if given is None else quantity_value(given)

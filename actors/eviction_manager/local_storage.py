@@ -12,7 +12,7 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_sidecar
-from actors.shared.kube.quantity import whole
+from actors.shared.kube.quantity import quantity_value
 from actors.shared.kube.quantity_text import written
 
 from .resources import CONTAINER_LIMIT, EMPTY_DIR_LIMIT, POD_LIMIT, DiskLayout
@@ -47,7 +47,7 @@ def _empty_dirs(pod: Pod, usage: PodUsage) -> Iterator[Violation]:
         limit = volume.emptyDir.sizeLimit if volume.emptyDir is not None else None
         used = usage.volumes.get(volume.name)
         if limit is not None and used is not None and 0 < _size(limit) < used.bytes:
-            text = f'Usage of EmptyDir volume "{volume.name}" exceeds the limit "{_written(limit)}". '
+            text = f'Usage of EmptyDir volume "{volume.name}" exceeds the limit "{_quantity_text(limit)}". '
             yield Violation(EMPTY_DIR_LIMIT, text)
 
 
@@ -66,7 +66,7 @@ def _containers(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Iterator[Viola
         if limit is None or one is None:
             continue
         if one.logs.bytes + (one.rootfs.bytes if with_layer else 0) > _size(limit):
-            text = f'Container {container.name} exceeded its local ephemeral storage limit "{_written(limit)}". '
+            text = f'Container {container.name} exceeded its local ephemeral storage limit "{_quantity_text(limit)}". '
             yield Violation(CONTAINER_LIMIT, text)
 
 
@@ -83,8 +83,8 @@ def _limits(containers: list[Container]) -> list[int]:
 
 
 def _size(quantity: Quantity) -> int:
-    return whole(quantity)
+    return quantity_value(quantity)
 
 
-def _written(quantity: Quantity) -> str:
-    return written(STORAGE, whole(quantity))
+def _quantity_text(quantity: Quantity) -> str:
+    return written(STORAGE, quantity_value(quantity))

@@ -98,7 +98,7 @@ class MemoryNotices:
             os.close(file)
             raise
         self._stalls = (file, poll)
-        asyncio.get_running_loop().add_reader(poll.fileno(), self._stalled)
+        asyncio.get_running_loop().add_reader(poll.fileno(), self._handle_stall)
 
     def _disarm(self) -> None:
         loop = asyncio.get_running_loop()
@@ -132,7 +132,7 @@ class MemoryNotices:
         os.eventfd_read(event)
         self._notice()
 
-    def _stalled(self) -> None:
+    def _handle_stall(self) -> None:
         if self._stalls is not None:
             self._stalls[1].poll(0)
             self._notice()

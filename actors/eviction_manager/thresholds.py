@@ -88,9 +88,9 @@ class ThresholdTracker:
         """`conditions`: the saved conditions; they stay true for the transition period."""
         self._watched = watched
         self._transition = transition_seconds
-        self._since: dict[Threshold, float] = {}
-        self._due: frozenset[Threshold] = frozenset()
-        self._last: dict[str, float] = dict.fromkeys(conditions, now)
+        self._met_since: dict[Threshold, float] = {}
+        self._due_thresholds: frozenset[Threshold] = frozenset()
+        self._last_met: dict[str, float] = dict.fromkeys(conditions, now)
 
     def observe(
         self, observed: Mapping[str, SignalObservation], now: float, layout: DiskLayout = DiskLayout.SINGLE
@@ -98,20 +98,20 @@ class ThresholdTracker:
         """The thresholds of a missing signal stay as they were, and are not due."""
         watched = for_layout(self._watched, layout)
         met = [one for one in watched if self._is_met(one, observed)]
-        self._since = {one: self._since.get(one, now) for one in met}
-        self._last |= {CONDITION_OF[one.signal]: now for one in met}
+        self._met_since = {one: self._met_since.get(one, now) for one in met}
+        self._last_met |= {CONDITION_OF[one.signal]: now for one in met}
         holding = {CONDITION_OF[one.signal] for one in met}
-        self._last = {
-            name: last for name, last in self._last.items() if name in holding or now - last < self._transition
+        self._last_met = {
+            name: last for name, last in self._last_met.items() if name in holding or now - last < self._transition
         }
-        due = [one for one in met if now - self._since[one] >= one.grace_seconds]
-        self._due = frozenset(due)
-        return EvictionDecision(frozenset(self._last), tuple(one for one in due if one.signal in observed))
+        due = [one for one in met if now - self._met_since[one] >= one.grace_seconds]
+        self._due_thresholds = frozenset(due)
+        return EvictionDecision(frozenset(self._last_met), tuple(one for one in due if one.signal in observed))
 
     def _is_met(self, threshold: Threshold, observed: Mapping[str, SignalObservation]) -> bool:
         if threshold.signal not in observed:
-            return threshold in self._since
-        return is_met(threshold, observed, reclaim=threshold in self._due)
+            return threshold in self._met_since
+        return is_met(threshold, observed, reclaim=threshold in self._due_thresholds)
 
 
 def still_met(watched: Iterable[Threshold], observed: Mapping[str, SignalObservation]) -> bool:

@@ -162,7 +162,7 @@ class UsageReader:
 
 def disk_usage(pod: RunningPod, measured: Mapping[str, Any], layers: Mapping[str, DiskUsage]) -> PodUsage:
     """The figures of `measure_pods` for a pod, with the writable layers of its containers. Pure."""
-    logs = {name: _used(one) for name, one in measured["logs"].items()}
+    logs = {name: _disk_usage(one) for name, one in measured["logs"].items()}
     return PodUsage(
         containers={
             name: ContainerUsage(
@@ -170,12 +170,12 @@ def disk_usage(pod: RunningPod, measured: Mapping[str, Any], layers: Mapping[str
             )
             for name in {**logs, **pod.containers}
         },
-        volumes={name: _used(one) for name, one in measured["volumes"].items()},
-        own=_used(measured["own"]),
+        volumes={name: _disk_usage(one) for name, one in measured["volumes"].items()},
+        own=_disk_usage(measured["own"]),
     )
 
 
-def _used(measured: Mapping[str, int]) -> DiskUsage:
+def _disk_usage(measured: Mapping[str, int]) -> DiskUsage:
     return DiskUsage(measured["used_bytes"], measured["inodes_used"])
 
 

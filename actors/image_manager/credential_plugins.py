@@ -71,10 +71,10 @@ class CredentialPlugins:
         """The credentials for an image, by its full name without tag. A failing plug-in contributes none, and the pull
         continues."""
         matching = [one for one in self._providers if any(fits(pattern, image) for pattern in one.matchImages)]
-        found = await asyncio.gather(*(self._found(provider, image, account) for provider in matching))
+        found = await asyncio.gather(*(self._find_credentials(provider, image, account) for provider in matching))
         return list(dict.fromkeys(one for each in found for one in each))
 
-    async def _found(self, provider: Provider, image: str, account: Account) -> list[Found]:
+    async def _find_credentials(self, provider: Provider, image: str, account: Account) -> list[Found]:
         """A plug-in without service accounts gives credentials of the node."""
         identity = Identity()
         try:
@@ -91,15 +91,15 @@ class CredentialPlugins:
         try:
             who: tuple[str, ...] = ()
             if provider.tokenAttributes is not None:
-                who = _who(provider, account, identity)
+                who = _account_key(provider, account, identity)
                 if not identity.token:
                     return Keyring()  # the pod has no service account, and the plug-in requires none
-            return self._cached(provider, image, who) or await self._join(provider, image, who, identity)
+            return self._read_cache(provider, image, who) or await self._join(provider, image, who, identity)
         except PluginFailed as error:
             self._complain(f"credential plug-in {provider.name}: {error}")
             return Keyring()
 
-    def _cached(self, provider: Provider, image: str, who: tuple[str, ...]) -> Keyring | None:
+    def _read_cache(self, provider: Provider, image: str, who: tuple[str, ...]) -> Keyring | None:
         now = self._clock()
         for kind, key in (("Image", image), ("Registry", registry(image)), ("Global", "")):
             found = self._cache.get((provider.name, kind, key, *who))
@@ -117,7 +117,7 @@ class CredentialPlugins:
         return await asyncio.shield(task)
 
     async def _ask(self, provider: Provider, image: str, who: tuple[str, ...], identity: Identity) -> Keyring:
-        response = await self._measured(
+        response = await self._measure_run(
             provider, CredentialProviderRequest(image, identity.token, identity.annotations)
         )
         ring = Keyring([(pattern, Credential(*pair)) for pattern, pair in response.auth.items()])
@@ -129,7 +129,7 @@ class CredentialPlugins:
         self._purge()
         return ring
 
-    async def _measured(self, provider: Provider, request: CredentialProviderRequest) -> CredentialProviderResponse:
+    async def _measure_run(self, provider: Provider, request: CredentialProviderRequest) -> CredentialProviderResponse:
         """Raises PluginFailed."""
         began = self._clock()
         try:
@@ -154,7 +154,7 @@ def registry(image: str) -> str:
     return image.partition("/")[0]
 
 
-def _who(provider: Provider, account: Account, identity: Identity) -> tuple[str, ...]:
+def _account_key(provider: Provider, account: Account, identity: Identity) -> tuple[str, ...]:
     """The rest of the cache key of a plug-in that knows the pod's service account."""
     attributes = provider.tokenAttributes
     by_token = attributes is not None and attributes.cacheType == "Token"

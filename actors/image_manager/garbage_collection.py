@@ -71,7 +71,7 @@ def plan(
     """Plan the removal. Images in use, pinned, or younger than the minimum age are never removed."""
     removable = _removable(records, in_use, thresholds, now)
     freeable = sum(image.size_bytes for image in removable)
-    expired = [image for image in removable if _expired(image, thresholds, now, running_for)]
+    expired = [image for image in removable if _is_expired(image, thresholds, now, running_for)]
     remove = dict.fromkeys(image.id for image in expired)
     wanted = 0
     if disk.capacity_bytes > 0 and thresholds.high_percent < 100 and disk.used_percent >= thresholds.high_percent:
@@ -116,6 +116,6 @@ def shortfall(disk: Disk, collection: Collection) -> tuple[str, str] | None:
     return None
 
 
-def _expired(image: ImageRecord, thresholds: Thresholds, now: float, running_for: float) -> bool:
+def _is_expired(image: ImageRecord, thresholds: Thresholds, now: float, running_for: float) -> bool:
     limit = thresholds.maximum_age
     return 0 < limit < running_for and now - max(image.last_used, image.first_seen) > limit

@@ -68,7 +68,7 @@ class ImageCollector:
         """Collect. Returns what could not be removed or freed and why, '' on success. Raises CriError,
         DisposableError."""
         recorded = self._pulls.refs() if self._pulls is not None else frozenset()
-        images, in_use, now = await self._look()
+        images, in_use, now = await self._list_images()
         left, failures = dict(self._records), []
         while True:
             disk = await self._disk()
@@ -90,7 +90,7 @@ class ImageCollector:
         """Remove every image that is old enough and not in use. Returns why some stay, '' if none does."""
         recorded = self._pulls.refs() if self._pulls is not None else frozenset()
         try:
-            images, in_use, now = await self._look()
+            images, in_use, now = await self._list_images()
             going = unused(self._records.values(), in_use, self._thresholds, now)
             failures = [text for image_id in going if (text := await self._remove(image_id))]
             await self._forget_pulls(recorded, images)
@@ -98,7 +98,7 @@ class ImageCollector:
             failures = [str(error)]
         return "; ".join(failures[:FAILURES_LOGGED])
 
-    async def _look(self) -> tuple[list[Image], set[str], float]:
+    async def _list_images(self) -> tuple[list[Image], set[str], float]:
         """List the images, the ids of those in use, and the time; update their records. Raises CriError."""
         images, containers = await self._client.list_images(), await self._client.list_containers()
         in_use, now = used_images(images, containers), self._clock()

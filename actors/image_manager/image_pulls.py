@@ -72,7 +72,7 @@ class ImagePulls:
             return ImageFailed(question.image, "ImageInspectError", text, retry_seconds=1.0)
         needed = policy == "Always" or (present is None and policy != "Never")
         self._metrics.asked(policy, present=present is not None, pulled=needed)
-        if present is not None and policy != "Always" and await self._verified(question, reference, present):
+        if present is not None and policy != "Always" and await self._may_use(question, reference, present):
             self._events.present(question, present.size_bytes, reference.full)
             return ready(question.image, present, pulled=False)
         if policy == "Never":
@@ -81,7 +81,7 @@ class ImagePulls:
             return ImageFailed(question.image, "ErrImageNeverPull", text)
         return self._backing_off(question, reference) or await self._pull(question, reference)
 
-    async def _verified(self, question: EnsureImage, reference: Reference, present: Image) -> bool:
+    async def _may_use(self, question: EnsureImage, reference: Reference, present: Image) -> bool:
         """Whether the pod may use the present image. If not, it is pulled again with the pod's credentials."""
         if self._records is None:
             return True
@@ -117,7 +117,7 @@ class ImagePulls:
             image_ref = await asyncio.shield(task)
             found = await self._client.image_status(image_ref, question.runtime_handler)
         except CriError as error:
-            return self._failed(question, reference, error)
+            return self._record_failure(question, reference, error)
         except RecordFailed as error:
             return ImageFailed(question.image, "ErrImagePull", str(error), retry_seconds=1.0)
         self._backoffs.succeeded(question.uid, reference.full)
@@ -168,12 +168,12 @@ class ImagePulls:
             return image_ref, found
         raise AssertionError("unreachable")
 
-    def _failed(self, question: EnsureImage, reference: Reference, error: CriError) -> ImageFailed:
+    def _record_failure(self, question: EnsureImage, reference: Reference, error: CriError) -> ImageFailed:
         why = error.details if error.code == "UNKNOWN" else error.rpc_text
         message_text = f'Failed to pull image "{question.image}": {why}'
         if isinstance(error, Unavailable):
             return ImageFailed(question.image, "ErrImagePull", why, retry_seconds=1.0, event=message_text)
-        reason, text = _named(question.image, why)
+        reason, text = _reason_and_message(question.image, why)
         now = time.monotonic()
         pause = self._backoffs.failed(question.uid, reference.full, reason, text, now, random.random)
         return ImageFailed(question.image, reason, text, retry_seconds=pause, event=message_text)
@@ -185,7 +185,7 @@ class ImagePulls:
         self._events.retain(keep)
 
 
-def _named(image: str, why: str) -> tuple[str, str]:
+def _reason_and_message(image: str, why: str) -> tuple[str, str]:
     """Waiting reason and message of a failed pull."""
     for reason, meaning in RUNTIME_REASONS.items():
         if why.startswith(reason):

@@ -87,7 +87,7 @@ class PullRecords:
         """Whether a pod may use the present image. `name`: without tag; `find`: the pod's credentials for it."""
         await self._loaded.wait()
         record = self._records.get(image_ref)
-        pulled = record is not None or self._intended(image)
+        pulled = record is not None or self._may_come_from_pull(image)
         if not needs_verification(self._policy, name, self._allowed, pulled=pulled):
             result = POLICY_ALLOWED
         elif accessible_by_all(record, name) or (record is not None and accessible(record, name, await find())):
@@ -110,25 +110,25 @@ class PullRecords:
 
     async def succeeded(self, image: str, name: str, image_ref: str, used: Found | None) -> None:
         """`used`: the credential that was accepted; None: the pull was anonymous."""
-        self._ended(image)
+        self._end_pull(image)
         self._leftover.discard(image)
         await self._settle(image, with_pull(self._records.get(image_ref), image_ref, name, used, _now()))
 
     async def failed(self, image: str) -> None:
         """The pull has failed: there is no new image."""
-        self._ended(image)
+        self._end_pull(image)
         await self._settle(image, None)
 
     def lost(self, image: str) -> None:
         """The pull has succeeded, but the runtime does not report the image: its intent stays."""
-        self._ended(image)
+        self._end_pull(image)
         self._leftover.add(image)
 
-    def _ended(self, image: str) -> None:
+    def _end_pull(self, image: str) -> None:
         self._running[image] -= 1
         self._running = +self._running
 
-    def _intended(self, image: str) -> bool:
+    def _may_come_from_pull(self, image: str) -> bool:
         """Whether the present image may come from a pull."""
         return image in self._running or image in self._leftover
 
@@ -140,7 +140,7 @@ class PullRecords:
             self._records[record.imageRef] = record
             written = {f"{PULLED}/{file_name(record.imageRef)}": msgspec.json.encode(record)}
         async with self._changing:
-            removed = () if self._intended(image) else (f"{PULLING}/{file_name(image)}",)
+            removed = () if self._may_come_from_pull(image) else (f"{PULLING}/{file_name(image)}",)
             problem = await self._change(written, removed)
         self._measure()
         if problem:

@@ -44,14 +44,14 @@ async def identify(call: Call, provider: Provider, account: Account) -> Identity
             raise PluginFailed("the pod has no service account, which requireServiceAccount needs")
         return Identity()
     path = f"/api/v1/namespaces/{quote(account.namespace, safe='')}/serviceaccounts/{quote(account.name, safe='')}"
-    answer = await _done(call, ApiCall(method="GET", path=path))
+    answer = await _call_api(call, ApiCall(method="GET", path=path))
     try:
         meta = msgspec.json.decode(answer.body, type=_ServiceAccount).metadata
     except UNREADABLE:
         raise PluginFailed(f"service account {account.namespace}/{account.name} cannot be read") from None
     annotations = chosen(meta.annotations, wanted)
     request = token_request(account, wanted.serviceAccountTokenAudience)
-    answer = await _done(call, ApiCall(method="POST", path=f"{path}/token", body=request))
+    answer = await _call_api(call, ApiCall(method="POST", path=f"{path}/token", body=request))
     try:
         token = msgspec.json.decode(answer.body, type=_Token).status.token
     except UNREADABLE:
@@ -75,7 +75,7 @@ def token_request(account: Account, audience: str) -> bytes:
     return msgspec.json.encode({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
 
 
-async def _done(call: Call, request: ApiCall) -> ApiAnswer:
+async def _call_api(call: Call, request: ApiCall) -> ApiAnswer:
     answer = await when_permitted(lambda: call(request))
     if not answer.ok:
         raise PluginFailed(f"service account: {answer.reason}: {answer.message}")

@@ -218,6 +218,6 @@ class Pleg(Actor):
         await self._repairs.look(self._ids)
         if status.runtime_ready:
             if not status.network_ready:
-                self._pod_network.again()
+                self._pod_network.forget_accepted()
             await self._network_repairs.look(ready=status.network_ready)
         await self._health_check.ask_version()

@@ -22,10 +22,10 @@ class HangingStarts(msgspec.Struct, frozen=True):
 
     since: Mapping[str, float] = {}
     """Container id to the time at which its start was first found in the way."""
-    acted_at: float | None = None
+    restarted_at: float | None = None
 
 
-def found(state: HangingStarts, container_id: str, now: float, known: Collection[str]) -> HangingStarts:
+def start_found(state: HangingStarts, container_id: str, now: float, known: Collection[str]) -> HangingStarts:
     """A start is in the way of a call. `known`: what the runtime lists; the rest is forgotten."""
     since = {one: at for one, at in state.since.items() if one in known}
     since.setdefault(container_id, now)
@@ -34,10 +34,10 @@ def found(state: HangingStarts, container_id: str, now: float, known: Collection
 
 def overdue(state: HangingStarts, container_id: str, now: float) -> bool:
     """Whether this start is the reason to restart the runtime now."""
-    rested = state.acted_at is None or now - state.acted_at >= PAUSE_SECONDS
+    rested = state.restarted_at is None or now - state.restarted_at >= PAUSE_SECONDS
     return rested and now - state.since.get(container_id, now) >= HANGS_SECONDS
 
 
-def acted(state: HangingStarts, now: float) -> HangingStarts:
+def runtime_restarted(state: HangingStarts, now: float) -> HangingStarts:
     """The runtime is being restarted."""
-    return HangingStarts(acted_at=now)
+    return HangingStarts(restarted_at=now)

@@ -77,7 +77,7 @@ class NetworkRepairs:
             self._restored_at = now
         waited = self._restored_at is not None and now - self._restored_at >= scaled(NOTICE_SECONDS)
         if waited and now >= self._reloads.not_before:
-            self._reloads = runtime_reloads.acted(self._reloads, now, reloads=True)
+            self._reloads = runtime_reloads.record_case(self._reloads, now, reloads=True)
             self._actor.log.error(
                 "containerd does not read the pod network's configuration: it is restarted, the containers go on"
             )

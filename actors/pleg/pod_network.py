@@ -13,10 +13,10 @@ class PodNetworkSetting:
 
     def __init__(self, client: CriClient, log: logging.Logger) -> None:
         self._client, self._log = client, log
-        self._accepted = self._said = ""
+        self._accepted = self._logged = ""
 
-    def again(self) -> None:
-        """The runtime has lost it: it is told again."""
+    def forget_accepted(self) -> None:
+        """The runtime has lost it: the next `apply` tells it again."""
         self._accepted = ""
 
     async def apply(self, cidr: str) -> None:
@@ -31,6 +31,6 @@ class PodNetworkSetting:
         except CriError as error:
             self._log.warning("the runtime is not told the pods' network %s: %s", cidr, error)
             return
-        if cidr != self._said:
+        if cidr != self._logged:
             self._log.info(said, cidr)
-        self._accepted = self._said = cidr
+        self._accepted = self._logged = cidr

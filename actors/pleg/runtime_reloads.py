@@ -24,9 +24,9 @@ class Reloads(msgspec.Struct, frozen=True):
     """The next one, on the monotonic clock."""
 
 
-def acted(state: Reloads, now: float, *, reloads: bool) -> Reloads:
-    """Unlisted containers were found; `reloads`: the runtime is restarted for them. Not found for a whole `limit`, they
-    are a new case."""
+def record_case(state: Reloads, now: float, *, reloads: bool) -> Reloads:
+    """The state after a look that found unlisted containers, or the pod network's configuration unread. `reloads`: the
+    runtime is restarted for it. After `limit` without such a look the pauses begin anew."""
     before = 0 if now - state.not_before >= PAUSES.limit else state.count
     count = before + 1 if reloads else before
     return Reloads(count, now + PAUSES.pause(max(1, count)))

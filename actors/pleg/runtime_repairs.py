@@ -50,10 +50,10 @@ class RuntimeRepairs:
     async def start_hangs(self, container_id: str, listed: frozenset[str]) -> None:
         """A managed runtime is restarted when that lasts: nothing else ends such a start."""
         now = time.monotonic()
-        self._hanging = hanging_starts.found(self._hanging, container_id, now, listed)
+        self._hanging = hanging_starts.start_found(self._hanging, container_id, now, listed)
         if not hanging_starts.overdue(self._hanging, container_id, now):
             return
-        self._hanging = hanging_starts.acted(self._hanging, now)
+        self._hanging = hanging_starts.runtime_restarted(self._hanging, now)
         text = "the start of container %s hangs in the runtime for %.0f s: %s"
         seconds, log = hanging_starts.HANGS_SECONDS, self._actor.log
         if not self._agent.managed_runtime:
@@ -73,7 +73,7 @@ class RuntimeRepairs:
         if self._agent.managed_runtime and self._has_room():
             await self._reload(now)
             return
-        self._reloads = runtime_reloads.acted(self._reloads, now, reloads=False)
+        self._reloads = runtime_reloads.record_case(self._reloads, now, reloads=False)
         full = self._agent.managed_runtime or not self._has_room()
         remedy = "its disk is full" if full else "restart the runtime once its disk has room"
         self._actor.log.warning(text, whose, len(container_ids), remedy)
@@ -105,7 +105,7 @@ class RuntimeRepairs:
 
     async def _reload(self, now: float) -> None:
         count, self._unlisted = len(self._unlisted), frozenset()
-        self._reloads = runtime_reloads.acted(self._reloads, now, reloads=True)
+        self._reloads = runtime_reloads.record_case(self._reloads, now, reloads=True)
         text = (
             "%d containers run, or did, that the runtime does not list: containerd is restarted, the containers go on"
         )

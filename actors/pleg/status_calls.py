@@ -57,14 +57,14 @@ class StatusCalls:
         self._actor, self._client, self._take = actor, client, take
         self._room = asyncio.Semaphore(AT_ONCE)
         self._under_way: set[str] = set()
-        self._again: set[str] = set()
+        self._repeats: set[str] = set()
 
     def ask(self, uid: str, listed: ListedPod | None = None) -> asyncio.Task[None] | None:
         """Ask for one pod; None if that is under way already: then it is asked for again afterwards.
 
         `listed`: from the relist that calls for it, so that the pod is not listed once more."""
         if uid in self._under_way:
-            self._again.add(uid)
+            self._repeats.add(uid)
             return None
         self._under_way.add(uid)
         return self._actor.start_task(self._call(uid, listed), f"status of {uid}")
@@ -72,8 +72,8 @@ class StatusCalls:
     async def _call(self, uid: str, listed: ListedPod | None) -> None:
         outcome = await self._outcome(uid, listed)
         self._under_way.discard(uid)
-        again = uid in self._again
-        self._again.discard(uid)
+        again = uid in self._repeats
+        self._repeats.discard(uid)
         self._take(uid, outcome)
         if again and not isinstance(outcome, Failure):  # after a failure the next relist asks anyway
             self.ask(uid)
@@ -82,13 +82,13 @@ class StatusCalls:
         try:
             async with self._room, asyncio.timeout(scaled(DEADLINE_SECONDS)):
                 began = time.monotonic()
-                found = await self._look(uid, listed)
+                found = await self._query_pod(uid, listed)
                 self._actor.metrics.observe("kubelet_pleg_pod_relist_duration_seconds", time.monotonic() - began)
                 return found
         except (CriError, TimeoutError) as error:
             return Failure(str(error) or f"no answer in {scaled(DEADLINE_SECONDS):.0f} s")
 
-    async def _look(self, uid: str, listed: ListedPod | None) -> PodRuntime:
+    async def _query_pod(self, uid: str, listed: ListedPod | None) -> PodRuntime:
         if listed is None:
             return await look(self._client, uid)
         return await look_at(self._client, uid, listed.sandboxes, listed.containers, lambda: listed.at)

@@ -29,7 +29,7 @@ from supervision.addresses import ActorName
 
 from .api_source import ApiSource, InvalidPod
 from .config_seen import SeenTimes
-from .errors import ManifestError, whole
+from .errors import ManifestError, document_error
 from .http_source import FetchError, UrlSource, fetch
 from .manifest import Origin, StaticPod, from_process, read_in_process, read_manifest
 from .manifest_directory import ManifestDirectory
@@ -53,8 +53,8 @@ class PodConfig(Actor):
         super().__init__()
         self._files: ManifestDirectory | None = None
         self._url: UrlSource | None = None
-        self._seen = SeenTimes()
-        self._api = ApiSource(self._seen.api)
+        self._seen_times = SeenTimes()
+        self._api = ApiSource(self._seen_times.api)
         self._chosen: dict[str, PodCandidate] = {}
         self._quarantined: dict[str, tuple[bytes, str]] = {}
         """By UID: the manifest on which the worker died, and the error to report."""
@@ -98,7 +98,7 @@ class PodConfig(Actor):
             function = f"{read_in_process.__module__}:{read_in_process.__name__}"
             return from_process(await self.disposable(function, arguments, deadline=PARSE_SECONDS))
         except DisposableError as error:
-            raise whole(f"cannot be read: {error}") from None
+            raise document_error(f"cannot be read: {error}") from None
 
     # -- URL ------------------------------------------------------------------------------------------------------
     async def _fetch(self) -> None:
@@ -177,7 +177,7 @@ class PodConfig(Actor):
         before, self._chosen = self._chosen, chosen.pods
         self._duplicates = chosen.errors
         self._report(chosen.errors)
-        self._seen.keep(chosen.pods)
+        self._seen_times.keep(chosen.pods)
         for uid in [uid for uid, (data, _) in self._quarantined.items() if self._data_of(uid) != data]:
             del self._quarantined[uid]
         was_ready, self._ready = self._ready, all(state.ready for state in self._states())
@@ -225,7 +225,7 @@ class PodConfig(Actor):
         return [self._candidate(pod, self._url.url, time.time_ns()) for pod in self._url.pods]
 
     def _candidate(self, pod: StaticPod, place: str, changed_ns: int) -> PodCandidate:
-        return PodCandidate(pod.uid, pod.full_name, place, self._seen.static(pod.uid, pod.data, changed_ns))
+        return PodCandidate(pod.uid, pod.full_name, place, self._seen_times.static(pod.uid, pod.data, changed_ns))
 
     async def on_hello(self, name: ActorName) -> None:
         if is_pod_worker(name):

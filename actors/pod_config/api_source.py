@@ -74,7 +74,7 @@ class ApiSource:
 
     def __init__(self, annotate: Callable[[str, bytes], bytes]) -> None:
         self._annotate = annotate
-        self._known: dict[str, _ApiPod] = {}
+        self._pods: dict[str, _ApiPod] = {}
         self.invalid: dict[str, tuple[bytes, InvalidPod]] = {}
         """By UID: the pod's JSON, and the error."""
         self.synced = False
@@ -83,7 +83,7 @@ class ApiSource:
     @property
     def candidates(self) -> list[PodCandidate]:
         """Sorted by age, oldest first: after a restart, pods that already run are admitted before newer ones."""
-        return [known.candidate for known in sorted(self._known.values(), key=lambda known: known.created)]
+        return [known.candidate for known in sorted(self._pods.values(), key=lambda known: known.created)]
 
     def errors(self) -> list[str]:
         return [each.text for _, each in self.invalid.values()]
@@ -93,7 +93,7 @@ class ApiSource:
         self.synced = True
         read = [(self._read(data), data) for data in pods]
         listed = {pod_fields.metadata.uid for pod_fields, _ in read if pod_fields is not None}
-        for uid in (self._known.keys() | self.invalid.keys()) - listed:
+        for uid in (self._pods.keys() | self.invalid.keys()) - listed:
             self._drop(uid)
         results = [self._put(pod_fields, data) for pod_fields, data in read if pod_fields is not None]
         return [each for each in results if isinstance(each, InvalidPod)]
@@ -116,11 +116,11 @@ class ApiSource:
 
     def _drop(self, uid: str) -> bool:
         self.invalid.pop(uid, None)
-        return self._known.pop(uid, None) is not None
+        return self._pods.pop(uid, None) is not None
 
     def _put(self, pod_fields: _PodFields, data: bytes) -> bool | InvalidPod:
         meta, fields = pod_fields.metadata, relevant_fields(pod_fields)
-        known = self._known.get(meta.uid)
+        known = self._pods.get(meta.uid)
         if known is not None and known.fields == fields:
             self.invalid.pop(meta.uid, None)
             return False
@@ -137,7 +137,7 @@ class ApiSource:
             # a mirror pod: it represents a static pod of this node, and is not run
             return self._drop(meta.uid)
         candidate = PodCandidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, annotated)
-        self._known[meta.uid] = _ApiPod(fields, meta.creationTimestamp or "", candidate)
+        self._pods[meta.uid] = _ApiPod(fields, meta.creationTimestamp or "", candidate)
         return True
 
     def _reject(self, meta: _Meta, data: bytes, error: Exception | FieldError) -> bool | InvalidPod:

@@ -25,21 +25,21 @@ class SeenTimes:
 
     def static(self, uid: str, data: bytes, changed_ns: int) -> bytes:
         """The pod with its time; `changed_ns` (nanoseconds since 1970) is the time of a new pod."""
-        return self._annotated(uid, data, changed_ns, {})
+        return self._annotate_cached(uid, data, changed_ns, {})
 
     def api(self, uid: str, data: bytes) -> bytes:
         """A pod of the API server with its source and its time."""
-        return self._made(uid, data, time.time_ns(), {CONFIG_SOURCE: SOURCE_API})
+        return self._annotate(uid, data, time.time_ns(), {CONFIG_SOURCE: SOURCE_API})
 
-    def _annotated(self, uid: str, data: bytes, now_ns: int, annotations: dict[str, str]) -> bytes:
+    def _annotate_cached(self, uid: str, data: bytes, now_ns: int, annotations: dict[str, str]) -> bytes:
         cached = self._cache.get(uid)
         if cached is not None and cached[0] == data:
             return cached[1]
-        annotated = self._made(uid, data, now_ns, annotations)
+        annotated = self._annotate(uid, data, now_ns, annotations)
         self._cache[uid] = (data, annotated)
         return annotated
 
-    def _made(self, uid: str, data: bytes, now_ns: int, annotations: dict[str, str]) -> bytes:
+    def _annotate(self, uid: str, data: bytes, now_ns: int, annotations: dict[str, str]) -> bytes:
         pod = msgspec.json.decode(data)
         meta = pod.setdefault("metadata", {})
         meta["annotations"] = {**(meta.get("annotations") or {}), **annotations}

@@ -38,6 +38,6 @@ class ManifestError(ValueError):
         return [*shown, f"and {more} more errors"] if more else shown
 
 
-def whole(text: str) -> ManifestError:
+def document_error(text: str) -> ManifestError:
     """An error of the document, not of a field."""
     return ManifestError([FieldError("", text)])

@@ -16,7 +16,7 @@ import msgspec
 
 from supervision.quarantine import Journal
 
-from .errors import ManifestError, whole
+from .errors import ManifestError, document_error
 from .last_good import LastGoodPod
 from .limits import MAX_BYTES
 from .manifest import Origin, StaticPod, read_manifest
@@ -74,7 +74,7 @@ class FileSource:
         self._restored: dict[str, LastGoodPod] = {}
         """The last good pods of bad files, from before this incarnation."""
         self._origin, self._defer = origin, defer
-        self._until = math.inf
+        self._read_until = math.inf
 
     def restore(self, last_good: dict[str, LastGoodPod]) -> None:
         """The last good pods that an earlier incarnation has stored; before the first look."""
@@ -102,12 +102,12 @@ class FileSource:
 
     def allow(self, seconds: float) -> None:
         """Read files for this time from now on; later ones wait."""
-        self._until = time.monotonic() + seconds
+        self._read_until = time.monotonic() + seconds
 
     def read_waiting(self) -> None:
         """Read some of the waiting files."""
         self.allow(READ_SECONDS)
-        while self.waiting and time.monotonic() < self._until:
+        while self.waiting and time.monotonic() < self._read_until:
             path = next(iter(self.waiting))
             del self.waiting[path]
             self.pending.discard(path)
@@ -122,7 +122,7 @@ class FileSource:
             self.drop(path)
             return
         except OSError as error:
-            self._fail(path, (), whole(str(error.strerror)))
+            self._fail(path, (), document_error(str(error.strerror)))
             return
         stamp = (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
         known = self.files.get(path)
@@ -141,12 +141,12 @@ class FileSource:
     # -- reading --------------------------------------------------------------------------------------------------
     def _read(self, path: str, info: os.stat_result, stamp: tuple[int, ...]) -> None:
         if wrong := never_read(info):
-            self._fail(path, stamp, whole(wrong))
+            self._fail(path, stamp, document_error(wrong))
         elif info.st_size > LARGE_BYTES:
             self._entry(path, stamp)
             self.pending.add(path)
             self._defer(path)
-        elif time.monotonic() > self._until:
+        elif time.monotonic() > self._read_until:
             self._entry(path, stamp)
             self.pending.add(path)
             self.waiting[path] = None
@@ -156,7 +156,7 @@ class FileSource:
             text = (
                 f"in quarantine until it changes: reading it ended the reader {self._quarantine.crashes_on(key)} times"
             )
-            self._fail(path, stamp, whole(text))
+            self._fail(path, stamp, document_error(text))
         else:
             with self._quarantine.handling(key):
                 self._read_here(path, stamp)
@@ -165,7 +165,7 @@ class FileSource:
         try:
             pods = read_manifest(_content(path), self._origin(path))
         except OSError as error:
-            self._fail(path, (), whole(str(error.strerror)))
+            self._fail(path, (), document_error(str(error.strerror)))
         except ManifestError as error:
             self._fail(path, stamp, error)
         else:

@@ -16,7 +16,7 @@ from supervision.documents.model import DocumentError
 from supervision.documents.reader import read
 
 from .defaults import fill
-from .errors import FieldError, ManifestError, whole
+from .errors import FieldError, ManifestError, document_error
 from .identity import make_static
 from .limits import DOCUMENT, MAX_BYTES, beyond_limits
 from .shape import shape_errors
@@ -49,7 +49,7 @@ def read_manifest(data: bytes, origin: Origin) -> list[StaticPod]:
     """The pod of a file; the pod or the PodList of an HTTP answer. Raises ManifestError with all errors."""
     document = codec.without_nulls(_document(data))
     if not isinstance(document, dict):
-        raise whole("must be a mapping: a Pod")
+        raise document_error("must be a mapping: a Pod")
     if origin.source == SOURCE_HTTP and document.get("kind") in ("PodList", "List"):
         return _read_list(document, origin)
     return [_read_pod(document, origin)]
@@ -63,7 +63,7 @@ def _document(data: bytes) -> Any:
             FieldError(one.path, f"line {one.line}: {one.rule}" if one.line else one.rule) for one in error.problems
         ) from None
     if document is None:
-        raise whole("empty")
+        raise document_error("empty")
     return document
 
 

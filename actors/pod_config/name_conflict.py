@@ -21,7 +21,7 @@ class NameConflicts:
         """The pod inventory of each worker, as UIDs."""
         self._ending: dict[str, PodCandidate] = {}
         self._waiting: dict[str, PodCandidate] = {}
-        self._new: list[str] = []
+        self._new_endings: list[str] = []
 
     def is_waiting(self, uid: str) -> bool:
         return uid in self._waiting
@@ -39,8 +39,8 @@ class NameConflicts:
                     continue
                 if any(uid in uids for uids in self._present.values()):
                     self._ending[uid] = before[uid]
-                    self._new.append(uid)
-            elif uid in self._waiting or self._blocked(now[uid]):
+                    self._new_endings.append(uid)
+            elif uid in self._waiting or self._is_blocked(now[uid]):
                 self._waiting[uid] = now[uid]
                 continue
             else:
@@ -55,20 +55,20 @@ class NameConflicts:
         self._present[worker] = set(uids)
         for uid in removed:
             self._ending.pop(uid, None)
-        return self._released()
+        return self._release_free()
 
     def give_up(self, uid: str) -> list[PodOperation]:
         """Stop waiting for this pod to end. Returns the operations that can be sent now."""
-        return self._released() if self._ending.pop(uid, None) is not None else []
+        return self._release_free() if self._ending.pop(uid, None) is not None else []
 
     def newly_ending(self) -> list[str]:
         """The pods that started to end since the last call."""
-        ending, self._new = self._new, []
+        ending, self._new_endings = self._new_endings, []
         return ending
 
-    def _blocked(self, pod: PodCandidate) -> bool:
+    def _is_blocked(self, pod: PodCandidate) -> bool:
         return any(other.full_name == pod.full_name and other.uid != pod.uid for other in self._ending.values())
 
-    def _released(self) -> list[PodOperation]:
-        free = [uid for uid, pod in self._waiting.items() if not self._blocked(pod)]
+    def _release_free(self) -> list[PodOperation]:
+        free = [uid for uid, pod in self._waiting.items() if not self._is_blocked(pod)]
         return [PodOperation("set", uid, self._waiting.pop(uid).data) for uid in free]

@@ -160,7 +160,7 @@ class Shard(Actor):
     def on_desired(self, message: DesiredPods, sender: Address) -> None:
         wanted = {pod.uid for pod in message.pods}
         for pod in message.pods:
-            self._want(pod.uid, pod.pod)
+            self._set_desired_pod(pod.uid, pod.pod)
         if message.sources_ready:
             kept = self._inventory.sources_reported()
             for uid in (self.pods.keys() | self._quarantine.uids) - wanted:
@@ -172,7 +172,7 @@ class Shard(Actor):
     @on(PodOperation)
     def on_operation(self, message: PodOperation, sender: Address) -> None:
         if message.op == "set":
-            self._want(message.uid, message.pod)
+            self._set_desired_pod(message.uid, message.pod)
         else:
             self._remove(message.uid)
         self._tell_known_soon()
@@ -180,12 +180,12 @@ class Shard(Actor):
     @on(KillPod)
     def on_kill(self, message: KillPod, sender: Address) -> None:
         if (data := self._quarantine.lets_end(message.uid)) is not None:
-            self._want(message.uid, data)
+            self._set_desired_pod(message.uid, data)
         if message.uid in self.pods:
             self.pods[message.uid].tell(KillOrdered(message))
             self._overdue.ordered(message)
 
-    def _want(self, uid: str, data: bytes) -> None:
+    def _set_desired_pod(self, uid: str, data: bytes) -> None:
         if self._quarantine.takes(uid, data):
             return
         try:
@@ -221,7 +221,7 @@ class Shard(Actor):
         if state.wanted.again:
             if state.wanted.pod is not None:
                 self.services.starter.metrics.restarted(state.wanted.pod)
-            self._want(state.uid, state.wanted.again)
+            self._set_desired_pod(state.uid, state.wanted.again)
         if state.runtime is not None and remains(state.runtime, state.stopped):
             self._see(state.runtime)  # an order that came during its cleanup is handled once
         self._tell_known_soon()

@@ -15,7 +15,7 @@ class ShardInventory:
 
     def __init__(self) -> None:
         self.sources_ready = False
-        self._due = False
+        self._is_scheduled = False
         """Whether a report is due once all that has arrived is handled."""
         self._runtime_known = False
         self._unclaimed: dict[str, PodRuntime] = {}
@@ -59,7 +59,7 @@ class ShardInventory:
 
     def report_due(self) -> bool:
         """A report becomes due. Returns whether none was."""
-        before, self._due = self._due, True
+        before, self._is_scheduled = self._is_scheduled, True
         return not before
 
     def report_again(self) -> None:
@@ -69,7 +69,7 @@ class ShardInventory:
     def news(self, uids: Iterable[str]) -> list[str] | None:
         """The sorted inventory if it differs from the last report; None if there is nothing to report. No report is due
         any more."""
-        self._due = False
+        self._is_scheduled = False
         if not self.complete:
             return None
         known = sorted(self._unread.union(uids))

@@ -37,9 +37,9 @@ class OverdueKills:
             return
         self._awaited = {uid: one for uid, one in self._awaited.items() if self._pods.get(uid) is one}
         self._awaited[order.uid] = worker
-        self._actor.after(overdue_after(order.grace_seconds), lambda: self._look(order.uid, worker))
+        self._actor.after(overdue_after(order.grace_seconds), lambda: self._check_overdue(order.uid, worker))
 
-    def _look(self, uid: str, worker: PodWorker) -> None:
+    def _check_overdue(self, uid: str, worker: PodWorker) -> None:
         pod = worker.state.wanted.pod
         if self._pods.get(uid) is worker and worker.state.phase in _ALIVE and pod is not None:
             self._actor.log.warning("pod %s: %s", uid, TEXT)

@@ -57,14 +57,14 @@ async def probe_grpc(host: str, port: int, service: str, timeout: float) -> Prob
                 return failure(f"timeout: health rpc did not complete within {limit}")
             return failure(f'timeout: failed to connect service "{address}" within {limit}: context deadline exceeded')
         except grpc.aio.AioRpcError as problem:
-            return _failed(problem)
+            return _failure_of(problem)
     status = status_of(answer)
     if status == SERVING:
         return success("service healthy")
     return failure(f'service unhealthy (responded with "{_STATUS.get(status, str(status))}")')
 
 
-def _failed(problem: grpc.aio.AioRpcError) -> ProbeOutcome:
+def _failure_of(problem: grpc.aio.AioRpcError) -> ProbeOutcome:
     code, details = problem.code().name, problem.details() or ""
     if code == "UNIMPLEMENTED":
         text = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"

@@ -127,16 +127,16 @@ class RecordText:
     def content(self) -> bytes:
         """The file's content."""
         if not self._members:
-            return _encoded(EMPTY, checksum(EMPTY))
+            return _encode(EMPTY, checksum(EMPTY))
         found, before = checksum(FIRST), b""
         for uid, member in self._members.items():
             if uid not in self._sums:
                 self._sums[uid] = fnv1a_32(before + member, found)
             found, before = self._sums[uid], b","
-        return _encoded(FIRST + b",".join(self._members.values()) + LAST, fnv1a_32(LAST, found))
+        return _encode(FIRST + b",".join(self._members.values()) + LAST, fnv1a_32(LAST, found))
 
 
-def _encoded(data: bytes, number: int) -> bytes:
+def _encode(data: bytes, number: int) -> bytes:
     return msgspec.json.encode(_File(data.decode(), number))
 
 

@@ -51,7 +51,7 @@ class CopiedFile:
         """To be called by the actor that writes the file, before it is read. A new agent copies it; in an actor that
         was started again, a file that is not the copy is written again. Raises OSError if that fails."""
         if not self._files.again:
-            self._copied(self._content(self.path))
+            self._write_copy(self._content(self.path))
             return
         kept = self._content(self._copy)
         if kept is not None and kept != self._content(self.path):
@@ -64,14 +64,14 @@ class CopiedFile:
 
     def write(self, data: bytes, *, sync: bool = False) -> None:
         """Replace the file. Raises OSError, and the file stays as it was."""
-        self._copied(data)
+        self._write_copy(data)
         try:
             write_private(self.path, data, sync=sync)
         except OSError:
-            self._copied(None)
+            self._write_copy(None)
             raise
 
-    def _copied(self, data: bytes | None) -> None:
+    def _write_copy(self, data: bytes | None) -> None:
         """Replace the copy, or remove it: a copy that is older than the file would be worse than none."""
         with suppress(OSError):
             if data is not None:

@@ -38,8 +38,8 @@ class Logind:
 
     def __init__(self, drop_in_dir: str = DROP_IN_DIR) -> None:
         self._drop_in_dir = drop_in_dir
-        self._bus = SystemBus(heard=self._heard, lost=self._lose, takes_descriptors=True)
-        self._signalled, self._lost = asyncio.Event(), False
+        self._bus = SystemBus(heard=self._handle_signal, lost=self._lose, takes_descriptors=True)
+        self._signalled, self._is_lost = asyncio.Event(), False
 
     async def connect(self) -> None:
         """Raises LogindError."""
@@ -49,10 +49,10 @@ class Logind:
         self._bus.close()
 
     def _lose(self) -> None:
-        self._lost = True
+        self._is_lost = True
         self._signalled.set()
 
-    def _heard(self, name: str) -> None:
+    def _handle_signal(self, name: str) -> None:
         if name == _SIGNAL:
             self._signalled.set()
 
@@ -61,7 +61,7 @@ class Logind:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._signalled.wait()
-        if self._lost:
+        if self._is_lost:
             raise LogindError("the connection to the system bus was lost")
         self._signalled.clear()
 

@@ -193,7 +193,7 @@ class StatusManager(Actor):
         """Compute the status of a pod and queue its write; for a key without a pod, only queue the write."""
         before = self.table.get(uid)
         if before is not None:
-            after = self._computed(before)
+            after = self._with_status(before)
             self.table.put(after)
             self._served.changed(after)
             if probe_address(after) != probe_address(before):
@@ -201,7 +201,7 @@ class StatusManager(Actor):
         if self._api_sync is not None:
             self._api_sync.writer.consider(uid)
 
-    def _computed(self, before: TrackedPod) -> TrackedPod:
+    def _with_status(self, before: TrackedPod) -> TrackedPod:
         """The pod with its current status."""
         api_pod = self.table.api_pod(before)
         rebased = with_base(before, api_pod) if self.table.api.synced else before

@@ -58,7 +58,7 @@ class ApiCalls:
             step, sent, before = again, newest.status, self._table.api.get(again.pod.uid)
             answer = await self._send(step, exact=False)
         if answer.ok:
-            self._written(tracked, sent, answer, before)
+            self._take_written(tracked, sent, answer, before)
         return self._unless_gone(step.pod, answer)
 
     async def _send(self, step: PatchStatus, *, exact: bool) -> ApiAnswer:
@@ -68,7 +68,7 @@ class ApiCalls:
         self._actor.metrics.count("status_manager_status_writes_total", code=str(answer.status))
         return answer
 
-    def _written(self, tracked: TrackedPod, sent: PodStatus, answer: ApiAnswer, before: ApiPod | None) -> None:
+    def _take_written(self, tracked: TrackedPod, sent: PodStatus, answer: ApiAnswer, before: ApiPod | None) -> None:
         stored = self._take(answer, before)
         if stored is None:
             return

@@ -13,7 +13,7 @@ import msgspec
 from actors.shared.cri.model import CriContainer, CriContainerState, CriResources
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.meta import Quantity
-from actors.shared.kube.quantity import QuantityError, milli, whole
+from actors.shared.kube.quantity import QuantityError, milli, quantity_value
 
 MIN_REQUEST_MILLI: Final = 2
 """The kernel's least cpu.shares: a smaller request is applied as this one, and is shown as it was asked for."""
@@ -68,7 +68,7 @@ def _cpu(given: Quantity, applied_milli: int, least_milli: int) -> Quantity:
 
 def _memory(given: Quantity, applied_bytes: int) -> Quantity:
     try:
-        if whole(given) == applied_bytes:
+        if quantity_value(given) == applied_bytes:
             return given
     except QuantityError:
         return given

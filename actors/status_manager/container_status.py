@@ -93,13 +93,13 @@ def _status(
         return before  # the runtime has forgotten how it ended, we have not
     state, last = _state(view, container, newest, init=init)
     if last == _NOTHING and previous is not None and previous.state is CriContainerState.EXITED:
-        last = ContainerState(terminated=_terminated(view, previous))
+        last = ContainerState(terminated=_terminated_state(view, previous))
     if last == _NOTHING and newest is not None and before is not None:
         last = _last_of(before, _id(view, newest))
     restarts = newest.restart_count if newest is not None else 0
     if before is not None:
         restarts = max(restarts, before.restartCount)
-        state, last, lost = _lost(view, before, newest, state, last)
+        state, last, lost = _lost_state(view, before, newest, state, last)
         restarts += lost
     state, last = _cut(view.pod, state), _cut(view.pod, last)
     probed = Readiness(False, False)
@@ -173,7 +173,7 @@ def _state(
     if newest is not None and newest.start_given_up and not view.ended:
         return _waits(view, waiting), _NOTHING  # it is created again: this must not count as its end
     if newest is not None and newest.state is CriContainerState.EXITED:
-        ended = ContainerState(terminated=_terminated(view, newest))
+        ended = ContainerState(terminated=_terminated_state(view, newest))
         waits = (
             waiting is not None and not view.ended and _starts_again(view.pod, container, newest, waiting, init=init)
         )
@@ -201,7 +201,7 @@ def _waits(view: ContainerStatusInput, waiting: Waiting | None) -> ContainerStat
     return ContainerState(waiting=ContainerStateWaiting(reason=reason))
 
 
-def _lost(
+def _lost_state(
     view: ContainerStatusInput,
     before: ContainerStatus,
     newest: CriContainer | None,
@@ -222,7 +222,7 @@ def _lost(
     return state, before.lastState, 0
 
 
-def _terminated(view: ContainerStatusInput, container: CriContainer) -> ContainerStateTerminated:
+def _terminated_state(view: ContainerStatusInput, container: CriContainer) -> ContainerStateTerminated:
     return ContainerStateTerminated(
         exitCode=container.exit_code,
         reason=container.reason or ("Completed" if container.exit_code == 0 else "Error"),

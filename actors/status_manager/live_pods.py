@@ -30,7 +30,7 @@ def live_pods(table: PodTable, listed_by_workers: Iterable[str], *, standalone: 
     yet.
     """
     unreported = [uid for uid in listed_by_workers if table.get(uid) is None]
-    return [*map(_unreported, unreported), *(_reported(table, each, standalone) for each in table.all())]
+    return [*map(_unreported_pod, unreported), *(_reported_pod(table, each, standalone) for each in table.all())]
 
 
 def active_pods(table: PodTable) -> list[ActivePod]:
@@ -47,7 +47,7 @@ def _containers(observed: PodObserved) -> dict[str, str]:
     return {ran.name: ran.id for ran in reversed(containers)}
 
 
-def _unreported(uid: str) -> LivePod:
+def _unreported_pod(uid: str) -> LivePod:
     """A pod without a report gets the highest priority, so that it is not terminated early: its report comes soon."""
     return LivePod(
         uid=uid,
@@ -61,7 +61,7 @@ def _unreported(uid: str) -> LivePod:
     )
 
 
-def _reported(table: PodTable, tracked: TrackedPod, standalone: bool) -> LivePod:
+def _reported_pod(table: PodTable, tracked: TrackedPod, standalone: bool) -> LivePod:
     return LivePod(
         uid=tracked.uid,
         full_name=tracked.full_name,

@@ -24,10 +24,10 @@ def with_lost_ends(
     """Like the kubelet, this fails the regular containers of an initialized pod, and the init containers up to the last
     one that started. The others stay waiting. `final`: the status of the finished pod, if it has been computed before.
     """
-    begun = 1 + max((place for place, status in enumerate(init) if _began(status)), default=0)
+    begun = 1 + max((place for place, status in enumerate(init) if _has_begun(status)), default=0)
     return (
         [*map(failed, init[:begun]), *init[begun:]],
-        [failed(status) for status in regular] if _initialized(pod, regular, final) else regular,
+        [failed(status) for status in regular] if _is_initialized(pod, regular, final) else regular,
     )
 
 
@@ -44,18 +44,18 @@ def never_began(status: ContainerStatus | None) -> bool:
     return ended is not None and status is not None and ended.reason == LOST and not status.containerID
 
 
-def _began(status: ContainerStatus) -> bool:
+def _has_begun(status: ContainerStatus) -> bool:
     return status.state.waiting is None or status.lastState.terminated is not None
 
 
-def _initialized(pod: Pod, regular: list[ContainerStatus], final: PodStatus | None) -> bool:
+def _is_initialized(pod: Pod, regular: list[ContainerStatus], final: PodStatus | None) -> bool:
     """Whether the regular containers were to start. An init container that completes as the pod is stopped makes none
     start: what the API server has is older than that, unless it is of the finished pod.
     """
-    if not pod.spec.initContainers or any(_began(status) for status in regular):
+    if not pod.spec.initContainers or any(_has_begun(status) for status in regular):
         return True
     if final is not None and final.containerStatuses:
-        return any(_began(status) for status in final.containerStatuses)
+        return any(_has_begun(status) for status in final.containerStatuses)
     init = pod.status.initContainerStatuses
     if not init:
         return False

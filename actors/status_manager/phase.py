@@ -15,7 +15,7 @@ Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
 TERMINAL: Final = ("Succeeded", "Failed")
 
 
-def _ended(status: ContainerStatus | None) -> ContainerStateTerminated | None:
+def _terminated_state(status: ContainerStatus | None) -> ContainerStateTerminated | None:
     """The terminated state of a container, also while it waits for its restart; None: it has not ended."""
     if status is None:
         return None
@@ -26,7 +26,7 @@ def _ended(status: ContainerStatus | None) -> ContainerStateTerminated | None:
 
 def exit_code(status: ContainerStatus | None) -> int | None:
     """The exit code of a container, also while it waits for its restart; None: it has not ended."""
-    ended = _ended(status)
+    ended = _terminated_state(status)
     return None if ended is None else ended.exitCode
 
 
@@ -55,7 +55,7 @@ def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool,
 
 def _init_case(container: Container, status: ContainerStatus | None, pod: Pod) -> str:
     """The case of an init container: pending, failed (for good) or done; of a sidecar: sidecar pending, or done."""
-    ended = _ended(status)
+    ended = _terminated_state(status)
     if is_sidecar(container):
         up = status is not None and status.state.running is not None and bool(status.started)
         return "done" if up or ended is not None else "sidecar pending"

@@ -43,7 +43,7 @@ def pod_conditions(facts: ConditionInput, situation: Situation) -> list[PodCondi
     if situation.phase not in TERMINAL:
         owned += resize_conditions.conditions(situation.seen.resize)
     old = situation.before.conditions if situation.before is not None else []
-    times = {name: _since(name, situation) for name in (*OWNED, *resize_conditions.CONDITIONS)}
+    times = {name: _transition_time(name, situation) for name in (*OWNED, *resize_conditions.CONDITIONS)}
     return [*_foreign(facts, situation), *with_times(owned, old, times, facts.pod.metadata.generation)]
 
 
@@ -64,7 +64,7 @@ def _foreign(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
     return [*(each for each in others if each.type != DISRUPTION), disrupted]
 
 
-def _since(name: str, situation: Situation) -> str | None:
+def _transition_time(name: str, situation: Situation) -> str | None:
     """When a condition got its value: now; for the first status of a pod, the time that the runtime reports."""
     if situation.before is not None:
         return rfc3339(situation.now_ns)

@@ -53,8 +53,8 @@ class PodMetrics:
             self._metrics.count("kubelet_admission_rejections_total", reason=rejection_label(after.observed.reason))
         if before.status is None or after.status is None:
             return
-        counted = {container_id for container_id, _, _, _ in _ended(before.status)}
-        for container_id, kind, code, reason in _ended(after.status):
+        counted = {container_id for container_id, _, _, _ in _ended_containers(before.status)}
+        for container_id, kind, code, reason in _ended_containers(after.status):
             if container_id not in counted:
                 self._metrics.count(
                     "kubelet_terminated_containers_total", container_type=kind, exit_code=code, reason=reason
@@ -100,7 +100,7 @@ def _was_refused(before: TrackedPod, after: TrackedPod) -> bool:
     return after.observed.worker_phase == "rejected" or (after.observed.reason == VOLUME_LIMIT and after.terminal)
 
 
-def _ended(status: PodStatus) -> Iterator[tuple[str, str, str, str]]:
+def _ended_containers(status: PodStatus) -> Iterator[tuple[str, str, str, str]]:
     """ID, type, exit code and reason of each container that has ended."""
     for field, kind in TYPES.items():
         each: ContainerStatus

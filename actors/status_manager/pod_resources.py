@@ -20,7 +20,7 @@ from .container_resources import MIN_LIMIT_MILLI, MIN_REQUEST_MILLI
 def allocated(pod: Pod) -> dict[str, Quantity]:
     """The requests for which the node has admitted the pod; none if one of them is no quantity: it was not admitted."""
     try:
-        return _allocated(pod)
+        return _allocated_requests(pod)
     except QuantityError:
         return {}
 
@@ -30,25 +30,25 @@ def applied(pod: Pod, phase: str) -> ResourceRequirements | None:
     if it has none. None: one of them is no quantity.
     """
     try:
-        return _applied(pod, phase)
+        return _applied_resources(pod, phase)
     except QuantityError:
         return None
 
 
-def _allocated(pod: Pod) -> dict[str, Quantity]:
-    return _texts(pod_requests(pod), [each.requests for each in _given(pod)])
+def _allocated_requests(pod: Pod) -> dict[str, Quantity]:
+    return _texts(pod_requests(pod), [each.requests for each in _given_resources(pod)])
 
 
-def _applied(pod: Pod, phase: str) -> ResourceRequirements:
+def _applied_resources(pod: Pod, phase: str) -> ResourceRequirements:
     limits, requests = limits_with_overhead(pod), pod_requests(pod)
     if phase == "Running":
         own = pod.spec.resources or ResourceRequirements()
         limits, requests = _of_cgroup(cgroup_limits(pod), own.limits), _of_cgroup(requests, own.requests)
-        limits = _above(limits, own.limits, MIN_LIMIT_MILLI)
-        requests = _above(requests, own.requests, MIN_REQUEST_MILLI)
+        limits = _without_tiny_cpu(limits, own.limits, MIN_LIMIT_MILLI)
+        requests = _without_tiny_cpu(requests, own.requests, MIN_REQUEST_MILLI)
     return ResourceRequirements(
-        requests=_texts(requests, [each.requests for each in _given(pod)]),
-        limits=_texts(limits, [each.limits for each in _given(pod)]),
+        requests=_texts(requests, [each.requests for each in _given_resources(pod)]),
+        limits=_texts(limits, [each.limits for each in _given_resources(pod)]),
     )
 
 
@@ -56,13 +56,13 @@ def _of_cgroup(amounts: dict[str, int], own: Mapping[str, Quantity]) -> dict[str
     return {name: value for name, value in amounts.items() if name in ("cpu", "memory") or name in own}
 
 
-def _above(amounts: dict[str, int], own: Mapping[str, Quantity], least_milli: int) -> dict[str, int]:
+def _without_tiny_cpu(amounts: dict[str, int], own: Mapping[str, Quantity], least_milli: int) -> dict[str, int]:
     """The resources without CPU that is not above the kernel's minimum, unless the pod itself requests it."""
     tiny = "cpu" not in own and amounts.get("cpu", 0) <= least_milli
     return {name: value for name, value in amounts.items() if value and not (tiny and name == "cpu")}
 
 
-def _given(pod: Pod) -> Iterator[ResourceRequirements]:
+def _given_resources(pod: Pod) -> Iterator[ResourceRequirements]:
     if pod.spec.resources is not None:
         yield pod.spec.resources
     for container in (*pod.spec.containers, *pod.spec.initContainers):

@@ -67,10 +67,10 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     old = before or PodStatus()
     if seen.worker_phase not in ENDED and (old.phase in TERMINAL or (seen.runtime is None and old.containerStatuses)):
         return old  # final; or its worker has only begun, and nobody has looked at the runtime yet
-    initialized = _initialized(pod, seen.runtime)
+    initialized = _is_initialized(pod, seen.runtime)
     rejected = _never_began(seen, old)
     found = _containers(observation, node, old, initialized=initialized, rejected=rejected)
-    outlook = _outlook(observation, found.by_name(), old, initialized)
+    outlook = _expected_phase(observation, found.by_name(), old, initialized)
     containers = _with_lost_ends(pod, found, old) if seen.worker_phase in ENDED else found
     by_name = containers.by_name()
     if _came_back(pod, _by_name(old), by_name):
@@ -84,7 +84,7 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     )
     situation = Situation(seen, observation.now_ns, before, start, rejected, phase)
     host_ips, ips = _host_ips(node, old, rejected=rejected), _ips(observation, node, old, rejected=rejected)
-    reason, message = _why(seen, phase, old)
+    reason, message = _reason_and_message(seen, phase, old)
     whole = (allocated(pod), applied(pod, phase)) if node.pod_resources else ({}, None)
     if rejected:
         whole = old.allocatedResources, old.resources
@@ -174,7 +174,7 @@ def _never_began(seen: PodObserved, old: PodStatus) -> bool:
     return nothing and (seen.worker_phase == "rejected" or (old.phase in TERMINAL and not old.containerStatuses))
 
 
-def _why(seen: PodObserved, phase: str, old: PodStatus) -> tuple[str, str]:
+def _reason_and_message(seen: PodObserved, phase: str, old: PodStatus) -> tuple[str, str]:
     """Reason and message. Those of a termination come with the terminal phase, which waits for the containers; a pod
     that succeeded all the same has none, as in the kubelet.
     """
@@ -200,7 +200,7 @@ def _ips(observation: PodStatusInput, node: PodStatusNode, old: PodStatus, *, re
     return found or ([each.ip for each in old.podIPs] if ending else [])
 
 
-def _outlook(
+def _expected_phase(
     observation: PodStatusInput, by_name: dict[str, ContainerStatus], old: PodStatus, initialized: bool
 ) -> str:
     """The phase that the conditions speak of. It is terminal as soon as that is certain, and that of a pod which ended
@@ -254,7 +254,7 @@ def _never_ready(status: ContainerStatus) -> ContainerStatus:
     return status if status.state.terminated is not None else msgspec.structs.replace(status, ready=False)
 
 
-def _initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
+def _is_initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
     """Whether any regular container has ever been started."""
     regular = {container.name for container in pod.spec.containers}
     return any(

@@ -40,12 +40,12 @@ def readiness(container: Container, ran: CriContainer, sources: ReadinessInput) 
     if before is None:
         old = 0 < ran.started_ns < sources.agent_began_ns - OLD_NS
         before = Readiness(old, old)
-    started = container.startupProbe is None or _found(sources.results, ran, "startup", before.started)
-    ready = container.readinessProbe is None or _found(sources.results, ran, "readiness", before.ready)
+    started = container.startupProbe is None or _result_or_last(sources.results, ran, "startup", before.started)
+    ready = container.readinessProbe is None or _result_or_last(sources.results, ran, "readiness", before.ready)
     return Readiness(started, started and ready)
 
 
-def _found(results: Results, ran: CriContainer, kind: str, before: bool) -> bool:
+def _result_or_last(results: Results, ran: CriContainer, kind: str, before: bool) -> bool:
     """The probe's result for this container instance; without one, the last known readiness."""
     result = results.get((ran.name, kind))
     return result.success if result is not None and result.container_id == ran.id else before

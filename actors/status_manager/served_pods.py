@@ -33,11 +33,11 @@ class ServedPodsFeed:
     def __init__(self, actor: Actor, table: PodTable, agent: Agent) -> None:
         self._actor, self._table = actor, table
         self._on = agent.gate("PodsAPI")
-        self._sent: dict[str, bytes] = {}
+        self._sent_data: dict[str, bytes] = {}
 
     def hello(self, listed: Collection[str] | None) -> None:
         """pods_server has started. `listed`: see `listed`; None: some worker has not listed its pods."""
-        self._sent.clear()
+        self._sent_data.clear()
         for pod in self._table.all():
             self.changed(pod)
         if listed is not None:
@@ -48,12 +48,12 @@ class ServedPodsFeed:
         if not self._on or pod.status is None:
             return
         data = codec.encode(with_status(pod, self._table.api.get(pod.uid)))
-        if self._sent.get(pod.uid) != data:
-            self._sent[pod.uid] = data
+        if self._sent_data.get(pod.uid) != data:
+            self._sent_data[pod.uid] = data
             self._actor.tell(PODS_SERVER, ServedPod(pod.uid, data))
 
     def gone(self, uid: str) -> None:
-        if self._sent.pop(uid, None) is not None:
+        if self._sent_data.pop(uid, None) is not None:
             self._actor.tell(PODS_SERVER, ServedPod(uid, b""))
 
     def listed(self, uids: Collection[str]) -> None:

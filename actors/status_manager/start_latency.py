@@ -29,7 +29,7 @@ class StartLatency:
         self._metrics = metrics
         self._measured: dict[str, bool] = {}
         """By UID: whether it is measured, or never will be."""
-        self._first = True
+        self._is_first = True
 
     def forget(self, uid: str) -> None:
         self._measured.pop(uid, None)
@@ -43,7 +43,7 @@ class StartLatency:
         """The watch shows the pod in this state."""
         done = self._measured.setdefault(pod.uid, pod.status.startTime is not None or pod.is_mirror)
         created = seconds(pod.metadata.creationTimestamp)
-        if done or tracked is None or not created or not _started(pod):
+        if done or tracked is None or not created or not _all_running(pod):
             return
         self._measured[pod.uid] = True
         total = max(0.0, now - created)
@@ -53,12 +53,12 @@ class StartLatency:
         spans = [*((begin, end) for begin, end in tracked.observed.pulls), *_init_spans(pod)]
         sli = max(0.0, total - union(span for span in spans if span[0] >= created))
         self._metrics.observe("kubelet_pod_start_sli_duration_seconds", sli)
-        if self._first and not tracked.pod.spec.hostNetwork:
-            self._first = False
+        if self._is_first and not tracked.pod.spec.hostNetwork:
+            self._is_first = False
             self._metrics.gauge("kubelet_first_network_pod_start_sli_duration_seconds", sli)
 
 
-def _started(pod: ApiPod) -> bool:
+def _all_running(pod: ApiPod) -> bool:
     statuses = pod.status.containerStatuses
     return bool(statuses) and all(each.state.running is not None for each in statuses)
 

@@ -80,7 +80,7 @@ class StatusWriter:
             if written and not isinstance(after, PatchStatus):
                 self._measure(key)
         else:
-            self._failed(key, step, failure)
+            self._schedule_retry(key, step, failure)
         if after is None:
             self._drop(key)
         else:
@@ -99,7 +99,7 @@ class StatusWriter:
         self.backlog.drop(key)
         self._last_errors.pop(key, None)
 
-    def _failed(self, key: str, step: Step, answer: ApiAnswer) -> None:
+    def _schedule_retry(self, key: str, step: Step, answer: ApiAnswer) -> None:
         at_most = NODE_SECONDS if answer.reason == NODE_MISSING else MAX_SECONDS
         pause = Pause(self._clocks.random, answer.retry_after, at_most)
         if answer.status in AWAY and answer.reason != NODE_MISSING:

@@ -160,7 +160,7 @@ class VolumeManager(Actor):
             work = self._mounts.mount(message.uid, message.pod)
             answer, unrefreshed = await self._quarantine.run(message.uid, message.pod, work)
         if unrefreshed:
-            self._refresh.later(message.uid)
+            self._refresh.refresh_later(message.uid)
         return answer
 
     @on(BindSubPaths)

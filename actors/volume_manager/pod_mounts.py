@@ -166,10 +166,10 @@ class PodMounts:
     async def _set_up(self, pod: Pod, mounters: Iterable[Mounter]) -> dict[str, MountError]:
         """Set up all volumes concurrently. Errors by volume."""
         each = list(mounters)
-        errors = await asyncio.gather(*(self._measured(pod, mounter) for mounter in each))
+        errors = await asyncio.gather(*(self._measure_set_up(pod, mounter) for mounter in each))
         return {mounter.volume: error for mounter, error in zip(each, errors, strict=True) if error}
 
-    async def _measured(self, pod: Pod, mounter: Mounter) -> MountError | None:
+    async def _measure_set_up(self, pod: Pod, mounter: Mounter) -> MountError | None:
         started = self._clock()
         found = await mounter.set_up(pod, self._tools)
         error = found if isinstance(found, MountError) else MountError(found) if found else None

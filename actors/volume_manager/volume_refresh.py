@@ -34,12 +34,12 @@ class Refresh:
 
     def object_changed(self, ref: ObjectRef) -> None:
         for uid in self._mounts.using(ref):
-            self.soon(uid)
+            self.refresh_soon(uid)
 
-    def later(self, uid: str) -> None:
-        self._actor.after(RETRY_SECONDS, partial(self.soon, uid))
+    def refresh_later(self, uid: str) -> None:
+        self._actor.after(RETRY_SECONDS, partial(self.refresh_soon, uid))
 
-    def soon(self, uid: str) -> None:
+    def refresh_soon(self, uid: str) -> None:
         """Refresh the pod's volumes soon. If its worker waits for them, the worker retries the mount instead."""
         if self._mounts.waits(uid):
             self._actor.tell(worker_of(uid, self._agent.workers), RetryMounts(uid))
@@ -49,11 +49,11 @@ class Refresh:
 
     def _replace_tokens(self) -> None:
         for uid in self._mounts.with_expiring_token():
-            self.soon(uid)
+            self.refresh_soon(uid)
 
     async def _refresh(self, uid: str) -> None:
         async with self._locks.hold(uid):
             self._pending.discard(uid)
             errors = await self._quarantine.run(uid, self._mounts.data_of(uid), self._mounts.refresh(uid))
         if errors:
-            self.later(uid)
+            self.refresh_later(uid)

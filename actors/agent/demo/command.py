@@ -119,7 +119,7 @@ class Demo:
     # -- its parts --------------------------------------------------------------------------------------------------
     def _show(self, *, once: bool) -> int:
         start = self._clock()
-        if not self._until(self._pod_runs, RUNNING_SECONDS):
+        if not self._wait_until(self._pod_runs, RUNNING_SECONDS):
             return 0 if self._stopped else self._fail_with("the sample pod does not run")
         self._say(f"pod {POD} is Running after {self._clock() - start:.1f} s")
         if moved := self._node.moved_ports():
@@ -131,7 +131,7 @@ class Demo:
             + HINTS.format(supervise=command[0], root=command[-1], manifests=layout.manifests, log=layout.agent_log)
             + "\n"
         )
-        self._until(self._pod_has_logged if once else self._follow, RUNNING_SECONDS if once else float("inf"))
+        self._wait_until(self._pod_has_logged if once else self._follow, RUNNING_SECONDS if once else float("inf"))
         if self._node.ended() and not self._stopped:
             return self._fail("the agent ended")
         return 0 if self._printed or self._stopped else self._fail_with("the sample pod has logged nothing")
@@ -142,7 +142,7 @@ class Demo:
         if not self._node.ended():
             self._node.retire_pod()
             self._stopped = False
-            self._until(lambda: self._node.phases() == {}, GONE_SECONDS)
+            self._wait_until(lambda: self._node.phases() == {}, GONE_SECONDS)
         self._node.stop()
         left = self._node.remove()
         self._say("nothing is left" if not left else "")
@@ -187,7 +187,7 @@ class Demo:
             self._say(f"it does not answer within {COMMAND_SECONDS:g} s")
         return command
 
-    def _until(self, condition: Callable[[], bool], seconds: float) -> bool:
+    def _wait_until(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Wait for the condition. Returns False if time is up, the agent ends or a signal comes."""
         end = self._clock() + seconds
         while not self._stopped and not self._node.ended() and self._clock() < end:

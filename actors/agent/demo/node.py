@@ -104,7 +104,7 @@ class DemoNode:
     def container_log(self) -> Path | None:
         """The newest log of the sample's container."""
         found = Path(self.layout.pod_logs).glob(f"default_{POD}_*/*/*.log")
-        return max(found, key=_changed, default=None)
+        return max(found, key=_changed_at, default=None)
 
     def moved_ports(self) -> str:
         """The message if the standard ports are in use."""
@@ -212,7 +212,7 @@ def _remove_run_dir(directory: Path, lock_dir: Path) -> list[str]:
     return []
 
 
-def _changed(path: Path) -> float:
+def _changed_at(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except FileNotFoundError:  # removed since it was found

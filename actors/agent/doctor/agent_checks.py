@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from actors.agent.inspection.node_pods import full_name
-from actors.agent.inspection.pod_rows import readiness, state, whole
+from actors.agent.inspection.pod_rows import readiness, state, whole_seconds
 from actors.api_clients.heartbeat_client.managed_network import SERVICE as POD_CIDR
 from actors.api_clients.heartbeat_client.server_trouble import API_SERVER
 from actors.api_clients.messages import RecentEvent
@@ -39,7 +39,7 @@ def tree(found: Tree | None, root_dir: str, stopped: Collection[int] = ()) -> It
     if ill:
         yield failure("agent", f"{found.state}: {'; '.join(ill)}", "supervise incidents --full")
         return
-    concerns = [*_concerns(found, stopped), *_pod_network(found), *_replaced(found.actors)]
+    concerns = [*_concerns(found, stopped), *_pod_network(found), *_replaced_actors(found.actors)]
     yield from concerns
     if not concerns:
         yield ok("agent", f"{found.state}, {len(found.actors)} actors in service")
@@ -56,10 +56,12 @@ def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
         elif pid := _CONTINUE.search(reason.text):
             yield warning("agent", str(reason), f"{pid[1]}, or wait: its supervisor replaces it")
         else:
-            yield warning("agent", str(reason), f"supervise incidents --full; supervise logs {_named(reason, found)}")
+            yield warning(
+                "agent", str(reason), f"supervise incidents --full; supervise logs {_actor_of(reason, found)}"
+            )
 
 
-def _named(reason: Reason, found: Tree) -> str:
+def _actor_of(reason: Reason, found: Tree) -> str:
     """The actor that the reason is about."""
     reporters = [trouble.actor for trouble in found.troubles if trouble.service == reason.subject]
     if reporters:
@@ -75,13 +77,13 @@ def _pod_network(found: Tree) -> Iterator[Finding]:
             yield failure("pod network", text, remedy)
 
 
-def _replaced(actors: Sequence[ActorState]) -> Iterator[Finding]:
+def _replaced_actors(actors: Sequence[ActorState]) -> Iterator[Finding]:
     """Actors that failed lately, and are in service again."""
     for actor in actors:
         if actor.last_incident and actor.incident_age < RECENT_SECONDS:
             restarts = f"{actor.restarts} restart{'' if actor.restarts == 1 else 's'} in all"
             cause = actor.last_incident.partition(" ")[0]
-            text = f"{actor.name} was replaced {whole(actor.incident_age)} ago, cause: {cause}; {restarts}"
+            text = f"{actor.name} was replaced {whole_seconds(actor.incident_age)} ago, cause: {cause}; {restarts}"
             yield warning("agent", text, f"supervise incidents {actor.name} --full")
 
 

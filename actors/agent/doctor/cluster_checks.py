@@ -90,7 +90,7 @@ def cluster(kubeconfig: str, node: str, stored: str = "") -> Iterator[Finding]:
         ended = shown is not None and _is_invalid(shown)
         with client.ApiClient(settings) as api:
             api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = _trust(settings)
-            for found in _asked(api, settings.host, node):
+            for found in _check_server(api, settings.host, node):
                 if not (ended and "401" in found.text):  # the check of the certificate says why
                     yield found
 
@@ -111,7 +111,7 @@ def _is_invalid(shown: ShownCertificate) -> bool:
     return of_pem(CLIENT, shown.where, shown.pem, datetime.now(UTC), NEW_CERTIFICATE).level is Level.FAILURE
 
 
-def _asked(api: Any, server: str, node: str) -> Iterator[Finding]:
+def _check_server(api: Any, server: str, node: str) -> Iterator[Finding]:
     from kubernetes import client
     from kubernetes.client import ApiException
     from urllib3.exceptions import HTTPError

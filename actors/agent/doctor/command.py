@@ -89,13 +89,13 @@ def once_each(found: Iterable[Finding]) -> Iterator[Finding]:
 def summary(found: Sequence[Finding]) -> str:
     """The last line."""
     count = {level: sum(one.level is level for one in found) for level in Level}
-    parts = [_counted(count[Level.FAILURE], "failure"), _counted(count[Level.WARNING], "warning")]
+    parts = [_count_text(count[Level.FAILURE], "failure"), _count_text(count[Level.WARNING], "warning")]
     if count[Level.UNKNOWN]:
         parts.append(f"{count[Level.UNKNOWN]} could not be checked")
-    return f"{_counted(len(found), 'finding')}: {', '.join(parts)}, {count[Level.OK]} in order"
+    return f"{_count_text(len(found), 'finding')}: {', '.join(parts)}, {count[Level.OK]} in order"
 
 
-def _counted(number: int, noun: str) -> str:
+def _count_text(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -113,7 +113,7 @@ def findings(context: Context) -> Iterator[Finding]:
     words = _words(context, flagz)
     with where_it_started(None if context.arguments.flags else tree):
         warnings, problems = validate(words)
-        agent = _loaded(words) or (None if flagz is None else _loaded(words, in_force=True))
+        agent = _load_agent(words) or (None if flagz is None else _load_agent(words, in_force=True))
     for problem in problems:
         yield failure("configuration", str(problem), "supervise config check")
     concerns = [] if flagz is None else [*agent_checks.configuration(flagz, checked=bool(problems))]
@@ -127,18 +127,18 @@ def findings(context: Context) -> Iterator[Finding]:
         yield ok("configuration", "valid")
     running = tree is not None
     if not running:
-        yield from _guarded("start", lambda: host_checks.start(agent, problems))
-    yield from _guarded("container runtime", lambda: runtime_checks.runtime(agent, running=running))
-    yield from _each("host", host_checks.checks(agent, running=running))
-    yield from _each("certificates", certificate_checks.checks(agent, running=running))
+        yield from _run_check("start", lambda: host_checks.start(agent, problems))
+    yield from _run_check("container runtime", lambda: runtime_checks.runtime(agent, running=running))
+    yield from _run_checks("host", host_checks.checks(agent, running=running))
+    yield from _run_checks("certificates", certificate_checks.checks(agent, running=running))
     if not agent.standalone:
-        yield from _guarded("API server", lambda: _cluster(agent))
+        yield from _run_check("API server", lambda: _cluster(agent))
     if tree is not None:
-        yield from _guarded("pods", lambda: _pods(Answers(context, tree)))
-        yield from _guarded("manifests", lambda: _manifests(Answers(context, tree)))
+        yield from _run_check("pods", lambda: _pods(Answers(context, tree)))
+        yield from _run_check("manifests", lambda: _manifests(Answers(context, tree)))
 
 
-def _loaded(words: Sequence[str], *, in_force: bool = False) -> Agent | None:
+def _load_agent(words: Sequence[str], *, in_force: bool = False) -> Agent | None:
     """None: the flags or the configuration are wrong. A kubeconfig that is wrong does not matter here. `in_force`: the
     configuration with which the agent runs, whatever its files say now."""
     try:
@@ -184,13 +184,13 @@ def _tree(context: Context) -> Tree | None:
         return None
 
 
-def _given(context: Context) -> list[str]:
+def _given_flags(context: Context) -> list[str]:
     return [word for word in context.arguments.flags if word != "--"]
 
 
 def _flagz(context: Context, tree: Tree | None) -> Flagz | None:
     """What the running agent says of its flags; None if they are not asked for, or it does not say."""
-    if _given(context) or tree is None:
+    if _given_flags(context) or tree is None:
         return None
     try:
         return context.ask(GetFlagz(), Flagz, name=CONFIG_CONTROLLER)
@@ -202,10 +202,10 @@ def _words(context: Context, flagz: Flagz | None) -> list[str]:
     """The flags of start: those after `--`, else those of the running agent, else the root directory only."""
     if flagz is not None:
         return of_agent(flagz)
-    return [f"--root-dir={context.arguments.root_dir}", *_given(context)]
+    return [f"--root-dir={context.arguments.root_dir}", *_given_flags(context)]
 
 
-def _each(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[Finding]:
+def _run_checks(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[Finding]:
     while True:
         try:
             check = next(checks, None)
@@ -214,10 +214,10 @@ def _each(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[Finding
             return
         if check is None:
             return
-        yield from _guarded(subject, lambda check=check: check)  # type: ignore[misc]
+        yield from _run_check(subject, lambda check=check: check)  # type: ignore[misc]
 
 
-def _guarded(subject: str, check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+def _run_check(subject: str, check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
     """What a check raises must not keep the others from being made."""
     try:
         yield from check()

@@ -86,11 +86,11 @@ def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[tuple[str, s
         now, last = one.get("state") or {}, (one.get("lastState") or {}).get("terminated")
         waiting, ended = now.get("waiting") or {}, now.get("terminated")
         if waiting.get("reason", "") in _CRASHES and last:
-            yield f"{one['name']} {_ended(last)}", one["name"]
+            yield f"{one['name']} {_end_text(last)}", one["name"]
         elif waiting.get("message") and waiting.get("reason", "") not in _NOT_SAID:
             yield f"{one['name']}: {waiting['message']}", ""
         elif ended and ended.get("exitCode"):
-            yield f"{one['name']} {_ended(ended)}", one["name"]
+            yield f"{one['name']} {_end_text(ended)}", one["name"]
     if status.get("message"):
         yield f"{status.get('reason', '')}: {status['message']}".lstrip(": "), ""
     warnings = [event for event in events if event.type == "Warning" and event.reason not in _NO_CAUSE]
@@ -99,7 +99,7 @@ def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[tuple[str, s
         yield f"{newest.reason}: {' '.join(newest.message.split())}", ""
 
 
-def _ended(ended: Object) -> str:
+def _end_text(ended: Object) -> str:
     said = ": ".join(part for part in (ended.get("reason"), ended.get("message")) if part and part != "Error")
     return f"ended with exit code {ended.get('exitCode')}{f', {said}' if said else ''}"
 

@@ -33,7 +33,7 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
         yield failure(RUNTIME, gone.partition(": start it")[0], remedy)
         return
     try:
-        version, status = asyncio.run(_asked(endpoint))
+        version, status = asyncio.run(_ask_runtime(endpoint))
     except (CriError, TimeoutError) as error:
         text = f"{endpoint} does not answer: {str(error) or f'not within {scaled(SECONDS):g} s'}"
         yield failure(RUNTIME, text, "systemctl status containerd; journalctl -u containerd")
@@ -42,7 +42,7 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
     yield from of_status(status)
 
 
-async def _asked(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus]:
+async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus]:
     client = CriClient(endpoint)
     try:
         async with asyncio.timeout(scaled(SECONDS)):

@@ -242,9 +242,9 @@ def _show_events(context: Context, shown: dict[str, int], widths: list[int], *, 
         text = table_with_texts(header, rows, terminal_columns(sys.stdout), widths)
         _print(*(line for lines in (text[1:] if shown else text) for line in lines))
     elif first and arguments.watch:
-        _warn(f"{_nothing(arguments.pod, found, now)}; waiting for one")
+        _warn(f"{_no_events_text(arguments.pod, found, now)}; waiting for one")
     elif first:
-        _print(_nothing(arguments.pod, found, now))
+        _print(_no_events_text(arguments.pod, found, now))
     shown.update((event_rows.identity(event), event.count) for event in fresh)
 
 
@@ -262,7 +262,7 @@ def _of_pod(seen: Sequence[RecentEvent], arguments: argparse.Namespace, answers:
     return [event for event in seen if _is_wanted(event, full_name(pod), "")]
 
 
-def _nothing(pod: str, seen: RecentEvents, now: float) -> str:
+def _no_events_text(pod: str, seen: RecentEvents, now: float) -> str:
     """Instead of events of the pod, or of any, where others have been seen."""
     if not seen.events:
         return event_rows.none_since(seen.since, now)

@@ -7,7 +7,7 @@ from typing import Final
 
 from actors.api_clients.messages import RecentEvent
 
-from .pod_rows import whole
+from .pod_rows import whole_seconds
 
 HEADER: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
 
@@ -19,26 +19,26 @@ def row(event: RecentEvent, now: float) -> tuple[str, ...]:
     place = f"{event.namespace}/{event.name}".lstrip("/")
     part = container_of(event.field)
     subject = f"{event.kind.lower()}/{place}" + (f" ({part})" if part else "")
-    return (when(event, now), event.type, event.reason, subject, " ".join(event.message.split()))
+    return (age_text(event, now), event.type, event.reason, subject, " ".join(event.message.split()))
 
 
 def wide_row(event: RecentEvent, now: float) -> tuple[str, ...]:
     """The cells of WIDE."""
-    seen = (whole(now - event.last), whole(now - event.first), str(event.count))
+    seen = (whole_seconds(now - event.last), whole_seconds(now - event.first), str(event.count))
     return (*seen, *row(event, now)[1:])
 
 
-def when(event: RecentEvent, now: float) -> str:
+def age_text(event: RecentEvent, now: float) -> str:
     """`4s`, or `4s (x3 over 2m)`."""
-    last = whole(now - event.last)
+    last = whole_seconds(now - event.last)
     if event.count < 2:
         return last
-    return f"{last} (x{event.count} over {whole(now - event.first)})"
+    return f"{last} (x{event.count} over {whole_seconds(now - event.first)})"
 
 
 def none_since(since: float, now: float) -> str:
     """Instead of events, where there are none. `since`: when the event client started, seconds since 1970."""
-    return f"no events since event_client started {whole(now - since)} ago"
+    return f"no events since event_client started {whole_seconds(now - since)} ago"
 
 
 def identity(event: RecentEvent) -> str:

@@ -203,7 +203,7 @@ def _conditions(status: Object, now: float, columns: int) -> list[str]:
         )
         for one in conditions
     ]
-    return ["Conditions:", *_fitted(("TYPE", "STATUS", "SINCE", "WHY"), rows, columns)]
+    return ["Conditions:", *_indented_table(("TYPE", "STATUS", "SINCE", "WHY"), rows, columns)]
 
 
 def _volumes(spec: Object) -> list[str]:
@@ -211,7 +211,7 @@ def _volumes(spec: Object) -> list[str]:
     for volume in spec.get("volumes") or []:
         kind, details = next(((key, value) for key, value in volume.items() if key != "name"), ("emptyDir", {}))
         rows.append((volume["name"], kind, _volume(details or {})))
-    return ["Volumes:", *_indented(table(("NAME", "TYPE", "OF"), rows))] if rows else []
+    return ["Volumes:", *_indent(table(("NAME", "TYPE", "OF"), rows))] if rows else []
 
 
 def _volume(details: Object) -> str:
@@ -226,7 +226,7 @@ def _events(found: Description, now: float, columns: int) -> list[str]:
         return ["Events: not known"]
     rows = [
         (
-            event_rows.when(event, now),
+            event_rows.age_text(event, now),
             event.type,
             event.reason,
             event_rows.container_of(event.field) or "-",
@@ -236,7 +236,7 @@ def _events(found: Description, now: float, columns: int) -> list[str]:
     ]
     if not rows:
         return [f"Events: {event_rows.none_since(found.events_since, now)}"]
-    return ["Events:", *_fitted(_EVENT_HEADER, rows, columns)]
+    return ["Events:", *_indented_table(_EVENT_HEADER, rows, columns)]
 
 
 def _time(time: str | None, now: float) -> str:
@@ -249,10 +249,10 @@ def _pairs(pairs: Iterable[tuple[str, str]], indent: str = "") -> list[str]:
     return [f"{indent}{f'{name}:':<{width}}{value}" for name, value in found]
 
 
-def _fitted(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> list[str]:
+def _indented_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> list[str]:
     found = table_with_texts(header, rows, columns and columns - 2)
-    return _indented(line for lines in found for line in lines)
+    return _indent(line for lines in found for line in lines)
 
 
-def _indented(text: Iterable[str]) -> list[str]:
+def _indent(text: Iterable[str]) -> list[str]:
     return [f"  {line}" for line in text]

@@ -123,10 +123,10 @@ def age(time: str | None, now: float) -> str:
     """How long ago an API time is, `-` for none."""
     if not time:
         return "-"
-    return whole(now - seconds(time))
+    return whole_seconds(now - seconds(time))
 
 
-def whole(length: float) -> str:
+def whole_seconds(length: float) -> str:
     """A duration in whole seconds, never below zero: another clock may have written its begin."""
     return f"{max(0, int(length))}s" if length < 10 else duration(length)
 

@@ -50,7 +50,7 @@ def run(context: Context) -> int:
             )
         return _reset(context, scope)
     except PermissionError as error:
-        raise CommandError(REFUSED, _denied(error.filename, context)) from None
+        raise CommandError(REFUSED, _permission_text(error.filename, context)) from None
     except OSError as error:
         raise CommandError(REFUSED, f"{error.filename}: {error.strerror}") from None
 
@@ -154,7 +154,7 @@ def _start_records(root_dir: str, flags: Sequence[str]) -> list[StartRecord]:
     """The records of all starts with this root directory. Raises CommandError, OSError."""
     state_dir = state_dir_of(root_dir)
     try:
-        known = start_records.noted(state_dir)
+        known = start_records.read_all(state_dir)
     except DamagedError as error:
         raise CommandError(REFUSED, f"{error}; give the flags of start after --") from None
     known = [one for one in known if one.root_dir == root_dir]  # a directory that was copied says nothing
@@ -167,7 +167,7 @@ def _start_records(root_dir: str, flags: Sequence[str]) -> list[StartRecord]:
         agent = load([f"--root-dir={root_dir}", *flags], recover=False)
     except ConfigErrors as error:
         raise CommandError(REFUSED, "; ".join(str(problem) for problem in error.problems)) from None
-    return [*known, start_records.of(agent)]
+    return [*known, start_records.record_of(agent)]
 
 
 def _refuse_other_users(root_dir: str, context: Context) -> None:
@@ -178,7 +178,7 @@ def _refuse_other_users(root_dir: str, context: Context) -> None:
         except FileNotFoundError:
             continue
         if os.geteuid() not in (0, owner):
-            raise CommandError(REFUSED, _denied(directory, context))
+            raise CommandError(REFUSED, _permission_text(directory, context))
 
 
 def _refuse_running(root_dir: str, directories: Sequence[str]) -> None:
@@ -209,5 +209,5 @@ def _root_of(argv: Sequence[str]) -> str:
     return DEFAULT_ROOT_DIR
 
 
-def _denied(path: object, context: Context) -> str:
+def _permission_text(path: object, context: Context) -> str:
     return f"permission denied: {path} is another user's; try {context.as_root()}"

@@ -54,9 +54,9 @@ class EventClient(ApiActor):
         super().__init__()
         self._clock, self._wall_ns, self._rng = clock, wall_ns, rng
         self._correlator, self._backlog = Correlator(), EventBacklog()
-        self._history, self._began = EventHistory(), wall_ns() / 1e9
+        self._history, self._began_at = EventHistory(), wall_ns() / 1e9
         self._instances = InstanceEvents()
-        self._more = asyncio.Event()
+        self._more_events = asyncio.Event()
 
     def limits(self) -> dict[str, Any]:
         return client_limits(self.agent.config.eventRecordQPS, self.agent.config.eventBurst)
@@ -78,17 +78,17 @@ class EventClient(ApiActor):
 
     @on(GetRecentEvents)
     def on_get_recent_events(self, message: GetRecentEvents, sender: Address) -> RecentEvents:
-        return RecentEvents(self._history.all(), self._began)
+        return RecentEvents(self._history.all(), self._began_at)
 
     def _queue(self, message: RecordEvent) -> None:
         content = NewEvent(**{name: getattr(message, name) for name in NewEvent.__struct_fields__})
         event = self._correlator.correlate(content, self._clock(), self._wall_ns())
         if event is None:
-            self._dropped("spam")
+            self._count_dropped("spam")
             return
         if self._backlog.put(event) is not None:
-            self._dropped("backlog")
-        self._more.set()
+            self._count_dropped("backlog")
+        self._more_events.set()
 
     # -- writing ------------------------------------------------------------------------------------------------------
     async def _write_all(self) -> None:
@@ -96,8 +96,8 @@ class EventClient(ApiActor):
         while True:
             event = self._backlog.first()
             if event is None:
-                self._more.clear()
-                await self._more.wait()
+                self._more_events.clear()
+                await self._more_events.wait()
                 continue
             try:
                 await self._write(event)
@@ -105,14 +105,14 @@ class EventClient(ApiActor):
             except RETRIABLE as error:
                 errors += isinstance(error, ServerError)
                 if errors >= TRIES:
-                    self._refused(event, error)
+                    self._drop_refused(event, error)
                     errors = 0
                     continue
                 pause = PAUSE_SECONDS * (self._rng() if failures == 0 else 1.0)
                 failures += 1
                 await self.pause(max(pause, error.retry_after))
             except ApiError as error:
-                self._refused(event, error)
+                self._drop_refused(event, error)
 
     async def _write(self, event: CorrelatedEvent) -> None:
         """Raises ApiError."""
@@ -134,10 +134,10 @@ class EventClient(ApiActor):
         await self.request("PATCH", path, body=msgspec.json.encode(count_patch(event)), content_type=PATCH_TYPE)
         self._backlog.stored(event)
 
-    def _refused(self, event: CorrelatedEvent, error: ApiError) -> None:
+    def _drop_refused(self, event: CorrelatedEvent, error: ApiError) -> None:
         self._backlog.lost(event)
         self._correlator.forget(event.key)
-        self._dropped("refused")
+        self._count_dropped("refused")
         content = event.content
         self.log.info(
             "the API server does not take event %s of %s/%s: %s",
@@ -147,5 +147,5 @@ class EventClient(ApiActor):
             error,
         )
 
-    def _dropped(self, why: str) -> None:
+    def _count_dropped(self, why: str) -> None:
         self.metrics.count("troupelet_events_dropped_total", why=why)

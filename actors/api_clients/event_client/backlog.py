@@ -40,17 +40,17 @@ class EventBacklog:
     def stored(self, event: CorrelatedEvent) -> None:
         """The server has the event now."""
         self._stored.put(event.key, True)
-        self._done(event)
+        self._remove(event)
 
     def lost(self, event: CorrelatedEvent) -> None:
         """The server refused it: the next such event is a new one."""
         self._stored.drop(event.key)
-        self._done(event)
+        self._remove(event)
 
     def vanished(self, event: CorrelatedEvent) -> None:
         """The server no longer has it; create it again."""
         self._stored.drop(event.key)
 
-    def _done(self, event: CorrelatedEvent) -> None:
+    def _remove(self, event: CorrelatedEvent) -> None:
         if self._waiting.get(event.key) is event:  # its count may have changed meanwhile
             del self._waiting[event.key]

@@ -122,7 +122,7 @@ class Correlator:
         if combined:
             content = msgspec.structs.replace(content, message=COMBINED + content.message)
         seen = self._count(key, content, now_ns)
-        if not self._allowed(content, clock):
+        if not self._take_token(content, clock):
             return None
         return CorrelatedEvent(
             key=key,
@@ -158,7 +158,7 @@ class Correlator:
         self._logs.put(key, seen)
         return seen
 
-    def _allowed(self, content: NewEvent, clock: float) -> bool:
+    def _take_token(self, content: NewEvent, clock: float) -> bool:
         bucket = self._buckets.get(content.subject)
         if bucket is None:
             bucket = TokenBucket(1 / SPAM_SECONDS, SPAM_BURST)

@@ -18,7 +18,7 @@ class InstanceEvents:
     """The newest LIMIT different events with an instance."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self._seen: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._emitted: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._limit = limit
 
     def is_new(self, event: RecordEvent) -> bool:
@@ -26,9 +26,9 @@ class InstanceEvents:
         if not event.instance:
             return True
         key = (event.instance, event.reason)
-        if key in self._seen:
+        if key in self._emitted:
             return False
-        self._seen[key] = None
-        if len(self._seen) > self._limit:
-            self._seen.popitem(last=False)
+        self._emitted[key] = None
+        if len(self._emitted) > self._limit:
+            self._emitted.popitem(last=False)
         return True

@@ -103,7 +103,12 @@ class HeartbeatClient(ApiActor):
         self._writer = NodeWriter(_Requests(self), agent.node_name, self._watched_node)
         every = float(agent.config.nodeStatusReportFrequency)
         self._status = StatusSync(
-            self._writer, settings_of(agent), self._clocks, every, facts=lambda: self._sources.facts, seen=self._seen
+            self._writer,
+            settings_of(agent),
+            self._clocks,
+            every,
+            facts=lambda: self._sources.facts,
+            seen=self._observe_node,
         )
         self._serving = ServingAddresses(self)
         clock = self._clocks.monotonic
@@ -184,7 +189,7 @@ class HeartbeatClient(ApiActor):
         )
         created = await registration.join()
         if created is not None:
-            self._written(created)
+            self._report_written(created)
         self.every(float(self.agent.config.nodeStatusUpdateFrequency), self._sync, jitter=JITTER)
         await self._sync()
         await self._until_ready()
@@ -202,7 +207,7 @@ class HeartbeatClient(ApiActor):
             return
         self._warnings.resolved("status")
         if computed is not None:
-            self._written(computed)
+            self._report_written(computed)
 
     async def _watched_node(self) -> Json | None:
         """The node that kube_client watches, which saves a request; None when it has none."""
@@ -213,7 +218,7 @@ class HeartbeatClient(ApiActor):
         except (AskError, Unreachable):
             return None
 
-    def _seen(self, node: Json) -> None:
+    def _observe_node(self, node: Json) -> None:
         """The API's Node, each time that the status is computed."""
         boot_id = self._sources.facts.machine.boot_id
         for event in (*self._events.seen(node), *self._events.booted(node, boot_id)):
@@ -224,7 +229,7 @@ class HeartbeatClient(ApiActor):
         if cidr:
             self.tell(PLEG, PodNetwork(cidr), deadline=60.0)
 
-    def _written(self, computed: Computed) -> None:
+    def _report_written(self, computed: Computed) -> None:
         """The API has it."""
         for change in computed.events:
             self._record(condition_event(self.agent.node_name, change.reason))

@@ -28,7 +28,7 @@ def micro_time(now: float) -> str:
 
 def renewed(lease: Json | None, name: str, duration: int, now: float, node_uid: str) -> Json:
     """The Lease as it should be now. The owner is set once the Node is known."""
-    result = copy.deepcopy(lease) if lease is not None else _new(name)
+    result = copy.deepcopy(lease) if lease is not None else _new_lease(name)
     spec = result.setdefault("spec", {})
     spec.update(holderIdentity=name, leaseDurationSeconds=duration, renewTime=micro_time(now))
     if node_uid and not result["metadata"].get("ownerReferences"):
@@ -38,7 +38,7 @@ def renewed(lease: Json | None, name: str, duration: int, now: float, node_uid: 
     return result
 
 
-def _new(name: str) -> Json:
+def _new_lease(name: str) -> Json:
     return {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",

@@ -42,7 +42,7 @@ class NodeRegistration:
         while True:
             self._times.trying(since_boot())
             try:
-                if await self._reconciled():
+                if await self._reconcile():
                     return None
                 if self._agent.config.registerNode and (created := await self._create()) is not None:
                     return created
@@ -51,7 +51,7 @@ class NodeRegistration:
             failures += 1
             await self._actor.pause(RETRIES.pause(failures))
 
-    async def _reconciled(self) -> bool:
+    async def _reconcile(self) -> bool:
         """Whether the API has the node, with what is this agent's put right. Raises ApiError."""
         found = await self._writer.find()
         if found is None:

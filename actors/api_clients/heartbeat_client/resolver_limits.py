@@ -24,7 +24,7 @@ class ResolverLimits:
     def __init__(self, agent: Agent, record: Callable[[RecordEvent], None]) -> None:
         self._agent, self._record = agent, record
         self._path = agent.config.resolvConf
-        self._seen = 0
+        self._changed_at = 0
         self._problem = ""
 
     def check(self) -> None:
@@ -32,10 +32,10 @@ class ResolverLimits:
             return
         try:
             changed = os.stat(self._path).st_mtime_ns
-            if changed != self._seen:
-                self._problem, self._seen = self._read(), changed
+            if changed != self._changed_at:
+                self._problem, self._changed_at = self._read(), changed
         except OSError as error:
-            self._problem, self._seen = f"open {self._path}: {error_reason(error).lower()}", 0
+            self._problem, self._changed_at = f"open {self._path}: {error_reason(error).lower()}", 0
         if self._problem:
             self._record(node_event(self._agent.node_name, REASON, self._problem, "Warning"))
 

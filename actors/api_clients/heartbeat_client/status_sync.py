@@ -51,24 +51,24 @@ class StatusSync:
         computed = self.compute(node)
         if not await self._writer.create(computed.node):
             return None
-        self._reported(changed=True)
+        self._record_report(changed=True)
         return computed
 
     async def sync(self) -> Computed | None:
         """Write the status if that is due; None when it is not. Raises ApiError."""
         async with self._writing:
-            written = await self._writer.update(self._compute_seen, self._due)
+            written = await self._writer.update(self._compute_seen, self._is_due)
         if written is None:
             return None
-        self._reported(changed=written.changed)
+        self._record_report(changed=written.changed)
         return written.computed
 
     def _compute_seen(self, node: Json) -> Computed:
         self._seen(node)
         return self.compute(node)
 
-    def _due(self, changed: bool) -> bool:
+    def _is_due(self, changed: bool) -> bool:
         return self._schedule.due(changed, self._clocks.monotonic())
 
-    def _reported(self, *, changed: bool) -> None:
+    def _record_report(self, *, changed: bool) -> None:
         self._schedule = self._schedule.reported(changed, self._clocks.monotonic(), self._clocks.rng)

@@ -62,7 +62,7 @@ class ObjectCache:
             if cached is None:
                 watched = self._strategy == "Watch" and watches < MAX_WATCHES
                 watches += watched
-                cached = CachedObject(self._owner, ref, self._changed, now=self._clock(), watched=watched)
+                cached = CachedObject(self._owner, ref, self._tell_change, now=self._clock(), watched=watched)
                 self._objects[ref] = cached
             cached.refer(uid, mounted=mounted)
         for ref in before.keys() - refs.keys():
@@ -84,7 +84,7 @@ class ObjectCache:
             cached.stop()
             del self._objects[ref]
 
-    def _changed(self, state: ObjectState) -> None:
+    def _tell_change(self, state: ObjectState) -> None:
         cached = self._objects.get(state.ref)
         if cached is not None and cached.mounted:
             self._on_change(state)

@@ -46,7 +46,7 @@ def references(pod: Pod) -> dict[ObjectRef, bool]:
     if pod.status.phase in ENDED:
         return {}
     found: dict[ObjectRef, bool] = {}
-    for kind, name, mounted in _named(pod):
+    for kind, name, mounted in _named_objects(pod):
         if name:
             # kind is one of the two below
             ref = ObjectRef(kind, name, pod.metadata.namespace)  # type: ignore[arg-type]
@@ -54,7 +54,7 @@ def references(pod: Pod) -> dict[ObjectRef, bool]:
     return found
 
 
-def _named(pod: Pod) -> Iterator[tuple[str, str, bool]]:
+def _named_objects(pod: Pod) -> Iterator[tuple[str, str, bool]]:
     for secret in pod.spec.imagePullSecrets:
         yield "Secret", secret.name, False
     for container in pods.all_containers(pod):

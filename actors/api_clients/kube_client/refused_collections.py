@@ -40,7 +40,7 @@ class RefusedCollections:
     ) -> None:
         self._tell, self._log, self._clock = tell, log, clock
         self._refusals: dict[str, _Refusal] = {}
-        self._told: dict[str, str] = {}
+        self._reported_texts: dict[str, str] = {}
         """What this incarnation has told; an earlier one may have told something else."""
 
     def failed(self, collection: str, error: ApiError) -> None:
@@ -62,6 +62,6 @@ class RefusedCollections:
         self._report(collection, "", 0.0)
 
     def _report(self, collection: str, text: str, since: float) -> None:
-        if self._told.get(collection) != text:
-            self._told[collection] = text
+        if self._reported_texts.get(collection) != text:
+            self._reported_texts[collection] = text
             self._tell(ServiceState(service(collection), text, since))

@@ -65,8 +65,8 @@ class AdmissionGate:
         """Why this pod ends, which is then not admitted; '' if it does not. One that does not run waits for the
         reports."""
         if not running:
-            await self._evictions.known()
-            await self._shutdown.known()
+            await self._evictions.wait_for_report()
+            await self._shutdown.wait_for_report()
             if self._shutdown.ends(uid, counted=uid in self._ledger):
                 return ENDED
         return EVICTED if self.evicted(uid) else ""

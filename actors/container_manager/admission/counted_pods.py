@@ -75,7 +75,7 @@ class CountedPods:
         try:
             path = await self._cgroups.create(demand, limits)
         except (CgroupError, SliceError) as error:
-            if not running and self.pending.alone(admission):
+            if not running and self.pending.is_only(admission):
                 self._ledger.drop(uid)
             self._log.warning("pod %s: its cgroup could not be made: %s", uid, error)
             return AdmissionFailed(uid, f"failed to ensure that the pod: {uid} cgroups exist: {error}", cgroup=True)
@@ -96,7 +96,7 @@ class CountedPods:
             self._log.warning("pod %s: its resources are not kept: %s", uid, error)
             if running and not resized:
                 return answer
-            if not running and self.pending.alone(admission):
+            if not running and self.pending.is_only(admission):
                 self._ledger.drop(uid)
             return AdmissionFailed(uid, f"its resources are not kept: {error_text(error)}")
         return answer
@@ -116,12 +116,12 @@ class CountedPods:
         workers.
         """
 
-        def known(uid: str) -> bool:
+        def is_known(uid: str) -> bool:
             return uid in inventory or uid in self._ledger or self.pending.awaits(uid)
 
-        self._hardware.release_unknown(known)
+        self._hardware.release_unknown(is_known)
         for uid in self._records.uids():
-            if not known(uid):
+            if not is_known(uid):
                 self._records.forget(uid)
 
     async def release(self, uid: str) -> str:

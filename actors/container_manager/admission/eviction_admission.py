@@ -18,22 +18,22 @@ class EvictionAdmission:
 
     def __init__(self, actor: Actor, *, standalone: bool) -> None:
         self._actor, self._standalone = actor, standalone
-        self._known = asyncio.Event()
+        self._reported = asyncio.Event()
         self._report = NodeEvictions([])
 
     def begin(self) -> None:
         if self._standalone:
-            self._known.set()
+            self._reported.set()
         else:
-            self._actor.after(HOLD_SECONDS, self._known.set)
+            self._actor.after(HOLD_SECONDS, self._reported.set)
 
     def update(self, message: NodeEvictions) -> None:
         self._report = message
-        self._known.set()
+        self._reported.set()
 
-    async def known(self) -> None:
+    async def wait_for_report(self) -> None:
         """Wait for the eviction manager's report, at most HOLD_SECONDS."""
-        await self._known.wait()
+        await self._reported.wait()
 
     @property
     def conditions(self) -> frozenset[str]:

@@ -40,16 +40,16 @@ class PendingAdmissions:
         for admission in self._pending.pop(uid, ()):
             admission.withdrawn = True
 
-    def alone(self, admission: PendingAdmission) -> bool:
+    def is_only(self, admission: PendingAdmission) -> bool:
         """Whether it is the only admission of its pod that is pending and not withdrawn."""
         return self._pending.get(admission.uid) == [admission]
 
-    def newest(self, admission: PendingAdmission) -> bool:
+    def is_newest(self, admission: PendingAdmission) -> bool:
         """Whether it is pending, and none of its pod began after it: the worker waits for the answer to this one."""
         there = self._pending.get(admission.uid)
         return there is not None and there[-1] is admission
 
-    def last(self, admission: PendingAdmission) -> bool:
+    def is_last(self, admission: PendingAdmission) -> bool:
         """Whether no other admission of its pod is pending. It may itself be withdrawn."""
         return self._pending.get(admission.uid, [admission]) == [admission]
 

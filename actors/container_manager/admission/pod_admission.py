@@ -80,7 +80,7 @@ class PodAdmission:
         if refused is not None:
             return PodRejected(uid, refused.reason, refused.message)
         answer = await self._enter_with_hardware(candidate, limits, message, admission, new=new)
-        freed = not message.running and uid not in self._counted and self._pending.last(admission)
+        freed = not message.running and uid not in self._counted and self._pending.is_last(admission)
         if freed and not isinstance(answer, PodAdmitted):
             self._hardware.release(uid)
         return answer
@@ -123,7 +123,7 @@ class PodAdmission:
         OSError."""
         try:
             return await self._hardware.allocate(
-                without_claimed(pod), running=running, awaited=lambda: self._pending.newest(admission)
+                without_claimed(pod), running=running, awaited=lambda: self._pending.is_newest(admission)
             )
         except AllocationError as error:
             if not running:

@@ -20,21 +20,21 @@ class ShutdownAdmission:
     def __init__(self, actor: Actor, agent: Agent) -> None:
         self._actor = actor
         self._expected = bool(windows(agent.config))
-        self._known = asyncio.Event()
+        self._reported = asyncio.Event()
         self._shutdown = NodeShutdown(active=False)
 
     def begin(self) -> None:
         if self._expected:
-            self._actor.after(HOLD_SECONDS, self._known.set)
+            self._actor.after(HOLD_SECONDS, self._reported.set)
 
     def update(self, message: NodeShutdown) -> None:
         self._shutdown = message
-        self._known.set()
+        self._reported.set()
 
-    async def known(self) -> None:
+    async def wait_for_report(self) -> None:
         """Wait for the shutdown manager's report, at most HOLD_SECONDS."""
         if self._expected:
-            await self._known.wait()
+            await self._reported.wait()
 
     @property
     def active(self) -> bool:

@@ -46,7 +46,7 @@ class CgroupManager:
         self._actor, self._enabled = actor, agent.config.cgroupsPerQOS
         tree = cgroup_tree.find(host)
         actor.metrics.gauge("kubelet_cgroup_version", tree.version)
-        self._cgroups = cgroups = PodCgroups(tree, agent.cgroup_root, call, measured=self._measured)
+        self._cgroups = cgroups = PodCgroups(tree, agent.cgroup_root, call, measured=self._observe_seconds)
         memory = pods_memory(totals.capacity, agent.config)
         self._tiers = QosTiers(actor, agent.config, cgroups, ledger, memory, warnings)
         allocatable = NodeAllocatableCgroups(actor, agent, tree, cgroups, self._tiers, totals, warnings)
@@ -55,7 +55,7 @@ class CgroupManager:
         self._removal = CgroupRemoval(actor, cgroups, ledger)
         self._orphans = OrphanedCgroups(actor, cgroups, ledger, inventory, self._removal, CgroupLock(host), warnings)
 
-    def _measured(self, operation: str, seconds: float) -> None:
+    def _observe_seconds(self, operation: str, seconds: float) -> None:
         metric = "kubelet_cgroup_manager_duration_seconds"
         self._actor.metrics.observe(metric, seconds, operation_type=operation)
 

@@ -28,18 +28,18 @@ class CgroupSetup:
     ) -> None:
         """`found` gets the UIDs of the pods that have cgroups of the chosen driver."""
         self._actor, self._enabled, self._cgroups = actor, agent.config.cgroupsPerQOS, cgroups
-        self._driver, self._allocatable, self._found = driver, allocatable, found
-        self._done, self._choosing = asyncio.Event(), asyncio.Lock()
+        self._driver, self._allocatable, self._on_found = driver, allocatable, found
+        self._is_done, self._choosing = asyncio.Event(), asyncio.Lock()
 
     async def run(self) -> None:
         await self._use(await self._driver.choose())
         if self._enabled:
             self._actor.every(ENFORCE_SECONDS, self._allocatable.enforce, jitter=0.1)
-        self._done.set()
+        self._is_done.set()
 
     async def done(self) -> None:
         """Wait for the end of `run`."""
-        await self._done.wait()
+        await self._is_done.wait()
 
     async def renew(self) -> None:
         """Wait for the end of `run`; ask the runtime for its driver again if it has not answered yet."""
@@ -55,4 +55,4 @@ class CgroupSetup:
         self._cgroups.use(driver)
         if self._enabled:
             await self._allocatable.enforce()
-        self._found(frozenset(self._cgroups.present()) if self._enabled else frozenset())
+        self._on_found(frozenset(self._cgroups.present()) if self._enabled else frozenset())

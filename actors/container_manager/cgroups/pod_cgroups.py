@@ -117,11 +117,11 @@ class PodCgroups:
     def present(self) -> dict[str, list[CgroupName]]:
         """The cgroups of pods in any hierarchy, by UID: usually one for each."""
         found: dict[str, list[CgroupName]] = {}
-        for uid, name in self._found():
+        for uid, name in self._find_cgroups():
             found.setdefault(uid, []).append(name)
         return found
 
-    def _found(self) -> Iterator[tuple[str, CgroupName]]:
+    def _find_cgroups(self) -> Iterator[tuple[str, CgroupName]]:
         for tier in TIERS.values():
             above = (*self._top, *tier)
             for part in unescaped(self._tree.children(self.path(above)), self.driver):

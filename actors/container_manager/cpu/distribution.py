@@ -38,10 +38,12 @@ def distributed(machine: MachineTopology, free: Cpus, count: int, group: int, *,
     if count > len(free):
         raise NotEnoughCpus(count, len(free))
     choice = _choice(machine, free, count, group) if count and count % group == 0 else None
-    return pack(free, count) if choice is None else _taken(machine, free, count, group, choice, pack)
+    return pack(free, count) if choice is None else _take_from_nodes(machine, free, count, group, choice, pack)
 
 
-def _taken(machine: MachineTopology, free: Cpus, count: int, group: int, choice: NumaChoice, pack: Pack) -> Cpus:
+def _take_from_nodes(
+    machine: MachineTopology, free: Cpus, count: int, group: int, choice: NumaChoice, pack: Pack
+) -> Cpus:
     taken: Cpus = frozenset()
     for node in choice.nodes:
         taken |= pack(free & machine.of_nodes([node]) - taken, choice.share)
@@ -116,10 +118,10 @@ def _less(left: Mapping[int, int], extra: Iterable[int], remainder: int, group: 
 def imbalance(values: Iterable[int]) -> float:
     """Standard deviation; it and the mean are rounded to three decimals."""
     values = list(values)
-    mean = _rounded(sum(values) / len(values))
-    return _rounded(sqrt(sum((value - mean) ** 2 for value in values) / len(values)))
+    mean = _round(sum(values) / len(values))
+    return _round(sqrt(sum((value - mean) ** 2 for value in values) / len(values)))
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     """The number rounded to three decimals, halves up."""
     return int(value * 1000 + 0.5) / 1000

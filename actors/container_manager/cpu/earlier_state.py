@@ -78,7 +78,7 @@ def _state(file: EarlierFile, names: dict[str, tuple[str, str]]) -> CpuState:
 async def translate(kept: CopiedFile, runtime: Callable[[], CriClient]) -> None:
     """Write the file in its present form, if it is of the earlier one; only then the runtime is asked. Raises
     StateError, with the kubelet's words, OSError."""
-    file = _kept(kept.path)
+    file = _read_file(kept.path)
     if file is None:
         return
     try:
@@ -88,7 +88,7 @@ async def translate(kept: CopiedFile, runtime: Callable[[], CriClient]) -> None:
     kept.write(encode(state), sync=True)
 
 
-def _kept(path: Path) -> EarlierFile | None:
+def _read_file(path: Path) -> EarlierFile | None:
     return read_earlier(read_private(path)) if path.exists() else None
 
 

@@ -60,7 +60,7 @@ class ExclusiveCpus:
     def _allocate(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
         """Raises AllocationError, OSError."""
         if not exclusive_cpus(pod, container):
-            return self._of(pod.metadata.uid, container.name)
+            return self._allocation_of(pod.metadata.uid, container.name)
         self._metrics.count("kubelet_cpu_manager_pinning_requests_total")
         full_cores = self._policy.options.full_cores
         before = self.state
@@ -78,14 +78,14 @@ class ExclusiveCpus:
                 self._metrics.count(ALIGNED, scope="container", boundary="uncore_cache")
         if full_cores:
             self._metrics.count(ALIGNED, scope="container", boundary="physical_cpu")
-        return self._of(pod.metadata.uid, container.name)
+        return self._allocation_of(pod.metadata.uid, container.name)
 
     def prepares(self, pod: Pod) -> bool:
         """The set of shared CPUs may change before that."""
         return True
 
     async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
-        return self._of(uid, container)
+        return self._allocation_of(uid, container)
 
     def served(self, uid: str) -> frozenset[str]:
         return frozenset()
@@ -118,7 +118,7 @@ class ExclusiveCpus:
         """Whether the CPU quota of this pod's cgroup is not enforced."""
         return self._unthrottled and uid in self.state.entries
 
-    def _of(self, uid: str, container: str) -> ContainerAllocation:
+    def _allocation_of(self, uid: str, container: str) -> ContainerAllocation:
         own = container in self.state.of(uid) and self._unthrottled
         return ContainerAllocation(cpuset_cpus=self.cpus_of(uid, container), exclusive_cpus=own)
 

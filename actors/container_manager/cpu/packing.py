@@ -76,12 +76,12 @@ class Packing:
             sizes[unit(cpu)] = sizes.get(unit(cpu), 0) + 1
         return sizes
 
-    def _sorted(self, unit: Unit) -> list[int]:
+    def _sort_units(self, unit: Unit) -> list[int]:
         """Units with free CPUs, those with the fewest first."""
         sizes = self._sizes(unit)
         return sorted(sizes, key=lambda number: (sizes[number], number))
 
-    def _nested(self, outer: Unit, order: Iterable[int], inner: Unit) -> list[int]:
+    def _sort_inner_units(self, outer: Unit, order: Iterable[int], inner: Unit) -> list[int]:
         """Inner units, in the order of the outer ones that they are in."""
         within: dict[int, list[LogicalCpu]] = {}
         for cpu in self._free_cpus():
@@ -97,18 +97,26 @@ class Packing:
         return [cpu for cpu in self._machine.cpus if cpu.id in self._free]
 
     def nodes(self) -> list[int]:
-        return self._sorted(_node) if self._nodes_first else self._nested(_socket, self._sorted(_socket), _node)
+        return (
+            self._sort_units(_node)
+            if self._nodes_first
+            else self._sort_inner_units(_socket, self._sort_units(_socket), _node)
+        )
 
     def _sockets(self) -> list[int]:
-        return self._nested(_node, self._sorted(_node), _socket) if self._nodes_first else self._sorted(_socket)
+        return (
+            self._sort_inner_units(_node, self._sort_units(_node), _socket)
+            if self._nodes_first
+            else self._sort_units(_socket)
+        )
 
     def _cores(self) -> list[int]:
         if self._nodes_first:
-            return self._nested(_socket, self._sockets(), _core)
-        return self._nested(_node, self.nodes(), _core)
+            return self._sort_inner_units(_socket, self._sockets(), _core)
+        return self._sort_inner_units(_node, self.nodes(), _core)
 
     def _caches(self) -> list[int]:
-        return self._nested(_node, self.nodes(), _cache)
+        return self._sort_inner_units(_node, self.nodes(), _cache)
 
     # -- taking -----------------------------------------------------------------------------------------------------
     def _take(self, cpus: Cpus) -> None:

@@ -60,7 +60,7 @@ class CpuReconciliation:
         there = {one.id for one in containers}
         self._applied = {one: cpus for one, cpus in self._applied.items() if one in there}
         for gone in self._failed - there:
-            self._mended(gone)
+            self._forget_failure(gone)
         for change in changes(containers, self._applied, self._cpus_of):
             await self._apply(change)
 
@@ -73,10 +73,10 @@ class CpuReconciliation:
             self._warnings.warn(_key(change.container.id), f"{text} {change.cpus} (tried again): {error}")
             self._failed.add(change.container.id)
             return
-        self._mended(change.container.id)
+        self._forget_failure(change.container.id)
         self._applied[change.container.id] = change.cpus
 
-    def _mended(self, container_id: str) -> None:
+    def _forget_failure(self, container_id: str) -> None:
         """It is moved, or there is nothing to move any more."""
         self._failed.discard(container_id)
         self._warnings.resolved(_key(container_id))

@@ -111,7 +111,7 @@ def allocate(
     free = available(policy, state) | reusable(state, pod)
     taken: Cpus = frozenset()
     if affinity is not None and affinity.mask is not None:
-        aligned = free & _aligned(policy, affinity.mask)
+        aligned = free & _cpus_of_mask(policy, affinity.mask)
         taken = take(policy, aligned, min(count, len(aligned)))
     taken |= take(policy, free - taken, count - len(taken))
     return state.with_container(uid, container.name, taken)
@@ -129,7 +129,7 @@ def _check_whole_cores(policy: StaticPolicy, state: CpuState, count: int) -> Non
         raise AllocationError(f"{prefix} {text}, CPUs per core = {threads}", "SMTAlignmentError")
 
 
-def _aligned(policy: StaticPolicy, mask: int) -> Cpus:
+def _cpus_of_mask(policy: StaticPolicy, mask: int) -> Cpus:
     """All CPUs of the mask's nodes; with align-by-socket, of the sockets that these are in."""
     machine, nodes = policy.machine, nodes_of(mask)
     return machine.of_sockets(machine.sockets_of(nodes)) if policy.options.by_socket else machine.of_nodes(nodes)
@@ -192,10 +192,10 @@ def _hints(policy: StaticPolicy, free: Cpus, reused: Cpus, count: int) -> list[T
             fewest = min(fewest, len(inside))
         if needed <= set(inside) and sum(ready[node] for node in inside) >= count:
             found.append(mask)
-    return [TopologyHint(mask, preferred=_preferred(policy, mask, fewest)) for mask in found]
+    return [TopologyHint(mask, preferred=_is_preferred(policy, mask, fewest)) for mask in found]
 
 
-def _preferred(policy: StaticPolicy, mask: int, fewest: int) -> bool:
+def _is_preferred(policy: StaticPolicy, mask: int, fewest: int) -> bool:
     machine = policy.machine
     if mask.bit_count() == fewest:
         return True

@@ -55,7 +55,7 @@ class PinnedMemory:
                 raise
             if after is not before:
                 self._store.keep(after)
-        return self._of(pod.metadata.uid, container.name)
+        return self._allocation_of(pod.metadata.uid, container.name)
 
     def prepares(self, pod: Pod) -> bool:
         """Whether init containers have memory, which is free when they have ended."""
@@ -66,7 +66,7 @@ class PinnedMemory:
         after = before.without_containers(uid, ended)
         if after is not before:
             self._store.free(after)
-        return self._of(uid, container)
+        return self._allocation_of(uid, container)
 
     def served(self, uid: str) -> frozenset[str]:
         return frozenset()
@@ -83,7 +83,10 @@ class PinnedMemory:
 
     def exclusive(self) -> Exclusive:
         pods = {
-            uid: {name: ContainerExclusive(memory=tuple(map(_shown, blocks))) for name, blocks in containers.items()}
+            uid: {
+                name: ContainerExclusive(memory=tuple(map(_memory_of_nodes, blocks)))
+                for name, blocks in containers.items()
+            }
             for uid, containers in self._store.value.entries.items()
         }
         allocatable = [
@@ -94,11 +97,11 @@ class PinnedMemory:
         ]
         return Exclusive(pods, memory=tuple(allocatable))
 
-    def _of(self, uid: str, container: str) -> ContainerAllocation:
+    def _allocation_of(self, uid: str, container: str) -> ContainerAllocation:
         blocks = self._store.value.of(uid).get(container, ())
         nodes = sorted({node for block in blocks for node in block.numaAffinity})
         return ContainerAllocation(cpuset_mems=",".join(map(str, nodes)))
 
 
-def _shown(block: Block) -> MemoryOfNodes:
+def _memory_of_nodes(block: Block) -> MemoryOfNodes:
     return MemoryOfNodes(block.type, block.size, block.numaAffinity)

@@ -92,7 +92,7 @@ def taken(machine: Machine, nodes: Iterable[int], kind: str, size: int) -> Machi
         table = node.memoryMap.get(kind)
         part = min(size, max(0, table.free)) if table is not None else 0
         size -= part
-        changed[number] = _moved(node, kind, part, node.numberOfAssignments + 1, nodes)
+        changed[number] = _reserve_on_node(node, kind, part, node.numberOfAssignments + 1, nodes)
     return changed
 
 
@@ -105,11 +105,11 @@ def released(machine: Machine, block: Block) -> Machine:
         part = min(size, table.reserved) if table is not None else 0
         size -= part
         left = node.numberOfAssignments - 1
-        changed[number] = _moved(node, block.type, -part, left, node.cells if left > 0 else (number,))
+        changed[number] = _reserve_on_node(node, block.type, -part, left, node.cells if left > 0 else (number,))
     return changed
 
 
-def _moved(node: NodeMemory, kind: str, part: int, assignments: int, cells: tuple[int, ...]) -> NodeMemory:
+def _reserve_on_node(node: NodeMemory, kind: str, part: int, assignments: int, cells: tuple[int, ...]) -> NodeMemory:
     table = node.memoryMap.get(kind)
     tables = node.memoryMap
     if table is not None and part:
@@ -127,14 +127,14 @@ class _File(msgspec.Struct):
 
 def encode(state: MemoryState) -> bytes:
     """The file's content."""
-    machine = {str(number): _sorted(state.machine[number]) for number in sorted(state.machine)}
+    machine = {str(number): _sort_memory_map(state.machine[number]) for number in sorted(state.machine)}
     content: dict[str, Any] = {"policyName": state.policy, "machineState": machine}
     if state.entries:
         content["entries"] = {uid: dict(sorted(state.entries[uid].items())) for uid in sorted(state.entries)}
     return msgspec.json.encode({**content, "checksum": checksum(state)})
 
 
-def _sorted(node: NodeMemory) -> NodeMemory:
+def _sort_memory_map(node: NodeMemory) -> NodeMemory:
     return replace(node, memoryMap=dict(sorted(node.memoryMap.items())))
 
 

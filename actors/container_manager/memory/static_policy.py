@@ -52,7 +52,7 @@ def begin(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
     for uid, containers in kept.entries.items():
         for name, blocks in containers.items():
             for block in blocks:
-                if lacking := _lacking(expected, block):
+                if lacking := _missing_memory_text(expected, block):
                     raise StateError(f"[memorymanager] (pod: {uid}, container: {name}) the memory assignment {lacking}")
                 expected = taken(expected, block.numaAffinity, block.type, block.size)
     if not _same(expected, kept.machine):
@@ -60,7 +60,7 @@ def begin(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
     return kept
 
 
-def _lacking(machine: Machine, block: Block) -> str:
+def _missing_memory_text(machine: Machine, block: Block) -> str:
     """What the block uses that this machine does not have; '' if it has all."""
     if not set(block.numaAffinity) <= machine.keys():
         return "uses the NUMA that does not exist"
@@ -142,17 +142,17 @@ def hints(state: MemoryState, pod: Pod, container: Container) -> Hints:
     """Where the container's memory could come from."""
     if has_given_back(state, pod, container):
         return {}
-    return _of(state, pod, wanted(pod, container), state.of(pod.metadata.uid).get(container.name))
+    return _hints_of(state, pod, wanted(pod, container), state.of(pod.metadata.uid).get(container.name))
 
 
 def pod_hints(state: MemoryState, pod: Pod) -> Hints:
     """Where the memory of all containers of the pod could come from together."""
     given = state.of(pod.metadata.uid)
     names = [one.name for one in (*pod.spec.initContainers, *pod.spec.containers) if one.name in given]
-    return _of(state, pod, wanted_by_pod(pod), given[names[0]] if names else None)
+    return _hints_of(state, pod, wanted_by_pod(pod), given[names[0]] if names else None)
 
 
-def _of(state: MemoryState, pod: Pod, amounts: Amounts, given: Sequence[Block] | None) -> Hints:
+def _hints_of(state: MemoryState, pod: Pod, amounts: Amounts, given: Sequence[Block] | None) -> Hints:
     if not amounts:
         return {}
     if given is None:
@@ -221,7 +221,7 @@ def _mask(state: MemoryState, pod: Pod, amounts: Amounts, affinity: TopologyHint
     mask = affinity.mask if affinity is not None else None
     if mask is None:
         text = "failed to get the default NUMA affinity, no NUMA nodes with enough memory is available"
-        best = _best(found, text)
+        best = _best_hint(found, text)
         if preferred and not best.preferred:
             raise AllocationError("[memorymanager] failed to find the default preferred hint")
         return best.mask or 0
@@ -229,13 +229,13 @@ def _mask(state: MemoryState, pod: Pod, amounts: Amounts, affinity: TopologyHint
         return mask
     given = mask
     text = "failed to find NUMA nodes to extend the current topology hint"
-    best = _best([hint for hint in found if (hint.mask or 0) & given == given], text)
+    best = _best_hint([hint for hint in found if (hint.mask or 0) & given == given], text)
     if preferred and not best.preferred:
         raise AllocationError("[memorymanager] failed to find the extended preferred hint")
     return best.mask or 0
 
 
-def _best(found: Sequence[TopologyHint], otherwise: str) -> TopologyHint:
+def _best_hint(found: Sequence[TopologyHint], otherwise: str) -> TopologyHint:
     """Raises AllocationError."""
     if not found:
         raise AllocationError(f"[memorymanager] {otherwise}")

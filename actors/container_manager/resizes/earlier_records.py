@@ -31,7 +31,7 @@ class _Earlier(msgspec.Struct):
 def take_over(root_dir: str) -> None:
     """Of a pod that both files name, the one that was written later counts: the other is from before a change of the
     agent. Raises RecordError, OSError."""
-    found = list(_found(Path(root_dir, "pods")))
+    found = list(_read_records(Path(root_dir, "pods")))
     if not found:
         return
     path = Path(root_dir, ALLOCATED)
@@ -46,7 +46,7 @@ def take_over(root_dir: str) -> None:
         file.unlink(missing_ok=True)
 
 
-def _found(pods: Path) -> Iterator[tuple[Path, PodRecord | None]]:
+def _read_records(pods: Path) -> Iterator[tuple[Path, PodRecord | None]]:
     """Each file with its content; None if it cannot be read."""
     for file in sorted(pods.glob(f"*/{EARLIER}")):
         record = None

@@ -49,7 +49,7 @@ class PodResourceRecords:
         self._actuated.put(order.uid, record)
         known = self._allocated.records.get(order.uid)
         if order.complete and known is not None and known.ResizeUnderWay is True:
-            self._allocated.put(order.uid, _settled(known))
+            self._allocated.put(order.uid, _without_resize(known))
 
     def forget(self, uid: str) -> None:
         """The pod is gone."""
@@ -61,7 +61,7 @@ class PodResourceRecords:
         return {*self._allocated.records, *self._actuated.records}
 
 
-def _settled(record: PodRecord) -> PodRecord:
+def _without_resize(record: PodRecord) -> PodRecord:
     return PodRecord(
         ContainerResources=record.ContainerResources,
         PodLevelResources=record.PodLevelResources,

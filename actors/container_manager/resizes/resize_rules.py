@@ -48,14 +48,14 @@ class ResizeRules:
             return RefusedResize("InPlacePodLevelResourcesVerticalScaling is disabled", "feature_gate_off")
         if qos_class(wanted) != "Guaranteed":
             return None
-        changed = self._changed(wanted, allocated)
+        changed = self._changed_resources(wanted, allocated)
         if self._static_cpu and "cpu" in changed:
             return RefusedResize(_GUARANTEED.format("CPU", "static"), "guaranteed_pod_cpu_manager_static_policy")
         if self._static_memory and "memory" in changed:
             return RefusedResize(_GUARANTEED.format("Memory", "Static"), "guaranteed_pod_memory_manager_static_policy")
         return None
 
-    def _changed(self, wanted: Pod, allocated: Pod) -> set[str]:
+    def _changed_resources(self, wanted: Pod, allocated: Pod) -> set[str]:
         """The resources whose requested amount changes in a container."""
         before = {one.name: one.resources for one in (*allocated.spec.initContainers, *allocated.spec.containers)}
         init = [one for one in wanted.spec.initContainers if self._init or is_sidecar(one)]

@@ -81,11 +81,11 @@ def _combinations(resources: Sequence[Sequence[TopologyHint]]) -> set[TopologyHi
     """All that can be reached. A preferred one has the mask that all its hints have, or None."""
     reached = {ANYWHERE}
     for hints in resources:
-        reached = {_both(one, hint) for hint in set(hints) for one in reached}
+        reached = {_combine(one, hint) for hint in set(hints) for one in reached}
     return reached
 
 
-def _both(one: TopologyHint, hint: TopologyHint) -> TopologyHint:
+def _combine(one: TopologyHint, hint: TopologyHint) -> TopologyHint:
     preferred = one.preferred and hint.preferred
     if one.mask is None or hint.mask is None:
         return TopologyHint(hint.mask if one.mask is None else one.mask, preferred)

@@ -82,20 +82,23 @@ class PodHardware:
         releases the pod, or asks again."""
         if not self._providers:
             return {}
-        with self._measured():
+        with self._measure_admission():
             if self._settings.policy == NONE:
                 found = await self._allocate(pod, running=running)
             else:
                 async with self._one_pod:
                     if not awaited():
                         raise AskError("no caller waits for it any more")
-                    reservations = await self._aligned(pod, running=running)
-                found = {one.container.name: await self._completed(pod, one, running=running) for one in reservations}
+                    reservations = await self._reserve_aligned(pod, running=running)
+                found = {
+                    one.container.name: await self._complete_reservation(pod, one, running=running)
+                    for one in reservations
+                }
                 self._count_aligned(ALIGNED, 1 if self._settings.scope == POD else len(reservations))
         return {name: allocation for name, allocation in found.items() if allocation != NOTHING}
 
     @contextmanager
-    def _measured(self) -> Iterator[None]:
+    def _measure_admission(self) -> Iterator[None]:
         began = time.monotonic()
         self._metrics.count("kubelet_topology_manager_admission_requests_total")
         try:
@@ -107,7 +110,7 @@ class PodHardware:
             milliseconds = (time.monotonic() - began) * 1000
             self._metrics.observe("kubelet_topology_manager_admission_duration_ms", milliseconds)
 
-    async def _aligned(self, pod: Pod, *, running: bool) -> list[_Reservation]:
+    async def _reserve_aligned(self, pod: Pod, *, running: bool) -> list[_Reservation]:
         """Allocate aligned resources for all containers. Raises AllocationError, AskError, OSError."""
         whole = None
         if self._settings.scope == POD:
@@ -121,7 +124,7 @@ class PodHardware:
             found.append(_Reservation(container, affinity, shares))
         return found
 
-    async def _completed(self, pod: Pod, reservation: _Reservation, *, running: bool) -> ContainerAllocation:
+    async def _complete_reservation(self, pod: Pod, reservation: _Reservation, *, running: bool) -> ContainerAllocation:
         """Raises AllocationError, AskError, OSError."""
         container, affinity, shares = reservation
         return combined(

@@ -55,7 +55,7 @@ class _Data(msgspec.Struct, frozen=True):
 
 def encode(claims: Claims) -> bytes:
     """The file of these claims. The same claims make the same bytes."""
-    data = _Data(ClaimInfoStateList=[_stored(claims.by_key[key]) for key in sorted(claims.by_key)])
+    data = _Data(ClaimInfoStateList=[_encode_claim(claims.by_key[key]) for key in sorted(claims.by_key)])
     text = msgspec.json.encode(data)
     return msgspec.json.encode(_File(text.decode(), zlib.crc32(text)))
 
@@ -73,11 +73,11 @@ def decode(raw: bytes) -> Claims:
         raise ClaimCheckpointError(str(error)) from None
     if (data.kind, data.apiVersion) != (KIND, VERSION):
         raise ClaimCheckpointError(f"{data.apiVersion} {data.kind} is not {VERSION} {KIND}")
-    found = [_loaded(claim) for claim in data.ClaimInfoStateList or []]
+    found = [_decode_claim(claim) for claim in data.ClaimInfoStateList or []]
     return Claims({claim.key: claim for claim in found})
 
 
-def _stored(claim: ClaimInfo) -> _Claim:
+def _encode_claim(claim: ClaimInfo) -> _Claim:
     return _Claim(
         claim.uid,
         claim.name,
@@ -95,7 +95,7 @@ def _stored(claim: ClaimInfo) -> _Claim:
     )
 
 
-def _loaded(claim: _Claim) -> ClaimInfo:
+def _decode_claim(claim: _Claim) -> ClaimInfo:
     return ClaimInfo(
         uid=claim.ClaimUID,
         name=claim.ClaimName,

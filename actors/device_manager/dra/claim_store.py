@@ -20,7 +20,7 @@ class ClaimStore:
         self._file = files.file("dra_manager_state")
         self.path = self._file.path
         self._metrics = metrics
-        self._written = b""
+        self._written_data = b""
         self.claims = Claims()
         self._drivers: frozenset[str] = frozenset()
 
@@ -33,9 +33,9 @@ class ClaimStore:
             self._write(encode(Claims()), "ResourceClaim cache")
             return
         try:
-            self.claims, self._written = decode(raw), raw
+            self.claims, self._written_data = decode(raw), raw
         except ClaimCheckpointError as error:
-            raise ResourceClaimError(self._advice(str(error))) from None
+            raise ResourceClaimError(self._error_text(str(error))) from None
         self._count()
 
     def error(self) -> str:
@@ -43,7 +43,7 @@ class ClaimStore:
         try:
             decode(self._read() or encode(Claims()))
         except ClaimCheckpointError as error:
-            return self._advice(str(error))
+            return self._error_text(str(error))
         except ResourceClaimError as error:
             return str(error)
         return ""
@@ -55,11 +55,11 @@ class ClaimStore:
         except FileNotFoundError:
             return None
         except NotAFileError as error:
-            raise ResourceClaimError(self._advice(str(error.strerror))) from None
+            raise ResourceClaimError(self._error_text(str(error.strerror))) from None
         except OSError as error:  # the file may be right: nobody is told to delete it
             raise ResourceClaimError(f"{self.path}: {error_reason(error)}") from None
 
-    def _advice(self, text: str) -> str:
+    def _error_text(self, text: str) -> str:
         """The error as the kubelet says it at its start, with the file and a way out."""
         advice = f'please drain this node and delete the file "{self.path}" before restarting the agent'
         return f"create ResourceClaim cache: failed to get checkpoint dra_manager_state: {text}, {advice}"
@@ -67,7 +67,7 @@ class ClaimStore:
     def save(self, claims: Claims, what: str = "ResourceClaim state") -> None:
         """Raises ResourceClaimError, and changes nothing then."""
         data = encode(claims)
-        if data != self._written:
+        if data != self._written_data:
             self._write(data, what)
         self.claims = claims
         self._count()
@@ -79,7 +79,7 @@ class ClaimStore:
             raise ResourceClaimError(
                 f"checkpoint {what}: could not save checkpoint {self.path}: {error.strerror}"
             ) from None
-        self._written = data
+        self._written_data = data
 
     def _count(self) -> None:
         if self._metrics is None:

@@ -119,12 +119,12 @@ class Claims(msgspec.Struct, frozen=True):
             text = f"old ResourceClaim with same name {claim.name} and different UID {known.uid} still exists"
             raise ResourceClaimError(f"{text} (previous pod force-deleted?!)")
         before = known or claim
-        return self._with(msgspec.structs.replace(before, pods=before.pods | {pod}))
+        return self._with_claim(msgspec.structs.replace(before, pods=before.pods | {pod}))
 
     def with_devices(self, key: ClaimKey, driver: str, devices: tuple[PreparedDevice, ...]) -> Claims:
         """The driver has prepared the claim."""
         known = self.by_key[key]
-        return self._with(msgspec.structs.replace(known, drivers={**known.drivers, driver: devices}))
+        return self._with_claim(msgspec.structs.replace(known, drivers={**known.drivers, driver: devices}))
 
     def prepared(self, keys: Iterable[ClaimKey]) -> Claims:
         """All drivers have prepared these claims."""
@@ -133,12 +133,12 @@ class Claims(msgspec.Struct, frozen=True):
 
     def not_used_by(self, key: ClaimKey, pod: str) -> Claims:
         known = self.by_key[key]
-        return self._with(msgspec.structs.replace(known, pods=known.pods - {pod}))
+        return self._with_claim(msgspec.structs.replace(known, pods=known.pods - {pod}))
 
     def without(self, keys: Iterable[ClaimKey]) -> Claims:
         """All drivers have unprepared these claims."""
         gone = set(keys)
         return Claims({key: claim for key, claim in self.by_key.items() if key not in gone})
 
-    def _with(self, claim: ClaimInfo) -> Claims:
+    def _with_claim(self, claim: ClaimInfo) -> Claims:
         return Claims({**self.by_key, claim.key: claim})

@@ -25,10 +25,10 @@ class Followers(Protocol):
     def presence(self, driver: str, *, there: bool) -> None:
         """Whether any plugin of the driver is connected; told again without a change, too."""
 
-    def came(self, driver: str, connection: DraConnection, service: DriverService) -> None:
+    def plugin_registered(self, driver: str, connection: DraConnection, service: DriverService) -> None:
         """A plugin has registered."""
 
-    def left(self, connection: DraConnection) -> None:
+    def plugin_deregistered(self, connection: DraConnection) -> None:
         """It has gone."""
 
 
@@ -80,7 +80,7 @@ class DraDrivers:
         self._plugins[plugin.name] = [*plugins, one]
         self._followers.presence(plugin.name, there=self.connected(plugin.name))
         self._actor.start_task(self._follow(one), f"connection {plugin.endpoint}")
-        self._followers.came(plugin.name, connection, service)
+        self._followers.plugin_registered(plugin.name, connection, service)
         text = "DRA driver %s is registered at %s, service %s"
         self._actor.log.info(text, plugin.name, plugin.endpoint, service.version)
 
@@ -95,7 +95,7 @@ class DraDrivers:
         else:
             del self._plugins[plugin.name]
         for one in gone:
-            self._followers.left(one.connection)
+            self._followers.plugin_deregistered(one.connection)
             await one.connection.close()
         self._followers.presence(plugin.name, there=self.connected(plugin.name))
         self._actor.log.info("DRA driver %s is gone from %s", plugin.name, plugin.endpoint)

@@ -101,9 +101,9 @@ class DraHealth(msgspec.Struct, frozen=True):
     @property
     def next_expiry(self) -> float | None:
         """When the first report will hold no longer, seconds since 1970."""
-        return min((one.expires for one in self._all()), default=None)
+        return min((one.expires for one in self._all_devices()), default=None)
 
-    def _all(self) -> Iterator[DraDeviceHealth]:
+    def _all_devices(self) -> Iterator[DraDeviceHealth]:
         for devices in self.drivers.values():
             yield from devices.values()
 

@@ -33,7 +33,7 @@ class _Driver(msgspec.Struct, frozen=True):
 
 def encode(health: DraHealth) -> bytes:
     found = {
-        driver: _Driver({"/".join(key): _stored(one) for key, one in sorted(devices.items())})
+        driver: _Driver({"/".join(key): _encode_device(one) for key, one in sorted(devices.items())})
         for driver, devices in sorted(health.drivers.items())
     }
     return msgspec.json.encode(found)
@@ -44,19 +44,22 @@ def decode(raw: bytes) -> DraHealth:
     try:
         drivers: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, _Driver])
         return DraHealth(
-            {name: {one.id: one for one in map(_loaded, (of.Devices or {}).values())} for name, of in drivers.items()}
+            {
+                name: {one.id: one for one in map(_decode_device, (of.Devices or {}).values())}
+                for name, of in drivers.items()
+            }
         )
     except UNREADABLE as error:
         raise ValueError(str(error)) from None
 
 
-def _stored(one: DraDeviceHealth) -> _Device:
+def _encode_device(one: DraDeviceHealth) -> _Device:
     updated = datetime.fromtimestamp(one.updated, UTC)
     timeout = round((one.timeout or DEFAULT_TIMEOUT_SECONDS) * _SECOND)
     return _Device(one.pool, one.device, one.health, updated, timeout, one.message)
 
 
-def _loaded(one: _Device) -> DraDeviceHealth:
+def _decode_device(one: _Device) -> DraDeviceHealth:
     return DraDeviceHealth(
         pool=one.PoolName,
         device=one.DeviceName,

@@ -59,7 +59,7 @@ class Preparation:
         """Raises ResourceClaimError, ObjectError."""
         found = [await self._usable(pod, name) for name in claim_names(pod, extended=self._extended)]
         keys = [claim.key for claim in found]
-        async with self._hold(keys):
+        async with self._lock_claims(keys):
             claims = self._store.claims
             for claim in found:
                 claims = claims.used_by(claim, pod.metadata.uid)
@@ -112,7 +112,7 @@ class Preparation:
 
     async def _unprepare(self, uid: str) -> None:
         """A driver that fails costs only its own claims. Raises ResourceClaimError."""
-        async with self._hold(claim.key for claim in self._store.claims.of_pod(uid)):
+        async with self._lock_claims(claim.key for claim in self._store.claims.of_pod(uid)):
             own, claims = [], self._store.claims
             for claim in claims.of_pod(uid):
                 if claim.pods == {uid}:
@@ -132,7 +132,7 @@ class Preparation:
             raise failure
 
     @asynccontextmanager
-    async def _hold(self, keys: Iterable[ClaimKey]) -> AsyncIterator[None]:
+    async def _lock_claims(self, keys: Iterable[ClaimKey]) -> AsyncIterator[None]:
         """The claims in one order for all pods, so that no deadlock is possible."""
         async with AsyncExitStack() as stack:
             for key in sorted(set(keys)):

@@ -146,11 +146,11 @@ class ResourceClaims:
         if self._slices is not None:
             self._slices.presence(driver, there=there)
 
-    def came(self, driver: str, connection: DraConnection, service: DriverService) -> None:
+    def plugin_registered(self, driver: str, connection: DraConnection, service: DriverService) -> None:
         if self._health is not None:
             self._health.follow(driver, connection, service)
 
-    def left(self, connection: DraConnection) -> None:
+    def plugin_deregistered(self, connection: DraConnection) -> None:
         if self._health is not None:
             self._health.unfollow(connection)
 

@@ -38,7 +38,7 @@ class ResourceSlices:
 
     def __init__(self, actor: Actor, node_name: str, connected: Callable[[str], bool]) -> None:
         self._actor, self._node, self._connected = actor, node_name, connected
-        self._due: dict[str, Timer] = {}
+        self._timers: dict[str, Timer] = {}
 
     def start(self) -> None:
         if self._actor.incarnation == 1:
@@ -48,14 +48,14 @@ class ResourceSlices:
 
     def presence(self, driver: str, *, there: bool) -> None:
         if there:
-            timer = self._due.pop(driver, None)
+            timer = self._timers.pop(driver, None)
             if timer is not None:
                 timer.cancel()
-        elif driver not in self._due:
-            self._due[driver] = self._actor.after(DELAY_SECONDS, lambda: self._is_due(driver))
+        elif driver not in self._timers:
+            self._timers[driver] = self._actor.after(DELAY_SECONDS, lambda: self._delete_slices(driver))
 
-    def _is_due(self, driver: str) -> None:
-        self._due.pop(driver, None)
+    def _delete_slices(self, driver: str) -> None:
+        self._timers.pop(driver, None)
         self._actor.start_task(self._delete(driver), f"resource slices of {driver}")
 
     async def _delete_abandoned(self) -> None:
@@ -73,7 +73,7 @@ class ResourceSlices:
             self._actor.log.warning("ResourceSlices of this node cannot be read: %s", error)
             return
         for driver in sorted({one.spec.driver for one in found.items}):
-            if driver not in self._due and not self._connected(driver):
+            if driver not in self._timers and not self._connected(driver):
                 await self._delete(driver)
 
     async def _delete(self, driver: str) -> None:

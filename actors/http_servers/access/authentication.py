@@ -39,7 +39,7 @@ class Authenticator:
         if token and self._tokens is not None:
             # an invalid token is denied even where anonymous callers are allowed
             try:
-                return _authenticated(await self._tokens.user_of(token))
+                return _with_authenticated_group(await self._tokens.user_of(token))
             except ReviewFailed:
                 return None
         return ANONYMOUS if anonymous else None
@@ -50,10 +50,10 @@ def _by_certificate(request: HTTPServerRequest) -> UserInfo | None:
     if request.connection is None or request.protocol != "https":
         return None
     found = identity_on(cast(Any, request.connection).stream.socket)
-    return _authenticated(UserInfo(found[0], found[1])) if found is not None else None
+    return _with_authenticated_group(UserInfo(found[0], found[1])) if found is not None else None
 
 
-def _authenticated(user: UserInfo | None) -> UserInfo | None:
+def _with_authenticated_group(user: UserInfo | None) -> UserInfo | None:
     if user is None or AUTHENTICATED in user.groups:
         return user
     return msgspec.structs.replace(user, groups=(*user.groups, AUTHENTICATED))

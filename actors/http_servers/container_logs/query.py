@@ -64,7 +64,7 @@ def parse_query(values: Mapping[str, str], now: float) -> LogQuery:
         timestamps=_flag(values, "timestamps"),
         tail_lines=_number(values, "tailLines", 0, problems),
         limit_bytes=_number(values, "limitBytes", 1, problems),
-        since_ns=_since(values, now, problems),
+        since_ns=_start_time(values, now, problems),
         stream=values.get("stream", "All"),
     )
     if query.stream not in ("All", "Stdout", "Stderr"):
@@ -98,7 +98,7 @@ def _number(values: Mapping[str, str], name: str, least: int, problems: _Problem
     return number
 
 
-def _since(values: Mapping[str, str], now: float, problems: _Problems) -> int:
+def _start_time(values: Mapping[str, str], now: float, problems: _Problems) -> int:
     seconds = _number(values, "sinceSeconds", 1, problems)
     text = values.get("sinceTime", "")
     if seconds is not None and text:

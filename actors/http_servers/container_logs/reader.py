@@ -53,7 +53,7 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
                 continue
             if not query.follow:
                 break
-            replaced = _rotated(file, opener)
+            replaced = _open_rotated(file, opener)
             if replaced is not None:
                 file.close()
                 file, rest = replaced, b""
@@ -72,7 +72,7 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
         file.close()
 
 
-def _rotated(file: BinaryIO, opener: Opener) -> BinaryIO | None:
+def _open_rotated(file: BinaryIO, opener: Opener) -> BinaryIO | None:
     """The new file at the path, if the open one, read to its end, was renamed."""
     try:
         fresh = opener()

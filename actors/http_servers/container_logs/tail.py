@@ -40,7 +40,7 @@ class _BackwardScan:
     def __init__(self, lines: int, end: int) -> None:
         self.found: int | None = None
         """Where the last `lines` lines begin, once that is seen."""
-        self._left, self._end = lines, end
+        self._missing_lines, self._end = lines, end
         self._pieces: list[bytes] = []
         """The line whose beginning is not seen yet, its last piece first."""
         self._length = 0
@@ -80,9 +80,9 @@ class _BackwardScan:
         line = b"".join(reversed(self._pieces))
         self._pieces, self._length = [], 0
         if self._following is not None and self._ends_before(line, self._following):
-            self._left -= 1
+            self._missing_lines -= 1
             self._joined_end = self._following
-            if not self._left:
+            if not self._missing_lines:
                 self.found = self._following
         if start < self._end:
             self._following = start

@@ -23,11 +23,11 @@ def is_wanted(accept: str) -> bool:
     A Prometheus server names both. It gets text/plain, as from a kubelet: otherwise `le="1"` would become `le="1.0"`
     in its series.
     """
-    types = {kind for kind, quality in _accepted(accept) if quality > 0}
+    types = {kind for kind, quality in _accepted_types(accept) if quality > 0}
     return MEDIA_TYPE in types and "text/plain" not in types
 
 
-def _accepted(accept: str) -> Iterator[tuple[str, float]]:
+def _accepted_types(accept: str) -> Iterator[tuple[str, float]]:
     for one in accept.split(","):
         kind, *parameters = (part.strip().lower() for part in one.split(";"))
         weights = [part[2:] for part in parameters if part.startswith("q=")]

@@ -58,7 +58,7 @@ class PodResources(stubs.PodResourcesListerServicer):
         self._actor, self._bucket, self._active_only = actor, bucket, active_only
 
     async def List(self, request: Any, context: Context) -> api.ListPodResourcesResponse:
-        return await self._counted("list", context, lambda: self._list(context))
+        return await self._count_call("list", context, lambda: self._list(context))
 
     async def list_v1alpha1(self, request: Any, context: Context) -> api.ListPodResourcesResponse:
         """List of v1alpha1; only its calls are counted."""
@@ -68,7 +68,7 @@ class PodResources(stubs.PodResourcesListerServicer):
 
     async def _list(self, context: Context) -> api.ListPodResourcesResponse:
         pods = await self._pods(context, active_only=self._active_only)
-        held = await self._held(context, pods)
+        held = await self._resources_in_use(context, pods)
         return api.ListPodResourcesResponse(pod_resources=[_message(pod, held) for pod in pods])
 
     async def GetAllocatableResources(self, request: Any, context: Context) -> api.AllocatableResourcesResponse:
@@ -80,7 +80,7 @@ class PodResources(stubs.PodResourcesListerServicer):
                 memory=[_memory(one) for one in exclusive.memory],
             )
 
-        return await self._counted("get_allocatable", context, answer)
+        return await self._count_call("get_allocatable", context, answer)
 
     async def Get(self, request: api.GetPodResourcesRequest, context: Context) -> api.GetPodResourcesResponse:
         async def answer() -> api.GetPodResourcesResponse:
@@ -88,11 +88,13 @@ class PodResources(stubs.PodResourcesListerServicer):
             pod = find(await self._pods(context, active_only=False), namespace, name)
             if pod is None:
                 await context.abort(grpc.StatusCode.NOT_FOUND, f"pod {name} in namespace {namespace} not found")
-            return api.GetPodResourcesResponse(pod_resources=_message(pod, await self._held(context, [pod])))
+            return api.GetPodResourcesResponse(
+                pod_resources=_message(pod, await self._resources_in_use(context, [pod]))
+            )
 
-        return await self._counted("get", context, answer)
+        return await self._count_call("get", context, answer)
 
-    async def _counted(self, call: str, context: Context, answer: Callable[[], Awaitable[R]]) -> R:
+    async def _count_call(self, call: str, context: Context, answer: Callable[[], Awaitable[R]]) -> R:
         await self._admit(context)
         metrics, name = self._actor.metrics, "kubelet_pod_resources_endpoint"
         metrics.count(f"{name}_requests_total", server_api_version=VERSION)
@@ -118,7 +120,7 @@ class PodResources(stubs.PodResourcesListerServicer):
             await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
         return pods_in_use(pods.data, active_only=active_only)
 
-    async def _held(self, context: Context, pods: list[PodInUse]) -> _Held:
+    async def _resources_in_use(self, context: Context, pods: list[PodInUse]) -> _Held:
         return _Held(await self._claims(context, pods), await self._devices(context), await self._exclusive(context))
 
     async def _claims(self, context: Context, pods: list[PodInUse]) -> Claims:

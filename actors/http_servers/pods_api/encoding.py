@@ -42,11 +42,11 @@ class EncodedPod(NamedTuple):
 def encoded(pod: bytes) -> EncodedPod:
     """`pod`: JSON of a v1 Pod. Raises msgspec.DecodeError."""
     message = core.Pod()
-    left_out = list(_filled(message, msgspec.json.decode(pod, type=dict[str, Any]), ""))
+    left_out = list(_fill(message, msgspec.json.decode(pod, type=dict[str, Any]), ""))
     return EncodedPod(message.SerializeToString(), left_out)
 
 
-def _filled(message: Message, value: object, path: str) -> Iterator[str]:
+def _fill(message: Message, value: object, path: str) -> Iterator[str]:
     """Fill the message. Returns the paths of values that do not fit."""
     write = _SCALARS.get(message.DESCRIPTOR.name)
     if write is not None or not isinstance(value, Mapping):
@@ -73,15 +73,15 @@ def _set(message: Message, field: Any, item: Any, path: str) -> Iterator[str]:
                 if kind.fields_by_name["value"].message_type is None:
                     target[key] = one
                 else:
-                    yield from _filled(target[key], one, f"{path}[{key}]")
+                    yield from _fill(target[key], one, f"{path}[{key}]")
         elif field.is_repeated and kind is not None:
             for number, one in enumerate(item):
-                yield from _filled(target.add(), one, f"{path}[{number}]")
+                yield from _fill(target.add(), one, f"{path}[{number}]")
         elif field.is_repeated:
             target.extend(item)
         elif kind is not None:
             target.SetInParent()
-            yield from _filled(target, item, path)
+            yield from _fill(target, item, path)
         elif field.type == FieldDescriptor.TYPE_BYTES:
             setattr(message, field.name, base64.b64decode(item, validate=True))
         else:

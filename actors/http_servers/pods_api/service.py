@@ -75,11 +75,11 @@ class PodsApi(stubs.PodsServicer):
             self._check()
             found = []
             for pod in self._pods.all():
-                found.append(self._encoded(pod))
+                found.append(self._encode(pod))
                 await asyncio.sleep(0)  # other callers get their turn
             return api.ListPodsResponse(pods=found)
 
-        return await self._counted("list", context, answer)
+        return await self._count_call("list", context, answer)
 
     async def GetPod(self, request: api.GetPodRequest, context: Context) -> api.GetPodResponse:
         async def answer() -> api.GetPodResponse:
@@ -88,15 +88,15 @@ class PodsApi(stubs.PodsServicer):
             pod = self._pods.get(request.podUID)
             if pod is None:
                 raise RefusedCall(grpc.StatusCode.NOT_FOUND, f"pod with UID {request.podUID} not found")
-            return api.GetPodResponse(pod=self._encoded(pod))
+            return api.GetPodResponse(pod=self._encode(pod))
 
-        return await self._counted("get", context, answer)
+        return await self._count_call("get", context, answer)
 
     async def WatchPods(self, request: Any, context: Context) -> AsyncIterator[api.WatchPodsEvent]:
         code = ENDED_BY_CALLER
         try:
             self._check()
-            async for event in self._watched():
+            async for event in self._watch_events():
                 yield event
             raise RefusedCall(grpc.StatusCode.RESOURCE_EXHAUSTED, "watch client channel closed")
         except RefusedCall as refused:
@@ -105,7 +105,7 @@ class PodsApi(stubs.PodsServicer):
         finally:
             self._count("watch", code)
 
-    async def _watched(self) -> AsyncIterator[api.WatchPodsEvent]:
+    async def _watch_events(self) -> AsyncIterator[api.WatchPodsEvent]:
         """The changes for one watch. Ends when the client is too far behind. Raises RefusedCall."""
         try:
             with self._watches.open() as watch:
@@ -118,7 +118,7 @@ class PodsApi(stubs.PodsServicer):
             raise RefusedCall(grpc.StatusCode.RESOURCE_EXHAUSTED, f"there are {MOST_WATCHES} watches") from None
 
     # -- each call ----------------------------------------------------------------------------------------------------
-    async def _counted(self, call: str, context: Context, answer: Callable[[], Awaitable[R]]) -> R:
+    async def _count_call(self, call: str, context: Context, answer: Callable[[], Awaitable[R]]) -> R:
         code = ENDED_BY_CALLER
         try:
             found = await answer()
@@ -145,9 +145,9 @@ class PodsApi(stubs.PodsServicer):
             raise RefusedCall(grpc.StatusCode.FAILED_PRECONDITION, "Kubelet is initializing")
 
     def _event(self, event: WatchedChange) -> api.WatchPodsEvent:
-        return api.WatchPodsEvent(type=api.EventType.Value(event.kind), pod=self._encoded(event.pod))
+        return api.WatchPodsEvent(type=api.EventType.Value(event.kind), pod=self._encode(event.pod))
 
-    def _encoded(self, pod: bytes) -> bytes:
+    def _encode(self, pod: bytes) -> bytes:
         found = encoded(pod)
         for path in found.left_out:
             self._warnings.warn(path, f"the pods API leaves out a field whose value is of another type: {path}")

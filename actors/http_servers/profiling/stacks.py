@@ -63,11 +63,11 @@ def of_frame(frame: FrameType | None) -> Stack:
 def of_tasks() -> StackProfile:
     """How many tasks and threads wait or run at each stack: what goroutines are to a program in Go."""
     tasks = (_of_frames(reversed(task.get_stack(limit=_MOST_DEPTH))) for task in asyncio.all_tasks())
-    return _counted("goroutine", Counter((*tasks, *_threads())))
+    return _count_profile("goroutine", Counter((*tasks, *_threads())))
 
 
 def of_threads() -> StackProfile:
-    return _counted("threadcreate", Counter(_threads()))
+    return _count_profile("threadcreate", Counter(_threads()))
 
 
 def of_objects() -> StackProfile:
@@ -91,7 +91,7 @@ def of_contention() -> StackProfile:
     return StackProfile(kinds=(ValueKind("contentions", "count"), ValueKind("delay", "nanoseconds")), samples={})
 
 
-def _counted(name: str, stacks: Counter[Stack]) -> StackProfile:
+def _count_profile(name: str, stacks: Counter[Stack]) -> StackProfile:
     return StackProfile(
         kinds=(ValueKind(name, "count"),), samples={stack: (count,) for stack, count in stacks.most_common()}
     )

@@ -7,10 +7,10 @@ from .stacks import Stack, StackProfile
 
 def lines(profile: StackProfile) -> str:
     """With the first of the profile's values."""
-    return "".join(f"{_collapsed(stack)} {values[0]}\n" for stack, values in profile.samples.items())
+    return "".join(f"{_collapse(stack)} {values[0]}\n" for stack, values in profile.samples.items())
 
 
-def _collapsed(stack: Stack) -> str:
+def _collapse(stack: Stack) -> str:
     return ";".join(
         f"{frame.path.rpartition('/')[2]}:{frame.function}" if frame.path else frame.function
         for frame in reversed(stack)

@@ -25,10 +25,10 @@ def begin(tracer: Tracer, request: HTTPServerRequest, path: str, *, public: bool
     caller = read(request.headers.get(TRACEPARENT, ""), request.headers.get(TRACESTATE, ""))
     parent, link = (None, caller) if public else (caller, None)
     name = f"HTTP {request.method}" if path == OTHER else f"/{path}"
-    return tracer.start(name, _about(request, path), kind=Kind.SERVER, parent=parent, link=link)
+    return tracer.start(name, _request_attributes(request, path), kind=Kind.SERVER, parent=parent, link=link)
 
 
-def _about(request: HTTPServerRequest, path: str) -> dict[str, Value]:
+def _request_attributes(request: HTTPServerRequest, path: str) -> dict[str, Value]:
     """Attributes by OpenTelemetry's conventions; without the query, which may contain a command."""
     about: dict[str, Value] = {
         "http.request.method": request.method or "",

@@ -86,12 +86,12 @@ class SpdyDecoder:
     """Decodes the frames of a peer."""
 
     def __init__(self) -> None:
-        self._left = bytearray()
+        self._buffer = bytearray()
 
     def feed(self, received: bytes) -> Iterator[SpdyDataFrame | SpdyControlFrame]:
         """The frames that these bytes complete. Raises SpdyError."""
-        self._left += received
-        left = self._left
+        self._buffer += received
+        left = self._buffer
         while len(left) >= _HEAD:
             first, length = int.from_bytes(left[:4], "big"), int.from_bytes(left[5:8], "big")
             if len(left) < _HEAD + length:

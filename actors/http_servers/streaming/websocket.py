@@ -43,14 +43,14 @@ class WebSocketDecoder:
     """The messages of a client, whose frames are masked."""
 
     def __init__(self) -> None:
-        self._left = bytearray()
+        self._buffer = bytearray()
         self._kind: Opcode | None = None
         """Of the message whose fragments come."""
         self._parts = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """The messages that these bytes complete. Raises WebSocketError."""
-        self._left += data
+        self._buffer += data
         while (frame := self._frame()) is not None:
             final, kind, payload = frame
             if kind >= _CONTROL:
@@ -69,7 +69,7 @@ class WebSocketDecoder:
 
     def _frame(self) -> tuple[bool, Opcode, bytes] | None:
         """The next frame; None if it is not complete."""
-        left = self._left
+        left = self._buffer
         if len(left) < 2:
             return None
         first, second = left[0], left[1]

@@ -55,10 +55,10 @@ def look(root: str, path: str) -> DirectoryListing | OpenFile:
         raise HttpError(403 if error.errno in {errno.EACCES, errno.EPERM} else 500, "403 Forbidden\n") from None
     finally:
         os.close(top)
-    return _what(opened)
+    return _of_descriptor(opened)
 
 
-def _what(opened: int) -> DirectoryListing | OpenFile:
+def _of_descriptor(opened: int) -> DirectoryListing | OpenFile:
     """The directory or file behind a descriptor, which is closed unless it is a file's."""
     found = os.fstat(opened)
     if stat.S_ISREG(found.st_mode):

@@ -58,9 +58,9 @@ def parse(query: Query, path: str = "") -> NodeLogQuery | None:
         files[0].lstrip("/") if files else "",
         _time(query, "sinceTime"),
         _time(query, "untilTime"),
-        _whole(query, "tailLines"),
-        _whole(query, "boot"),
-        _one(query, "pattern"),
+        _integer_value(query, "tailLines"),
+        _integer_value(query, "boot"),
+        _first_value(query, "pattern"),
     )
     if not names and not found.has_options:
         return None
@@ -122,13 +122,13 @@ def _stamp(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
 
 
-def _one(query: Query, name: str) -> str:
+def _first_value(query: Query, name: str) -> str:
     values = query.get(name, ())
     return values[0] if values else ""
 
 
 def _time(query: Query, name: str) -> datetime | None:
-    text = _one(query, name)
+    text = _first_value(query, name)
     if not text:
         return None
     try:
@@ -139,8 +139,8 @@ def _time(query: Query, name: str) -> datetime | None:
         raise NodeLogQueryError(400, f"{name}: {text[:40]!r} is no RFC 3339 time") from None
 
 
-def _whole(query: Query, name: str) -> int | None:
-    text = _one(query, name)
+def _integer_value(query: Query, name: str) -> int | None:
+    text = _first_value(query, name)
     if not text:
         return None
     if not _INTEGER.fullmatch(text):

@@ -38,7 +38,7 @@ def identity(
     """
     if not peer:
         return None
-    if _ended(peer.get("notAfter"), now):
+    if _has_expired(peer.get("notAfter"), now):
         raise BadClientCertificate
     user, groups = "", []
     for key, value in _attributes(peer.get("subject", ())):
@@ -55,5 +55,5 @@ def _attributes(subject: object) -> Iterable[tuple[str, str]]:
             yield from relative
 
 
-def _ended(not_after: object, now: Callable[[], float]) -> bool:
+def _has_expired(not_after: object, now: Callable[[], float]) -> bool:
     return isinstance(not_after, str) and ssl.cert_time_to_seconds(not_after) < now()

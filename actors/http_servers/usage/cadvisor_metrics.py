@@ -46,7 +46,7 @@ def _seconds(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / 1e9
 
 
-def _stalled(controller: str, full: bool) -> Value:
+def _stall_seconds(controller: str, full: bool) -> Value:
     def value(usage: CgroupUsage) -> float | None:
         psi = usage.psi.get(controller)
         return None if psi is None else (psi.full if full else psi.some).total_us / 1e6
@@ -83,7 +83,7 @@ _FIGURES: Final[tuple[tuple[str, Value], ...]] = (
     ("container_spec_memory_reservation_limit_bytes", lambda u: u.reserved_bytes or 0),
     ("container_spec_memory_swap_limit_bytes", lambda u: u.swap_limit_bytes),
     *(
-        (f"container_pressure_{controller}_{word}_seconds_total", _stalled(controller, full))
+        (f"container_pressure_{controller}_{word}_seconds_total", _stall_seconds(controller, full))
         for controller in ("cpu", "memory", "io")
         for word, full in (("stalled", True), ("waiting", False))
     ),

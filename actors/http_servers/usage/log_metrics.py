@@ -23,7 +23,7 @@ def samples(pod_logs_dir: str) -> Iterator[MetricSample]:
         namespace, name, uid = parts
         for container in _directories(pod.path):
             labels = {"uid": uid, "namespace": namespace, "pod": name, "container": container.name}
-            yield MetricSample("gauge", NAME, labels, _used(container.path))
+            yield MetricSample("gauge", NAME, labels, _used_bytes(container.path))
 
 
 def _directories(path: str) -> list[os.DirEntry[str]]:
@@ -34,7 +34,7 @@ def _directories(path: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def _used(directory: str) -> int:
+def _used_bytes(directory: str) -> int:
     used = 0
     try:
         with os.scandir(directory) as entries:

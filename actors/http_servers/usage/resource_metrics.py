@@ -21,9 +21,9 @@ def text(sample: UsageSample) -> str:
     rows = [(labels, value) for labels, value in _containers(sample)]
     pods = [({"namespace": p.sandbox.pod_namespace, "pod": p.sandbox.pod_name}, p.measured) for p in sample.pods]
     parts = [
-        _one("node_cpu_usage_seconds_total", _seconds(sample.root), at),
-        _one("node_memory_working_set_bytes", node_working_set(sample), at),
-        _one("node_swap_usage_bytes", node_swap_used(sample.host), at),
+        _single_metric("node_cpu_usage_seconds_total", _seconds(sample.root), at),
+        _single_metric("node_memory_working_set_bytes", node_working_set(sample), at),
+        _single_metric("node_swap_usage_bytes", node_swap_used(sample.host), at),
     ]
     for prefix, found in (("container", rows), ("pod", pods)):
         known = [(labels, one) for labels, one in found if one is not None]
@@ -62,7 +62,7 @@ def _seconds(measured: Measured) -> float | None:
     return None if measured.usage.cpu_ns is None else measured.usage.cpu_ns / 1e9
 
 
-def _one(name: str, value: float | None, at: float) -> str:
+def _single_metric(name: str, value: float | None, at: float) -> str:
     return _metric(name, [({}, value)] if value is not None else [], at)
 
 

@@ -40,20 +40,20 @@ def _node(sample: UsageSample, node_name: str, small: bool) -> Json:
         "swap": _node_swap(host, sample.at),
     }
     if small:
-        return _known(found)
-    return _known(
+        return _without_nulls(found)
+    return _without_nulls(
         found
         | {
             "io": _io(sample.at, host.psi),
             "network": _network(sample.at, Network(host.interfaces, host.default_interface)),
             "fs": _fs(sample.disks_at, sample.node_fs),
-            "runtime": _known(
+            "runtime": _without_nulls(
                 {
                     "imageFs": _fs(sample.disks_at, sample.image_fs),
                     "containerFs": _fs(sample.disks_at, sample.container_fs),
                 }
             ),
-            "rlimit": _known({"time": rfc3339(sample.at), "maxpid": host.max_pid, "curproc": host.processes}),
+            "rlimit": _without_nulls({"time": rfc3339(sample.at), "maxpid": host.max_pid, "curproc": host.processes}),
         }
     )
 
@@ -63,7 +63,7 @@ def _system(sample: UsageSample, small: bool) -> list[Json]:
     if sample.tiers:
         measured["pods"] = sample.tiers[0]
     return [
-        _known(
+        _without_nulls(
             {
                 "name": name,
                 "startTime": rfc3339(sample.host.boot),
@@ -87,7 +87,7 @@ def _node_memory(sample: UsageSample) -> Json | None:
     if used is None:
         used = max(0, total - memory.get("MemFree", 0))
         working = max(0, used - memory.get("Inactive(file)", 0))
-    return _known(
+    return _without_nulls(
         {
             "time": rfc3339(usage.at),
             "availableBytes": max(0, total - (working or 0)),
@@ -113,7 +113,7 @@ def node_swap_used(host: HostStats) -> int | None:
 
 
 def _node_swap(host: HostStats, at: float) -> Json:
-    return _known(
+    return _without_nulls(
         {
             "time": rfc3339(at),
             "swapAvailableBytes": host.memory.get("SwapFree"),
@@ -134,17 +134,17 @@ def _pod(sample: UsageSample, pod: PodSample, processes: Mapping[str, int], smal
         "swap": _swap(pod.measured.usage) if pod.measured else None,
     }
     if small:
-        return _known(found)
+        return _without_nulls(found)
     disk = sample.disks.get(box.pod_uid, {})
     usage = pod.measured.usage if pod.measured else None
-    return _known(
+    return _without_nulls(
         found
         | {
             "io": _io(usage.at, usage.psi) if usage else None,
             "network": _network(sample.at, pod.network) if pod.network else None,
             "volume": [_volume(sample, box.pod_namespace, name, one) for name, one in disk.get("volumes", {}).items()],
             "ephemeral-storage": _ephemeral(sample, pod, disk),
-            "process_stats": _known({"process_count": processes.get(box.pod_uid)}),
+            "process_stats": _without_nulls({"process_count": processes.get(box.pod_uid)}),
         }
     )
 
@@ -159,9 +159,9 @@ def _container(sample: UsageSample, pod: PodSample, one: ContainerSample, small:
         "swap": _swap(usage),
     }
     if small:
-        return _known(found)
+        return _without_nulls(found)
     logs = sample.disks.get(pod.sandbox.pod_uid, {}).get("logs", {}).get(one.container.name)
-    return _known(
+    return _without_nulls(
         found
         | {
             "io": _io(usage.at, usage.psi),
@@ -208,7 +208,7 @@ def _cpu(measured: Measured, psi: dict[str, Psi] | None = None) -> Json | None:
     usage = measured.usage
     if usage.cpu_ns is None:
         return None
-    return _known(
+    return _without_nulls(
         {
             "time": rfc3339(usage.at),
             "usageNanoCores": measured.nano_cores,
@@ -222,7 +222,7 @@ def _memory(usage: CgroupUsage) -> Json | None:
     if usage.memory_bytes is None and usage.working_set_bytes is None:
         return None
     limit = usage.memory_limit_bytes
-    return _known(
+    return _without_nulls(
         {
             "time": rfc3339(usage.at),
             "availableBytes": None if limit is None else max(0, limit - (usage.working_set_bytes or 0)),
@@ -241,7 +241,9 @@ def _swap(usage: CgroupUsage) -> Json | None:
         return None
     limit = usage.swap_limit_bytes
     available = None if limit is None else max(0, limit - usage.swap_bytes)
-    return _known({"time": rfc3339(usage.at), "swapAvailableBytes": available, "swapUsageBytes": usage.swap_bytes})
+    return _without_nulls(
+        {"time": rfc3339(usage.at), "swapAvailableBytes": available, "swapUsageBytes": usage.swap_bytes}
+    )
 
 
 def _io(at: float, psi: dict[str, Psi]) -> Json | None:
@@ -261,7 +263,7 @@ def _psi(psi: Psi | None) -> Json | None:
 def _fs(at: float, disk: Disk) -> Json | None:
     if not disk:
         return None
-    return _known(
+    return _without_nulls(
         {
             "time": rfc3339(at),
             "availableBytes": disk.get("available_bytes"),
@@ -297,5 +299,5 @@ def _interface(one: Interface) -> Json:
     }
 
 
-def _known(found: Json) -> Json:
+def _without_nulls(found: Json) -> Json:
     return {key: value for key, value in found.items() if value is not None}

@@ -39,7 +39,7 @@ def is_of_host(pod: Pod, cluster_servers: Sequence[str]) -> bool:
 def pod_dns(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
     """The DNS settings by the pod's policy and dnsConfig, truncated to the limits."""
     policy = policy_of(pod)
-    return _cut(_whole(pod, policy, host, cluster_servers, cluster_domain))
+    return _cut(_untruncated(pod, policy, host, cluster_servers, cluster_domain))
 
 
 def warnings(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> list[tuple[str, str]]:
@@ -47,7 +47,7 @@ def warnings(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain
     policy, found = policy_of(pod), []
     if policy == "ClusterFirst" and not cluster_servers:
         found.append((MISSING_CLUSTER_DNS, f'pod: "{label(pod)}". {NO_CLUSTER_DNS}'))
-    whole = _whole(pod, policy, host, cluster_servers, cluster_domain)
+    whole = _untruncated(pod, policy, host, cluster_servers, cluster_domain)
     cut = _cut(whole)
     for begin, line, before, after in (
         ("Search Line limits were exceeded, some search paths", "search line", whole.searches, cut.searches),
@@ -59,14 +59,14 @@ def warnings(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain
     return found
 
 
-def _whole(pod: Pod, policy: str, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
+def _untruncated(pod: Pod, policy: str, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
     """The settings before truncation."""
     if policy == "None":
         base = Dns()
     elif policy == "ClusterFirst" and cluster_servers:
         namespace = pod.metadata.namespace
         own = [f"{namespace}.svc.{cluster_domain}", f"svc.{cluster_domain}", cluster_domain] if cluster_domain else []
-        base = Dns(servers=list(cluster_servers), searches=_once([*own, *host.searches]), options=["ndots:5"])
+        base = Dns(servers=list(cluster_servers), searches=_unique([*own, *host.searches]), options=["ndots:5"])
     else:
         base = host
     return _merge(pod, base)
@@ -88,8 +88,8 @@ def _merge(pod: Pod, base: Dns) -> Dns:
     for option in config.options:
         options[option.name] = option.value or ""
     return Dns(
-        servers=_once([*base.servers, *config.nameservers]),
-        searches=_once([*base.searches, *config.searches]),
+        servers=_unique([*base.servers, *config.nameservers]),
+        searches=_unique([*base.searches, *config.searches]),
         options=[f"{name}:{value}" if value else name for name, value in options.items()],
     )
 
@@ -105,7 +105,7 @@ def _cut(dns: Dns) -> Dns:
     return Dns(servers=dns.servers[:MAX_SERVERS], searches=searches, options=dns.options)
 
 
-def _once(items: Iterable[str]) -> list[str]:
+def _unique(items: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(items))
 
 

@@ -78,7 +78,7 @@ def environment(pod: Pod, container: Container, context: EnvContext, objects: Ob
         named = {prefix + key: value for key, value in values.items()}
         invalid = {name for name in named if not _NAME.match(name)}
         if invalid:
-            skipped.append(_skipped(ref, sorted(invalid)))
+            skipped.append(_skipped_keys_text(ref, sorted(invalid)))
         found |= {name: value for name, value in named.items() if name not in invalid} if invalid else named
     for variable in container.env:
         value = _value(pod, container, variable, context, objects, ChainMap(found, objects.services))
@@ -99,7 +99,7 @@ def _whole_objects(pod: Pod, container: Container) -> Iterator[tuple[ObjectRef, 
             yield ref, source.prefix, bool(source.secretRef.optional)
 
 
-def _skipped(ref: ObjectRef, names: list[str]) -> str:
+def _skipped_keys_text(ref: ObjectRef, names: list[str]) -> str:
     kind = "configMap" if ref.kind == "ConfigMap" else "secret"
     return (
         f"Keys [{', '.join(names)}] from the EnvFrom {kind} {ref.namespace}/{ref.name} were skipped since they are "

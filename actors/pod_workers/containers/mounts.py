@@ -148,16 +148,16 @@ def _recursive(mount: VolumeMount, sources: MountSources) -> bool:
     if wanted == "IfPossible":
         return sources.recursive_read_only and mount.readOnly and alone
     if wanted != "Enabled":
-        raise _unresolved(f"unknown recursive read-only mode {wanted!r}")
+        raise _unresolved_mode(f"unknown recursive read-only mode {wanted!r}")
     for holds, but in (
         (mount.readOnly, "it is not read-only"),
         (alone, f"it is not compatible with propagation {mount.mountPropagation!r}"),
         (sources.recursive_read_only, "it is not supported by the runtime"),
     ):
         if not holds:
-            raise _unresolved(f'volume "{mount.name}" requested recursive read-only mode, but {but}')
+            raise _unresolved_mode(f'volume "{mount.name}" requested recursive read-only mode, but {but}')
     return True
 
 
-def _unresolved(text: str) -> ConfigError:
+def _unresolved_mode(text: str) -> ConfigError:
     return ConfigError(f"failed to resolve recursive read-only mode: {text}")

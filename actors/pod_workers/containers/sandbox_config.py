@@ -68,7 +68,7 @@ def sandbox_config(pod: Pod, attempt: int, context: SandboxContext) -> cri.PodSa
 def sizes(pod: Pod, period_us: int) -> tuple[cri.LinuxContainerResources | None, cri.LinuxContainerResources]:
     """The pod's overhead, and the sum of its containers."""
     overhead = _overhead(pod)
-    return _resources(overhead, overhead, period_us) if overhead else None, _whole(pod, period_us)
+    return _resources(overhead, overhead, period_us) if overhead else None, _pod_resources(pod, period_us)
 
 
 def identity(pod: Pod) -> dict[str, str]:
@@ -94,7 +94,7 @@ def port_mappings(pod: Pod) -> list[cri.PortMapping]:
     ]
 
 
-def _whole(pod: Pod, period_us: int) -> cri.LinuxContainerResources:
+def _pod_resources(pod: Pod, period_us: int) -> cri.LinuxContainerResources:
     """All containers together, or what the pod itself has, without overhead: for runtimes that size the sandbox by it
     (virtual machines)."""
     overhead = _overhead(pod)

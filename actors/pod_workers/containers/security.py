@@ -93,7 +93,7 @@ def container_context(
     profile = own.appArmorProfile or whole.appArmorProfile
     if profile is not None:
         context.apparmor.CopyFrom(apparmor(profile))
-    if not _unmasked(own):
+    if not _is_unmasked(own):
         context.masked_paths.extend(MASKED_PATHS)
         context.readonly_paths.extend(READONLY_PATHS)
     return context
@@ -167,7 +167,7 @@ def _profile(profile: SeccompProfile, what: str, reference: str) -> cri.Security
     return cri.SecurityProfile(profile_type=cri.SecurityProfile.Localhost, localhost_ref=reference)
 
 
-def _unmasked(own: SecurityContext) -> bool:
+def _is_unmasked(own: SecurityContext) -> bool:
     if own.procMount not in (None, "", "Default", "Unmasked"):
         raise ConfigError(f"unknown procMount: {own.procMount!r}")
     return own.procMount == "Unmasked" or bool(own.privileged)

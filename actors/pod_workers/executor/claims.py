@@ -33,12 +33,12 @@ async def prepare(run: Execution) -> None:
     try:
         answer = await run.unless_terminating(run.ask(DEVICE_MANAGER, question, DRIVER_SECONDS))
     except AskError as error:
-        raise _failed(f"prepare dynamic resources: {error}") from None
+        raise _start_failed(f"prepare dynamic resources: {error}") from None
     if not isinstance(answer, ClaimsPrepared):
-        raise _failed(answer.message if isinstance(answer, ClaimsFailed) else f"{type(answer).__name__}")
+        raise _start_failed(answer.message if isinstance(answer, ClaimsFailed) else f"{type(answer).__name__}")
 
 
-def _failed(why: str) -> StartFailed:
+def _start_failed(why: str) -> StartFailed:
     return StartFailed(FAILED_TO_PREPARE, f"Failed to prepare dynamic resources: {why}")
 
 

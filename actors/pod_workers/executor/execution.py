@@ -90,7 +90,7 @@ class Execution:
     # -- the runtime ----------------------------------------------------------------------------------------------
     async def look(self) -> PodRuntime:
         """Ask the runtime for everything of the pod. Raises CriError."""
-        return self._looked(await look(self.services.client, self.state.uid))
+        return self._observe(await look(self.services.client, self.state.uid))
 
     async def look_again(self) -> PodRuntime:
         """Like `look`, after this pod worker's own successful changes. Nobody else creates containers of the pod, so
@@ -103,9 +103,9 @@ class Execution:
         if not sandboxes.keys() >= set(view.containers.values()):
             return await self.look()  # a relist has contradicted it meanwhile
         containers = {container.id: container.sandbox_id for container in known.containers} | view.containers
-        return self._looked(await look_at(self.services.client, self.state.uid, list(sandboxes), containers))
+        return self._observe(await look_at(self.services.client, self.state.uid, list(sandboxes), containers))
 
-    def _looked(self, runtime: PodRuntime) -> PodRuntime:
+    def _observe(self, runtime: PodRuntime) -> PodRuntime:
         self.report(RuntimeObserved(self.complete(runtime)))
         seen, pod = self.state.runtime or runtime, self.state.wanted.pod
         if pod is not None and not self._marks_read:

@@ -16,13 +16,13 @@ class Permit:
     expires after PERMIT_SECONDS, so that hung calls block no other pod."""
 
     def __init__(self, slots: asyncio.Semaphore, after: Callable[[float, Callable[[], None]], Timer]) -> None:
-        self._slots, self._after = slots, after
+        self._slots, self._call_after = slots, after
         self._end: Timer | None = None
 
     async def acquire(self) -> None:
         if self._end is None:
             await self._slots.acquire()
-            self._end = self._after(PERMIT_SECONDS, self.release)
+            self._end = self._call_after(PERMIT_SECONDS, self.release)
 
     def release(self) -> None:
         if self._end is not None:

@@ -49,7 +49,7 @@ def path(cgroup_parent: str) -> str:
 
 def running_in(tree: CgroupTree, cgroup: str) -> set[str]:
     """Ids of the containers in the pod's cgroup whose program runs, sandboxes left out."""
-    return {name for name, _, programs in _containers(tree, cgroup) if _begun(programs) - {_PAUSE}}
+    return {name for name, _, programs in _containers(tree, cgroup) if _started_programs(programs) - {_PAUSE}}
 
 
 def paused_in(tree: CgroupTree, cgroup: str) -> set[str]:
@@ -59,7 +59,11 @@ def paused_in(tree: CgroupTree, cgroup: str) -> set[str]:
 
 def waiting_in(tree: CgroupTree, cgroup: str) -> dict[str, str]:
     """The containers in the pod's cgroup whose program has not begun, with their own cgroups."""
-    return {name: inner for name, inner, programs in _containers(tree, cgroup) if programs and not _begun(programs)}
+    return {
+        name: inner
+        for name, inner, programs in _containers(tree, cgroup)
+        if programs and not _started_programs(programs)
+    }
 
 
 def _containers(tree: CgroupTree, cgroup: str) -> Iterator[tuple[str, str, set[str]]]:
@@ -70,7 +74,7 @@ def _containers(tree: CgroupTree, cgroup: str) -> Iterator[tuple[str, str, set[s
             yield match[1], inner, {_program(pid) for pid in tree.processes(inner)} - {""}
 
 
-def _begun(programs: set[str]) -> set[str]:
+def _started_programs(programs: set[str]) -> set[str]:
     return {name for name in programs if not name.startswith(_WAITING)}
 
 

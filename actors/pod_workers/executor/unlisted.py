@@ -38,7 +38,7 @@ async def await_listed(run: Execution, effect: AwaitListed) -> None:
 
 async def refuse_second_instance(run: Execution) -> None:
     """Look whether all that runs in the pod's cgroup is listed. Raises StillUnlisted, CriError."""
-    missing = await _missing(run)
+    missing = await _find_unlisted(run)
     if not missing:
         return
     text = f"containers run that the runtime does not list, and none is started beside them: {', '.join(missing)}"
@@ -50,7 +50,7 @@ async def refuse_unlisted_remains(run: Execution) -> None:
     """The runtime has stopped all that it lists; look whether more runs in the pod's cgroup. Raises StillUnlisted,
     CriError. After some tries the pod's end goes on: what runs is killed with the pod's cgroup, and the runtime
     removes the rest once it has loaded it again."""
-    missing = await _missing(run)
+    missing = await _find_unlisted(run)
     if not missing:
         return
     names = ", ".join(missing)
@@ -60,17 +60,17 @@ async def refuse_unlisted_remains(run: Execution) -> None:
     run.services.actor.log.warning(text, run.state.label, names)
 
 
-async def _missing(run: Execution) -> list[str]:
+async def _find_unlisted(run: Execution) -> list[str]:
     """Ids of containers that run in the pod's cgroup but are not listed; the PLEG gets a report. What a cancelled start
     has left of a container that is not listed is killed. Raises CriError."""
     tree, cgroup = pod_processes.tree(), pod_processes.path(run.state.held.cgroup_parent)
     found = pod_processes.running_in(tree, cgroup) if cgroup else set()
     waiting = pod_processes.waiting_in(tree, cgroup) if cgroup else {}
-    if (found | waiting.keys()) <= _listed(run) and not run.state.unlisted.running:
+    if (found | waiting.keys()) <= _listed_ids(run) and not run.state.unlisted.running:
         return []
     await run.look()
     run.find_unlisted()
-    for container_id in sorted(waiting.keys() - _listed(run)):
+    for container_id in sorted(waiting.keys() - _listed_ids(run)):
         tree.kill(waiting[container_id])
         text = "pod %s: killed what a cancelled start has left of container %s, which the runtime does not list"
         run.services.actor.log.warning(text, run.state.label, container_id)
@@ -80,7 +80,7 @@ async def _missing(run: Execution) -> list[str]:
     return missing
 
 
-def _listed(run: Execution) -> set[str]:
+def _listed_ids(run: Execution) -> set[str]:
     runtime = run.state.runtime
     if runtime is None:
         return set()

@@ -32,7 +32,7 @@ def policy_of(flags: Mapping[str, Any]) -> ContainerGcPolicy:
 
 def dead_containers(runtime: PodRuntime, policy: ContainerGcPolicy, now: float) -> list[CriContainer]:
     """Dead containers beyond the newest of each name; `runtime.containers` is newest first. `now`: since 1970."""
-    return _beyond([runtime], policy.of_each, policy, now) if policy.of_each >= 0 else []
+    return _surplus_containers([runtime], policy.of_each, policy, now) if policy.of_each >= 0 else []
 
 
 def surplus(pods: Iterable[PodRuntime], policy: ContainerGcPolicy, now: float) -> list[CriContainer]:
@@ -46,14 +46,16 @@ def surplus(pods: Iterable[PodRuntime], policy: ContainerGcPolicy, now: float) -
     if not 0 <= policy.on_node < len(dead):
         return []
     share = max(1, policy.on_node // len({(ran.pod_uid, ran.name) for ran in dead}))
-    going = _beyond(pods, share, policy, now)
+    going = _surplus_containers(pods, share, policy, now)
     gone, newest = {ran.id for ran in going}, {ran.id for runtime in pods for ran in _newest(runtime)}
     rest = [ran for ran in dead if ran.id not in gone | newest and _is_old(ran, policy, now)]
     rest.sort(key=lambda ran: ran.created_ns)
     return going + rest[: max(0, len(dead) - len(going) - policy.on_node)]
 
 
-def _beyond(pods: Iterable[PodRuntime], keep: int, policy: ContainerGcPolicy, now: float) -> list[CriContainer]:
+def _surplus_containers(
+    pods: Iterable[PodRuntime], keep: int, policy: ContainerGcPolicy, now: float
+) -> list[CriContainer]:
     """The old enough dead containers beyond `keep` of each name."""
     found = []
     for runtime in pods:

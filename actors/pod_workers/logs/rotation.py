@@ -23,7 +23,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
-from actors.shared.kube.quantity import whole
+from actors.shared.kube.quantity import quantity_value
 from supervision.errors import error_text
 
 COMPRESS_SECONDS = 120.0
@@ -44,7 +44,7 @@ class LogRotationPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 def limits_of(config: KubeletConfiguration) -> LogRotationPolicy:
     return LogRotationPolicy(
-        size_bytes=whole(config.containerLogMaxSize),
+        size_bytes=quantity_value(config.containerLogMaxSize),
         files=config.containerLogMaxFiles,
         at_once=config.containerLogMaxWorkers,
     )
@@ -96,11 +96,11 @@ class LogRotation:
         if self._limits.size_bytes < 0:
             return []
         running = [ran for pod in pods for ran in pod.containers if ran.state is CriContainerState.RUNNING]
-        due = [ran for ran in running if self._ours(ran.log_path) and self._is_due(ran.log_path)]
-        found = await asyncio.gather(*(self._one(ran, now) for ran in due))
+        due = [ran for ran in running if self._is_own_log(ran.log_path) and self._is_due(ran.log_path)]
+        found = await asyncio.gather(*(self._rotate_log(ran, now) for ran in due))
         return [problem for problem in found if problem]
 
-    def _ours(self, path: str) -> bool:
+    def _is_own_log(self, path: str) -> bool:
         return path.startswith(f"{self._logs_dir}/") and ".." not in path.split("/")
 
     def _is_due(self, path: str) -> bool:
@@ -113,7 +113,7 @@ class LogRotation:
             return False
         return stat.S_ISREG(about.st_mode) and about.st_size > self._limits.size_bytes
 
-    async def _one(self, ran: CriContainer, now: float) -> str:
+    async def _rotate_log(self, ran: CriContainer, now: float) -> str:
         async with self._slots:
             try:
                 await self._rotate(ran, now)

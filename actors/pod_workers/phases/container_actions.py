@@ -51,7 +51,7 @@ def _has_other_image(container: Container, last: CriContainer) -> bool:
     return bool(created_hash) and created_hash != container_hash(container)
 
 
-def _why(container: Container, what: str, *, again: bool) -> str:
+def _kill_message(container: Container, what: str, *, again: bool) -> str:
     """The text of the event. The kubelet does not say of sidecars that they are restarted, as they always are."""
     if is_sidecar(container):
         return f"Init container {container.name} {what}"
@@ -163,7 +163,7 @@ class ContainerActions:
             elif last.state is CriContainerState.EXITED and init_exit_code(last.exit_code, last.reason) == 0:
                 continue
             elif last.state is CriContainerState.EXITED:
-                if not self._again(container, last, init=True):
+                if not self._is_restarted(container, last, init=True):
                     return True, False
                 self._start(container)
                 return False, False
@@ -187,7 +187,7 @@ class ContainerActions:
         if last.state is not CriContainerState.RUNNING:
             self._not_running(last)
             return False
-        if self._changed(container, last) or self._unhealthy(last):
+        if self._kill_if_changed(container, last) or self._unhealthy(last):
             return False
         return container.startupProbe is None or last.id in self.verdicts.started
 
@@ -203,18 +203,18 @@ class ContainerActions:
                 return True
             return False
         if last.state is CriContainerState.EXITED:
-            if not self._again(container, last, init=False):
+            if not self._is_restarted(container, last, init=False):
                 return False
             self._start(container)
             return True
         if last.state is not CriContainerState.RUNNING:
             self._not_running(last)
             return True
-        return self._running(container, last)
+        return self._keep_or_kill(container, last)
 
-    def _running(self, container: Container, last: CriContainer) -> bool:
+    def _keep_or_kill(self, container: Container, last: CriContainer) -> bool:
         """Keep a running container, unless its definition changed or it is unhealthy."""
-        if self._changed(container, last):
+        if self._kill_if_changed(container, last):
             return True
         if self._unhealthy(last):
             return _restarts(self.pod, container)
@@ -229,14 +229,14 @@ class ContainerActions:
                 self.resume.append(last)
 
     # -- shared -----------------------------------------------------------------------------------------------------
-    def _again(self, container: Container, last: CriContainer, *, init: bool) -> bool:
+    def _is_restarted(self, container: Container, last: CriContainer, *, init: bool) -> bool:
         """Whether an ended container is restarted."""
         return last.id in self.restarting or starts_again(self.pod, container, last, init=init)
 
-    def _changed(self, container: Container, last: CriContainer) -> bool:
+    def _kill_if_changed(self, container: Container, last: CriContainer) -> bool:
         if not _has_other_image(container, last):
             return False
-        self.kill.append(Kill(last, _why(container, "definition changed", again=True), restart=True))
+        self.kill.append(Kill(last, _kill_message(container, "definition changed", again=True), restart=True))
         return True
 
     def _unhealthy(self, last: CriContainer) -> bool:
@@ -248,7 +248,7 @@ class ContainerActions:
         if kind == POST_START:
             self.kill.append(Kill(last, "FailedPostStartHook", kind))
         else:
-            text = _why(container or Container(name=last.name), f"failed {kind} probe", again=again)
+            text = _kill_message(container or Container(name=last.name), f"failed {kind} probe", again=again)
             self.kill.append(Kill(last, text, kind, restart=again))
         return True
 

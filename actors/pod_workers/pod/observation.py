@@ -30,7 +30,7 @@ _OVER = (PodWorkerPhase.FINISHED, PodWorkerPhase.REJECTED, PodWorkerPhase.ENDED,
 
 def observed(state: PodState) -> PodObserved:
     """The whole observation of the pod."""
-    runtime, phase = _shown(state), state.phase
+    runtime, phase = _known_runtime(state), state.phase
     if phase is PodWorkerPhase.REJECTED and runtime is not None and not runtime.containers:
         runtime = None  # the pod never had anything on this node
     return PodObserved(
@@ -38,7 +38,7 @@ def observed(state: PodState) -> PodObserved:
         state.wanted.data,
         _WORKER_PHASES[phase],
         runtime=runtime,
-        waiting={**_restarting(state), **state.waiting},
+        waiting={**_restarting_containers(state), **state.waiting},
         reason=state.reason[0],
         message=state.reason[1],
         disruption=_disruption(state),
@@ -54,7 +54,7 @@ def observed(state: PodState) -> PodObserved:
     )
 
 
-def _shown(state: PodState) -> PodRuntime | None:
+def _known_runtime(state: PodState) -> PodRuntime | None:
     """What is known of the pod's sandboxes and containers. None, as if nobody had looked, while a container runs that
     the runtime denies and that this worker has never seen listed: what was last told of the pod goes on to hold."""
     if state.runtime is None or state.phase in _OVER:
@@ -68,7 +68,7 @@ def _disruption(state: PodState) -> str:
     return kill.disruption if kill is not None and state.reason == (kill.reason, kill.message) else ""
 
 
-def _restarting(state: PodState) -> dict[str, Waiting]:
+def _restarting_containers(state: PodState) -> dict[str, Waiting]:
     """Containers stopped for a restart, which must not count as ended."""
     runtime, restarting = state.runtime, state.restarting
     ended = [ran for ran in runtime.containers if ran.id in restarting and not is_running(ran)] if runtime else []
@@ -97,7 +97,7 @@ def same(one: PodObserved | None, other: PodObserved) -> bool:
 def probed(state: PodState) -> ProbedPod | None:
     """The probes of a pod; None for a pod that was never wanted here, or has no probe, or as long as it is not known
     what runs of it."""
-    pod, runtime, started = state.wanted.pod, _shown(state), state.verdicts.started
+    pod, runtime, started = state.wanted.pod, _known_runtime(state), state.verdicts.started
     if pod is None or not has_probes(pod) or (runtime is None and state.unlisted.unseen):
         return None
     containers = []

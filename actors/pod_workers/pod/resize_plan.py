@@ -22,7 +22,7 @@ def outdated(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
     if state.resizing.allocated is None:
         return []
     found = []
-    for container, ran in _running(state):
+    for container, ran in _running_containers(state):
         names = allocation.resized(resources_of(state, container, ran), container.resources)
         if names:
             found.append((container, ran, names))
@@ -31,7 +31,9 @@ def outdated(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
 
 def unconfirmed(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
     """Running containers that may have got other resources than is known, and all that can have changed."""
-    return [(*one, list(allocation.RESIZABLE)) for one in _running(state)] if state.resizing.unconfirmed else []
+    return (
+        [(*one, list(allocation.RESIZABLE)) for one in _running_containers(state)] if state.resizing.unconfirmed else []
+    )
 
 
 def with_limits_of_pod(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
@@ -40,14 +42,14 @@ def with_limits_of_pod(state: PodState) -> list[tuple[Container, Ran, list[str]]
     pod = state.wanted.pod
     given = pod.spec.resources.limits if pod is not None and pod.spec.resources is not None else {}
     found = []
-    for container, ran in _running(state):
+    for container, ran in _running_containers(state):
         names = [name for name in allocation.RESIZABLE if name in given and name not in container.resources.limits]
         if names:
             found.append((container, ran, names))
     return found
 
 
-def _running(state: PodState) -> Iterator[tuple[Container, Ran]]:
+def _running_containers(state: PodState) -> Iterator[tuple[Container, Ran]]:
     """The running init containers (KEP-1287, since 1.36 also those that are no sidecars) and regular containers."""
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
@@ -68,7 +70,7 @@ def actuated(state: PodState) -> dict[str, ActuatedContainer]:
     """The resources of the running containers, by name."""
     return {
         container.name: ActuatedContainer(ran.id, resources_of(state, container, ran))
-        for container, ran in _running(state)
+        for container, ran in _running_containers(state)
     }
 
 

@@ -39,7 +39,7 @@ def may_be_denied(runtime: PodRuntime, before: PodRuntime | None, known: Unliste
     none, does not list what ran, or has denied something before."""
     if before is None and not known.running:
         return not alive(runtime)
-    return bool(known.running) or any(_vanished(runtime, before, known))
+    return bool(known.running) or any(_vanished_instances(runtime, before, known))
 
 
 def denied(
@@ -47,7 +47,7 @@ def denied(
 ) -> Unlisted:
     """`running`, `paused`: ids of the pod's containers and sandboxes that have processes. `before` and `known`: of the
     look before."""
-    sandboxes, containers = _vanished(runtime, before, known)
+    sandboxes, containers = _vanished_instances(runtime, before, known)
     running = running | (paused & {ran.id for ran in containers})  # a container's program may be called pause, too
     known_ids = {ran.id for ran in runtime.containers} | {one.id for one in (*runtime.sandboxes, *sandboxes)}
     return Unlisted(
@@ -67,7 +67,7 @@ def shown(runtime: PodRuntime, unlisted: Unlisted) -> PodRuntime:
     return assemble(runtime.uid, [*runtime.sandboxes, *sandboxes], [*runtime.containers, *containers], runtime.at)
 
 
-def _vanished(
+def _vanished_instances(
     runtime: PodRuntime, before: PodRuntime | None, known: Unlisted
 ) -> tuple[list[Sandbox], list[CriContainer]]:
     """What was there, or denied, at the look before, and is not listed."""

@@ -6,7 +6,7 @@ import msgspec
 
 from actors.shared.kube.extended_resources import is_extended
 from actors.shared.kube.meta import Quantity
-from actors.shared.kube.quantity import QuantityError, whole
+from actors.shared.kube.quantity import QuantityError, quantity_value
 from supervision.errors import UNREADABLE
 
 
@@ -51,7 +51,9 @@ def read_node(body: bytes) -> NodeObject | None:
     """Read the node; None for an object that is not a Node."""
     try:
         node = _NODE.decode(body)
-        amounts = {name: whole(value) for name, value in (node.status.allocatable or {}).items() if is_extended(name)}
+        amounts = {
+            name: quantity_value(value) for name, value in (node.status.allocatable or {}).items() if is_extended(name)
+        }
     except (*UNREADABLE, QuantityError):
         return None
     return NodeObject(node.metadata, node.spec, amounts)

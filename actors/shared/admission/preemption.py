@@ -59,7 +59,7 @@ def _choose(lacking: Lacking, able: list[Demand]) -> list[Demand]:
     guaranteed = _nearest(without(lacking, [*classes["BestEffort"], *classes["Burstable"]]), classes["Guaranteed"])
     burstable = _nearest(without(lacking, [*classes["BestEffort"], *guaranteed]), classes["Burstable"])
     best_effort = _nearest(without(lacking, [*burstable, *guaranteed]), classes["BestEffort"])
-    return _needed(lacking, [*guaranteed, *burstable, *best_effort])
+    return _drop_unneeded(lacking, [*guaranteed, *burstable, *best_effort])
 
 
 def _nearest(lacking: Lacking, pods: list[Demand]) -> list[Demand]:
@@ -77,7 +77,7 @@ def _distance(lacking: Lacking, pod: Demand) -> float:
     return sum((max(0, amount - _gives(pod, name)) / amount) ** 2 for name, amount in lacking.items())
 
 
-def _needed(lacking: Lacking, chosen: list[Demand]) -> list[Demand]:
+def _drop_unneeded(lacking: Lacking, chosen: list[Demand]) -> list[Demand]:
     """The candidates without those that the others make up for, the most valuable ones spared first."""
     for pod in list(chosen):
         others = [one for one in chosen if one is not pod]

@@ -113,7 +113,7 @@ class ApiClient:
         if old is not None:
             await old.close()
 
-    async def _connected(self) -> Connections:
+    async def _connect(self) -> Connections:
         """The connections for the current certificate. Raises NoCredentials."""
         async with self._connecting:
             certificate = await self._certificate()
@@ -183,10 +183,10 @@ class ApiClient:
             await self.drop()
             if not request.may_repeat:
                 raise
-        return await self._exchange(request.again())
+        return await self._exchange(request.second_attempt())
 
     async def _exchange(self, request: RequestAttempt) -> ApiResponse:
-        connections = await self._connected()
+        connections = await self._connect()
         connections.call_begins()
         began, code, received = time.monotonic(), NO_ANSWER, 0
         try:
@@ -221,7 +221,7 @@ class ApiClient:
         request = RequestAttempt(
             "GET", self._target(path, {**query, "watch": "true"}), [("Accept", "application/json")], b""
         )
-        connections = await self._connected()
+        connections = await self._connect()
         try:
             async with AsyncExitStack() as stack:
                 response = await self._begin_watch(stack, connections, request, quiet)

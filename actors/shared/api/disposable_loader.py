@@ -77,7 +77,7 @@ class LoaderProcess:
             raise LoaderError("Timeout", f"gave no answer within {seconds:g} s") from None
         finally:
             self.end()
-        return _found(output, stderr, process.returncode)
+        return _read_answer(output, stderr, process.returncode)
 
     def end(self) -> None:
         """Kill the process."""
@@ -95,7 +95,7 @@ async def answer_later(request: Mapping[str, Any], seconds: float) -> Any:
             output, stderr = await asyncio.wait_for(process.communicate(json.dumps(request).encode()), scaled(seconds))
     except TimeoutError:
         raise LoaderError("Timeout", f"gave no answer within {scaled(seconds):g} s") from None
-    return _found(output, stderr, process.returncode)
+    return _read_answer(output, stderr, process.returncode)
 
 
 def _command() -> list[str]:
@@ -111,7 +111,7 @@ def _end(pid: int, code: int | None) -> None:
             pass  # it has ended meanwhile
 
 
-def _found(output: bytes, stderr: bytes, code: int | None) -> Any:
+def _read_answer(output: bytes, stderr: bytes, code: int | None) -> Any:
     if code != 0 or not output or len(output) > MOST_BYTES:
         text = stderr.decode(errors="replace").strip()[-MAX_STDERR:].rpartition("\n")[2]
         raise LoaderError("Died", f"the loader ended with {code}{f': {text}' if text else ''}")

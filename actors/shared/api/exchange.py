@@ -86,7 +86,7 @@ class RequestAttempt:
         """Whether it is safe to repeat: the server cannot have processed it, or it changes nothing."""
         return self.method in ("GET", "HEAD") or not self.written
 
-    def again(self) -> RequestAttempt:
+    def second_attempt(self) -> RequestAttempt:
         retry = RequestAttempt(self.method, self.url, self.headers, self.body)
         retry.second = True
         return retry

@@ -81,7 +81,7 @@ async def run(access: ServerAccess, observe: Observer = lambda run: None) -> Iss
         status = await disposable_loader.answer_later(request, plugin.timeout)
     except (LoaderError, OSError) as error:
         observe(outcome(error))
-        raise _failed(plugin, _reason(plugin, error)) from None
+        raise _plugin_error(plugin, _reason(plugin, error)) from None
     observe(PluginRun("no_error", 0))
     return issued(status, plugin)
 
@@ -131,15 +131,15 @@ def issued(status: dict[str, Any], plugin: Exec) -> Issued:
         found = msgspec.convert(status, _Status)
     except UNREADABLE:
         # the parser's text may quote the credential
-        raise _failed(plugin, "printed an invalid ExecCredential status") from None
+        raise _plugin_error(plugin, "printed an invalid ExecCredential status") from None
     cert, key = (found.clientCertificateData or "").encode(), (found.clientKeyData or "").encode()
     if bool(cert) != bool(key):
-        raise _failed(plugin, "printed only one of clientCertificateData and clientKeyData")
+        raise _plugin_error(plugin, "printed only one of clientCertificateData and clientKeyData")
     if not found.token and not cert:
-        raise _failed(plugin, "printed neither a token nor a client certificate")
+        raise _plugin_error(plugin, "printed neither a token nor a client certificate")
     expires = found.expirationTimestamp.timestamp() if found.expirationTimestamp else 0.0
     return Issued(found.token or "", cert, key, expires, found.certificateValid)
 
 
-def _failed(plugin: Exec, text: str) -> NoCredentials:
+def _plugin_error(plugin: Exec, text: str) -> NoCredentials:
     return NoCredentials(0, "NoCredentials", f"credential plugin {plugin.command}: {text}")

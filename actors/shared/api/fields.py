@@ -21,27 +21,27 @@ class Fields:
         return self.data.get(name) not in (None, "", [], {})
 
     def text(self, name: str) -> str:
-        return str(self._typed(name, str, "text", ""))
+        return str(self._value_of_type(name, str, "text", ""))
 
     def flag(self, name: str) -> bool:
-        return bool(self._typed(name, bool, "true or false", False))
+        return bool(self._value_of_type(name, bool, "true or false", False))
 
     def section(self, name: str) -> Fields:
-        return Fields(self.data.get(name), self._at(name), self.problems)
+        return Fields(self.data.get(name), self._path_of(name), self.problems)
 
     def sections(self, name: str) -> list[Fields]:
         """The mappings of a list."""
-        values = self._typed(name, list, "a list", [])
-        return [Fields(value, f"{self._at(name)}[{index}]", self.problems) for index, value in enumerate(values)]
+        values = self._value_of_type(name, list, "a list", [])
+        return [Fields(value, f"{self._path_of(name)}[{index}]", self.problems) for index, value in enumerate(values)]
 
     def texts(self, name: str) -> tuple[str, ...]:
-        values = self._typed(name, list, "a list", [])
+        values = self._value_of_type(name, list, "a list", [])
         if not all(isinstance(value, str) for value in values):
             self._note(name, "must be a list of texts; numbers and true/false need quotes")
             return ()
         return tuple(values)
 
-    def _typed(self, name: str, kind: type, wanted: str, empty: Any) -> Any:
+    def _value_of_type(self, name: str, kind: type, wanted: str, empty: Any) -> Any:
         value = self.data.get(name)
         if value is None:
             return empty
@@ -50,11 +50,11 @@ class Fields:
             return empty
         return value
 
-    def _at(self, name: str) -> str:
+    def _path_of(self, name: str) -> str:
         return f"{self.path}.{name}".strip(".")
 
     def _note(self, name: str, text: str) -> None:
-        where = self._at(name)
+        where = self._path_of(name)
         self.problems.append(f"{where}: {text}" if where else text)
 
 

@@ -119,11 +119,11 @@ class _Checker:
         current = document.text("current-context")
         if not current:
             document.problem("current-context", "required")
-        context = self._named("contexts", "context", current, "current-context")
-        cluster = self._named("clusters", "cluster", context.text("cluster"), f"{context.path}.cluster")
+        context = self._entry_named("contexts", "context", current, "current-context")
+        cluster = self._entry_named("clusters", "cluster", context.text("cluster"), f"{context.path}.cluster")
         if current and not context.has("cluster") and context.data:
             context.problem("cluster", "required")
-        user = self._named("users", "user", context.text("user"), f"{context.path}.user")
+        user = self._entry_named("users", "user", context.text("user"), f"{context.path}.user")
         context.text("namespace")
         server = self._check_cluster(cluster)
         self._check_user(user)
@@ -137,7 +137,7 @@ class _Checker:
             path=self._path,
             document=plain,
             digest=digest.hexdigest(),
-            token_file=self._absolute(user.text("tokenFile")) if user.has("tokenFile") else "",
+            token_file=self._absolute_path(user.text("tokenFile")) if user.has("tokenFile") else "",
             exec=self._exec(user.section("exec"), cluster) if user.has("exec") else None,
             impersonate=_impersonation(user),
         )
@@ -148,7 +148,7 @@ class _Checker:
         pair = [name for name in ("client-certificate", "client-key") if name in self._files]
         return [name for name in ("certificate-authority",) if name in self._files] + (pair if len(pair) == 1 else [])
 
-    def _named(self, section: str, key: str, name: str, wanted_by: str) -> Fields:
+    def _entry_named(self, section: str, key: str, name: str, wanted_by: str) -> Fields:
         """The entry of that name; names must be unique."""
         found = [entry for entry in self._document.sections(section) if entry.text("name") == name] if name else []
         if name and not found:
@@ -211,9 +211,9 @@ class _Checker:
 
     # -- files ----------------------------------------------------------------------------------------------------
     def _command(self, command: str) -> str:
-        return self._absolute(command) if "/" in command else command
+        return self._absolute_path(command) if "/" in command else command
 
-    def _absolute(self, name: str) -> str:
+    def _absolute_path(self, name: str) -> str:
         return os.path.normpath(os.path.join(os.path.dirname(self._path), name))
 
     def _check_pem(self, fields: Fields, name: str, mark: bytes) -> bool:
@@ -226,7 +226,7 @@ class _Checker:
                 fields.problem(where, "not base64")
                 return True
         elif fields.has(name):
-            where, name = name, self._absolute(fields.text(name))
+            where, name = name, self._absolute_path(fields.text(name))
             try:
                 data = read_bounded(name)
             except OSError as error:

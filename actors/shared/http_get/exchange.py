@@ -48,7 +48,9 @@ async def get(url: str, headers: Headers, user_agent: str, whose: str = "") -> H
     if parts.scheme not in ("http", "https") or not host:
         raise ExchangeError(f'unsupported protocol scheme "{parts.scheme}"')
     try:
-        reader, writer = await dial(host, port or (443 if secure else 80), _unverified() if secure else None, whose)
+        reader, writer = await dial(
+            host, port or (443 if secure else 80), _unverified_context() if secure else None, whose
+        )
     except DialError as problem:
         raise ExchangeError(str(problem)) from problem
     try:
@@ -75,7 +77,7 @@ def _read_text(problem: OSError, writer: asyncio.StreamWriter) -> str:
 
 
 @cache
-def _unverified() -> ssl.SSLContext:
+def _unverified_context() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -96,7 +98,7 @@ def request(url: SplitResult, headers: Headers, user_agent: str) -> bytes:
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
     text = "".join(f"{name}: {value}\r\n" for name, value in lines)
     return (
-        f"GET {_plain(path)} HTTP/1.1\r\n".encode()
+        f"GET {_escape_path(path)} HTTP/1.1\r\n".encode()
         + _without_breaks(text, lines).encode("utf-8", "replace")
         + _LINE_END
     )
@@ -107,7 +109,7 @@ def _left_out(name: str, value: str) -> bool:
     return lower in ("host", "connection") or (not value and lower in ("user-agent", "accept"))
 
 
-def _plain(path: str) -> str:
+def _escape_path(path: str) -> str:
     """The path, escaped so that it stays within the request line."""
     return "".join(char if "!" <= char <= "~" else "".join(f"%{byte:02X}" for byte in char.encode()) for char in path)
 

@@ -73,7 +73,7 @@ class Lookups:
         def look_up() -> None:
             outcome: list[str] | OSError | UnicodeError
             try:
-                outcome = _resolved(host)
+                outcome = _resolve(host)
             except (OSError, UnicodeError) as problem:
                 outcome = problem
             with suppress(RuntimeError):  # the loop is closed: the process ends
@@ -94,7 +94,7 @@ class Lookups:
 LOOKUPS: Final = Lookups()
 
 
-def _resolved(host: str) -> list[str]:
+def _resolve(host: str) -> list[str]:
     """Raises OSError, UnicodeError."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))

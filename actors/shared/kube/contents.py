@@ -34,7 +34,7 @@ def secret(body: bytes) -> Secret:
 
 def secret_data(body: bytes) -> dict[str, bytes]:
     """Raises ObjectError."""
-    return _decoded(secret(body).data)
+    return _decode_values(secret(body).data)
 
 
 def config_map_texts(body: bytes) -> dict[str, str]:
@@ -42,7 +42,7 @@ def config_map_texts(body: bytes) -> dict[str, str]:
     return decode(body, ConfigMap).data
 
 
-def _decoded(data: dict[str, str]) -> dict[str, bytes]:
+def _decode_values(data: dict[str, str]) -> dict[str, bytes]:
     try:
         return {key: base64.b64decode(text, validate=True) for key, text in data.items()}
     except (binascii.Error, ValueError) as error:
@@ -54,4 +54,4 @@ def pull_secret(body: bytes) -> bytes:
     ObjectError."""
     found = secret(body)
     key = {"kubernetes.io/dockerconfigjson": ".dockerconfigjson", "kubernetes.io/dockercfg": ".dockercfg"}
-    return _decoded(found.data).get(key.get(found.type, ""), b"")
+    return _decode_values(found.data).get(key.get(found.type, ""), b"")

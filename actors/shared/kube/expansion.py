@@ -22,7 +22,7 @@ class ExpansionError(ValueError):
 
 def expand(text: str, values: Mapping[str, str]) -> str:
     """`$(NAME)` becomes its value, an unknown one stays as it is, `$$` is one `$`. Raises ExpansionError."""
-    return _replaced(text, lambda name: values.get(name, f"$({name})"))
+    return _replace(text, lambda name: values.get(name, f"$({name})"))
 
 
 def expand_all(texts: Iterable[str], values: Mapping[str, str]) -> list[str]:
@@ -50,11 +50,11 @@ def named(text: str) -> list[str]:
         found.append(name)
         return ""
 
-    _replaced(text, note)
+    _replace(text, note)
     return found
 
 
-def _replaced(text: str, value_of: Callable[[str], str]) -> str:
+def _replace(text: str, value_of: Callable[[str], str]) -> str:
     out: list[str] = []
     length = at = 0
     last = text.rfind(")")

@@ -44,7 +44,7 @@ def choose(given: str, name: str, looked_up: list[str], host: HostAddresses) -> 
                 raise AddressError(f"failed to validate nodeIP: {problem}")
         return _objects([str(ip) for ip in specified], name)
     prefer = 6 if wanted and wanted[0].version == 6 else 4
-    return _objects([_resolved(name, looked_up, prefer, host)], name)
+    return _objects([_resolve(name, looked_up, prefer, host)], name)
 
 
 def unfit(ip: IP, host: HostAddresses) -> str:
@@ -73,7 +73,7 @@ def _parts(given: str) -> list[str]:
     return [part.strip() for part in given.split(",") if part.strip()]
 
 
-def _resolved(name: str, looked_up: list[str], prefer: int, host: HostAddresses) -> str:
+def _resolve(name: str, looked_up: list[str], prefer: int, host: HostAddresses) -> str:
     """The name itself if it is an address, else its DNS address, else the source address of the default route."""
     named = _address(name)
     if named is not None:

@@ -13,7 +13,7 @@ from .names import (
     SYSTEM_CRITICAL_PRIORITY,
 )
 from .pod import ContainerStatus, Pod, PodStatus
-from .quantity import milli, whole
+from .quantity import milli, quantity_value
 
 QOS_CLASSES = ("Guaranteed", "Burstable", "BestEffort")
 
@@ -77,7 +77,7 @@ def find_container(pod: Pod, name: str) -> Container | None:
 
 def amount(resource: str, quantity: Quantity) -> int:
     """CPU in thousandths of a core, everything else in units or bytes."""
-    return milli(quantity) if resource == "cpu" else whole(quantity)
+    return milli(quantity) if resource == "cpu" else quantity_value(quantity)
 
 
 def container_requests(container: Container) -> dict[str, int]:

@@ -38,7 +38,7 @@ def _text(quantity: Quantity) -> str:
 
 @lru_cache(maxsize=256)
 def _parse(text: str) -> Fraction:
-    """Cached, as `_milli` and `_whole` are: pods use the same few quantities again and again."""
+    """Cached, as `_milli` and `_units` are: pods use the same few quantities again and again."""
     match = _FORM.match(text) if len(text) <= 64 else None
     if match is None:
         raise QuantityError(f"not a quantity: {text[:64]!r}")
@@ -67,11 +67,11 @@ def _milli(text: str) -> int:
     return ceil(_parse(text) * 1000)
 
 
-def whole(quantity: Quantity) -> int:
+def quantity_value(quantity: Quantity) -> int:
     """Units or bytes, rounded up, as Quantity.Value() does. Raises QuantityError."""
-    return _whole(_text(quantity))
+    return _units(_text(quantity))
 
 
 @lru_cache(maxsize=256)
-def _whole(text: str) -> int:
+def _units(text: str) -> int:
     return ceil(_parse(text))

@@ -23,15 +23,15 @@ def written(resource: str, amount: int) -> str:
 
 def binary(amount: int) -> str:
     """Bytes with the largest binary suffix that leaves a whole number; below 1024 as `decimal`."""
-    return _scaled(amount, 1024, _BINARY) if abs(amount) >= 1024 else decimal(amount)
+    return _with_suffix(amount, 1024, _BINARY) if abs(amount) >= 1024 else decimal(amount)
 
 
 def decimal(amount: int) -> str:
     """The number with the largest decimal suffix that leaves it whole."""
-    return _scaled(amount, 1000, _DECIMAL)
+    return _with_suffix(amount, 1000, _DECIMAL)
 
 
-def _scaled(amount: int, base: int, suffixes: tuple[str, ...]) -> str:
+def _with_suffix(amount: int, base: int, suffixes: tuple[str, ...]) -> str:
     power = 0
     while amount and amount % base == 0 and power < len(suffixes) - 1:
         amount, power = amount // base, power + 1

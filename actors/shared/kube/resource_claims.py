@@ -121,17 +121,17 @@ def pod_claims(pod: Pod) -> list[PodResourceClaim]:
 def extended_claim(pod: Pod) -> ExtendedClaimStatus | None:
     """status.extendedResourceClaimStatus. Raises ObjectError."""
     where = "status.extendedResourceClaimStatus"
-    return _decoded(pod.status.extendedResourceClaimStatus, ExtendedClaimStatus, where)
+    return _decode(pod.status.extendedResourceClaimStatus, ExtendedClaimStatus, where)
 
 
 def has_claims(pod: Pod) -> bool:
     """Whether the pod has any claim, of any kind."""
-    return _given(pod.spec.resourceClaims) or is_extended(pod)
+    return _is_given(pod.spec.resourceClaims) or is_extended(pod)
 
 
 def is_extended(pod: Pod) -> bool:
     """Whether a claim provides extended resources of the pod."""
-    return _given(pod.status.extendedResourceClaimStatus)
+    return _is_given(pod.status.extendedResourceClaimStatus)
 
 
 def without_claimed(pod: Pod) -> Pod:
@@ -154,7 +154,7 @@ def without_claimed(pod: Pod) -> Pod:
     return replace(pod, spec=replace(spec, containers=containers, initContainers=init))
 
 
-def _given(raw: msgspec.Raw) -> bool:
+def _is_given(raw: msgspec.Raw) -> bool:
     return bytes(raw) not in (b"", b"[]", b"null", b"{}")
 
 
@@ -213,11 +213,11 @@ def claim_uses(pod: Pod, container: Container, *, extended: bool) -> list[ClaimU
     ]
     special = extended_claim(pod) if extended else None
     if special is not None:
-        found += [ClaimUse(special.resourceClaimName, request) for request in _mapped(container, special)]
+        found += [ClaimUse(special.resourceClaimName, request) for request in _mapped_requests(container, special)]
     return found
 
 
-def _mapped(container: Container, status: ExtendedClaimStatus) -> Iterator[str]:
+def _mapped_requests(container: Container, status: ExtendedClaimStatus) -> Iterator[str]:
     """The claim's requests for the container's extended resources."""
     for mapping in status.requestMappings:
         amount = container.resources.requests.get(mapping.resourceName, 0)
@@ -252,12 +252,12 @@ def check_claim(pod: Pod, wanted: ClaimName, claim: ResourceClaim) -> Allocation
 
 
 def _list(raw: msgspec.Raw, kind: type[T], where: str) -> list[T]:
-    return _decoded(raw, list[kind], where) or []  # type: ignore[valid-type]
+    return _decode(raw, list[kind], where) or []  # type: ignore[valid-type]
 
 
-def _decoded(raw: msgspec.Raw, kind: type[T], where: str) -> T | None:
+def _decode(raw: msgspec.Raw, kind: type[T], where: str) -> T | None:
     """Raises ObjectError."""
-    if not _given(raw):
+    if not _is_given(raw):
         return None
     try:
         return msgspec.convert(without_nulls(msgspec.json.decode(raw)), kind)

@@ -63,7 +63,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
     # -- creating ---------------------------------------------------------------------------------------------------
     def create(self, cgroup: str) -> None:
         """Create the cgroup and its parents in every hierarchy that limits pods. Idempotent. Raises CgroupError."""
-        for hierarchy in self._limiting():
+        for hierarchy in self._limiting_hierarchies():
             above, _, name = cgroup.rpartition("/")
             inherits = hierarchy.unified or "cpuset" in hierarchy.controllers
             if not inherits and os.path.isdir(hierarchy.path + above):
@@ -74,7 +74,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
     def apply(self, cgroup: str, limits: CgroupLimits) -> None:
         """Write the limits in the hierarchies of `create`. Controllers and files that this kernel lacks are skipped,
         and so are huge pages in use: a pod that has them from before the limit keeps them. Raises CgroupError."""
-        for hierarchy in self._limiting():
+        for hierarchy in self._limiting_hierarchies():
             for controller, name, text in (writes_v2 if hierarchy.unified else writes_v1)(limits):
                 if controller in hierarchy.controllers:
                     try:
@@ -85,18 +85,18 @@ class CgroupTree(msgspec.Struct, frozen=True):
 
     def enter(self, cgroup: str, pid: int) -> None:
         """Move a process, and with it its future children, into the cgroup of `create`. Raises CgroupError."""
-        for hierarchy in self._limiting():
+        for hierarchy in self._limiting_hierarchies():
             _write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
 
     def enter_from_root(self, cgroup: str, pid: int) -> None:
         """Like `enter`, but only in hierarchies where the process is in the root cgroup. Raises CgroupError."""
-        for hierarchy in self._limiting():
+        for hierarchy in self._limiting_hierarchies():
             if pid in _pids(f"{hierarchy.path}/cgroup.procs"):
                 _write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
 
     def exists(self, cgroup: str) -> bool:
         """Whether it exists in every hierarchy of `create`."""
-        return all(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self._limiting())
+        return all(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self._limiting_hierarchies())
 
     def anywhere(self, cgroup: str) -> bool:
         """Whether it exists in any hierarchy."""
@@ -113,7 +113,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
                 return f"{hierarchy.path}{cgroup}"
         raise FileNotFoundError(errno.ENOENT, "no such controller", controller)
 
-    def _limiting(self) -> Iterator[Hierarchy]:
+    def _limiting_hierarchies(self) -> Iterator[Hierarchy]:
         """The hierarchies that limit pods: on a hybrid host not v2, where the runtime creates its own cgroups."""
         return (hierarchy for hierarchy in self.hierarchies if hierarchy.unified == (self.version == 2))
 
@@ -132,7 +132,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
     def in_root(self) -> set[int]:
         """Process ids in the root cgroup itself, including kernel threads; on v1 of the devices hierarchy, in which all
         processes are placed."""
-        limiting = list(self._limiting())
+        limiting = list(self._limiting_hierarchies())
         by_devices = [hierarchy for hierarchy in limiting if "devices" in hierarchy.controllers] or limiting[:1]
         return {pid for hierarchy in by_devices for pid in _pids(f"{hierarchy.path}/cgroup.procs")}
 
@@ -145,7 +145,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
             parts = [part for part in cgroup.split("/") if part]
             for end in range(1, len(parts) + 1):
                 path = "/" + "/".join(parts[:end])
-                if any(_pids(f"{hierarchy.path}{path}/cgroup.procs") for hierarchy in self._limiting()):
+                if any(_pids(f"{hierarchy.path}{path}/cgroup.procs") for hierarchy in self._limiting_hierarchies()):
                     return path
         return ""
 

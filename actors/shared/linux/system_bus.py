@@ -90,7 +90,7 @@ class SystemBus:
         )
         try:
             async with asyncio.timeout(scaled(CALL_SECONDS)):
-                bus = await self._connected()
+                bus = await self._connect()
                 reply = await bus.call(message)
         except BusError:
             raise
@@ -120,7 +120,7 @@ class SystemBus:
         return reply.body[0].value
 
     # -- the connection -----------------------------------------------------------------------------------------------
-    async def _connected(self) -> MessageBus:
+    async def _connect(self) -> MessageBus:
         """Connect to DBUS_SYSTEM_BUS_ADDRESS of the environment, else to the usual address. Raises BusError."""
         from dbus_fast import BusType
         from dbus_fast.aio import MessageBus
@@ -133,7 +133,7 @@ class SystemBus:
                 await bus.connect()
             except Exception as error:  # the library documents no narrower exception
                 raise BusError(f"the system bus does not answer: {_text(error)}") from error
-            bus.add_message_handler(self._heard)
+            bus.add_message_handler(self._handle_signal)
             self._bus, self._watching = bus, asyncio.ensure_future(self._watch(bus))
             return bus
 
@@ -144,7 +144,7 @@ class SystemBus:
             self._bus = None
         self._on_lost()
 
-    def _heard(self, message: Message) -> None:
+    def _handle_signal(self, message: Message) -> None:
         if not (self._awaiting_descriptors and message.reply_serial):  # files that were not asked for, or too late
             for fd in message.unix_fds:
                 os.close(fd)

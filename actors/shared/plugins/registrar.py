@@ -56,7 +56,7 @@ class Registrar:
     async def close(self) -> None:
         await self._channel.close(None)
 
-    async def who(self) -> Plugin:
+    async def get_info(self) -> Plugin:
         try:
             await asyncio.wait_for(self._channel.channel_ready(), scaled(DIAL_SECONDS))
         except TimeoutError:

@@ -62,17 +62,17 @@ class PluginWatch:
 
     def start(self) -> None:
         self.look()
-        self._again()
+        self._schedule_look()
 
     def close(self) -> None:
         self._folders.close()
 
-    def _again(self) -> None:
+    def _schedule_look(self) -> None:
         """Look again after a time that depends on whether changes are seen."""
 
         def tick() -> None:
             self.look()
-            self._again()
+            self._schedule_look()
 
         self._actor.after(WATCHED_LOOK_SECONDS if self._watched else LOOK_SECONDS, tick)
 
@@ -138,7 +138,7 @@ class PluginWatch:
     async def _register_now(self, path: str, watched: _WatchedPath) -> str:
         registrar = self._connect(path)
         try:
-            plugin = await registrar.who()
+            plugin = await registrar.get_info()
             handler = self._handlers.get(plugin.kind)
             if handler is None:
                 await self._release(path, watched)

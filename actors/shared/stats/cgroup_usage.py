@@ -187,11 +187,11 @@ def _read_v1(file: Read, now: float) -> CgroupUsage:
         swap_limit_bytes=None if limit is None or with_swap is None else max(0, with_swap - limit),
         processes=_number(file, "pids", "pids.current"),
         tasks_limit=_number(file, "pids", "pids.max"),
-        io=blkio_of(_throttled(file, "io_service_bytes"), _throttled(file, "io_serviced")),
+        io=blkio_of(_throttle_text(file, "io_service_bytes"), _throttle_text(file, "io_serviced")),
     )
 
 
-def _throttled(file: Read, name: str) -> str:
+def _throttle_text(file: Read, name: str) -> str:
     """The throttled time with the cgroups below, where a pod's work is done; kernels before 4.18 count each by
     itself.
     """

@@ -66,7 +66,7 @@ class Collector:
         self._tree: CgroupTree | None = None
         self._cached: tuple[float, UsageSample] | None = None
         self._looking: asyncio.Task[UsageSample] | None = None
-        self._before: dict[str, tuple[float, int]] = {}
+        self._last_cpu: dict[str, tuple[float, int]] = {}
         self._rates: dict[str, int] = {}
         self._disks = DiskUsageCollector(agent, runtime, disposable, metrics, log, clock, ask_drivers)
 
@@ -74,7 +74,7 @@ class Collector:
         """A sample that is at most `most_seconds` old; without `disks` it does not wait for them. Raises CriError."""
         if self._cached is None or self._clock() - self._cached[0] > most_seconds:
             if self._looking is None or self._looking.done():
-                self._looking = asyncio.ensure_future(self._look())
+                self._looking = asyncio.ensure_future(self._collect())
             found = await asyncio.shield(self._looking)
         else:
             found = self._cached[1]
@@ -83,7 +83,7 @@ class Collector:
         return self._disks.with_disks(found)
 
     # -- cgroups, processes, the runtime ---------------------------------------------------------------------------
-    async def _look(self) -> UsageSample:
+    async def _collect(self) -> UsageSample:
         sandboxes, containers, stats = await asyncio.gather(
             self._runtime.list_pod_sandboxes(), self._runtime.list_containers(), self._container_stats()
         )
@@ -94,8 +94,8 @@ class Collector:
                 inside.setdefault(container.sandbox_id, []).append(container)
         running = [(box, inside.get(box.id, [])) for box in newest(sandboxes)]
         groups, found = self._groups(), await self._pods(running, stats)
-        again = [one for one, pod in zip(running, found, strict=True) if not all(map(_rated, _parts(pod)))]
-        if again or not all(map(_rated, groups.all())):
+        again = [one for one, pod in zip(running, found, strict=True) if not all(map(_has_rate, _parts(pod)))]
+        if again or not all(map(_has_rate, groups.all())):
             # seen for the first time: a reader that asks once is told a rate, too
             await asyncio.sleep(FIRST_RATE_SECONDS)
             groups = self._groups()
@@ -116,8 +116,8 @@ class Collector:
 
     def _groups(self) -> _Groups:
         return _Groups(
-            self._measured("/", self._read("/")),
-            [self._measured(path, self._read(path)) for path in self._places.tiers],
+            self._measure("/", self._read("/")),
+            [self._measure(path, self._read(path)) for path in self._places.tiers],
             self._system(),
         )
 
@@ -143,19 +143,19 @@ class Collector:
         own = inner.get(sandbox.id, "")
         return PodSample(
             sandbox=sandbox,
-            measured=self._measured(place.path, self._read(place.path)) if place is not None else None,
-            sandbox_measured=self._measured(own, self._read(own)) if own else None,
+            measured=self._measure(place.path, self._read(place.path)) if place is not None else None,
+            sandbox_measured=self._measure(own, self._read(own)) if own else None,
             containers=[self._container(one, inner.get(one.id, ""), stats.get(one.id)) for one in containers],
             network=self._network([own] if own else [inner[one.id] for one in containers if one.id in inner]),
         )
 
     def _container(self, container: CriContainer, path: str, stats: ContainerStats | None) -> ContainerSample:
         if path:
-            measured = self._measured(path, self._read(path))
+            measured = self._measure(path, self._read(path))
         else:
             now = time.time()
             usage = usage_of(stats, now) if stats is not None else CgroupUsage(at=now)
-            measured = self._measured(f"/{container.id}", usage)
+            measured = self._measure(f"/{container.id}", usage)
         return ContainerSample(container, measured, stats.writable_layer if stats is not None else None)
 
     def _network(self, cgroups: list[str]) -> Network | None:
@@ -180,7 +180,7 @@ class Collector:
         for name, given in wanted.items():
             path = plain_path(given)
             if path != "/" and self.tree.anywhere(path):
-                found[name] = self._measured(path, self._read(path))
+                found[name] = self._measure(path, self._read(path))
         return found
 
     @property
@@ -192,12 +192,12 @@ class Collector:
     def _read(self, path: str) -> CgroupUsage:
         return read(self.tree, "" if path == "/" else path)
 
-    def _measured(self, path: str, usage: CgroupUsage) -> Measured:
+    def _measure(self, path: str, usage: CgroupUsage) -> Measured:
         if usage.cpu_ns is not None:
-            before = self._before.get(path)
+            before = self._last_cpu.get(path)
             if before is not None and before[0] == usage.at:
                 return Measured(path, usage, self._rates.get(path))
-            self._before[path] = (usage.at, usage.cpu_ns)
+            self._last_cpu[path] = (usage.at, usage.cpu_ns)
             if before is not None and 0 < usage.at - before[0] <= RATE_SECONDS and usage.cpu_ns >= before[1]:
                 self._rates[path] = int((usage.cpu_ns - before[1]) / (usage.at - before[0]))
             elif before is not None:
@@ -205,9 +205,9 @@ class Collector:
         return Measured(path, usage, self._rates.get(path))
 
     def _forget(self, now: float) -> None:
-        gone = [path for path, (at, _) in self._before.items() if not 0 <= now - at <= RATE_SECONDS]
+        gone = [path for path, (at, _) in self._last_cpu.items() if not 0 <= now - at <= RATE_SECONDS]
         for path in gone:
-            self._before.pop(path)
+            self._last_cpu.pop(path)
             self._rates.pop(path, None)
 
     async def processes(self, sample: UsageSample) -> dict[str, ProcessStats]:
@@ -229,7 +229,7 @@ def _parts(pod: PodSample) -> list[Measured]:
     return [one for one in own if one is not None] + [one.measured for one in pod.containers]
 
 
-def _rated(measured: Measured) -> bool:
+def _has_rate(measured: Measured) -> bool:
     """Whether it has a rate, or cannot have one."""
     return measured.nano_cores is not None or measured.usage.cpu_ns is None
 

@@ -70,10 +70,10 @@ class _PodDirectories:
                 if f"{plugin}/{name}" not in self._mounted and os.path.isdir(path):
                     self._volumes[path] = _size(path) if plugin not in _WHOLE else None
         self._logs = {name: _size(f"{logs}/{name}") for name in _names(logs)}
-        self._own = _size(f"{directory}/etc-hosts")
+        self._etc_hosts = _size(f"{directory}/etc-hosts")
 
     def parts(self) -> Iterator[None]:
-        sizes = [*self._volumes.values(), *self._logs.values(), self._own]
+        sizes = [*self._volumes.values(), *self._logs.values(), self._etc_hosts]
         return in_turns(one.parts() for one in sizes if one is not None)
 
     def figures(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class _PodDirectories:
         return {
             "volumes": {one.pop("name"): one for one in volumes},
             "logs": {name: _figures(one) for name, one in self._logs.items()},
-            "own": _figures(self._own),
+            "own": _figures(self._etc_hosts),
             "mounted": sorted([*(f"{self._top}/{one}" for one in self._mounted), *self._devices]),
         }
 
@@ -129,9 +129,9 @@ def _volume(path: str, size: DirectorySize | None) -> dict[str, Any] | None:
         return None
     measured["seconds"] = time.monotonic() - began + (size.seconds if size is not None else 0.0)
     if plugin == _CSI:
-        called, claim, measured["metric_source"] = _called(path, name)
+        called, claim, measured["metric_source"] = _driver_volume_names(path, name)
     else:
-        called, claim = _claimed(pod_dir, name) if plugin in _PERSISTENT else ClaimedName(name, "")
+        called, claim = _claimed_name(pod_dir, name) if plugin in _PERSISTENT else ClaimedName(name, "")
         measured["metric_source"] = "block" if kind == _DEVICES else "statfs" if plugin in _PERSISTENT else "du"
     return {"name": called, **measured, **({"claim": claim} if claim else {})}
 
@@ -145,11 +145,11 @@ def _device_bytes(path: str) -> int:
         os.close(fd)
 
 
-def _claimed(pod_dir: str, name: str) -> ClaimedName:
+def _claimed_name(pod_dir: str, name: str) -> ClaimedName:
     return claimed_names(pod_dir).get(name, ClaimedName(name, ""))
 
 
-def _called(path: str, name: str) -> tuple[str, str, str]:
+def _driver_volume_names(path: str, name: str) -> tuple[str, str, str]:
     """What the pod calls a driver's volume, its claim and its driver, as the volume manager has written it there."""
     try:
         found = json.loads(read_private(f"{path}/vol_data.json"))

@@ -27,7 +27,7 @@ class HangingPaths:
         self._disposable, self._log, self._clock = disposable, log, clock
         self._tries: dict[str, int] = {}
         """Of the paths that hang."""
-        self._due: dict[str, float] = {}
+        self._retry_at: dict[str, float] = {}
 
     async def ask(self, function: str, paths: Collection[str], seconds: float) -> dict[str, Any]:
         """The answers of `function`, which takes `paths` and answers by path. Those that hang are missing.
@@ -36,7 +36,7 @@ class HangingPaths:
         """
         for gone in self._tries.keys() - set(paths):
             self._forget(gone)
-        alone = [path for path in paths if path in self._tries and self._due[path] <= self._clock()]
+        alone = [path for path in paths if path in self._tries and self._retry_at[path] <= self._clock()]
         together = [path for path in paths if path not in self._tries]
         found: dict[str, Any] = {}
         if together:
@@ -52,7 +52,7 @@ class HangingPaths:
             found: dict[str, Any] = await self._disposable(function, {"paths": [path]}, ALONE_SECONDS)
         except DisposableTimeout:
             tries = self._tries[path] = self._tries.get(path, 0) + 1
-            self._due[path] = self._clock() + RETRIES.pause(tries)
+            self._retry_at[path] = self._clock() + RETRIES.pause(tries)
             if tries == 1:
                 self._log.warning("%s hangs: it has no figures until it answers again", path)
             return {}
@@ -62,4 +62,4 @@ class HangingPaths:
         return found
 
     def _forget(self, path: str) -> None:
-        del self._tries[path], self._due[path]
+        del self._tries[path], self._retry_at[path]

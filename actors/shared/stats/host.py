@@ -59,8 +59,8 @@ def read(at: float, proc: str = "/proc") -> HostStats:
         memory=parse_meminfo(_text(f"{proc}/meminfo")),
         interfaces=interfaces(_text(f"{proc}/self/net/dev")),
         default_interface=default_interface(_text(f"{proc}/self/net/route")),
-        max_pid=_whole(_text(f"{proc}/sys/kernel/pid_max")),
-        processes=_whole(_text(f"{proc}/loadavg").partition("/")[2].partition(" ")[0]),
+        max_pid=_integer(_text(f"{proc}/sys/kernel/pid_max")),
+        processes=_integer(_text(f"{proc}/loadavg").partition("/")[2].partition(" ")[0]),
         psi={
             name: psi
             for name in ("cpu", "memory", "io")
@@ -163,7 +163,7 @@ def _os_image(text: str) -> str:
     return ""
 
 
-def _whole(text: str) -> int | None:
+def _integer(text: str) -> int | None:
     text = text.strip()
     return int(text) if text.isascii() and text.isdigit() else None
 

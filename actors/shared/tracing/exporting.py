@@ -94,7 +94,7 @@ class Exporter:
         try:
             answer = await self._call()(export, timeout=scaled(CALL_SECONDS))
         except grpc.aio.AioRpcError as error:
-            return self._failed(error)
+            return self._handle_failure(error)
         refused = min(max(answer.partial_success.rejected_spans, 0), len(self._batch))
         self._metrics.count(EXPORTED, len(self._batch) - refused)
         if refused:
@@ -107,7 +107,7 @@ class Exporter:
         self._batch = []
         return True
 
-    def _failed(self, error: grpc.aio.AioRpcError) -> bool:
+    def _handle_failure(self, error: grpc.aio.AioRpcError) -> bool:
         if not self._away:
             self._away = True
             why = f"{error.code().name}: {error.details()}"

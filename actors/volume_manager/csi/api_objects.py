@@ -83,7 +83,7 @@ class ApiObjects:
         answer = await self.call("GET", f"{STORAGE}/csidrivers/{quote(name, safe='')}")
         if answer.reason == "NotFound":
             return DriverSpec()
-        return _decoded(_checked(answer, f"CSIDriver {name}"), _CSIDriver).spec
+        return _decode(_body_of(answer, f"CSIDriver {name}"), _CSIDriver).spec
 
     async def watched_driver(self, name: str) -> DriverSpec:
         """The CSIDriver from kube_client's watch of all CSIDrivers, which the first call starts."""
@@ -93,7 +93,7 @@ class ApiObjects:
         except AskError as error:
             raise CsiError(f"{KUBE_CLIENT}: {error}") from None
         if state.body:
-            return _decoded(state.body, _CSIDriver).spec
+            return _decode(state.body, _CSIDriver).spec
         if state.reason == "NotFound":
             return DriverSpec()
         raise CsiError(f"CSIDriver {name}: {state.reason}: {state.message}")
@@ -105,7 +105,7 @@ class ApiObjects:
         answer = await self.call("GET", f"{STORAGE}/volumeattachments/{quote(name, safe='')}")
         if answer.reason in ("NotFound", "Forbidden"):  # the node authorizer forbids what does not exist
             raise NotAttachedError(f"{what} is not attached yet: {answer.reason}: {answer.message}")
-        found = _decoded(_checked(answer, f"VolumeAttachment {name}"), _Attachment)
+        found = _decode(_body_of(answer, f"VolumeAttachment {name}"), _Attachment)
         status = found.status
         if found.metadata.deletionTimestamp is not None:
             raise NotAttachedError(f"{what} is being detached from this node")
@@ -119,24 +119,24 @@ class ApiObjects:
     async def check_in_use(self, node: str, name: str) -> None:
         """Raises NotAttachedError unless the node's status lists the volume as in use, which keeps it attached."""
         answer = await self.call("GET", f"/api/v1/nodes/{quote(node, safe='')}")
-        if name not in _decoded(_checked(answer, f"node {node}"), _Node).status.volumesInUse:
+        if name not in _decode(_body_of(answer, f"node {node}"), _Node).status.volumesInUse:
             text = "Volume has not been added to the list of VolumesInUse in the node's volume status"
             raise NotAttachedError(f"{text}: {name}")
 
     async def claim(self, namespace: str, name: str) -> PersistentVolumeClaim:
         answer = await self.call("GET", _claim_path(namespace, name))
-        return _decoded(_checked(answer, f"PVC {namespace}/{name}"), PersistentVolumeClaim)
+        return _decode(_body_of(answer, f"PVC {namespace}/{name}"), PersistentVolumeClaim)
 
     async def persistent_volume(self, name: str) -> PersistentVolume:
         answer = await self.call("GET", f"/api/v1/persistentvolumes/{quote(name, safe='')}")
-        return _decoded(_checked(answer, f"PV {name}"), PersistentVolume)
+        return _decode(_body_of(answer, f"PV {name}"), PersistentVolume)
 
     async def patch_claim_status(self, claim: PersistentVolumeClaim, status: dict[str, Any]) -> PersistentVolumeClaim:
         """Patch the status of this version of the claim. `status`: a merge patch. Returns the new claim."""
         meta = claim.metadata
         body = {"metadata": {"resourceVersion": meta.resourceVersion}, "status": status}
         answer = await self.call("PATCH", f"{_claim_path(meta.namespace, meta.name)}/status", body, MERGE_PATCH)
-        return _decoded(_checked(answer, f"PVC {meta.namespace}/{meta.name}"), PersistentVolumeClaim)
+        return _decode(_body_of(answer, f"PVC {meta.namespace}/{meta.name}"), PersistentVolumeClaim)
 
     async def secret(self, of: SecretName | None, field: str) -> dict[str, str]:
         """`field`: the field of the volume that refers to the Secret. Raises PlainError."""
@@ -167,13 +167,13 @@ def _claim_path(namespace: str, name: str) -> str:
     return f"/api/v1/namespaces/{quote(namespace, safe='')}/persistentvolumeclaims/{quote(name, safe='')}"
 
 
-def _checked(answer: ApiAnswer, what: str) -> bytes:
+def _body_of(answer: ApiAnswer, what: str) -> bytes:
     if not answer.ok:
         raise CsiError(f"{what}: {answer.reason or answer.status}: {answer.message}")
     return answer.body
 
 
-def _decoded(body: bytes, kind: type[T]) -> T:
+def _decode(body: bytes, kind: type[T]) -> T:
     try:
         return decode(body, kind)
     except ObjectError as error:

@@ -38,21 +38,21 @@ class CsiDrivers:
         self._connect = connect or (lambda path: _connect(path, actor.metrics))
         self._names: dict[str, str] = {}
         """Driver by registration socket."""
-        self._known: dict[str, tuple[Driver, CsiConnection]] = {}
+        self._drivers: dict[str, tuple[Driver, CsiConnection]] = {}
         self._versions: dict[str, Version] = {}
         """The highest one that each driver offers."""
         self._changed = asyncio.Lock()
 
     def get(self, name: str) -> tuple[Driver, CsiConnection]:
         """Raises UnknownDriverError."""
-        found = self._known.get(name)
+        found = self._drivers.get(name)
         if found is None:
             raise UnknownDriverError(f"driver name {name} not found in the list of registered CSI drivers")
         return found
 
     @property
     def names(self) -> list[str]:
-        return sorted(self._known)
+        return sorted(self._drivers)
 
     async def make_csi_node(self) -> None:
         """Create the CSINode, and retry until it exists. The registration of a driver creates it, too."""
@@ -105,8 +105,8 @@ class CsiDrivers:
         except CsiError as error:
             await connection.close()
             raise PluginError(str(error)) from None
-        before = self._known.get(name)
-        self._known[name], self._names[plugin.socket] = (driver, connection), name
+        before = self._drivers.get(name)
+        self._drivers[name], self._names[plugin.socket] = (driver, connection), name
         self._versions[name] = highest_version(plugin.versions) or ()
         if before is not None:
             self._actor.start_task(before[1].close(), f"close {before[0].endpoint}")
@@ -117,19 +117,19 @@ class CsiDrivers:
         driver, connection = self.get(name)
         fresh = await connection.describe(name, driver.endpoint)
         async with self._changed:
-            if fresh == driver or self._known.get(name) != (driver, connection):
+            if fresh == driver or self._drivers.get(name) != (driver, connection):
                 return
             await self._objects.add(fresh)
-            if self._known.get(name) != (driver, connection):
+            if self._drivers.get(name) != (driver, connection):
                 return  # it has gone meanwhile
-            self._known[name] = (fresh, connection)
+            self._drivers[name] = (fresh, connection)
         self._actor.log.info("CSI driver %s: at most %d volumes now", name, fresh.max_volumes)
 
     async def deregister(self, plugin: Plugin) -> None:
         name = self._names.pop(plugin.socket, "")
         if not name or name in self._names.values():
             return  # the driver has another socket
-        driver, connection = self._known.pop(name)
+        driver, connection = self._drivers.pop(name)
         del self._versions[name]
         self._actor.start_task(connection.close(), f"close {driver.endpoint}")
         self._actor.log.info("CSI driver %s is gone", name)

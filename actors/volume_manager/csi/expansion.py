@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, pod_event
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.quantity import QuantityError, whole
+from actors.shared.kube.quantity import QuantityError, quantity_value
 from actors.shared.kube.times import rfc3339
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from actors.shared.pod_locks import PodLocks
@@ -122,7 +122,7 @@ class VolumeExpansion:
         secrets = await self._api.secret(step.source.expand_secret, "NodeExpandSecretRef")
         try:
             staged = self._stage_path(step) if driver.stages else ""
-            await connection.expand(driver, step, path, staged, whole(wanted.size), secrets)
+            await connection.expand(driver, step, path, staged, quantity_value(wanted.size), secrets)
         except CsiError as error:
             await self._note_failure(name, claim, wanted, error)
             if code_of(error) != IN_USE:
@@ -130,7 +130,7 @@ class VolumeExpansion:
             self._refused.add(name)  # the pod runs all the same; it is tried again at the next mount
             self._actor.log.warning("volume %s is not expanded while it is used: %s", name, error)
             return
-        self._sizes[name] = whole(wanted.size)
+        self._sizes[name] = quantity_value(wanted.size)
         self._failed.discard(name)
         if wanted.updates_claim:
             await self._api.patch_claim_status(claim, finished(claim, wanted.size))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.shared.kube.quantity import whole
+from actors.shared.kube.quantity import quantity_value
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
 
 STORAGE: Final = "storage"
@@ -34,7 +34,7 @@ class Expansion(msgspec.Struct, frozen=True, kw_only=True):
 
 def size_of_claim(claim: PersistentVolumeClaim) -> int:
     """Bytes."""
-    return whole(claim.status.capacity.get(STORAGE, 0))
+    return quantity_value(claim.status.capacity.get(STORAGE, 0))
 
 
 def may_need(claim: PersistentVolumeClaim, size_here: int) -> bool:
@@ -50,10 +50,10 @@ def may_need(claim: PersistentVolumeClaim, size_here: int) -> bool:
 def expansion(claim: PersistentVolumeClaim, volume: PersistentVolume, size_here: int) -> Expansion | None:
     """None: the volume stays as it is."""
     size = volume.spec.capacity.get(STORAGE, 0)
-    if whole(size) <= size_here:
+    if quantity_value(size) <= size_here:
         return None
     step = claim.status.allocatedResourceStatuses.get(STORAGE, "")
-    if size_of_claim(claim) >= whole(size) and not step:
+    if size_of_claim(claim) >= quantity_value(size) and not step:
         return Expansion(size=str(size), marks=False, updates_claim=False)
     if step in (PENDING, IN_PROGRESS):
         return Expansion(size=str(size))
@@ -90,7 +90,7 @@ def failed(
     }
     others = [one for one in claim.status.conditions if one.get("type") != NODE_ERROR]
     patch: dict[str, Any] = {"conditions": [*others, condition]}
-    wanted = whole(claim.spec.resources.requests.get(STORAGE, 0))
-    if code in INFEASIBLE_CODES or (again and wanted != whole(expansion.size)):
+    wanted = quantity_value(claim.spec.resources.requests.get(STORAGE, 0))
+    if code in INFEASIBLE_CODES or (again and wanted != quantity_value(expansion.size)):
         patch["allocatedResourceStatuses"] = {STORAGE: INFEASIBLE}
     return patch

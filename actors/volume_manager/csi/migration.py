@@ -88,7 +88,7 @@ class _Translation(NamedTuple):
 
 
 def _ebs(origin: _Origin) -> Source:
-    disk = _decoded(origin, _Disk)
+    disk = _decode(origin, _Disk)
     return _source(origin, _ebs_id(disk.volumeID), disk, {"partition": str(disk.partition)})
 
 
@@ -106,7 +106,7 @@ def _ebs_id(text: str) -> str:
 
 
 def _gce(origin: _Origin) -> Source:
-    disk = _decoded(origin, _Disk)
+    disk = _decode(origin, _Disk)
     zones = zones_of(origin.meta) if not origin.inline else []
     if len(zones) > 1:
         try:
@@ -120,18 +120,18 @@ def _gce(origin: _Origin) -> Source:
 
 
 def _cinder(origin: _Origin) -> Source:
-    disk = _decoded(origin, _Disk)
+    disk = _decode(origin, _Disk)
     return _source(origin, disk.volumeID, disk, {})
 
 
 def _vsphere(origin: _Origin) -> Source:
-    disk = _decoded(origin, _Disk)
+    disk = _decode(origin, _Disk)
     policy = {"storagepolicyname": disk.storagePolicyName} if disk.storagePolicyName else {}
     return _source(origin, disk.volumePath, disk, policy)
 
 
 def _portworx(origin: _Origin) -> Source:
-    disk = _decoded(origin, _Disk)
+    disk = _decode(origin, _Disk)
     name, namespace = (origin.meta.annotations.get(key) for key in _PORTWORX_SECRET)
     secret = SecretReference(name=name, namespace=namespace) if name is not None and namespace is not None else None
     found = _source(origin, disk.volumeID, disk, {})
@@ -140,7 +140,7 @@ def _portworx(origin: _Origin) -> Source:
 
 
 def _azure_disk(origin: _Origin) -> Source:
-    disk = _decoded(origin, _AzureDisk)
+    disk = _decode(origin, _AzureDisk)
     if disk.kind is not None and disk.kind.lower() != "managed":
         raise MigrationError(f"kind({disk.kind}) is not supported in csi migration")
     attributes = {"kind": "Managed"}
@@ -153,7 +153,7 @@ def _azure_disk(origin: _Origin) -> Source:
 
 
 def _azure_file(origin: _Origin) -> Source:
-    share = _decoded(origin, _AzureFile)
+    share = _decode(origin, _AzureFile)
     namespace = (None if origin.inline else share.secretNamespace) or origin.namespace
     if not namespace:
         raise MigrationError("could not find a secret namespace in PersistentVolumeSource or ClaimRef")
@@ -222,7 +222,7 @@ def _gce_modes(modes: list[str]) -> list[str]:
     return ["ReadOnlyMany"] if set(modes) == {"ReadOnlyMany"} else ["ReadWriteOnce"]
 
 
-def _decoded(origin: _Origin, kind: type[T]) -> T:
+def _decode(origin: _Origin, kind: type[T]) -> T:
     try:
         return decode(bytes(origin.raw), kind)
     except ObjectError as error:

@@ -45,10 +45,10 @@ def translated_topology(volume: PersistentVolume, zone: str, region: str) -> Vol
     affinity, labels = volume.spec.nodeAffinity, volume.metadata.labels
     keys = set(_keys(affinity))
     old = ZONE not in keys and (OLD_ZONE in keys or (ZONE not in labels and OLD_ZONE in labels))
-    found = _moved(affinity, OLD_ZONE if old else ZONE, zone, labels)
+    found = _replace_label(affinity, OLD_ZONE if old else ZONE, zone, labels)
     if region:
-        return _moved(found, OLD_REGION if old else REGION, region, labels)
-    return _renamed(found, OLD_REGION, REGION) if old else found
+        return _replace_label(found, OLD_REGION if old else REGION, region, labels)
+    return _rename_key(found, OLD_REGION, REGION) if old else found
 
 
 def _keys(affinity: VolumeNodeAffinity | None) -> Iterator[str]:
@@ -60,11 +60,11 @@ def _terms(affinity: VolumeNodeAffinity | None) -> list[NodeSelectorTerm]:
     return (affinity.required.nodeSelectorTerms or []) if affinity is not None and affinity.required else []
 
 
-def _moved(
+def _replace_label(
     affinity: VolumeNodeAffinity | None, old: str, new: str, labels: dict[str, str]
 ) -> VolumeNodeAffinity | None:
     if old in _keys(affinity):
-        return _renamed(affinity, old, new)
+        return _rename_key(affinity, old, new)
     values = sorted({one.strip() for one in labels.get(old, "").split(_DELIMITER)} - {""})
     if not values:
         return affinity
@@ -73,7 +73,7 @@ def _moved(
     return _affinity(replace(one, matchExpressions=[*(one.matchExpressions or []), added]) for one in terms)
 
 
-def _renamed(affinity: VolumeNodeAffinity | None, old: str, new: str) -> VolumeNodeAffinity | None:
+def _rename_key(affinity: VolumeNodeAffinity | None, old: str, new: str) -> VolumeNodeAffinity | None:
     if old not in _keys(affinity):
         return affinity
     return _affinity(

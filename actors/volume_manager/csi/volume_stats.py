@@ -51,7 +51,7 @@ class DriverMeasurements:
         self._used: dict[str, _Used] = {}
         """By path."""
         self._latest: dict[str, VolumeFigures] = {}
-        self._began: dict[str, float] = {}
+        self._call_began: dict[str, float] = {}
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._limits: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(CALLS))
         """By driver."""
@@ -61,7 +61,7 @@ class DriverMeasurements:
         self._used[step.path] = _Used(pod.metadata, step)
 
     def unused(self, path: str) -> None:
-        for known in (self._used, self._latest, self._began):
+        for known in (self._used, self._latest, self._call_began):
             known.pop(path, None)
         if (call := self._calls.pop(path, None)) is not None:
             call.cancel()
@@ -79,9 +79,9 @@ class DriverMeasurements:
                 continue
             if not driver.measures:
                 continue
-            found[path] = _unknown(used)
-            if path not in self._calls and now - self._began.get(path, float("-inf")) >= self._period / 2:
-                self._began[path] = now
+            found[path] = _unknown_figures(used)
+            if path not in self._calls and now - self._call_began.get(path, float("-inf")) >= self._period / 2:
+                self._call_began[path] = now
                 call = self._ask(path, used, driver, connection)
                 self._calls[path] = self._actor.start_task(call, f"measure {used.step.source.handle}")
             if path in self._calls:
@@ -109,7 +109,7 @@ class DriverMeasurements:
         asked = self._health and driver.conditions and answer.HasField("volume_condition")
         abnormal = answer.volume_condition.abnormal if asked else None
         self._latest[path] = msgspec.structs.replace(
-            _unknown(used), figures=figures_of(answer), abnormal=abnormal, seconds=seconds
+            _unknown_figures(used), figures=figures_of(answer), abnormal=abnormal, seconds=seconds
         )
         if abnormal:
             text = f"Volume {used.step.volume}: {answer.volume_condition.message}"
@@ -129,7 +129,7 @@ def figures_of(answer: csi.NodeGetVolumeStatsResponse) -> dict[str, int]:
     return found
 
 
-def _unknown(used: _Used) -> VolumeFigures:
+def _unknown_figures(used: _Used) -> VolumeFigures:
     step = used.step
     return VolumeFigures(
         uid=used.meta.uid,

@@ -142,7 +142,7 @@ class CsiVolumes:
             check()
             records.note(step, record)
             self.tell_in_use()
-            context = await self._attached(step, record, spec)
+            context = await self._publish_context(step, record, spec)
             check()
             staged = await self._stage(step, driver, connection, record, context, check)
             check()
@@ -186,7 +186,7 @@ class CsiVolumes:
         """The lock of the volume, which is staged once for all pods."""
         return self._locks.hold(unique_name(record.driverName, record.volumeHandle))
 
-    async def _attached(self, step: CsiMount, record: VolumeRecord, spec: DriverSpec) -> dict[str, str]:
+    async def _publish_context(self, step: CsiMount, record: VolumeRecord, spec: DriverSpec) -> dict[str, str]:
         """The publish context of its VolumeAttachment; {} when the driver needs no attach. Raises CsiError."""
         if not record.attachmentID:
             return {}

@@ -36,7 +36,7 @@ async def write(directory: str, files: Iterable[File], stamp: str, group: int | 
     `stamp` names the new directory: `..` and a time, never one used before. Raises OSError, UnsafePathError for a path
     that would leave the volume.
     """
-    desired = {"/".join(_checked(file.path)): file for file in files}
+    desired = {"/".join(_check_path(file.path)): file for file in files}
     names = {path.split("/", 1)[0] for path in desired}
     if await _same(directory, desired):
         await _link_names(directory, names)  # a writer may have died before it did
@@ -62,7 +62,7 @@ async def _remove(directory: str, name: str) -> None:
     remove_tree(path)
 
 
-def _checked(path: str) -> list[str]:
+def _check_path(path: str) -> list[str]:
     parts = clean_relative(path)
     if not parts or parts[0].startswith(".."):
         raise UnsafePathError(errno.EINVAL, "is no name for a file of a volume", path)

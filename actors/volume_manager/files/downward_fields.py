@@ -65,7 +65,7 @@ def field(pod: Pod, selector: ObjectFieldSelector) -> str:
 
 def lines(pairs: Mapping[str, str]) -> str:
     """One `key="value"` on each line, sorted, with the escapes of a quoted Go string."""
-    return "\n".join(f'{key}="{_quoted(value)}"' for key, value in sorted(pairs.items()))
+    return "\n".join(f'{key}="{_quote(value)}"' for key, value in sorted(pairs.items()))
 
 
 def resource(pod: Pod, selector: ResourceFieldSelector, allocatable: Mapping[str, int]) -> str:
@@ -79,5 +79,5 @@ def resource(pod: Pod, selector: ResourceFieldSelector, allocatable: Mapping[str
         raise DownwardError(str(error)) from None
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "".join(_ESCAPES.get(character, character) for character in text)

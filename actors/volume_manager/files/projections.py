@@ -92,7 +92,7 @@ def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Conte
     wrong: dict[str, None] = {}
     for source in sources:
         try:
-            found |= {file.path: file for file in _of(pod, source, mode, given)}
+            found |= {file.path: file for file in _files_of(pod, source, mode, given)}
         except (ContentError, DownwardError, QuantityError) as error:
             wrong[str(error)] = None
     if wrong:
@@ -100,7 +100,7 @@ def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Conte
     return list(found.values())
 
 
-def _of(pod: Pod, source: VolumeProjection, mode: int, given: Content) -> list[File]:
+def _files_of(pod: Pod, source: VolumeProjection, mode: int, given: Content) -> list[File]:
     if source.secret is not None:
         return _object(ObjectRef("Secret", source.secret.name, pod.metadata.namespace), source.secret, mode, given)
     if source.configMap is not None:

@@ -12,17 +12,17 @@ class AllocatableLookup:
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
-        self._known: dict[str, int] = {}
+        self._allocatable: dict[str, int] = {}
 
     async def resources(self) -> dict[str, int]:
         """The allocatable resources by name; {} when container_manager does not answer."""
-        if not self._known:
+        if not self._allocatable:
             try:
                 answer = await self._actor.ask(CONTAINER_MANAGER, GetNodeResources(), timeout=2.0)
             except AskError:
                 return {}
-            self._known = answer.allocatable
-        return self._known
+            self._allocatable = answer.allocatable
+        return self._allocatable
 
     async def memory(self) -> int:
         """The allocatable memory in bytes; the host's total when container_manager does not answer."""

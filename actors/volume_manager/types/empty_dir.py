@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_requests
-from actors.shared.kube.quantity import whole
+from actors.shared.kube.quantity import quantity_value
 from actors.shared.kube.volumes import EmptyDirVolumeSource, Volume
 from actors.volume_manager.host.directories import make_directory
 from actors.volume_manager.tools.tools import VolumeTools
@@ -66,7 +66,7 @@ def _plan(volume: Volume, context: PodContext) -> Plan:
     if source.medium == "":
         return EmptyDir(volume=name, path=path, group=context.fs_group)
     if source.medium == "Memory":
-        limit = whole(source.sizeLimit) if source.sizeLimit is not None else 0
+        limit = quantity_value(source.sizeLimit) if source.sizeLimit is not None else 0
         return MemoryEmptyDir(volume=name, path=path, group=context.fs_group, size=smallest(context, limit))
     if source.medium == HUGE_PAGES or source.medium.startswith(HUGE_PAGES + "-"):
         return _plan_huge_pages(name, source.medium, path, context)
@@ -88,7 +88,9 @@ def _plan_huge_pages(name: str, medium: str, path: str, context: PodContext) -> 
         found = ", ".join(sorted(requested)) or "none"
         text = f"medium {medium} needs one huge page size in the requests, found {found}"
         return RejectedVolume(name, f"volume {name!r}: {text}")
-    return HugePagesEmptyDir(volume=name, path=path, group=context.fs_group, page_size=whole(size or requested.pop()))
+    return HugePagesEmptyDir(
+        volume=name, path=path, group=context.fs_group, page_size=quantity_value(size or requested.pop())
+    )
 
 
 def _in_memory(volume: Volume) -> bool:

@@ -83,9 +83,9 @@ class Local(Mounter, frozen=True, kw_only=True):
             return error
         if self.group is None or first_mount.is_noted(self.pod_dir, self.name):
             return ""
-        return await self._own(pod, self.group, tools)
+        return await self._set_ownership(pod, self.group, tools)
 
-    async def _own(self, pod: Pod, group: int, tools: VolumeTools) -> str:
+    async def _set_ownership(self, pod: Pod, group: int, tools: VolumeTools) -> str:
         """Raises OSError."""
         if not first_mount.is_mounted(os.path.dirname(self.pod_dir), self.name):
             return await tools.fs_group.apply(pod, self.path, group, self.on_root_mismatch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_limits
-from actors.shared.kube.quantity import whole
+from actors.shared.kube.quantity import quantity_value
 
 from .base import PodContext
 
@@ -23,6 +23,6 @@ def containers_of(pod: Pod) -> list[Container]:
 def _pod_limit(pod: Pod) -> int:
     """Bytes; 0 when a container has no limit."""
     if pod.spec.resources is not None and "memory" in pod.spec.resources.limits:
-        return whole(pod.spec.resources.limits["memory"])
+        return quantity_value(pod.spec.resources.limits["memory"])
     limits = [container_limits(container).get("memory", 0) for container in containers_of(pod)]
     return sum(limits) if all(limits) else 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from actors.agent.status import CertificateInUse, StatusInput, certificates, others, read, reasons, unreachable
+from actors.agent.status import CertificateInUse, StatusInput, agent_reasons, certificates, read, reasons, unreachable
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz
 from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from supervision.cli.command import NO_ANSWER, AgentFiles, CommandError, Context
@@ -59,7 +59,7 @@ def test_manifests_that_were_refused_and_pods_that_were_set_aside_are_told() -> 
 def test_a_configuration_that_was_refused_degrades_the_agent() -> None:
     flagz = Flagz({}, (), {}, "v", refused=("maxPods = -4: must be 0 or more",))
     context = _Asked({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: flagz})
-    (found,) = others(context, tree())
+    (found,) = agent_reasons(context, tree())
     assert str(found) == "configuration: not in force, see `supervise config history`: maxPods = -4: must be 0 or more"
 
 
@@ -134,16 +134,16 @@ FLAGZ = Flagz({"container-runtime-endpoint": "unix:///none/r.sock"}, (), {}, "v"
 
 def test_a_running_agent_is_asked() -> None:
     context = _Asked({POD_CONFIG: PodSources([], ready=True), CONFIG_CONTROLLER: FLAGZ})
-    subjects = [reason.subject for reason in others(context, tree())]
+    subjects = [reason.subject for reason in agent_reasons(context, tree())]
     assert subjects == ["container runtime", "configuration"]
     told = tree(troubles=(Trouble("container runtime", "does not answer", 20.0, "pleg"),))
-    assert [reason.subject for reason in others(context, told)] == ["configuration"]
+    assert [reason.subject for reason in agent_reasons(context, told)] == ["configuration"]
 
 
 def test_an_actor_that_does_not_answer_is_told_unless_the_tree_says_so_already() -> None:
     context = _Asked({CONFIG_CONTROLLER: Flagz({}, (), {}, "v")})
-    assert [str(reason) for reason in others(context, tree())] == ["agent: pod_config does not answer"]
+    assert [str(reason) for reason in agent_reasons(context, tree())] == ["agent: pod_config does not answer"]
     hung = ActorState(name=POD_CONFIG, parent="root", kind="actor", state="running", heartbeat_age=30.0)
     context.calls.clear()
-    assert list(others(context, tree(hung))) == []
+    assert list(agent_reasons(context, tree(hung))) == []
     assert context.calls == [CONFIG_CONTROLLER]

@@ -80,5 +80,5 @@ def test_free_devices_are_never_given_to_two_pods(steps) -> None:
             else:
                 holdings.cancel(key, holdings.reserved(key))
                 holdings.hold(key, share(chosen))
-        owners = [(key, one) for key, found in holdings._taken("v/x") for one in found]
+        owners = [(key, one) for key, found in holdings._taken_devices("v/x") for one in found]
         assert len({one for _, one in owners}) == len(owners)

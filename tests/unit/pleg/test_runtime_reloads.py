@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from actors.pleg.runtime_reloads import PAUSES, Reloads, acted
+from actors.pleg.runtime_reloads import PAUSES, Reloads, record_case
 
 
 def test_restarts_that_do_not_help_become_rare():
     state, now, pauses = Reloads(), 5000.0, []
     for _ in range(8):
-        state = acted(state, now, reloads=True)
+        state = record_case(state, now, reloads=True)
         pauses.append(state.not_before - now)
         now = state.not_before + 1
     assert pauses == [20, 40, 80, 160, 320, 640, 1200, 1200]
@@ -17,11 +17,11 @@ def test_restarts_that_do_not_help_become_rare():
 def test_while_there_is_no_room_the_next_look_comes_soon():
     state = Reloads()
     for at in (5000.0, 5100.0, 5200.0):
-        state = acted(state, at, reloads=False)
+        state = record_case(state, at, reloads=False)
         assert state.not_before == at + PAUSES.first
 
 
 def test_after_a_long_time_without_unlisted_containers_the_first_restart_comes_at_once_and_the_next_soon():
-    state = acted(acted(Reloads(), 5000.0, reloads=True), 5020.0, reloads=True)
+    state = record_case(record_case(Reloads(), 5000.0, reloads=True), 5020.0, reloads=True)
     later = state.not_before + PAUSES.limit
-    assert acted(state, later, reloads=True) == Reloads(1, later + PAUSES.first)
+    assert record_case(state, later, reloads=True) == Reloads(1, later + PAUSES.first)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from actors.shared.cri.model import CriContainer, CriContainerState, CriResources
 from actors.shared.kube.container import Container, ResourceRequirements
-from actors.shared.kube.quantity import milli, whole
+from actors.shared.kube.quantity import milli, quantity_value
 from actors.status_manager.container_resources import container_resources
 from tests.support.present import present
 
@@ -72,5 +72,5 @@ def test_a_container_that_is_not_created_has_none():
 def test_what_is_shown_is_the_amount_that_is_applied(limit, cpu):
     applied = CriResources(cpu_quota=cpu * 100, cpu_period=100_000, memory_limit_bytes=limit)
     found = shown(applied)["limits"]
-    assert whole(found["memory"]) == limit
+    assert quantity_value(found["memory"]) == limit
     assert milli(found["cpu"]) == cpu or cpu <= 10

@@ -49,7 +49,7 @@ class FactSources:
     ) -> None:
         """`found` is called with the node's addresses, `old_cgroups` once when the host has cgroup v1."""
         self._actor, self.facts, self._clock, self._host = actor, facts, clock, host
-        self._found, self._old_cgroups = found, old_cgroups
+        self._on_addresses, self._old_cgroups = found, old_cgroups
         self.enough = asyncio.Event()
         """A new node may be registered."""
         self._looked_up: list[str] = []
@@ -122,7 +122,7 @@ class FactSources:
             return
         self._last_error = ""
         self.learn(addresses=addresses)
-        self._found(addresses)
+        self._on_addresses(addresses)
 
     async def _look_up(self, name: str) -> None:
         """Ask name service, apart and not often: it may hang."""

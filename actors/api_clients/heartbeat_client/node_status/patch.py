@@ -55,7 +55,7 @@ def _map(old: Json, new: Json) -> Json:
         if isinstance(value, dict) and isinstance(before, dict):
             patch[name] = _map(before, value)
         elif name in _MERGED_BY and isinstance(before, list):
-            patch[name] = _merged(before, value, _MERGED_BY[name])
+            patch[name] = _list_patch(before, value, _MERGED_BY[name])
         elif name in _REPLACED:
             patch[name] = [*value, {"$patch": "replace"}]
         else:
@@ -63,7 +63,7 @@ def _map(old: Json, new: Json) -> Json:
     return patch
 
 
-def _merged(old: list[Json], new: list[Json], key: str) -> list[Json]:
+def _list_patch(old: list[Json], new: list[Json], key: str) -> list[Json]:
     """Elements that are new or differ, with the fields that do; then those to be removed."""
     before = {element[key]: element for element in old}
     kept = {element[key] for element in new}

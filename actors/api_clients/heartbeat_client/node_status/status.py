@@ -127,18 +127,20 @@ def _resources(status: Json, facts: NodeStatusInput) -> None:
     if facts.resources is None:
         return
     resources, devices = facts.resources, facts.devices or NodeStatusResources(capacity={}, allocatable={})
-    capacity = {**_others(status, "capacity"), **_written({**devices.capacity, **resources.capacity})}
-    allocatable = {name: value for name, value in _others(status, "allocatable").items() if not is_extended(name)}
+    capacity = {**_without_huge_pages(status, "capacity"), **_quantities({**devices.capacity, **resources.capacity})}
+    allocatable = {
+        name: value for name, value in _without_huge_pages(status, "allocatable").items() if not is_extended(name)
+    }
     status["capacity"] = capacity
-    own = _written({**devices.allocatable, **resources.allocatable})
+    own = _quantities({**devices.allocatable, **resources.allocatable})
     status["allocatable"] = {**allocatable, **capacity, **own}
 
 
-def _others(status: Json, field: str) -> Json:
+def _without_huge_pages(status: Json, field: str) -> Json:
     return {name: value for name, value in (status.get(field) or {}).items() if not name.startswith("hugepages-")}
 
 
-def _written(amounts: dict[str, int]) -> Json:
+def _quantities(amounts: dict[str, int]) -> Json:
     return {name: written(name, amount) for name, amount in amounts.items()}
 
 

@@ -9,18 +9,18 @@ from typing import Final
 from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
 
 
-def _declared() -> tuple[AdmissionCheck, ...]:
+def _load_checks() -> tuple[AdmissionCheck, ...]:
     modules = (import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__))
     return tuple(sorted((module.CHECK for module in modules), key=lambda check: check.order))
 
 
-CHECKS: Final = _declared()
+CHECKS: Final = _load_checks()
 """In the kubelet's order."""
 
 
 def first_refusal(candidate: PodAdmitAttributes, node: NodeState, *, admitted: bool = False) -> Refusal | None:
     """Why the pod is refused before any hardware is allocated to it. `admitted`: as below."""
-    return _first([check for check in CHECKS if check.before_hardware], candidate, node, admitted)
+    return _first_refusal([check for check in CHECKS if check.before_hardware], candidate, node, admitted)
 
 
 def refusal(
@@ -28,10 +28,12 @@ def refusal(
 ) -> Refusal | None:
     """Why the pod is refused; None if it is admitted. `admitted`: it was admitted before, or runs already.
     `of_resources`: also for what it lacks."""
-    return _first([check for check in CHECKS if of_resources or not check.of_resources], candidate, node, admitted)
+    return _first_refusal(
+        [check for check in CHECKS if of_resources or not check.of_resources], candidate, node, admitted
+    )
 
 
-def _first(
+def _first_refusal(
     checks: list[AdmissionCheck], candidate: PodAdmitAttributes, node: NodeState, admitted: bool
 ) -> Refusal | None:
     found = (check.refuse(candidate, node) for check in checks if check.of_admitted or not admitted)

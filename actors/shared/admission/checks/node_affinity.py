@@ -43,12 +43,12 @@ def _asks_for_extended(pod: Pod) -> bool:
 def unmatched_affinity(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
     """NodeAffinity. Without a Node object the node counts as matching: the scheduler has checked it."""
     known, pod = node.object, candidate.pod
-    if known is None or _selected(pod, known.metadata.name, known.metadata.labels or {}):
+    if known is None or _selects_node(pod, known.metadata.name, known.metadata.labels or {}):
         return None
     return Refusal(NODE_AFFINITY, "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector")
 
 
-def _selected(pod: Pod, name: str, labels: dict[str, str]) -> bool:
+def _selects_node(pod: Pod, name: str, labels: dict[str, str]) -> bool:
     if any(labels.get(key) != value for key, value in pod.spec.nodeSelector.items()):
         return False
     raw = bytes(pod.spec.affinity)

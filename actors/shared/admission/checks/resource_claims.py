@@ -16,15 +16,15 @@ def unprepared_claims(candidate: PodAdmitAttributes, node: NodeState) -> Refusal
     if not has_claims(pod):
         return None
     if is_static(pod):
-        return _unsupported("a static pod cannot have resource claims")
+        return _unsupported_refusal("a static pod cannot have resource claims")
     if not node.claims:
-        return _unsupported("dynamic resource allocation is not supported on this node")
+        return _unsupported_refusal("dynamic resource allocation is not supported on this node")
     if not node.extended_claims and is_extended(pod):
-        return _unsupported("extended resources by dynamic resource allocation are not supported on this node")
+        return _unsupported_refusal("extended resources by dynamic resource allocation are not supported on this node")
     return None
 
 
-def _unsupported(why: str) -> Refusal:
+def _unsupported_refusal(why: str) -> Refusal:
     return Refusal("PodFeatureUnsupported", f"spec.resourceClaims: {why}")
 
 

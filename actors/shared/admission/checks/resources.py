@@ -14,7 +14,7 @@ def insufficient_resource(candidate: PodAdmitAttributes, node: NodeState) -> Ref
     """OutOfpods, OutOfcpu, OutOfmemory, ...: the first insufficient resource."""
     for name, requested, used, capacity in _amounts(candidate.demand, node):
         if 0 < requested > capacity - used:
-            return Refusal(f"OutOf{name}", _insufficient(name, requested, used, capacity))
+            return Refusal(f"OutOf{name}", _insufficient_text(name, requested, used, capacity))
     return None
 
 
@@ -42,7 +42,7 @@ def resize_refusal(before: Demand, after: Demand, node: NodeState, size: Mapping
         requested, capacity = after.requests[name], node.allocatable.get(name, 0)
         used = node.usage.requests.get(name, 0) - before.requests.get(name, 0)
         if requested > capacity - used:
-            return Refusal("Deferred", _insufficient(name, requested, used, capacity))
+            return Refusal("Deferred", _insufficient_text(name, requested, used, capacity))
     return None
 
 
@@ -58,7 +58,7 @@ def _amounts(demand: Demand, node: NodeState) -> Iterator[tuple[str, int, int, i
         yield name, demand.requests.get(name, 0), node.usage.requests.get(name, 0), allocatable.get(name, 0)
 
 
-def _insufficient(name: str, requested: int, used: int, capacity: int) -> str:
+def _insufficient_text(name: str, requested: int, used: int, capacity: int) -> str:
     return f"Node didn't have enough resource: {name}, requested: {requested}, used: {used}, capacity: {capacity}"
 
 

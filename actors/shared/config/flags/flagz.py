@@ -19,7 +19,7 @@ _SEPARATORS: Final = {"less_map": "<", "headers": ":"}
 def flags_in_force(agent: Agent, config: KubeletConfiguration) -> dict[str, str]:
     """The flags in force, sorted by name without dashes. Secrets are masked. A field of the configuration takes
     precedence over the flag's default."""
-    return {name: _shown(flag, _value(flag, agent, config)) for name, flag in sorted(FLAGS.items())}
+    return {name: _flag_text(flag, _value(flag, agent, config)) for name, flag in sorted(FLAGS.items())}
 
 
 def _value(flag: Flag, agent: Agent, config: KubeletConfiguration) -> Any:
@@ -33,26 +33,26 @@ def _value(flag: Flag, agent: Agent, config: KubeletConfiguration) -> Any:
     return found
 
 
-def _shown(flag: Flag, value: Any) -> str:
+def _flag_text(flag: Flag, value: Any) -> str:
     if flag.secret or flag.kind == "headers":
         return MASKED if value else ""
-    return _written(value, _SEPARATORS.get(flag.kind, "="))
+    return _value_text(value, _SEPARATORS.get(flag.kind, "="))
 
 
-def _written(value: Any, separator: str) -> str:
+def _value_text(value: Any, separator: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
-        return ",".join(f"{key}{separator}{_written(item, separator)}" for key, item in sorted(value.items()))
+        return ",".join(f"{key}{separator}{_value_text(item, separator)}" for key, item in sorted(value.items()))
     if isinstance(value, VModule):
         return f"{value.filePattern}={value.verbosity}"
     if isinstance(value, Taint):
         return f"{value.key}={value.value}:{value.effect}" if value.value else f"{value.key}:{value.effect}"
     if isinstance(value, MemoryReservation):
-        return f"{value.numaNode}:{_written(value.limits, '=')}"
+        return f"{value.numaNode}:{_value_text(value.limits, '=')}"
     if isinstance(value, Sequence) and not isinstance(value, str):
         between = ";" if value and isinstance(value[0], MemoryReservation) else ","
-        return between.join(_written(item, separator) for item in value)
+        return between.join(_value_text(item, separator) for item in value)
     return str(value)

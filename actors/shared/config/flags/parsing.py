@@ -44,9 +44,11 @@ def parse(argv: Sequence[str]) -> Parsed:
     deprecated = sorted(name for name in parsed.values if FLAGS[name].deprecated)
     fields, alone = ([name for name in deprecated if bool(FLAGS[name].field) is kind] for kind in (True, False))
     if fields:
-        parsed.warnings.append(f"deprecated flags, set these in the file of --config instead: {_dashed(fields)}")
+        parsed.warnings.append(f"deprecated flags, set these in the file of --config instead: {_flag_names(fields)}")
     if alone:
-        parsed.warnings.append(f"deprecated flags, which the kubelet will remove without replacement: {_dashed(alone)}")
+        parsed.warnings.append(
+            f"deprecated flags, which the kubelet will remove without replacement: {_flag_names(alone)}"
+        )
     return parsed
 
 
@@ -90,7 +92,7 @@ def _split(argv: Sequence[str], problems: list[ConfigProblem]) -> Iterator[tuple
         name, value = _long(word) if word.startswith("--") else _short(word)
         flag = FLAGS.get(name) or REMOVED.get(name)
         if flag is None:
-            problems.append(ConfigProblem(path=word.partition("=")[0], value="", rule=_unknown(name)))
+            problems.append(ConfigProblem(path=word.partition("=")[0], value="", rule=_unknown_flag_text(name)))
             continue
         if value is None:
             value = _VALUE_WHEN_BARE.get(flag.kind)
@@ -114,7 +116,7 @@ def _short(word: str) -> tuple[str, str | None]:
     return name, word[2:].removeprefix("=") or None
 
 
-def _unknown(name: str) -> str:
+def _unknown_flag_text(name: str) -> str:
     return f"unknown flag{did_you_mean(name, [*FLAGS, *REMOVED], before='--')}"
 
 
@@ -147,5 +149,5 @@ def _take_removed(flag: Removed, text: str, parsed: Parsed) -> None:
         parsed.warnings.append(f"--{flag.name} was removed and is ignored: {flag.text}")
 
 
-def _dashed(names: Sequence[str]) -> str:
+def _flag_names(names: Sequence[str]) -> str:
     return ", ".join(f"--{name}" for name in names)

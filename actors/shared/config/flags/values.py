@@ -42,7 +42,7 @@ def integer(text: str) -> int:
     return -number if match.group(1) == "-" else number
 
 
-def _bounded(low: int, high: int) -> Callable[[str, Any], int]:
+def _bounded_integer(low: int, high: int) -> Callable[[str, Any], int]:
     def read(text: str, before: Any) -> int:
         number = integer(text)
         if not low <= number <= high:
@@ -159,9 +159,9 @@ def read_version(text: str, before: Any = None) -> str:
 
 PARSERS: Final[dict[Kind, Callable[[str, Any], Any]]] = {
     "bool": read_bool,
-    "int32": _bounded(-(1 << 31), (1 << 31) - 1),
-    "int64": _bounded(-(1 << 63), (1 << 63) - 1),
-    "uint32": _bounded(0, (1 << 32) - 1),
+    "int32": _bounded_integer(-(1 << 31), (1 << 31) - 1),
+    "int64": _bounded_integer(-(1 << 63), (1 << 63) - 1),
+    "uint32": _bounded_integer(0, (1 << 32) - 1),
     "string": lambda text, before: text,
     "duration": read_duration,
     "ip": read_ip,

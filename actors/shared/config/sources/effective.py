@@ -41,7 +41,7 @@ def effective(
     `lenient`: unknown fields are warnings. Raises ConfigErrors with every problem.
     """
     sources: dict[str, str] = {}
-    data = _merged(documents, sources)
+    data = _merge_documents(documents, sources)
     defaults.drop_zeros(data)
     _apply_flags(data, flags, sources)
     sources.update(defaults.derive(data, _gates(data)))
@@ -69,7 +69,7 @@ def lookup(sources: Mapping[str, str], path: str) -> str:
     return DEFAULT
 
 
-def _merged(documents: Sequence[Document], sources: dict[str, str]) -> dict[str, Any]:
+def _merge_documents(documents: Sequence[Document], sources: dict[str, str]) -> dict[str, Any]:
     data: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND}
     for index, document in enumerate(documents):
         patch = without_nulls(document.data) if index == 0 else document.data

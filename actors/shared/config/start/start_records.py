@@ -42,7 +42,7 @@ class StartRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The pods are another agent's now, by `supervise reset --keep-pods`: until the next start."""
 
 
-def of(agent: Agent, made: Iterable[str] = (), made_cgroups: Iterable[str] = (), boot: str = "") -> StartRecord:
+def record_of(agent: Agent, made: Iterable[str] = (), made_cgroups: Iterable[str] = (), boot: str = "") -> StartRecord:
     """The record of a start with this configuration. Pure."""
     managed = agent.managed_runtime
     return StartRecord(
@@ -86,7 +86,7 @@ def boot_id() -> str:
 
 def hand_over(state_dir: str) -> None:
     """Write down that the pods are another agent's now. Raises OSError, DamagedError."""
-    if known := noted(state_dir):
+    if known := read_all(state_dir):
         _file(state_dir).save([*known[:-1], msgspec.structs.replace(known[-1], handed_over=True)])
 
 
@@ -97,12 +97,12 @@ def note(agent: Agent, made: Iterable[str], made_cgroups: Iterable[str] = ()) ->
         known = file.load() or []
     except DamagedError:
         known = []
-    new = with_start(known, of(agent, made, made_cgroups, boot_id()))
+    new = with_start(known, record_of(agent, made, made_cgroups, boot_id()))
     if new != known:
         file.save(new)
 
 
-def noted(state_dir: str) -> list[StartRecord]:
+def read_all(state_dir: str) -> list[StartRecord]:
     """The records of all starts, the newest last; none if there was no start. Raises OSError, DamagedError."""
     if not os.path.isdir(state_dir):
         return []

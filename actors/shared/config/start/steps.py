@@ -72,10 +72,10 @@ def announced(agent: Agent) -> Iterator[tuple[int, str]]:
     if "staticPodURLHeader" in plain:
         plain["staticPodURLHeader"] = dict.fromkeys(plain["staticPodURLHeader"], MASKED)
     for name, value in plain.items():
-        yield 5, f"configuration {name}: {_whole(value)}"
+        yield 5, f"configuration {name}: {_json_text(value)}"
 
 
-def _whole(value: object) -> str:
+def _json_text(value: object) -> str:
     import msgspec
 
     return msgspec.json.encode(value).decode()

@@ -15,8 +15,8 @@ from cryptography import x509
 from actors.agent.doctor import agent_checks, runtime_checks
 from actors.agent.doctor.certificate_checks import certificate, checks
 from actors.agent.doctor.command import (
-    _each,
-    _guarded,
+    _run_check,
+    _run_checks,
     findings,
     once_each,
     summary,
@@ -140,7 +140,7 @@ def test_a_check_that_fails_keeps_no_other_from_being_made() -> None:
         yield ok("disk", "fine")
         raise RuntimeError("no such luck")
 
-    found = list(_guarded("disk", broken))
+    found = list(_run_check("disk", broken))
     assert [one.level for one in found] == [Level.OK, Level.UNKNOWN]
     assert "RuntimeError: no such luck" in found[1].text
 
@@ -246,7 +246,7 @@ def test_a_group_of_checks_that_cannot_look_is_unknown() -> None:
         yield iter([ok("client CA", "fine")])
         raise PermissionError(13, "Permission denied")
 
-    found = list(_each("certificates", closed()))
+    found = list(_run_checks("certificates", closed()))
     assert [one.level for one in found] == [Level.OK, Level.UNKNOWN]
 
 
@@ -268,7 +268,7 @@ def test_what_is_not_known_of_manifests_is_said_of_the_actor_that_has_them(monke
     command = "actors.agent.doctor.command"
     monkeypatch.setattr(f"{command}._words", lambda context, tree: [])
     monkeypatch.setattr(f"{command}.validate", lambda words: ((), ()))
-    monkeypatch.setattr(f"{command}._loaded", lambda words: Agent(node_name="n"))
+    monkeypatch.setattr(f"{command}._load_agent", lambda words: Agent(node_name="n"))
     for module in ("runtime_checks.runtime", "host_checks.checks", "certificate_checks.checks", "agent_checks.tree"):
         monkeypatch.setattr(f"{command}.{module}", lambda *given, **more: iter(()))
     (found,) = [one for one in findings(cast(Any, Context())) if one.subject == "manifests"]

@@ -21,7 +21,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, looks: list[Look], ends_after: int = 
     polls = iter(range(1000))
     process = SimpleNamespace(poll=lambda: 0 if next(polls) >= ends_after else None)
     left = iter(looks)
-    monkeypatch.setattr(run_once, "_look", lambda agent: next(left))
+    monkeypatch.setattr(run_once, "_find_outcomes", lambda agent: next(left))
     monkeypatch.setattr(run_once, "POLL_SECONDS", 0.0)
     return run_once._watch(Agent(), cast("subprocess.Popen[bytes]", process), 60.0)
 

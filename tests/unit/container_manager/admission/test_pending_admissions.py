@@ -16,15 +16,15 @@ def test_a_withdrawal_strikes_what_is_pending_for_that_pod_and_nothing_else() ->
 def test_one_is_alone_when_no_other_that_stands_is_pending() -> None:
     admissions = PendingAdmissions()
     with admissions.begin("a") as one:
-        assert admissions.alone(one)
+        assert admissions.is_only(one)
         with admissions.begin("a") as two:
-            assert not admissions.alone(one)
-        assert not admissions.alone(two)
-        assert admissions.alone(one)
+            assert not admissions.is_only(one)
+        assert not admissions.is_only(two)
+        assert admissions.is_only(one)
         admissions.withdraw("a")
         with admissions.begin("a") as three:
-            assert admissions.alone(three)
-            assert not admissions.alone(one)
+            assert admissions.is_only(three)
+            assert not admissions.is_only(one)
 
 
 def test_what_is_over_is_not_kept() -> None:
@@ -39,9 +39,9 @@ def test_what_is_over_is_not_kept() -> None:
 def test_the_worker_waits_for_the_newest_only() -> None:
     pending = PendingAdmissions()
     with pending.begin("u") as first:
-        assert pending.newest(first)
+        assert pending.is_newest(first)
         with pending.begin("u") as second, pending.begin("v"):
-            assert (pending.newest(first), pending.newest(second)) == (False, True)
-        assert pending.newest(first)
+            assert (pending.is_newest(first), pending.is_newest(second)) == (False, True)
+        assert pending.is_newest(first)
         pending.withdraw("u")
-        assert not pending.newest(first)
+        assert not pending.is_newest(first)

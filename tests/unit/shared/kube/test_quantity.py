@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from actors.shared.kube.quantity import QuantityError, milli, parse, whole
+from actors.shared.kube.quantity import QuantityError, milli, parse, quantity_value
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,9 @@ def test_the_longest_number_and_the_largest_exponent_are_read() -> None:
 
 def test_thousandths_and_units_are_rounded_up() -> None:
     assert [milli("1"), milli("1n"), milli("1.0001"), milli("-1.5m")] == [1000, 1, 1001, -1]
-    assert [whole("1"), whole("1m"), whole("1.5Ki"), whole("-0.5")] == [1, 1, 1536, 0]
+    assert [quantity_value("1"), quantity_value("1m"), quantity_value("1.5Ki"), quantity_value("-0.5")] == [
+        1,
+        1,
+        1536,
+        0,
+    ]

@@ -37,7 +37,7 @@ class Calls:
     def __init__(self, plugins: Plugins, path: str) -> None:
         self.plugins, self.path, self.file = plugins, path, os.path.basename(path)
 
-    async def who(self) -> Plugin:
+    async def get_info(self) -> Plugin:
         await asyncio.sleep(0)
         if self.file in self.plugins.silent:
             await asyncio.Event().wait()

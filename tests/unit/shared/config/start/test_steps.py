@@ -120,7 +120,7 @@ def test_a_directory_of_ours_that_is_too_wide_is_narrowed_and_one_of_the_host_is
 def test_what_a_start_makes_is_noted_and_what_it_finds_is_not(agent, tmp_path):
     (tmp_path / "root/pki").mkdir(parents=True)
     layout.make(agent, ["/sys/fs/cgroup/node"])
-    (record,) = start_records.noted(agent.state_dir)
+    (record,) = start_records.read_all(agent.state_dir)
     assert agent.pods_dir in record.made
     assert (record.made_cgroups, record.boot) == (("/sys/fs/cgroup/node",), start_records.boot_id())
     assert not {agent.root_dir, agent.cert_dir} & set(record.made)
