@@ -12,6 +12,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final, cast
 
 from msgspec.structs import replace
@@ -28,6 +29,7 @@ from supervision.repeated_warnings import RepeatedWarnings
 
 from .logind import DROP_IN_DIR, Logind, LogindError
 from .messages import NodeShutdown
+from .phases import ShutdownEffect, ShutdownEvent, ShutdownPhase, decide
 from .shutdown_state import ShutdownRecord, ShutdownStateFile, boot_id, seconds, stamp
 from .termination_order import REPEAT_SECONDS, TerminationOrder
 
@@ -58,11 +60,18 @@ class ShutdownManager(Actor):
         super().__init__()
         self._clock, self._wall, self._drop_in_dir = clock, wall, drop_in_dir
         self._lock = -1
-        self._known = False
-        """Logind has told whether the machine shuts down, or could not be asked."""
-        self._active = self._presumed = False
-        """Presumed: the incarnation before this one was in a shutdown, and logind has not told yet if it goes on."""
+        self._phase = ShutdownPhase.UNKNOWN
         self._task: asyncio.Task[None] | None = None
+        self._effects: dict[ShutdownEffect, Callable[[], None]] = {
+            ShutdownEffect.RECORD_START: self._record_start,
+            ShutdownEffect.RECORD_END: self._record_end,
+            ShutdownEffect.RECORD_MISSED_END: self._record_missed_end,
+            ShutdownEffect.END_PODS: self._begin_to_end_pods,
+            ShutdownEffect.STOP_ENDING_PODS: self._stop_ending_pods,
+            ShutdownEffect.PUBLISH: self._publish,
+            ShutdownEffect.EMIT_START: partial(self._emit, "shutdown event"),
+            ShutdownEffect.EMIT_CANCELLATION: partial(self._emit, "shutdown cancellation"),
+        }
 
     async def on_start(self) -> None:
         self._agent = cast(Agent, self.context)
@@ -71,9 +80,9 @@ class ShutdownManager(Actor):
         self._state = ShutdownStateFile(self._agent.root_dir)
         self._state.load()
         self._boot, last = boot_id(), self._state.last
-        self._presumed = self.incarnation > 1 and bool(last.start) and not last.end and last.boot == self._boot
-        if self._presumed:
-            self.after(seconds_in_all(self._windows) + PRESUMED_SECONDS, self._end_presumption)
+        if self.incarnation > 1 and last.is_open and last.boot == self._boot:
+            self._phase = ShutdownPhase.PRESUMED
+            self.after(seconds_in_all(self._windows) + PRESUMED_SECONDS, partial(self._step, ShutdownEvent.EXPIRED))
         self._report_state_file()
         self._measure()
         self._publish()
@@ -93,9 +102,7 @@ class ShutdownManager(Actor):
             except LogindError as error:
                 text = f"a shutdown of the node will not wait for its pods (tried again each second): {error}"
                 self._warnings.warn("logind", text)
-                if not self._known:
-                    self._known = True
-                    self._publish()
+                self._step(ShutdownEvent.UNREACHABLE)
             finally:
                 logind.close()
             await self.pause(RETRY_SECONDS)
@@ -105,28 +112,20 @@ class ShutdownManager(Actor):
         held = False
         while True:
             preparing = await logind.preparing()
-            self._update(preparing=preparing)
+            self._step(ShutdownEvent.PREPARING if preparing else ShutdownEvent.NOT_PREPARING)
             if not preparing and not held:
                 await self._fit_windows(logind)
-                self._hold(await logind.inhibit())
+                self._replace_lock(await logind.inhibit())
                 if self._warnings.resolved("logind"):
                     self.log.info("a shutdown of the node waits for its pods")
             held = not preparing
             # a logind that is restarted meanwhile knows of no shutdown, and sends no signal
-            await logind.wait_for_signal(CANCEL_POLL_SECONDS if self._active else None)
+            await logind.wait_for_signal(CANCEL_POLL_SECONDS if preparing else None)
 
-    def _update(self, *, preparing: bool) -> None:
-        """`preparing`: logind has the machine shut down."""
-        known, self._known = self._known, True
-        last = self._state.last
-        if preparing and not self._active:
-            self._begin()
-        elif not preparing and (self._active or self._presumed):
-            self._cancel()
-        elif not preparing and last.start and not last.end:
-            self._record_end(None)  # no agent ran at its end
-        elif not known:
-            self._publish()
+    def _step(self, event: ShutdownEvent) -> None:
+        self._phase, effects = decide(self._phase, event)
+        for effect in effects:
+            self._effects[effect]()
 
     async def _fit_windows(self, logind: Logind) -> None:
         """Have logind wait for as long as the windows take; if it does not, cut the windows."""
@@ -148,7 +147,7 @@ class ShutdownManager(Actor):
         else:
             self._warnings.resolved("delay")
 
-    def _hold(self, lock: int) -> None:
+    def _replace_lock(self, lock: int) -> None:
         """Take a new lock before the old one is released."""
         self._release_lock()
         self._lock = lock
@@ -159,30 +158,15 @@ class ShutdownManager(Actor):
             self._lock = -1
 
     # -- a shutdown ---------------------------------------------------------------------------------------------------
-    def _begin(self) -> None:
+    def _begin_to_end_pods(self) -> None:
         self.log.info("the node is shutting down: its pods end within %.0f s", seconds_in_all(self._windows))
-        if not self._presumed:
-            self._state.put(ShutdownRecord(start=stamp(self._wall()), boot=self._boot, pods=self._state.last.pods))
-        self._active, self._presumed = True, False
-        self._measure()
-        self._publish()
-        self._record("shutdown event")
         self._task = self.start_task(self._end_pods(self._windows), "shutdown")
 
-    def _cancel(self) -> None:
-        """Pods that were ordered to end do so; the others go on."""
+    def _stop_ending_pods(self) -> None:
         self.log.info("the shutdown of the node was cancelled")
-        self._active = self._presumed = False
         if self._task is not None:
             self._task.cancel()
             self._task = None
-        self._record_end(None)
-        self._record("shutdown cancellation")
-
-    def _end_presumption(self) -> None:
-        if self._presumed:
-            self._presumed = False
-            self._record_end(None)
 
     async def _end_pods(self, given: tuple[Window, ...]) -> None:
         began, ending, late = self._clock(), TerminationOrder(given, self._clock()), 0
@@ -193,17 +177,18 @@ class ShutdownManager(Actor):
             self._remember(order.pod for order in orders)
             for order in orders:
                 if order.first:
-                    self.log.info("pod %s ends within %d s", _named(order.pod), order.grace_seconds)
+                    self.log.info("pod %s ends within %d s", _pod_text(order.pod), order.grace_seconds)
                 self._kill(order.pod.uid, order.grace_seconds)
             for pod in ending.late[late:]:
-                self.log.warning("pod %s has not ended in time", _named(pod))
+                self.log.warning("pod %s has not ended in time", _pod_text(pod))
             late = len(ending.late)
             if ending.over:
                 end = min(end, now + STATUS_SECONDS)
                 if now >= end or (found.complete and all(map(_is_reported, found.pods))):
                     break
             await self.pause(POLL_SECONDS)
-        self._record_end(found)
+        self._record_end(self._unreported_pods(found))
+        self._publish()
         self.log.info("the shutdown goes on, %s", "though not all pods have ended" if late else "the pods have ended")
         self._release_lock()
 
@@ -220,20 +205,30 @@ class ShutdownManager(Actor):
         self._warnings.resolved("pods")
         return found
 
-    def _record_end(self, found: LivePods | None) -> None:
-        pods = self._state.last.pods if found is None else self._unreported(found)
-        self._state.put(replace(self._state.last, end=stamp(self._wall()), pods=pods))
+    # -- what outlives the shutdown -----------------------------------------------------------------------------------
+    def _record_start(self) -> None:
+        self._record(ShutdownRecord(start=stamp(self._wall()), boot=self._boot, pods=self._state.last.pods))
+
+    def _record_end(self, pods: tuple[str, ...] | None = None) -> None:
+        """`pods`: None leaves them as they are."""
+        last = self._state.last
+        self._record(replace(last, end=stamp(self._wall()), pods=last.pods if pods is None else pods))
+
+    def _record_missed_end(self) -> None:
+        if self._state.last.is_open:
+            self._record_end()
+
+    def _record(self, record: ShutdownRecord) -> None:
+        self._state.put(record)
         self._measure()
         self._report_state_file()
-        self._publish()
 
-    # -- what outlives the shutdown -----------------------------------------------------------------------------------
     def _remember(self, pods: Iterable[LivePod]) -> None:
         """Record the pods that end, before they do: the next boot must not start them. A static pod starts again."""
         unreported = {*self._state.last.pods, *(pod.uid for pod in pods if pod.reported and not pod.static)}
         self._put(tuple(sorted(unreported)))
 
-    def _unreported(self, found: LivePods) -> tuple[str, ...]:
+    def _unreported_pods(self, found: LivePods) -> tuple[str, ...]:
         """The pods of the last shutdown whose end the API server does not know yet. Not those that are gone, nor those
         that run again: another agent, or this one with another configuration, has started them."""
         there, last = {pod.uid: pod for pod in found.pods}, self._state.last
@@ -251,24 +246,24 @@ class ShutdownManager(Actor):
 
     async def _end_unreported(self) -> None:
         """After a shutdown, end again what it has ended, until the API server knows."""
-        if self._active or not self._state.last.pods:
+        if self._phase is ShutdownPhase.SHUTTING_DOWN or not self._state.last.pods:
             return
         found = await self._pods()
-        self._put(self._unreported(found))
+        self._put(self._unreported_pods(found))
         for pod in found.pods:
             if pod.uid in self._state.last.pods and not pod.finished:
                 self._kill(pod.uid, pod.grace_seconds)
 
     # -- reports ------------------------------------------------------------------------------------------------------
     def _publish(self) -> None:
-        active = self._active or self._presumed
-        if not (active or self._known):
+        if self._phase is ShutdownPhase.UNKNOWN:
             return
+        active = self._phase.keeps_pods_away
         self.tell(CONTAINER_MANAGER, NodeShutdown(active, list(self._state.last.pods)), deadline=30.0)
         if not self._agent.standalone:
             self.tell(HEARTBEAT_CLIENT, NodeProblem("shutdown", NOT_READY if active else ""), deadline=30.0)
 
-    def _record(self, what: str) -> None:
+    def _emit(self, what: str) -> None:
         if not self._agent.standalone:
             event = node_event(self._agent.node_name, "Shutdown", f"Shutdown manager detected {what}")
             self.tell(EVENT_CLIENT, event, deadline=60.0)
@@ -285,7 +280,7 @@ class ShutdownManager(Actor):
             self._warnings.resolved("state")
 
 
-def _named(pod: LivePod) -> str:
+def _pod_text(pod: LivePod) -> str:
     return f"{pod.full_name} ({pod.uid})" if pod.full_name else pod.uid
 
 

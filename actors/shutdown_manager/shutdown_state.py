@@ -28,6 +28,11 @@ class ShutdownRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     pods: tuple[str, ...] = ()
     """UIDs of pods of the API server that it has ended, and whose last status the API server does not have yet."""
 
+    @property
+    def is_open(self) -> bool:
+        """It has begun, and no end is recorded."""
+        return bool(self.start) and not self.end
+
 
 class ShutdownStateFile:
     """`last`: its content; `problem`: why it cannot be read or written. A shutdown goes on without it."""
