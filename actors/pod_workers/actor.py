@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -17,14 +17,12 @@ from actors.prober.messages import PROBER
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import windows
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.model import PodRuntime
-from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.state_files import StateFiles
 from actors.shared.tracing.start import begin
 from actors.shared.tracing.tracer import Tracer
 from actors.status_manager.messages import STATUS_MANAGER
 from actors.volume_manager.messages import VOLUME_MANAGER
-from supervision.actor import Actor, Address, AskError, DisposableError, on
+from supervision.actor import Actor, Address, AskError, on
 from supervision.addresses import ActorName
 
 from .containers.apparmor import read_apparmor
@@ -32,16 +30,14 @@ from .executor.container_starter import ContainerStarter
 from .executor.kept_resources import KeptResources
 from .executor.pod_worker import PodWorker
 from .executor.services import ExecutorContext
-from .garbage import ended_pods, node_limit
+from .garbage import ended_pods
 from .garbage.container_gc import policy_of
-from .inventory import ShardInventory
-from .logs import orphans
-from .logs.rotation import COMPRESS_SECONDS, LogRotation, limits_of
+from .inventory_reports import InventoryReports
+from .maintenance import ShardMaintenance
 from .messages import (
     DeadContainersRemoved,
     DesiredPods,
     KillPod,
-    KnownPods,
     PodOperation,
     PodRuntimeChanged,
     ProbeVerdict,
@@ -52,17 +48,13 @@ from .messages import (
     RuntimePods,
 )
 from .overdue_kills import OverdueKills
-from .pod.orders import KillOrdered, PodRemoved, ProbeDecided
-from .pod.runtime import remains
-from .pod.table import PodWorkerPhase
+from .pod.orders import KillOrdered, ProbeDecided
 from .quarantine import QuarantinedPods
+from .worker_table import PodWorkers
 
 PODS_AT_ONCE = 4
 """The number of concurrent pod starts in one shard. It is high enough for pods that all hash to one shard; with more,
 each start only takes longer (measured)."""
-ORPHAN_GRACE_SECONDS = 1
-"""For the containers of a pod that no source has, as in the kubelet."""
-SWEEP_SECONDS = 60.0
 DEFAULT_MAXIMUM_BACKOFF_SECONDS = 300.0
 
 
@@ -82,10 +74,6 @@ class Shard(Actor):
         self._runtime, self._clock, self._tracer = runtime, clock, tracer
         self._inventory_consumers = inventory_consumers
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
-        self.pods: dict[str, PodWorker] = {}
-        """By UID."""
-        self._overdue = OverdueKills(self, self.pods)
-        self._inventory = ShardInventory()
         self._health = RuntimeHealth(ready=False, network_ready=False)  # until the PLEG has asked the runtime
 
     async def on_start(self) -> None:
@@ -93,12 +81,16 @@ class Shard(Actor):
         directory = Path(agent.run_dir) / "quarantine" / self.name
         self._quarantine = QuarantinedPods(self, directory, self._clock)
         self.services = services = self._make_services(agent)
-        self._rotation = LogRotation(services.client, agent.pod_logs_dir, limits_of(agent.config), self._compress)
+        self._workers = workers = PodWorkers(services, self._quarantine, self._report_soon)
+        self._inventory_reports = InventoryReports(self, agent.workers, self._inventory_consumers, workers.inventory)
+        self._overdue = OverdueKills(self, workers.by_uid)
         self.start_task(self._learn_allocatable(), "allocatable")
-        self.every(SWEEP_SECONDS, self._sweep, jitter=0.2)
-        self.every(float(agent.config.containerLogMonitorInterval), self._rotate_logs, jitter=0.1)
-        if node_limit.is_needed(services.garbage):
-            self.every(node_limit.SECONDS, self._enforce_node_limit, jitter=0.1)
+        ShardMaintenance(services, workers).start()
+
+    @property
+    def pods(self) -> Mapping[str, PodWorker]:
+        """By UID."""
+        return self._workers.by_uid
 
     def _make_services(self, agent: Agent) -> ExecutorContext:
         config = agent.config
@@ -143,9 +135,7 @@ class Shard(Actor):
         if name == VOLUME_MANAGER:
             for worker in self.pods.values():
                 worker.renew_volumes()
-        if name in self._inventory_consumers:
-            self._inventory.report_again()
-            self._tell_known()
+        self._inventory_reports.report_to(name)
 
     def _reaffirm(self) -> None:
         """A new container manager knows no pods."""
@@ -155,106 +145,44 @@ class Shard(Actor):
         for worker in self.pods.values():
             worker.retry_resize(told=False)
 
+    def _report_soon(self) -> None:
+        self._inventory_reports.report_soon()
+
     # -- desired pods ---------------------------------------------------------------------------------------------
     @on(DesiredPods)
     def on_desired(self, message: DesiredPods, sender: Address) -> None:
-        wanted = {pod.uid for pod in message.pods}
         for pod in message.pods:
-            self._set_desired_pod(pod.uid, pod.pod)
+            self._workers.set_desired(pod.uid, pod.pod)
         if message.sources_ready:
-            kept = self._inventory.sources_reported()
-            for uid in (self.pods.keys() | self._quarantine.uids) - wanted:
-                self._remove(uid)
-            for runtime in kept:
-                self._see(runtime)
-            self._tell_known()
+            self._workers.sources_reported({pod.uid for pod in message.pods})
+            self._inventory_reports.report()
 
     @on(PodOperation)
     def on_operation(self, message: PodOperation, sender: Address) -> None:
         if message.op == "set":
-            self._set_desired_pod(message.uid, message.pod)
+            self._workers.set_desired(message.uid, message.pod)
         else:
-            self._remove(message.uid)
-        self._tell_known_soon()
+            self._workers.remove(message.uid)
+        self._report_soon()
 
     @on(KillPod)
     def on_kill(self, message: KillPod, sender: Address) -> None:
         if (data := self._quarantine.lets_end(message.uid)) is not None:
-            self._set_desired_pod(message.uid, data)
+            self._workers.set_desired(message.uid, data)
         if message.uid in self.pods:
             self.pods[message.uid].tell(KillOrdered(message))
             self._overdue.ordered(message)
 
-    def _set_desired_pod(self, uid: str, data: bytes) -> None:
-        if self._quarantine.takes(uid, data):
-            return
-        try:
-            with self._quarantine.handling(uid, data):
-                pod = decode_pod(data)
-        except ObjectError as error:
-            self.log.error("pod %s cannot be read, it stays unchanged: %s", uid, error)
-            return
-        self._worker(uid).want(pod, data)
-
-    def _remove(self, uid: str) -> None:
-        if self._quarantine.removes(uid):
-            # it is ended by the runtime's information alone: its manifest is not read again
-            self._worker(uid, PodRuntime(uid=uid)).wake()
-        if uid in self.pods:
-            self.pods[uid].tell(PodRemoved())
-
-    def _worker(self, uid: str, runtime: PodRuntime | None = None) -> PodWorker:
-        worker = self.pods.get(uid)
-        if worker is None:
-            worker = self.pods[uid] = PodWorker(self.services, uid, runtime)
-            if runtime is not None:
-                self.services.starter.metrics.orphan()
-            record = self._quarantine.journal.record_of(lambda: self._quarantine.key_of_termination(uid) or worker.key)
-            self.start_task(self._run(worker), f"pod {uid}", record=record)
-        return worker
-
-    async def _run(self, worker: PodWorker) -> None:
-        await worker.run()
-        state = worker.state
-        self.pods.pop(state.uid, None)
-        self._quarantine.ended(state.uid)
-        if state.wanted.again:
-            if state.wanted.pod is not None:
-                self.services.starter.metrics.restarted(state.wanted.pod)
-            self._set_desired_pod(state.uid, state.wanted.again)
-        if state.runtime is not None and remains(state.runtime, state.stopped):
-            self._see(state.runtime)  # an order that came during its cleanup is handled once
-        self._tell_known_soon()
-
     # -- pods of the runtime --------------------------------------------------------------------------------------
     @on(RuntimePods)
     def on_runtime_pods(self, message: RuntimePods, sender: Address) -> None:
-        self._inventory.runtime_listed(message.unread)
-        for runtime in message.pods:
-            self._see(runtime)
-        gone = (self.pods.keys() | self._quarantine.uids) - self._inventory.unread
-        for uid in gone - {runtime.uid for runtime in message.pods}:
-            self._see(PodRuntime(uid=uid, at=message.at))
-        self._tell_known()
+        self._workers.runtime_listed(message.pods, message.unread, message.at)
+        self._inventory_reports.report()
 
     @on(PodRuntimeChanged)
     def on_runtime_changed(self, message: PodRuntimeChanged, sender: Address) -> None:
-        self._inventory.read(message.uid)
-        self._see(message.runtime)
-        self._tell_known_soon()
-
-    def _see(self, runtime: PodRuntime) -> None:
-        worker = self.pods.get(runtime.uid)
-        if worker is not None:
-            worker.see(runtime)
-        elif runtime.uid in self._quarantine:
-            self._quarantine.sees(runtime)
-        elif not self._inventory.claims(runtime):
-            where = f"{runtime.namespace}/{runtime.name}"
-            self.log.info("no source has pod %s (%s): it is terminated", where, runtime.uid)
-            orphan = self._worker(runtime.uid, runtime)
-            orphan.tell(KillOrdered(KillPod(runtime.uid, "", "", ORPHAN_GRACE_SECONDS)))
-            orphan.wake()
+        self._workers.runtime_changed(message.runtime)
+        self._report_soon()
 
     @on(RuntimeHealth)
     def on_health(self, message: RuntimeHealth, sender: Address) -> None:
@@ -282,47 +210,3 @@ class Shard(Actor):
     def on_volumes(self, message: RetryMounts, sender: Address) -> None:
         if message.uid in self.pods:
             self.pods[message.uid].wake()
-
-    # -- periodic -------------------------------------------------------------------------------------------------
-    def _sweep(self) -> None:
-        """Remove the logs of unknown pods, once the sources and the runtime have reported."""
-        if not self._inventory.complete:
-            return
-        known = self.pods.keys() | self._quarantine.uids | self._inventory.unread
-        try:
-            for path in orphans.sweep(self._agent, known, self.name, self._clock()):
-                self.log.info("removed the logs of a pod that is gone: %s", path)
-        except OSError as error:
-            self.log.warning("logs of pods that are gone stay: %s", error)
-
-    async def _rotate_logs(self) -> None:
-        pods = [worker.state.runtime for worker in self.pods.values() if worker.state.runtime is not None]
-        for problem in await self._rotation.round(pods, self._clock()):
-            self.log.warning("%s", problem)
-
-    async def _compress(self, path: str) -> None:
-        try:
-            target = "actors.pod_workers.logs.rotation:compress"
-            await self.disposable(target, {"path": path}, deadline=COMPRESS_SECONDS)
-        except DisposableError as error:
-            self.log.warning("%s is not compressed: %s", path, error)
-
-    async def _enforce_node_limit(self) -> None:
-        known = {uid: worker.state.wanted.pod for uid, worker in self.pods.items()}
-        await node_limit.enforce(self.services, {uid: pod for uid, pod in known.items() if pod is not None})
-
-    def _tell_known_soon(self) -> None:
-        """Report the pod inventory once for all that has arrived by now: pods come and go by the dozen."""
-        if self._inventory.report_due():
-            self.start_task(self._tell_due(), "pod inventory")
-
-    async def _tell_due(self) -> None:
-        self._tell_known()
-
-    def _tell_known(self) -> None:
-        """Report the pod inventory once it is complete."""
-        active = {uid for uid, worker in self.pods.items() if worker.state.phase is not PodWorkerPhase.FINISHED}
-        uids = self._inventory.news(active | self._quarantine.uids)
-        if uids is not None:
-            for name in self._inventory_consumers:
-                self.tell(name, KnownPods(self.name, self._agent.workers, uids), deadline=30.0)

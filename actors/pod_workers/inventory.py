@@ -1,4 +1,4 @@
-"""The pod inventory of this shard: the pods of a source, of the runtime, and in quarantine.
+"""What is known of the shard's pods that have no pod worker.
 
 It is incomplete until the sources and the PLEG have reported; until then nothing is stopped or removed.
 """
@@ -11,18 +11,15 @@ from actors.shared.cri.model import PodRuntime
 
 
 class ShardInventory:
-    """The pods without a pod worker, and the last reported inventory."""
+    """The pods without a pod worker."""
 
     def __init__(self) -> None:
         self.sources_ready = False
-        self._is_scheduled = False
-        """Whether a report is due once all that has arrived is handled."""
         self._runtime_known = False
         self._unclaimed: dict[str, PodRuntime] = {}
         """The runtime's data of pods without a source yet; decided once all sources have reported."""
         self._unread: set[str] = set()
         """Pods of the runtime known by UID only."""
-        self._reported: list[str] | None = None
 
     @property
     def complete(self) -> bool:
@@ -56,24 +53,3 @@ class ShardInventory:
         self.sources_ready = True
         kept, self._unclaimed = list(self._unclaimed.values()), {}
         return kept
-
-    def report_due(self) -> bool:
-        """A report becomes due. Returns whether none was."""
-        before, self._is_scheduled = self._is_scheduled, True
-        return not before
-
-    def report_again(self) -> None:
-        """Report the inventory again at the next change check."""
-        self._reported = None
-
-    def news(self, uids: Iterable[str]) -> list[str] | None:
-        """The sorted inventory if it differs from the last report; None if there is nothing to report. No report is due
-        any more."""
-        self._is_scheduled = False
-        if not self.complete:
-            return None
-        known = sorted(self._unread.union(uids))
-        if known == self._reported:
-            return None
-        self._reported = known
-        return known

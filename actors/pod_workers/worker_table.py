@@ -1,0 +1,124 @@
+"""The pod workers of a shard, by UID: each from the first word of a source or of the runtime until nothing is left.
+
+As podWorkers in the kubelet: it takes the desired pods and the pods of the runtime, and hands each to its worker. Until
+all sources have reported, nothing is stopped or removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from actors.shared.cri.model import PodRuntime
+from actors.shared.kube.codec import ObjectError, decode_pod
+
+from .executor.pod_worker import PodWorker
+from .executor.services import ExecutorContext
+from .inventory import ShardInventory
+from .messages import KillPod
+from .pod.orders import KillOrdered, PodRemoved
+from .pod.runtime import remains
+from .pod.table import PodWorkerPhase
+from .quarantine import QuarantinedPods
+
+ORPHAN_GRACE_SECONDS = 1
+"""For the containers of a pod that no source has, as in the kubelet."""
+
+
+class PodWorkers:
+    """Makes the workers, and forgets those that have ended."""
+
+    def __init__(self, services: ExecutorContext, quarantine: QuarantinedPods, changed: Callable[[], None]) -> None:
+        """`changed`: called when a worker has ended."""
+        self._services, self._quarantine, self._changed = services, quarantine, changed
+        self._actor = services.actor
+        self._inventory = ShardInventory()
+        self.by_uid: dict[str, PodWorker] = {}
+
+    def inventory(self) -> frozenset[str] | None:
+        """UIDs of the pods that may have resources on the node; None until the sources and the PLEG have reported."""
+        if not self._inventory.complete:
+            return None
+        active = {uid for uid, worker in self.by_uid.items() if worker.state.phase is not PodWorkerPhase.FINISHED}
+        return self._inventory.unread.union(active, self._quarantine.uids)
+
+    # -- desired pods ---------------------------------------------------------------------------------------------
+    def set_desired(self, uid: str, data: bytes) -> None:
+        """`data`: JSON of the pod. One that cannot be read leaves the pod as it is."""
+        if self._quarantine.takes(uid, data):
+            return
+        try:
+            with self._quarantine.handling(uid, data):
+                pod = decode_pod(data)
+        except ObjectError as error:
+            self._actor.log.error("pod %s cannot be read, it stays unchanged: %s", uid, error)
+            return
+        self._worker(uid).want(pod, data)
+
+    def remove(self, uid: str) -> None:
+        """No source has the pod."""
+        if self._quarantine.removes(uid):
+            # it is ended by the runtime's information alone: its manifest is not read again
+            self._worker(uid, PodRuntime(uid=uid)).wake()
+        if uid in self.by_uid:
+            self.by_uid[uid].tell(PodRemoved())
+
+    def sources_reported(self, desired: Collection[str]) -> None:
+        """All sources have reported: the pods that are not in `desired` are removed."""
+        unclaimed = self._inventory.sources_reported()
+        for uid in (self.by_uid.keys() | self._quarantine.uids) - set(desired):
+            self.remove(uid)
+        for runtime in unclaimed:
+            self._see(runtime)
+
+    # -- pods of the runtime --------------------------------------------------------------------------------------
+    def runtime_listed(self, pods: Sequence[PodRuntime], unread: Iterable[str], at: float) -> None:
+        """The PLEG has listed all pods at that time (monotonic); of `unread` it knows the UID only."""
+        self._inventory.runtime_listed(unread)
+        listed = {runtime.uid for runtime in pods}
+        for runtime in pods:
+            self._see(runtime)
+        gone = (self.by_uid.keys() | self._quarantine.uids) - self._inventory.unread
+        for uid in gone - listed:
+            self._see(PodRuntime(uid=uid, at=at))
+
+    def runtime_changed(self, runtime: PodRuntime) -> None:
+        self._inventory.read(runtime.uid)
+        self._see(runtime)
+
+    def _see(self, runtime: PodRuntime) -> None:
+        worker = self.by_uid.get(runtime.uid)
+        if worker is not None:
+            worker.see(runtime)
+        elif runtime.uid in self._quarantine:
+            self._quarantine.sees(runtime)
+        elif not self._inventory.claims(runtime):
+            where = f"{runtime.namespace}/{runtime.name}"
+            self._actor.log.info("no source has pod %s (%s): it is terminated", where, runtime.uid)
+            orphan = self._worker(runtime.uid, runtime)
+            orphan.tell(KillOrdered(KillPod(runtime.uid, "", "", ORPHAN_GRACE_SECONDS)))
+            orphan.wake()
+
+    # -- the workers ----------------------------------------------------------------------------------------------
+    def _worker(self, uid: str, runtime: PodRuntime | None = None) -> PodWorker:
+        """The pod's worker; made if there is none. `runtime`: of a pod that no source has."""
+        worker = self.by_uid.get(uid)
+        if worker is None:
+            worker = self.by_uid[uid] = PodWorker(self._services, uid, runtime)
+            if runtime is not None:
+                self._services.starter.metrics.orphan()
+            record = self._quarantine.journal.record_of(lambda: self._quarantine.key_of_termination(uid) or worker.key)
+            self._actor.start_task(self._run(worker), f"pod {uid}", record=record)
+        return worker
+
+    async def _run(self, worker: PodWorker) -> None:
+        await worker.run()
+        state = worker.state
+        self.by_uid.pop(state.uid, None)
+        self._quarantine.ended(state.uid)
+        if state.wanted.again:
+            if state.wanted.pod is not None:
+                self._services.starter.metrics.restarted(state.wanted.pod)
+            self.set_desired(state.uid, state.wanted.again)
+        if state.runtime is not None and remains(state.runtime, state.stopped):
+            self._see(state.runtime)  # an order that came during its cleanup is handled once
+        self._changed()
