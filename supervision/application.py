@@ -46,7 +46,7 @@ class NoIncidents:
 
 
 class ShownFiles(NamedTuple):
-    """Paths that the command line is told; the engine does not open them. '' for none."""
+    """Paths that the command line shows to users; the engine does not open them. '' for none."""
 
     log: str = ""
     incidents: str = ""

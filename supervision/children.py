@@ -131,8 +131,8 @@ def initial_state(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) ->
 def with_policies(
     state: SupervisorState, spec: ChildSpec, name: str, policies: Mapping[str, Policy]
 ) -> SupervisorState:
-    """The same children with new policies. States, restart counts and pauses are kept, but that a child that has ended
-    for good is started if it is permanent now."""
+    """The same children with new policies. States, restart counts and pauses are kept. Exception: a child that has
+    ended for good is started again if it is permanent now."""
     changed = {child.name: child for child in initial_state(spec, name, policies).children}
     children = (_with_policy(child, changed[child.name], state.ending) for child in state.children)
     return msgspec.structs.replace(state, policy=policies[name], children=tuple(children))

@@ -43,8 +43,8 @@ A = TypeVar("A", bound=Actor)
 
 
 class _OnRecord(StepObserver):
-    """The steps of a task that works for somebody's input. Once one has failed the process would have ended, and the
-    record stays."""
+    """The steps of a task that works for an input. A real process would end after a failed step, and the record would
+    stay."""
 
     def __init__(self, port: HarnessPort, record: InputRecord) -> None:
         self._port, self._record = port, record

@@ -137,7 +137,7 @@ def configure(
 
 
 _LATER_CONTROLS: Final = {code: f"\\u{code:04x}" for code in range(127, 160)}
-"""JSON escapes only those of ASCII."""
+"""JSON escapes the control characters of ASCII only, not these."""
 
 
 class KlogFormatter(logging.Formatter):
@@ -174,7 +174,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def _message(record: logging.LogRecord) -> str:
-    """The message. An error of the system that it ends with is told without Python's number."""
+    """The message. An OSError among its arguments is shown without its number."""
     given = record.args
     if isinstance(given, tuple) and any(isinstance(one, OSError) for one in given):
         return str(record.msg) % tuple(error_text(one) if isinstance(one, OSError) else one for one in given)

@@ -217,7 +217,7 @@ class Trouble(msgspec.Struct, frozen=True):
     seconds: float
     """For how long."""
     actor: str
-    """Who says so."""
+    """The actor that reports it."""
 
 
 class Tree(Message, frozen=True, kw_only=True):

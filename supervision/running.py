@@ -140,7 +140,8 @@ def kind_of(label: str) -> str:
 
 
 class _Shown(StepObserver):
-    """The steps of a task that somebody waits for: the status page shows what it works for at that moment."""
+    """The steps of a task with a caller that waits for it: the status page shows what the task works for during a
+    step."""
 
     def __init__(self, runner: ActorRunner) -> None:
         self._runner = runner
@@ -158,7 +159,7 @@ class _Shown(StepObserver):
 
 
 class _EndsProcess(_Shown):
-    """The same for a task that nobody waits for."""
+    """The steps of a task without a caller: its failure ends the process."""
 
     def cancelled(self, error: asyncio.CancelledError) -> None:
         """A library may raise CancelledError, as gRPC does where a channel is closed, without a request to cancel the

@@ -26,4 +26,4 @@ class Work(NamedTuple):
 
 
 CURRENT: ContextVar[Work | None] = ContextVar("CURRENT", default=None)
-"""None: nobody knows what the task is for, as of a library's own tasks."""
+"""None: the purpose of the task is unknown, as with a library's own tasks."""

@@ -156,7 +156,7 @@ def logs_dir(context: Context) -> str:
 
 
 def _read_start_records(root_dir: str) -> list[start_records.StartRecord]:
-    """The records of its starts, the newest last; none if they cannot be read."""
+    """The records of the agent's starts, the newest last; none if they cannot be read."""
     try:
         return start_records.read_all(state_dir_of(root_dir))
     except (OSError, DamagedError):

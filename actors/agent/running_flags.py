@@ -56,9 +56,9 @@ class CommandLine(NamedTuple):
 def as_started(
     words: Sequence[str], where: Callable[[argparse.Namespace], AgentFiles], notes: TextIO
 ) -> Iterator[CommandLine]:
-    """The flags to load. Words that only name an agent which runs stand for its flags, read in its working directory.
-
-    What is taken for what is said in `notes`. Raises CommandError: there is an agent, and it may not be asked."""
+    """The flags to load. Words that only name a running agent stand for its flags, read in its working directory.
+    `notes` gets a line that says which agent was used. Raises CommandError: there is an agent, and this user may not
+    ask it."""
     given = parsing.parse(words)
     if given.problems or not given.values.keys() <= _PLACES:
         yield CommandLine(words)

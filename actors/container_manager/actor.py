@@ -69,8 +69,8 @@ class ContainerManager(Actor):
     def __init__(
         self, host: str = "", runner: CommandRunner = run, call: Call | None = None, runtime: CriClient | None = None
     ) -> None:
-        """`host`: the root directory of a fake host; `runner` runs iptables; `call` calls systemd, None: by the
-        system bus; `runtime` is told the CPUs of containers, None: the agent's."""
+        """`host`: the root directory of a fake host. `runner` runs iptables. `call` calls systemd; None: over the
+        system bus. `runtime` gets the CPUs of containers; None: the agent's runtime."""
         super().__init__()
         self._host, self._outside = host, (runner, call, runtime)
 

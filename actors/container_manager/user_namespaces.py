@@ -61,7 +61,7 @@ def decode(data: bytes) -> IdRange:
 
 
 def free_slot(whole: IdRange, size: int, taken: Iterable[IdRange]) -> IdRange | None:
-    """The first `size` IDs of the range that overlap nobody's; None if there are none. Pure."""
+    """The first `size` IDs of the range that are free; None if there are none. Pure."""
     start = whole.first
     for ids in sorted(taken, key=lambda one: one.first):
         if ids.first >= start + size:

@@ -16,8 +16,8 @@ T = TypeVar("T")
 RELEASED = "the pod was released meanwhile"
 EARLIER_UNANSWERED = "a plugin has not answered an earlier question about the container"
 LOCK_SECONDS: Final = 90.0
-"""Longer than anybody waits for the answer: questions that come again and again do not pile up behind a plugin that
-never answers."""
+"""Longer than callers wait for the answer, so that repeated questions do not pile up behind a plugin that never
+answers."""
 
 
 class Allocations:

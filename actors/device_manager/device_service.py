@@ -1,4 +1,4 @@
-"""Device plugins and their allocations: answers who asks for devices of a container."""
+"""Device plugins and their allocations: answers requests for the devices of a container."""
 
 from __future__ import annotations
 

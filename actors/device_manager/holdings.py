@@ -116,7 +116,7 @@ class Holdings:
         self._shares.pop(key, None)
 
     def drop(self, uid: str) -> bool:
-        """The pod has nothing any more. Whether it had something."""
+        """Remove all that the pod holds. Returns whether it held anything."""
         gone = [key for key in self._shares if key.uid == uid]
         for key in gone:
             del self._shares[key]

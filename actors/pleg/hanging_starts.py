@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 HANGS_SECONDS: Final = 120.0
-"""How long a start may stand in the way."""
+"""How long a start may block a call before the runtime is restarted."""
 PAUSE_SECONDS: Final = 600.0
 """The least time between two restarts of the runtime."""
 
@@ -21,12 +21,13 @@ class HangingStarts(msgspec.Struct, frozen=True):
     """Times are of the monotonic clock."""
 
     since: Mapping[str, float] = {}
-    """Container id to the time at which its start was first found in the way."""
+    """Container id to the time at which its start was first found to block a call."""
     restarted_at: float | None = None
 
 
 def start_found(state: HangingStarts, container_id: str, now: float, known: Collection[str]) -> HangingStarts:
-    """A start is in the way of a call. `known`: what the runtime lists; the rest is forgotten."""
+    """The state after a start was found to block a call. `known`: the ids that the runtime lists; others are
+    forgotten."""
     since = {one: at for one, at in state.since.items() if one in known}
     since.setdefault(container_id, now)
     return msgspec.structs.replace(state, since=since)

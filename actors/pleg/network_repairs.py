@@ -65,7 +65,7 @@ class NetworkRepairs:
         try:
             restored = await self._actor.disposable(RESTORE, arguments, deadline=RESTORE_SECONDS)
         except (DisposableError, DisposableTimeout) as error:
-            self._warnings.warn("restore", f"what containerd reads is not looked for: {error}")
+            self._warnings.warn("restore", f"cannot look for containerd's missing configuration: {error}")
             return False
         self._warnings.resolved("restore")
         return bool(restored)

@@ -1,7 +1,7 @@
 """Restarts of a runtime that does not list containers which run. Pure.
 
-containerd that came up on a full disk lists them after its next start. Where a restart does not help, because what it
-knew of them is lost for good, the next one comes later and later.
+containerd that came up on a full disk lists them after its next start. Where a restart does not help, because
+containerd has lost its data of them, the pauses between restarts grow.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Schedule:
             timer.cancel()
 
     def end(self, key: Key) -> None:
-        """Neither run it nor let a run go on."""
+        """Do not run the probe, and cancel a run in progress."""
         self.unset(key)
         run = self._runs.pop(key, None)
         if run is not None:

@@ -31,7 +31,7 @@ class StateFiles:
 
     @classmethod
     def of(cls, actor: Actor, agent: Agent) -> StateFiles:
-        """Those of the agent, as this actor is to take them."""
+        """The state files of the agent, for this actor."""
         return cls(agent.root_dir, agent.run_dir, actor.log, again=actor.incarnation > 1)
 
     def file(self, name: str) -> CopiedFile:

@@ -39,7 +39,7 @@ CANCEL_POLL_SECONDS: Final = 5.0
 STATUS_SECONDS: Final = 5.0
 """How long the API server may take, once all pods have ended, to get their status; the rest is sent after the boot."""
 PRESUMED_SECONDS: Final = 30.0
-"""How much longer than its windows a shutdown is presumed to go on while logind cannot be asked."""
+"""How much longer than its windows a shutdown is presumed to last while logind cannot be asked."""
 EPSILON: Final = 0.001
 DELAY_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """Between checks whether logind has read its configuration."""

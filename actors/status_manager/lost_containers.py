@@ -39,7 +39,8 @@ def failed(status: ContainerStatus) -> ContainerStatus:
 
 
 def never_began(status: ContainerStatus | None) -> bool:
-    """Whether the status says of a container that the runtime never had that its end is unknown: its pod is over."""
+    """Whether the runtime never had the container, and its pod is over: the status then says that its end is
+    unknown."""
     ended = status.state.terminated if status is not None else None
     return ended is not None and status is not None and ended.reason == LOST and not status.containerID
 

@@ -13,8 +13,8 @@ SAVE_SECONDS: Final = 0.5
 
 
 class ReadinessSaver:
-    """A change that other actors are told of is saved first (`save`), so that the next incarnation says no less; the
-    end of a pod may wait for others (`save_soon`)."""
+    """A change that is reported to other actors is saved first (`save`), so that the next incarnation reports no less;
+    the end of a pod may be saved together with others (`save_soon`)."""
 
     def __init__(self, actor: Actor, file: ReadinessFile) -> None:
         self._actor, self._file = actor, file

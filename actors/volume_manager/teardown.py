@@ -36,7 +36,8 @@ class Teardown:
         self._actor, self._agent, self._tools = actor, agent, tools
         self._pods_dir = real_path(agent.pods_dir)
         self._turn = asyncio.Lock()
-        """Of those who read the mount table: between two of a thousand pods that end at once others are served."""
+        """The limit of concurrent readers of the mount table, so that other work goes on while a thousand pods end at
+        once."""
 
     async def volumes(self, uid: str) -> str:
         """Unmount and remove the pod's volumes. '' or the error's text."""

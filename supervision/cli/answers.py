@@ -1,4 +1,4 @@
-"""Asks several actors, of which some may be wedged: what the others know is shown soon, and who is missing is said."""
+"""Asks several actors, of which some may hang: shows the answers of the others soon, and names the missing ones."""
 
 from __future__ import annotations
 

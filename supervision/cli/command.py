@@ -209,7 +209,7 @@ def json_text(data: Any) -> str:
 
 
 def like(name: str, names: Collection[str]) -> str:
-    """A hint at actors with such a name, or with such an end of it; else where the names are."""
+    """A hint: actors with a similar name or ending; without one, the command that lists the names."""
     ends = {full.rpartition("/")[2]: full for full in names}
     below = [full for full in names if f"/{name.split('/', maxsplit=1)[0]}/" in f"/{full}/" and full != name]
     near = below or [ends.get(one, one) for one in close_to(name, [*names, *ends])]

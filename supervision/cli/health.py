@@ -15,7 +15,7 @@ Verdict = Literal["ready", "degraded", "down"]
 SILENT_SECONDS: Final = 5.0
 """An actor sends a heartbeat every two seconds."""
 GAVE_UP_SECONDS: Final = 600.0
-"""For so long it is told that a supervisor gave up, after it was started again."""
+"""How long `status` names a supervisor that gave up and was started again."""
 
 
 class Reason(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ CODES: Final[Mapping[int, str]] = {
 }
 """The exit codes of a subcommand that asks an agent."""
 LOCAL_CODES: Final[Mapping[int, str]] = {OK: "done", USAGE: "the command line is wrong"}
-"""Those of one that needs no agent."""
+"""The exit codes of a subcommand that needs no agent."""
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -43,7 +43,7 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
 
 
 def text(health: TreeHealth, tree: Tree, advice: str = "", columns: int = 0) -> str:
-    """The headline, each reason in a line of its own, and where more is said. `columns`: of the terminal, 0: none."""
+    """The headline, each reason in a line of its own, and the advice. `columns`: of the terminal, 0: none."""
     reasons = [line for reason in health.reasons for line in wrapped(str(reason), columns, "      ", "  ")]
     lines = [f"{health.state}: {figures(tree)}", *reasons]
     return "\n".join([*lines, advice] if advice and health.reasons else lines)

@@ -54,7 +54,7 @@ class CommandSettings:
     others: Others | None = None
     """What the application adds to the reasons of `status`."""
     advice: Callable[[argparse.Namespace], str] = lambda arguments: ""
-    """The last line of a `status` that is not ready: where more is said."""
+    """The last line of a `status` that is not ready: the command that says more."""
     logs: str = "the log of one actor, or of a supervisor and all below it"
     """What `logs` shows."""
 

@@ -42,10 +42,8 @@ def size(amount: int) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], widths: list[int] | None = None) -> list[str]:
-    """Lines with aligned columns; the last column is not padded.
-
-    `widths`: those of the table that this one goes on with, of which only the rows are shown; brought up to date.
-    """
+    """Lines with aligned columns; the last column is not padded. `widths`: of a table that was printed before and goes
+    on with these rows; updated."""
     wide = [max(len(row[at]) for row in (header, *rows)) for at in range(len(header))]
     if widths is not None:
         widths[:] = [max(both) for both in zip_longest(wide, widths, fillvalue=0)]

@@ -34,7 +34,7 @@ _BUSY_SECONDS = 0.5
 MOST_ABANDONED = 64
 """Beyond this an actor has no more than `ALWAYS_ALLOWED`."""
 ALWAYS_ALLOWED = 2
-"""So many processes each actor may have: nobody is refused for the hangs of others alone."""
+"""Each actor may always have so many processes, even while those of others hang."""
 _ABANDON_SECONDS = 1.0
 
 

@@ -31,7 +31,7 @@ class Listener:
         self._watch()
 
     def restore(self) -> None:
-        """Be found by name again, if somebody removed the socket. Raises OSError."""
+        """Make the socket again if it was removed, so that the fork server is found by name. Raises OSError."""
         try:
             missing = self._names.restore(FORK_SERVER, 0)
         except NoSuchActor:

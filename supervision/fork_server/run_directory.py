@@ -41,7 +41,7 @@ class RunDirectory:
         self.names.clear()
         self._janitor: Janitor | None = None
         self._changed_at = 0
-        """When the directory of the sockets had changed at the last look."""
+        """The modification time of the socket directory at the last check."""
         self._look_again = False
 
     def start_janitor(self) -> None:

@@ -146,7 +146,7 @@ def _without_age(row: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _watch(show: Callable[[], object]) -> None:
-    """Show it each second, until Ctrl-C. An actor or an agent that does not answer is told once, and waited for."""
+    """Show it each second, until Ctrl-C. If an actor or the agent does not answer, say so once and wait."""
     told = False
     while True:
         time.sleep(WATCH_SECONDS)
@@ -221,8 +221,8 @@ def events(context: Context) -> int:
 
 
 def _show_events(context: Context, shown: dict[str, int], widths: list[int], *, first: bool = False) -> None:
-    """Print the events that `shown` lacks, which is brought up to date: the count by identity. `first`: that there are
-    none is said."""
+    """Print the events that are not in `shown` (count by identity), and add them to it. `first`: say so if there are
+    none."""
     arguments = context.arguments
     answers = Answers(context, context.tree())
     found = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents)

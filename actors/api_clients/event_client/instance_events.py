@@ -22,7 +22,7 @@ class InstanceEvents:
         self._limit = limit
 
     def is_new(self, event: RecordEvent) -> bool:
-        """Whether it is told for the first time, as is every event without an instance."""
+        """Whether the event is new. Every event without an instance is."""
         if not event.instance:
             return True
         key = (event.instance, event.reason)

@@ -43,7 +43,7 @@ class NodeEvents:
         return [condition_event(self._name, "NodeNotSchedulable" if now else "NodeSchedulable")]
 
     def booted(self, node: Json, boot_id: str) -> list[RecordEvent]:
-        """The boot ID that the API had is another one: once in the life of this process."""
+        """The events for a boot ID that differs from the API's: once in the life of this process."""
         before = ((node.get("status") or {}).get("nodeInfo") or {}).get("bootID")
         if self._boot_reported or not before or not boot_id or before == boot_id:
             return []

@@ -34,7 +34,7 @@ RECONCILED_LABELS: Final = (
     "beta.kubernetes.io/os",
     "beta.kubernetes.io/arch",
 )
-"""Of an existing node only these are made those of the flags; a user's other labels are the user's."""
+"""Of an existing node, only these labels are set from the flags; other labels belong to users."""
 
 
 class RegistrationPlan(msgspec.Struct, frozen=True, kw_only=True):

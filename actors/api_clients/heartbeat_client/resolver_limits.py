@@ -19,7 +19,7 @@ REASON: Final = "CheckLimitsForResolvConf"
 
 
 class ResolverLimits:
-    """The file is read again when it has changed; what is wrong with it is told each time."""
+    """The file is read again when it has changed; its problem is reported each time."""
 
     def __init__(self, agent: Agent, record: Callable[[RecordEvent], None]) -> None:
         self._agent, self._record = agent, record

@@ -44,7 +44,7 @@ def assignment(annotations: dict[str, str]) -> Assignment | None:
 
 
 def assigned(found: Assignment, state: ObjectState) -> ConfigMapAssigned:
-    """What the config_controller is told. Raises ValueError when the ConfigMap is not there, or has not that key."""
+    """The message for the config_controller. Raises ValueError when the ConfigMap is missing, or lacks the key."""
     where = f"ConfigMap {found.ref.namespace}/{found.ref.name}"
     if not state.body:
         raise ValueError(f"{where}: {state.reason}: {state.message}")

@@ -22,7 +22,7 @@ ENFORCE_SECONDS: Final = 60.0
 
 
 class NodeAllocatableCgroups:
-    """Enforced at the start, and again each minute: somebody else may write to the cgroups."""
+    """Limits are set at the start, and again each minute: another program may write to the cgroups."""
 
     def __init__(
         self,

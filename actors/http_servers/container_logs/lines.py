@@ -133,7 +133,7 @@ class LineFilter:
         return out
 
     def _begin(self, line: bytes) -> bytes:
-        """The output for what there is of this line, without its end."""
+        """The output for the part of this line that has been read, without its end."""
         self._line_end = None
         found = parse(line)
         if found is None or self.full or self._query.stream not in ("All", found.stream.decode().title()):

@@ -23,8 +23,8 @@ MAX_UNAUTHENTICATED: Final = 128
 """Connections without an authenticated request. The oldest is closed for a new one, so that silent callers lock nobody
 out."""
 MAX_UNREAD_BYTES: Final = 64 << 20
-"""Of answers that are not read yet. Above it the connection that has been slow for longest is closed: a caller who may
-read metrics, and does not, must not fill the memory."""
+"""The limit of unread answers, in bytes. Above it, the connection that has been slow for longest is closed: a caller
+that does not read its answers must not fill the memory."""
 _EXHAUSTED: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_SECONDS: Final = 0.2
 _BATCH: Final = 16

@@ -171,7 +171,7 @@ async def join_translated(caller: IOStream, runtime: IOStream, translation: Tran
     """Join the streams as `joined_streams.join` does, with a translation in between."""
 
     async def write(ends: Ends) -> bool:
-        """Returns whether it goes on."""
+        """Returns whether the stream goes on."""
         written = [end.write(part) for end, part in ((caller, ends.to_caller), (runtime, ends.to_runtime)) if part]
         if written:
             await asyncio.wait([asyncio.ensure_future(one) for one in written])

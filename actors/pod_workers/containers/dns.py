@@ -21,7 +21,7 @@ NO_CLUSTER_DNS: Final = (
     'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. '
     'Falling back to "Default" policy.'
 )
-"""Of the event of the node; that of the pod names the pod before it."""
+"""The name in the event of the node; the event of the pod has the pod's name before it."""
 
 
 def without_host_file(node_ip: str) -> Dns:

@@ -159,8 +159,8 @@ class PodWorker:
             self.wake()
 
     def judge(self, decided: ProbeDecided) -> None:
-        """Take the verdict of a liveness or startup probe. A startup probe that has passed is not run again, whoever of
-        the agent is restarted."""
+        """Take the result of a liveness or startup probe. A startup probe that has passed is not run again, also after
+        a restart of any actor."""
         known = self.state.instances.get(decided.container_id, ContainerInstance())
         if decided.kind == "startup" and decided.success and not known.startup_passed:
             pod_dir = self._services.agent.pod_dir(self.state.uid)

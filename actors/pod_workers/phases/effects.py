@@ -64,7 +64,7 @@ class StopPod(Effect, frozen=True):
     """Also remove containers that were never started. The runtime refuses to remove one that is just starting; soon
     that runs and is stopped normally."""
     ends_pod: bool = False
-    """It is the pod's end: users are told when the runtime does not do it."""
+    """It is the pod's end: an event is emitted when the runtime does not do it."""
 
 
 class StopContainers(Effect, frozen=True):

@@ -138,8 +138,8 @@ def _without_withdrawn_restarts(state: PodState, runtime: PodRuntime, actions: P
 
 
 def _crash_loops(state: PodState, pod: Pod, backoffs: list[ContainerBackoff]) -> tuple[PodState, tuple[Announce, ...]]:
-    """Say which containers wait in a crash loop, once each time the pod worker wakes (who collects events counts them),
-    and which do not any more."""
+    """Emit an event for each container that waits in a crash loop, once each time the pod worker wakes (the
+    event client counts them), and forget those that no longer wait."""
     known = {name for name, why in state.waiting.items() if why.reason == CRASH_LOOP}
     state = state.due_by(earliest(backoffs) or None)
     announcements = []
@@ -156,7 +156,8 @@ def _crash_loops(state: PodState, pod: Pod, backoffs: list[ContainerBackoff]) ->
 
 
 def _without_network(state: PodState, facts: StepInput) -> tuple[PodState, tuple[Announce, ...]]:
-    """A sandbox needs a network: check again soon. Without a message nobody knows yet, and there is nothing to say."""
+    """A sandbox needs a network: check again soon. Without a message the reason is not known yet, and no event is
+    emitted."""
     if not facts.network_message:
         return state.due_by(facts.now + NETWORK_SECONDS), ()
     text = f"network is not ready: container runtime network not ready: {facts.network_message}"

@@ -55,8 +55,9 @@ def observed(state: PodState) -> PodObserved:
 
 
 def _known_runtime(state: PodState) -> PodRuntime | None:
-    """What is known of the pod's sandboxes and containers. None, as if nobody had looked, while a container runs that
-    the runtime denies and that this worker has never seen listed: what was last told of the pod goes on to hold."""
+    """What is known of the pod's sandboxes and containers. None, as before the first look, while a container runs that
+    the runtime does not list and that this worker has never seen listed: the last report about the pod then stays
+    valid."""
     if state.runtime is None or state.phase in _OVER:
         return state.runtime
     return None if state.unlisted.unseen else shown(state.runtime, state.unlisted)

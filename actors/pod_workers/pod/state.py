@@ -323,7 +323,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, round=replace(self.round, done=frozenset()))
 
     def announce(self, names: Iterable[str]) -> PodState:
-        """Users are told in this round that these wait."""
+        """These containers wait; events say so in this round."""
         return replace(self, round=replace(self.round, announced=self.round.announced | set(names)))
 
     def due_by(self, when: float | None) -> PodState:

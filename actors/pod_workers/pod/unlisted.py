@@ -35,8 +35,8 @@ NOTHING = Unlisted()
 
 
 def may_be_denied(runtime: PodRuntime, before: PodRuntime | None, known: Unlisted) -> bool:
-    """Whether the processes of the pod are to be looked at: the runtime lists none that runs to a worker that has seen
-    none, does not list what ran, or has denied something before."""
+    """Whether the processes of the pod must be looked at: the runtime lists no running sandbox or container and this
+    worker has never seen one, or it does not list what ran, or it has left something out before."""
     if before is None and not known.running:
         return not alive(runtime)
     return bool(known.running) or any(_vanished_instances(runtime, before, known))

@@ -62,7 +62,7 @@ class _Status(msgspec.Struct):
 
 
 async def run(access: ServerAccess, observe: Observer = lambda run: None) -> Issued:
-    """Run the plugin of `access`; `observe` is told how it ended. Raises NoCredentials."""
+    """Run the plugin of `access`; `observe` is called with how it ended. Raises NoCredentials."""
     plugin = access.exec
     assert plugin is not None  # noqa: S101 - called only for access with a plugin
     request = {

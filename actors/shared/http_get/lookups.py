@@ -24,7 +24,7 @@ class Owner:
     def __init__(self) -> None:
         self.permits = asyncio.Semaphore(PER_OWNER)
         self.under_way: dict[str, asyncio.Future[list[str]]] = {}
-        """By host. A lookup ends by itself, whether anybody waits for it or not."""
+        """By host. A lookup runs to its end even if nobody waits for it."""
         self.waiting = 0
 
 
@@ -56,7 +56,7 @@ class Lookups:
             self._forget(whose, owner)
 
     def _begin(self, whose: str, owner: Owner, host: str) -> None:
-        """Raises OSError when there is no thread to be had."""
+        """Raises OSError when no thread can be started."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[list[str]] = loop.create_future()
 

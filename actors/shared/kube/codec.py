@@ -44,8 +44,8 @@ def decode(data: bytes, kind: type[T]) -> T:
 
 
 def plain(data: bytes, shape: type[Any]) -> dict[str, Any]:
-    """The object in `data` as plain data without nulls, which has the fields of `shape` (a Struct) with these types, if
-    it has them, and whatever others. For an object that is written back. Raises ObjectError."""
+    """The object in `data` as plain data without nulls, to be written back. The fields of `shape` (a Struct) have their
+    types if they are present; other fields are kept. Raises ObjectError."""
     try:
         found = without_nulls(msgspec.json.decode(data))
         msgspec.convert(found, shape)

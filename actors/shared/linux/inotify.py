@@ -14,7 +14,7 @@ IN_DIRECTORY: Final = (
 )  # fmt: skip
 """The events of a changed file in a directory: written and closed, moved, created or deleted."""
 OPENED: Final = flags.OPEN | flags.DELETE_SELF
-"""Somebody opens the file."""
+"""A process opens the file."""
 LOST: Final = flags.DELETE_SELF | flags.MOVE_SELF | flags.Q_OVERFLOW | flags.IGNORED | flags.UNMOUNT
 """The watched file was removed or replaced, or events were lost."""
 

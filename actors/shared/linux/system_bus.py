@@ -35,7 +35,7 @@ SYSTEMD: Final = BusObject("org.freedesktop.systemd1", "/org/freedesktop/systemd
 
 
 class BusError(Exception):
-    """The bus, or who was called over it, does not answer or refuses."""
+    """The bus or the called service does not answer, or refuses."""
 
     def __init__(self, text: str, name: str = "") -> None:
         """`name`: D-Bus' name of the error that was answered; '' without an answer."""
@@ -65,8 +65,8 @@ class SystemBus:
         lost: Callable[[], None] = lambda: None,
         takes_descriptors: bool = False,
     ) -> None:
-        """`heard` gets the name of each signal, `lost` is called when a connection ends that was not closed. Files are
-        taken for nobody but a caller of `call_for_descriptors`."""
+        """`heard` is called with the name of each signal, `lost` when a connection ends that was not closed. Only
+        `call_for_descriptors` takes files from the bus."""
         self._on_signal, self._on_lost, self._takes_descriptors = heard, lost, takes_descriptors
         self._bus: MessageBus | None = None
         self._watching: asyncio.Task[None] | None = None

@@ -54,7 +54,7 @@ class DiskUsageCollector:
         self._measuring: asyncio.Task[None] | None = None
 
     async def measure(self, sample: UsageSample) -> None:
-        """Measure if it is due. Who comes first, or long after the last one, waits for it."""
+        """Measure if it is due. The first caller, or one long after the last measurement, waits for the result."""
         given = float(self._agent.config.volumeStatsAggPeriod)
         period = given if given > 0 else PERIOD_SECONDS
         age = self._clock() - self._measured

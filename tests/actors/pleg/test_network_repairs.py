@@ -178,4 +178,4 @@ def test_that_it_cannot_be_made_again_is_logged_once(fake, caplog):
             await repairs.look(5)
 
     tell(story, managed_runtime=True)
-    assert caplog.text.count("what containerd reads is not looked for") == 1
+    assert caplog.text.count("cannot look for containerd's missing configuration") == 1

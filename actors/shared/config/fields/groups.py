@@ -33,7 +33,7 @@ class AnonymousAuthentication(Group, frozen=True):
 
 
 class Authentication(Group, frozen=True):
-    """Who calls the main server."""
+    """How callers of the main server are authenticated."""
 
     x509: X509Authentication = X509Authentication()
     """Users by client certificate."""

@@ -77,7 +77,7 @@ class KubeletConfiguration(Group, frozen=True):
     serverTLSBootstrap: bool = False
     """Obtain and renew the serving certificate by certificate signing requests."""
     authentication: Authentication = Authentication()
-    """Who calls the main server."""
+    """How callers of the main server are authenticated."""
     authorization: Authorization = Authorization()
     """What a caller of the main server may do."""
     streamingConnectionIdleTimeout: Duration = Duration(4 * 3600)
