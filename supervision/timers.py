@@ -31,7 +31,7 @@ class Timers:
         """Call again and again. Raises ValueError when the period is not positive."""
         if seconds <= 0:
             raise ValueError(f"every({seconds}): the period must be positive")
-        repeating = Repeating(self, seconds, call, jitter)
+        repeating = RepeatingTimer(self, seconds, call, jitter)
         repeating.schedule(0.0 if immediately else None)
         return repeating
 
@@ -39,7 +39,7 @@ class Timers:
         self._run(call, _name_of(call))
 
 
-class Repeating:
+class RepeatingTimer:
     """A periodic timer. It skips a run while the previous one still runs."""
 
     def __init__(self, timers: Timers, seconds: float, call: Callable[[], Any], jitter: float) -> None:

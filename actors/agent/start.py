@@ -35,7 +35,7 @@ from . import memory_profile, start_checks
 from .validation import load_with_all, policies
 
 if TYPE_CHECKING:
-    from actors.shared.api.kubeconfig import Loading
+    from actors.shared.api.kubeconfig import KubeconfigLoad
 
 EXIT_REFUSED: Final = 1
 """Exit code if the flags, the configuration, the policy or the host prevent the start."""
@@ -77,20 +77,20 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
     return run(application)
 
 
-def _begin_to_load(agent: Agent) -> Loading | None:
+def _begin_to_load(agent: Agent) -> KubeconfigLoad | None:
     """Start to load the kubeconfig in another process. None: there is none, or it is invalid, which is reported
     later."""
     if agent.standalone:
         return None
-    from actors.shared.api.kubeconfig import KubeconfigError, Loading
+    from actors.shared.api.kubeconfig import KubeconfigError, KubeconfigLoad
 
     try:
-        return Loading(agent.kubeconfig)
+        return KubeconfigLoad(agent.kubeconfig)
     except KubeconfigError:
         return None
 
 
-def _with_access(application: Application, agent: Agent, loading: Loading) -> Application:
+def _with_access(application: Application, agent: Agent, loading: KubeconfigLoad) -> Application:
     """The application with the loaded credentials in its context. If the loader failed, the actors load them later."""
     from actors.shared.api.kubeconfig import KubeconfigError
 

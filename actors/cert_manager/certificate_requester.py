@@ -10,7 +10,7 @@ from typing import Any
 from supervision.actor import Actor, Timer
 
 from .clocks import CertificateClocks
-from .request_attempt import AttemptFailed, Pending, RequestAttempts, RequestTemplate
+from .request_attempt import AttemptFailed, PendingRequest, RequestAttempts, RequestTemplate
 from .request_retries import FailureKind, Failures, PendingReports, pause_before_rotation
 
 Template = Callable[[], "RequestTemplate | None"]
@@ -93,7 +93,7 @@ class CertificateRequester:
         self._failed()
         return pause
 
-    def _after_pending(self, pending: Pending) -> float:
+    def _after_pending(self, pending: PendingRequest) -> float:
         self._pending_reports, report = self._pending_reports.after_attempt(self._clocks.monotonic(), new=pending.new)
         if report:
             write = self._actor.log.info if report == "info" else self._actor.log.warning

@@ -45,7 +45,7 @@ class RequestTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """The server, and the credentials for the request."""
 
 
-class Pending(msgspec.Struct, frozen=True):
+class PendingRequest(msgspec.Struct, frozen=True):
     """The request of this name is neither approved nor denied yet."""
 
     name: str
@@ -68,12 +68,12 @@ class RequestAttempts:
         self._actor = actor
         self._signed: tuple[RequestTemplate, dict[str, Any]] | None = None
 
-    async def attempt(self, template: RequestTemplate) -> Pending | None:
+    async def attempt(self, template: RequestTemplate) -> PendingRequest | None:
         """Returns None when the certificate is installed. Raises AttemptFailed."""
         before = self._signed
         request, name = await self._submit(template)
         if request.state is RequestState.PENDING:
-            return Pending(name, new=self._signed is not before)
+            return PendingRequest(name, new=self._signed is not before)
         await self._install(template, request, name)
         self._signed = None
         return None

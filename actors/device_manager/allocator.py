@@ -21,7 +21,7 @@ from .choice import DeviceChoice, DevicesUnavailable, already_has, begin, finish
 from .holdings import NO_NODE, Holdings, Key, Share
 from .inventory import Inventory, Resource
 from .messages import DeviceRequest
-from .plugins import Connected, DevicePlugins
+from .plugins import ConnectedPlugin, DevicePlugins
 
 _SECONDS: Final = "kubelet_device_plugin_alloc_duration_seconds"
 
@@ -132,7 +132,7 @@ class Allocator:
 
     async def _choose(
         self, key: Key, needed: int, finished: list[str], mask: int | None
-    ) -> tuple[Connected, Resource, frozenset[str]]:
+    ) -> tuple[ConnectedPlugin, Resource, frozenset[str]]:
         """Raises DevicesUnavailable, PluginError."""
         plugin = self._plugins.get(key.resource)
         if plugin is None:

@@ -14,7 +14,7 @@ from .allocator import Allocator
 from .choice import DevicesUnavailable
 from .device_reports import listed
 from .hints import MOST_NODES, hints
-from .holders import Holders
+from .holders import DeviceHolders
 from .messages import (
     AllocateDevices,
     DeviceHints,
@@ -39,7 +39,7 @@ class DeviceService:
         self.node = node = NodeDevices(actor, agent, clock)
         self._inventory, self._holdings = node.inventory, node.holdings
         self._allocator = Allocator(actor, node.inventory, node.holdings, node.plugins, node.save)
-        self._allocations, self._holders = Allocations(), Holders()
+        self._allocations, self._holders = Allocations(), DeviceHolders()
         self.registration = Registration(actor, node.plugins, agent.device_plugins_dir)
         self._socket = RegistrationSocket(actor, agent, self.registration)
 

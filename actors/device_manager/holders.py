@@ -7,7 +7,7 @@ from collections.abc import Collection
 from actors.shared.pod_inventory import PodInventory
 
 
-class Holders:
+class DeviceHolders:
     """The pods that may hold devices: the pods of the workers, and pods that got devices since but that their worker
     has not reported yet."""
 

@@ -12,7 +12,7 @@ from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
 
 from .inventory import Inventory
-from .rate_limit import Pace
+from .rate_limit import MessagePace
 
 if TYPE_CHECKING:
     from .plugin_client import PluginClient, PluginOptions
@@ -27,7 +27,7 @@ MOST_RESOURCES: Final = 512
 OVERTAKEN: Final = "another plugin of this resource has registered meanwhile"
 
 
-class Connected(NamedTuple):
+class ConnectedPlugin(NamedTuple):
     client: PluginClient
     options: PluginOptions
 
@@ -43,12 +43,12 @@ class DevicePlugins:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._actor, self._inventory, self._changed, self._clock = actor, inventory, changed, clock
-        self._connected: dict[str, Connected] = {}
+        self._connected: dict[str, ConnectedPlugin] = {}
         self._latest: dict[str, PluginClient] = {}
         """The client that registered last; it may still be connecting."""
         self._pace: dict[str, TokenBucket] = {}
 
-    def get(self, resource: str) -> Connected | None:
+    def get(self, resource: str) -> ConnectedPlugin | None:
         return self._connected.get(resource)
 
     @property
@@ -81,7 +81,7 @@ class DevicePlugins:
             await client.close()
             raise
         before = self._connected.get(resource)
-        self._connected[resource] = connected = Connected(client, options)
+        self._connected[resource] = connected = ConnectedPlugin(client, options)
         self._inventory.registered(resource)
         self._actor.start_task(self._follow(resource, connected), f"devices of {resource}")
         self._actor.log.info("the device plugin of %s at %s is registered", resource, path)
@@ -111,8 +111,8 @@ class DevicePlugins:
         for client in clients:
             await client.close()
 
-    async def _follow(self, resource: str, connected: Connected) -> None:
-        pace = Pace()
+    async def _follow(self, resource: str, connected: ConnectedPlugin) -> None:
+        pace = MessagePace()
         reason = "it ended the list of its devices"
         try:
             async for devices in connected.client.devices():

@@ -14,7 +14,7 @@ MOST_SHARE: Final = 0.1
 """Of the time of this process, that one stream may take once its burst is over."""
 
 
-class Pace:
+class MessagePace:
     """The rate of one stream. What is not read waits at its sender."""
 
     def __init__(self) -> None:

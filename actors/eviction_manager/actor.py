@@ -26,7 +26,7 @@ from .local_storage import is_limited
 from .memory_notices import MemoryNotices
 from .messages import PreemptPods
 from .node_cleanup import NodeCleanup
-from .node_observer import NodeObserver, Observed
+from .node_observer import NodeObservations, NodeObserver
 from .oom_watcher import OomWatcher
 from .pod_evictions import REPEAT_SECONDS, PodEvictions
 from .resources import RESOURCE_OF, reclaims
@@ -107,7 +107,7 @@ class EvictionManager(Actor):
             await self._sleep(REPEAT_SECONDS)
         return self._evictions.stopping
 
-    async def _wait(self, began: float, last: Observed) -> bool:
+    async def _wait(self, began: float, last: NodeObservations) -> bool:
         """Wait until the next round. Returns False when memory fell below a threshold before the regular round: that
         round observes memory only."""
         was_met = {one for one in self._watched if is_met(one, last.signals)}
@@ -116,7 +116,7 @@ class EvictionManager(Actor):
             room = headroom(self._watched, last.signals)
             pause = remaining if room is None else min(remaining, max(LOOK_SECONDS, room / FILL_BYTES_A_SECOND))
             await self._sleep(pause)
-            last = Observed(self._observer.memory())
+            last = NodeObservations(self._observer.memory())
             if any(is_met(one, last.signals) for one in self._watched if one not in was_met):
                 return False
         return True
@@ -129,7 +129,7 @@ class EvictionManager(Actor):
             timer.cancel()
         self._news.clear()
 
-    async def _round(self, *, disks: bool) -> Observed:
+    async def _round(self, *, disks: bool) -> NodeObservations:
         observed, now = await self._observer.observe(disks=disks), self._clock()
         verdict = self._tracker.observe(observed.signals, now, observed.layout)
         self._set_conditions(verdict.conditions, observed.signals)
@@ -150,7 +150,7 @@ class EvictionManager(Actor):
             self._report_pressure()
 
     # -- eviction -----------------------------------------------------------------------------------------------------
-    async def _reclaim(self, threshold: Threshold, observed: Observed, at: float) -> None:
+    async def _reclaim(self, threshold: Threshold, observed: NodeObservations, at: float) -> None:
         """`at`: time of the observation, in seconds of the clock."""
         self._record(threshold)
         cleaned = reclaims(threshold.signal, observed.layout)
@@ -170,7 +170,7 @@ class EvictionManager(Actor):
             event = node_event(self._agent.node_name, "EvictionThresholdMet", text, "Warning")
             self.tell(EVENT_CLIENT, event, deadline=60.0)
 
-    async def _evict(self, threshold: Threshold, observed: Observed, at: float) -> None:
+    async def _evict(self, threshold: Threshold, observed: NodeObservations, at: float) -> None:
         """Evict one pod."""
         signal = threshold.signal
         known = await self._usage.pods()

@@ -26,7 +26,7 @@ _ASK_SECONDS: Final = 5.0
 _READ: Final = "actors.eviction_manager.signals:read_disks"
 
 
-class Observed(msgspec.Struct, frozen=True):
+class NodeObservations(msgspec.Struct, frozen=True):
     """The observations by signal; unknown signals are missing."""
 
     signals: dict[str, SignalObservation]
@@ -48,12 +48,12 @@ class NodeObserver:
         )
         self._reading: asyncio.Task[dict[str, list[int]]] | None = None
 
-    async def observe(self, *, disks: bool = True) -> Observed:
+    async def observe(self, *, disks: bool = True) -> NodeObservations:
         """Observe the node; without `disks` memory and process IDs only, which takes no time."""
         figures = await self._disks() if disks else {}
         if figures:
             self._layout = layout_of(figures)
-        return Observed({**self.memory(), **pid_signals(self._host), **disk_signals(figures)}, self._layout)
+        return NodeObservations({**self.memory(), **pid_signals(self._host), **disk_signals(figures)}, self._layout)
 
     def memory(self) -> dict[str, SignalObservation]:
         return memory_signals(self._tree, self.kubepods, self._host)

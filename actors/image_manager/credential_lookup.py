@@ -7,7 +7,7 @@ from .image_reference import Reference
 from .keyring import Credential, qualified, read_docker_config
 from .messages import EnsureImage
 from .node_credentials import NodeCredentials
-from .pull_records import Found, ImagePullSecret
+from .pull_records import FoundCredential, ImagePullSecret
 
 
 class CredentialLookup:
@@ -16,7 +16,7 @@ class CredentialLookup:
     def __init__(self, node: NodeCredentials, plugins: CredentialPlugins | None) -> None:
         self._node, self._plugins = node, plugins
 
-    async def find(self, question: EnsureImage, reference: Reference) -> list[Found]:
+    async def find(self, question: EnsureImage, reference: Reference) -> list[FoundCredential]:
         """All matching credentials, each once."""
         sources = {
             ImagePullSecret(one.uid, question.namespace, one.name): read_docker_config([one.document])
@@ -24,16 +24,16 @@ class CredentialLookup:
         }
         best = read_docker_config(one.document for one in question.pull_secrets).matching(reference.name)
         found = [
-            Found(credential, source)
+            FoundCredential(credential, source)
             for credential in best
             for source, keyring in sources.items()
             if credential in keyring.matching(reference.name)
         ]
-        found += [Found(credential) for credential in self._node.keyring().matching(reference.name)]
+        found += [FoundCredential(credential) for credential in self._node.keyring().matching(reference.name)]
         if self._plugins is not None:
             account = Account(question.namespace, question.service_account, question.pod_name, question.uid)
             found += await self._plugins.matching(qualified(reference.name), account)
-        first: dict[Credential, Found] = {}
+        first: dict[Credential, FoundCredential] = {}
         for one in found:
             first.setdefault(one.credential, one)
         return list(first.values())

@@ -14,7 +14,7 @@ from supervision.metrics import Metrics
 
 from .keyring import Credential, Keyring, fits
 from .plugin_process import CredentialProviderRequest, CredentialProviderResponse, PluginFailed, ask
-from .pull_records import Found, ServiceAccount
+from .pull_records import FoundCredential, ServiceAccount
 
 PURGE_SECONDS: Final = 900.0
 
@@ -67,14 +67,14 @@ class CredentialPlugins:
         self._going: dict[tuple[str, ...], asyncio.Task[Keyring]] = {}
         self._purged = clock()
 
-    async def matching(self, image: str, account: Account) -> list[Found]:
+    async def matching(self, image: str, account: Account) -> list[FoundCredential]:
         """The credentials for an image, by its full name without tag. A failing plug-in contributes none, and the pull
         continues."""
         matching = [one for one in self._providers if any(fits(pattern, image) for pattern in one.matchImages)]
         found = await asyncio.gather(*(self._find_credentials(provider, image, account) for provider in matching))
         return list(dict.fromkeys(one for each in found for one in each))
 
-    async def _find_credentials(self, provider: Provider, image: str, account: Account) -> list[Found]:
+    async def _find_credentials(self, provider: Provider, image: str, account: Account) -> list[FoundCredential]:
         """A plug-in without service accounts gives credentials of the node."""
         identity = Identity()
         try:
@@ -85,7 +85,7 @@ class CredentialPlugins:
             return []
         ring = await self._keyring(provider, image, account, identity)
         source = ServiceAccount(identity.account_uid, account.namespace, account.name) if identity.token else None
-        return [Found(credential, source) for credential in ring.matching(image)]
+        return [FoundCredential(credential, source) for credential in ring.matching(image)]
 
     async def _keyring(self, provider: Provider, image: str, account: Account, identity: Identity) -> Keyring:
         try:

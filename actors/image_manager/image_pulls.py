@@ -28,7 +28,7 @@ from .pull_events import PullEvents
 from .pull_metrics import PullMetrics
 from .pull_queue import PullQueue
 from .pull_record_store import PullRecords, RecordFailed
-from .pull_records import Found
+from .pull_records import FoundCredential
 from .pull_request import auth, image_spec, sandbox
 
 RUNTIME_REASONS: Final = {
@@ -127,12 +127,16 @@ class ImagePulls:
             return ImageFailed(question.image, "ImageInspectError", text, retry_seconds=1.0)
         return ready(question.image, found, pulled=True)
 
-    async def _traced_pull(self, question: EnsureImage, reference: Reference, credentials: list[Found]) -> str:
+    async def _traced_pull(
+        self, question: EnsureImage, reference: Reference, credentials: list[FoundCredential]
+    ) -> str:
         """The pull belongs to the trace of the pod that asked first, not to those of pods that join it."""
         with self._tracer.span("Images/Pull", {"container.image.name": reference.full}):
             return await self._recorded_pull(question, reference, credentials)
 
-    async def _recorded_pull(self, question: EnsureImage, reference: Reference, credentials: list[Found]) -> str:
+    async def _recorded_pull(
+        self, question: EnsureImage, reference: Reference, credentials: list[FoundCredential]
+    ) -> str:
         """Raises CriError, RecordFailed."""
         if self._records is None:
             return (await self._pull_with(question, reference.full, credentials))[0]
@@ -150,7 +154,9 @@ class ImagePulls:
         await self._records.succeeded(reference.full, reference.name, found.id if found else image_ref, used)
         return image_ref
 
-    async def _pull_with(self, question: EnsureImage, image: str, credentials: list[Found]) -> tuple[str, Found | None]:
+    async def _pull_with(
+        self, question: EnsureImage, image: str, credentials: list[FoundCredential]
+    ) -> tuple[str, FoundCredential | None]:
         """Pull with each credential until one is accepted; without credentials anonymously. Returns the image's ref and
         the credential. Raises the last CriError."""
         spec, pod, began = image_spec(question, image), sandbox(question), time.monotonic()

@@ -16,7 +16,7 @@ from supervision.repeated_warnings import RepeatedWarnings
 
 from .pull_record_files import PULLED, PULLING
 from .pull_records import (
-    Found,
+    FoundCredential,
     ImagePulledRecord,
     Intent,
     accessible,
@@ -83,7 +83,9 @@ class PullRecords:
         self._records = {one.imageRef: one for data in found.get(PULLED, ()) if (one := read_record(data)) is not None}
         self._leftover = {intent.image for data in found.get(PULLING, ()) if (intent := read_intent(data)) is not None}
 
-    async def verified(self, name: str, image: str, image_ref: str, find: Callable[[], Awaitable[list[Found]]]) -> bool:
+    async def verified(
+        self, name: str, image: str, image_ref: str, find: Callable[[], Awaitable[list[FoundCredential]]]
+    ) -> bool:
         """Whether a pod may use the present image. `name`: without tag; `find`: the pod's credentials for it."""
         await self._loaded.wait()
         record = self._records.get(image_ref)
@@ -108,7 +110,7 @@ class PullRecords:
             self._running[image] += 1
         self._measure()
 
-    async def succeeded(self, image: str, name: str, image_ref: str, used: Found | None) -> None:
+    async def succeeded(self, image: str, name: str, image_ref: str, used: FoundCredential | None) -> None:
         """`used`: the credential that was accepted; None: the pull was anonymous."""
         self._end_pull(image)
         self._leftover.discard(image)

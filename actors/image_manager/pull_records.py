@@ -38,7 +38,7 @@ class ServiceAccount(msgspec.Struct, frozen=True):
     name: str
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundCredential(msgspec.Struct, frozen=True):
     """A credential and its source; None: from the node itself, for all pods."""
 
     credential: Credential
@@ -104,7 +104,7 @@ def accessible_by_all(record: ImagePulledRecord | None, name: str) -> bool:
     return record is not None and record.credentialMapping.get(qualified(name), ImageCredentials()).nodePodsAccessible
 
 
-def accessible(record: ImagePulledRecord | None, name: str, found: Sequence[Found]) -> bool:
+def accessible(record: ImagePulledRecord | None, name: str, found: Sequence[FoundCredential]) -> bool:
     """Whether a pod that has these credentials may use the image: with a credential, a secret or an account that it
     was pulled with before."""
     recorded = record.credentialMapping.get(qualified(name)) if record is not None else None
@@ -123,7 +123,7 @@ def accessible(record: ImagePulledRecord | None, name: str, found: Sequence[Foun
 
 
 def with_pull(
-    record: ImagePulledRecord | None, image_ref: str, name: str, used: Found | None, now: str
+    record: ImagePulledRecord | None, image_ref: str, name: str, used: FoundCredential | None, now: str
 ) -> ImagePulledRecord:
     """The record after one more pull. `used`: the credential that was accepted, None for an anonymous pull."""
     record = record or ImagePulledRecord(image_ref)

@@ -30,7 +30,7 @@ class PodLifecycleEvent(msgspec.Struct, frozen=True):
     """Of the container or sandbox."""
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedContainer(msgspec.Struct, frozen=True):
     """One container of a listing, or a sandbox as if it were one."""
 
     uid: str
@@ -38,7 +38,7 @@ class Listed(msgspec.Struct, frozen=True):
     state: CriContainerState
 
 
-Listing = Mapping[str, Listed]
+Listing = Mapping[str, ListedContainer]
 """By id of the container or sandbox."""
 
 _ENTERED: Final = {
@@ -52,9 +52,10 @@ _ENTERED: Final = {
 def listing(sandboxes: Iterable[Sandbox], containers: Iterable[CriContainer]) -> Listing:
     """All sandboxes and containers as one map."""
     found = {
-        s.id: Listed(s.pod_uid, CriContainerState.RUNNING if s.ready else CriContainerState.EXITED) for s in sandboxes
+        s.id: ListedContainer(s.pod_uid, CriContainerState.RUNNING if s.ready else CriContainerState.EXITED)
+        for s in sandboxes
     }
-    found.update({c.id: Listed(c.pod_uid, c.state) for c in containers})
+    found.update({c.id: ListedContainer(c.pod_uid, c.state) for c in containers})
     return found
 
 

@@ -21,7 +21,7 @@ DISRUPTION: Final = "DisruptionTarget"
 """Of a pod that the node ends for its own reasons; a controller replaces it (KEP-3329)."""
 
 
-class Situation(msgspec.Struct, frozen=True):
+class TransitionInput(msgspec.Struct, frozen=True):
     """The input of the conditions' times."""
 
     seen: PodObserved
@@ -37,7 +37,7 @@ class Situation(msgspec.Struct, frozen=True):
     """The phase that is reported, not terminal while a container may still run."""
 
 
-def pod_conditions(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
+def pod_conditions(facts: ConditionInput, situation: TransitionInput) -> list[PodCondition]:
     """The pod's conditions in the order of the status."""
     owned = [] if situation.rejected else conditions(facts)
     if situation.phase not in TERMINAL:
@@ -47,7 +47,7 @@ def pod_conditions(facts: ConditionInput, situation: Situation) -> list[PodCondi
     return [*_foreign(facts, situation), *with_times(owned, old, times, facts.pod.metadata.generation)]
 
 
-def _foreign(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
+def _foreign(facts: ConditionInput, situation: TransitionInput) -> list[PodCondition]:
     """The conditions of other owners, as the API server has them, and DisruptionTarget when a pod has ended that the
     node terminated.
     """
@@ -64,7 +64,7 @@ def _foreign(facts: ConditionInput, situation: Situation) -> list[PodCondition]:
     return [*(each for each in others if each.type != DISRUPTION), disrupted]
 
 
-def _transition_time(name: str, situation: Situation) -> str | None:
+def _transition_time(name: str, situation: TransitionInput) -> str | None:
     """When a condition got its value: now; for the first status of a pod, the time that the runtime reports."""
     if situation.before is not None:
         return rfc3339(situation.now_ns)

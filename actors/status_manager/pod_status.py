@@ -21,7 +21,7 @@ from .container_status import ContainerStatusInput, Readiness, statuses
 from .lost_containers import failed, never_began, with_lost_ends
 from .messages import PodObserved
 from .phase import TERMINAL, pod_phase
-from .pod_conditions import Situation, pod_conditions
+from .pod_conditions import TransitionInput, pod_conditions
 from .pod_resources import allocated, applied
 from .times import rfc3339
 
@@ -82,7 +82,7 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     facts = ConditionInput(
         pod, by_name, outlook, seen.sandbox_ready, initialized or _was_initialized(old), restarting_all(seen, pod)
     )
-    situation = Situation(seen, observation.now_ns, before, start, rejected, phase)
+    situation = TransitionInput(seen, observation.now_ns, before, start, rejected, phase)
     host_ips, ips = _host_ips(node, old, rejected=rejected), _ips(observation, node, old, rejected=rejected)
     reason, message = _reason_and_message(seen, phase, old)
     whole = (allocated(pod), applied(pod, phase)) if node.pod_resources else ({}, None)

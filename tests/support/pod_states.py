@@ -8,7 +8,7 @@ from actors.pod_workers.phases.phase_table import next_step
 from actors.pod_workers.phases.step import Step, StepInput
 from actors.pod_workers.pod.orders import PodWanted
 from actors.pod_workers.pod.results import Admitted, RuntimeObserved
-from actors.pod_workers.pod.state import PodState, PodView, Wanted, replace
+from actors.pod_workers.pod.state import DesiredState, PodState, PodView, replace
 from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube.codec import encode
@@ -74,7 +74,7 @@ def running(which: Pod | None = None, *containers: CriContainer, boxes: tuple[Sa
 
 def orphan(*containers: CriContainer) -> PodState:
     """Only the runtime knows it."""
-    return PodState(uid="u", wanted=Wanted(removed=True), view=PodView(runtime=runtime(*containers)))
+    return PodState(uid="u", wanted=DesiredState(removed=True), view=PodView(runtime=runtime(*containers)))
 
 
 def terminating(state: PodState) -> PodState:

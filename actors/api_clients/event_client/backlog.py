@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from .correlation import CorrelatedEvent, Key, Recent
+from .correlation import CorrelatedEvent, Key, RecentEntries
 
 LIMIT: Final = 1000
 
@@ -19,7 +19,7 @@ class EventBacklog:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._waiting: OrderedDict[Key, CorrelatedEvent] = OrderedDict()
-        self._stored: Recent[bool] = Recent()
+        self._stored: RecentEntries[bool] = RecentEntries()
         self._limit = limit
 
     def __len__(self) -> int:

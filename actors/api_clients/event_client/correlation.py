@@ -81,7 +81,7 @@ class _Log(msgspec.Struct):
     first: float
 
 
-class Recent(Generic[V]):
+class RecentEntries(Generic[V]):
     """The latest CACHE entries."""
 
     def __init__(self, size: int = CACHE) -> None:
@@ -111,9 +111,9 @@ class Correlator:
     """Has seen the last events of this node."""
 
     def __init__(self) -> None:
-        self._similar: Recent[_Similar] = Recent()
-        self._logs: Recent[_Log] = Recent()
-        self._buckets: Recent[TokenBucket] = Recent()
+        self._similar: RecentEntries[_Similar] = RecentEntries()
+        self._logs: RecentEntries[_Log] = RecentEntries()
+        self._buckets: RecentEntries[TokenBucket] = RecentEntries()
 
     def correlate(self, content: NewEvent, clock: float, now_ns: int) -> CorrelatedEvent | None:
         """What to write of it, None for nothing. `clock` is monotonic, `now_ns` since 1970."""

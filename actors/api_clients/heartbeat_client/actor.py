@@ -49,7 +49,7 @@ from .node_status.fact_sources import FactSources
 from .node_status.facts import Json, NodeSettings, NodeStatusInput, NodeStatusResources, pod_cidr
 from .node_status.machine import read_machine
 from .node_status.runtime_state import RuntimeState
-from .node_status.status import Computed
+from .node_status.status import ComputedNode
 from .node_writer import NodeWriter
 from .own_objects import read_node
 from .resolver_limits import ResolverLimits
@@ -229,7 +229,7 @@ class HeartbeatClient(ApiActor):
         if cidr:
             self.tell(PLEG, PodNetwork(cidr), deadline=60.0)
 
-    def _report_written(self, computed: Computed) -> None:
+    def _report_written(self, computed: ComputedNode) -> None:
         """The API has it."""
         for change in computed.events:
             self._record(condition_event(self.agent.node_name, change.reason))

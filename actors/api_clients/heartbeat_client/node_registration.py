@@ -11,7 +11,7 @@ from supervision.actor import Actor
 from supervision.repeated_warnings import RepeatedWarnings
 
 from .node_status.fact_sources import FactSources
-from .node_status.status import Computed
+from .node_status.status import ComputedNode
 from .node_writer import NodeWriter
 from .registration import RETRIES, RegistrationPlan, new_node, reconciled
 from .startup_times import StartupTimes, since_boot
@@ -36,7 +36,7 @@ class NodeRegistration:
         self._actor, self._agent, self._times, self._warnings = actor, agent, times, warnings
         self._writer, self._status, self._sources = writer, status, sources
 
-    async def join(self) -> Computed | None:
+    async def join(self) -> ComputedNode | None:
         """Try until the node is registered. Returns it as it was created; None when it was there already."""
         failures = 0
         while True:
@@ -62,7 +62,7 @@ class NodeRegistration:
         self._actor.log.info("node %s is registered already, as %s", name, uid)
         return True
 
-    async def _create(self) -> Computed | None:
+    async def _create(self) -> ComputedNode | None:
         """Create the node; None when somebody else has created it meanwhile. Raises ApiError."""
         await self._sources.enough.wait()
         computed = await self._status.create(new_node(plan_of(self._agent)))

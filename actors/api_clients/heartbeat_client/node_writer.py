@@ -12,22 +12,22 @@ from actors.shared.api.errors import AlreadyExists, ApiError, NotFound
 from actors.shared.kube.resource_versions import is_older
 
 from .node_status.patch import CONTENT_TYPE, node_patch
-from .node_status.status import Computed, changed, difference
+from .node_status.status import ComputedNode, changed, difference
 from .own_objects import read_node
 
 TRIES: Final = 5
 NODES: Final = "/api/v1/nodes"
 
 
-class Written(msgspec.Struct, frozen=True):
+class WrittenStatus(msgspec.Struct, frozen=True):
     """A status that the API has now."""
 
-    computed: Computed
+    computed: ComputedNode
     changed: bool
     """False: written only because the last report is old."""
 
 
-Compute = Callable[[Json], Computed]
+Compute = Callable[[Json], ComputedNode]
 Watched = Callable[[], Awaitable[Json | None]]
 """The Node as the watch of kube_client has it; None when it has not."""
 Due = Callable[[bool], bool]
@@ -61,7 +61,7 @@ class NodeWriter:
         return True
 
     # -- status -------------------------------------------------------------------------------------------------------
-    async def update(self, compute: Compute, due: Due) -> Written | None:
+    async def update(self, compute: Compute, due: Due) -> WrittenStatus | None:
         """Write what `compute` makes of the API's object, if it is due. None when it was not due.
 
         The first of five tries may go by the watched Node. Raises the last ApiError.
@@ -77,14 +77,14 @@ class NodeWriter:
                 if number > 1:
                     await self._api.drop()
 
-    async def _update(self, compute: Compute, due: Due, *, recent: bool) -> Written | None:
+    async def _update(self, compute: Compute, due: Due, *, recent: bool) -> WrittenStatus | None:
         before = await self._read(recent=recent)
         computed = compute(before)
         is_changed = changed(before, computed.node) and difference(before, computed.node) != self._left_out
         if not due(is_changed):
             return None
         await self.write(before, computed.node)
-        return Written(computed, is_changed)
+        return WrittenStatus(computed, is_changed)
 
     async def write(self, before: Json, after: Json) -> None:
         """Make the API's object, that was `before`, this one. Raises ApiError."""

@@ -11,7 +11,7 @@ from actors.shared.kube.times import rfc3339
 
 from .node_status.facts import Json, NodeSettings, NodeStatusInput
 from .node_status.report_schedule import ReportSchedule
-from .node_status.status import Computed, compute
+from .node_status.status import ComputedNode, compute
 from .node_writer import NodeWriter
 
 
@@ -41,12 +41,12 @@ class StatusSync:
         self._schedule = ReportSchedule(every=every)
         self._writing = asyncio.Lock()
 
-    def compute(self, node: Json) -> Computed:
+    def compute(self, node: Json) -> ComputedNode:
         """The Node as it should be now."""
         now = rfc3339(self._clocks.wall())
         return compute(node, self._facts(), self._settings, now=now, clock=self._clocks.monotonic())
 
-    async def create(self, node: Json) -> Computed | None:
+    async def create(self, node: Json) -> ComputedNode | None:
         """Register the node. None: somebody else has. Raises ApiError."""
         computed = self.compute(node)
         if not await self._writer.create(computed.node):
@@ -54,7 +54,7 @@ class StatusSync:
         self._record_report(changed=True)
         return computed
 
-    async def sync(self) -> Computed | None:
+    async def sync(self) -> ComputedNode | None:
         """Write the status if that is due; None when it is not. Raises ApiError."""
         async with self._writing:
             written = await self._writer.update(self._compute_seen, self._is_due)
@@ -63,7 +63,7 @@ class StatusSync:
         self._record_report(changed=written.changed)
         return written.computed
 
-    def _compute_seen(self, node: Json) -> Computed:
+    def _compute_seen(self, node: Json) -> ComputedNode:
         self._seen(node)
         return self.compute(node)
 

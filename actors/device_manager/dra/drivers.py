@@ -19,7 +19,7 @@ Connect = Callable[[str, str, DriverService], "DraConnection"]
 BROKEN: Final = "invalid supported gRPC versions of DRA driver plugin"
 
 
-class Followers(Protocol):
+class DriverObserver(Protocol):
     """Is notified when a driver comes or goes."""
 
     def presence(self, driver: str, *, there: bool) -> None:
@@ -43,7 +43,7 @@ class _Registered:
 class DraDrivers:
     """The handler of plugins of type DRAPlugin."""
 
-    def __init__(self, actor: Actor, followers: Followers, connect: Connect | None = None) -> None:
+    def __init__(self, actor: Actor, followers: DriverObserver, connect: Connect | None = None) -> None:
         """`connect`: by default its module is imported with the first driver."""
         self._actor, self._followers = actor, followers
         self._connect = connect or self._connection

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from actors.device_manager.rate_limit import Pace
+from actors.device_manager.rate_limit import MessagePace
 from actors.shared.kube.resource_claims import ResourceClaimError
 from supervision.actor import Actor, Timer
 from supervision.state_file import read_private, write_private
@@ -78,7 +78,7 @@ class HealthWatch:
 
     async def _read(self, driver: str, connection: DraConnection) -> None:
         """Raises ResourceClaimError."""
-        pace = Pace()
+        pace = MessagePace()
         async for devices in connection.watch_health():
             began = time.monotonic()
             self._set(driver, *self.health.reported(driver, devices, self._clock()))

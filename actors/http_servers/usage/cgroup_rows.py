@@ -10,7 +10,7 @@ import msgspec
 from actors.http_servers.exposition.text_format import Row, simple
 from actors.shared.cri.stats import FileSystem
 from actors.shared.metrics.usage import CADVISOR
-from actors.shared.stats.sample import Measured, Network, UsageSample
+from actors.shared.stats.sample import CgroupSample, Network, UsageSample
 from supervision.metrics import Catalogue
 
 Labels = dict[str, str]
@@ -22,7 +22,7 @@ class CgroupRow(msgspec.Struct, frozen=True):
     """One cgroup with its pod and container. `started`: seconds since 1970."""
 
     labels: Labels
-    measured: Measured
+    measured: CgroupSample
     started: float
     network: Network | None = None
     layer: FileSystem | None = None

@@ -7,7 +7,7 @@ from typing import Final
 
 from actors.http_servers.exposition.text_format import Row, simple
 from actors.shared.metrics.usage import RESOURCE
-from actors.shared.stats.sample import Measured, PodSample, UsageSample
+from actors.shared.stats.sample import CgroupSample, PodSample, UsageSample
 from supervision.metrics import Catalogue
 
 from .summary import node_swap_used, node_working_set
@@ -41,7 +41,7 @@ def text(sample: UsageSample) -> str:
     return "".join(parts)
 
 
-def _containers(sample: UsageSample) -> list[tuple[dict[str, str], Measured]]:
+def _containers(sample: UsageSample) -> list[tuple[dict[str, str], CgroupSample]]:
     return [(labels(pod, one.container.name), one.measured) for pod in sample.pods for one in pod.containers]
 
 
@@ -58,7 +58,7 @@ def _starts(sample: UsageSample) -> list[Row]:
     ]
 
 
-def _seconds(measured: Measured) -> float | None:
+def _seconds(measured: CgroupSample) -> float | None:
     return None if measured.usage.cpu_ns is None else measured.usage.cpu_ns / 1e9
 
 

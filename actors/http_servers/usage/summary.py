@@ -13,7 +13,7 @@ from actors.shared.kube.times import rfc3339
 from actors.shared.linux.psi import Psi
 from actors.shared.stats.cgroup_usage import CgroupUsage
 from actors.shared.stats.host import HostStats, Interface
-from actors.shared.stats.sample import ContainerSample, Disk, Measured, Network, PodSample, UsageSample
+from actors.shared.stats.sample import CgroupSample, ContainerSample, Disk, Network, PodSample, UsageSample
 
 Json = dict[str, Any]
 NONE: Final[Mapping[str, int]] = MappingProxyType({})
@@ -204,7 +204,7 @@ def _ephemeral(sample: UsageSample, pod: PodSample, disk: Disk) -> Json | None:
 
 
 # -- groups of fields ---------------------------------------------------------------------------------------------
-def _cpu(measured: Measured, psi: dict[str, Psi] | None = None) -> Json | None:
+def _cpu(measured: CgroupSample, psi: dict[str, Psi] | None = None) -> Json | None:
     usage = measured.usage
     if usage.cpu_ns is None:
         return None

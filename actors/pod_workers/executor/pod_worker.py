@@ -22,7 +22,7 @@ from actors.pod_workers.pod.orders import PodWanted, ProbeDecided, RuntimeChange
 from actors.pod_workers.pod.resize_plan import changes
 from actors.pod_workers.pod.resizes import ResizeRetried
 from actors.pod_workers.pod.results import Interrupted, RoundBegun, RoundSucceeded, TryFailed
-from actors.pod_workers.pod.state import ContainerInstance, PodState, PodView, Wanted
+from actors.pod_workers.pod.state import ContainerInstance, DesiredState, PodState, PodView
 from actors.pod_workers.pod.table import PodWorkerPhase
 from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import PodRuntime
@@ -92,7 +92,7 @@ class PodWorker:
         """The data and its key, which is computed once."""
         self._seen_at: float | None = time.monotonic()
         """None after its first synchronization."""
-        wanted = Wanted(removed=runtime is not None)
+        wanted = DesiredState(removed=runtime is not None)
         view = PodView(runtime=runtime)
         state = PodState(uid=uid, began=services.clock(), wanted=wanted, view=view, due=0.0)
         self._run = Execution(services, state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.pod.state import Part, PodState
+from actors.pod_workers.pod.state import PodState, RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import Admit, AskForKillOrder, Look
@@ -19,9 +19,9 @@ def next_step(state: PodState, facts: StepInput) -> Step:
     if state.view.stale or state.runtime is None:
         return Step(state, (Look(),))
     if state.runtime.sandboxes and actions_of(state, facts.now, facts.maximum_backoff).done:
-        if facts.ends_pods and Part.KILL_ORDER not in state.done:
-            return Step(state.did(Part.KILL_ORDER), (AskForKillOrder(),))
+        if facts.ends_pods and RoundPart.KILL_ORDER not in state.done:
+            return Step(state.did(RoundPart.KILL_ORDER), (AskForKillOrder(),))
         return Step(state.after(PodWorkerEvent.TERMINATE))
-    if Part.ADMISSION in state.done:
+    if RoundPart.ADMISSION in state.done:
         return Step(state)
-    return Step(state.did(Part.ADMISSION), (Admit(),))
+    return Step(state.did(RoundPart.ADMISSION), (Admit(),))

@@ -5,7 +5,7 @@ unmounted when the pod is deleted."""
 from __future__ import annotations
 
 from actors.pod_workers.pod.runtime import remains
-from actors.pod_workers.pod.state import Part, PodState
+from actors.pod_workers.pod.state import PodState, RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import Look, RemoveTraces, StopPod, Unmount
@@ -15,13 +15,13 @@ from .step import Step, StepInput
 
 def next_step(state: PodState, facts: StepInput) -> Step:
     if (state.wanted.unwanted or state.wanted.again) and not state.held.unmounted:
-        return Step(state) if Part.UNMOUNT in state.done else Step(state.did(Part.UNMOUNT), (Unmount(),))
+        return Step(state) if RoundPart.UNMOUNT in state.done else Step(state.did(RoundPart.UNMOUNT), (Unmount(),))
     if state.wanted.again:
         return Step(state.after(PodWorkerEvent.FORGOTTEN))
     if state.wanted.removed:
-        if Part.REMOVAL in state.done:
+        if RoundPart.REMOVAL in state.done:
             return Step(state)
-        return Step(state.did(Part.REMOVAL), (RemoveTraces(),))
-    if remains(state.runtime, state.stopped) and Part.STOP not in state.done:
-        return Step(state.did(Part.STOP), (Look(), StopPod(remove_created=True), Look()))
+        return Step(state.did(RoundPart.REMOVAL), (RemoveTraces(),))
+    if remains(state.runtime, state.stopped) and RoundPart.STOP not in state.done:
+        return Step(state.did(RoundPart.STOP), (Look(), StopPod(remove_created=True), Look()))
     return collect(state, facts)

@@ -13,7 +13,7 @@ import msgspec
 from actors.pod_workers.containers.names import label
 from actors.pod_workers.pod.resize_plan import outdated
 from actors.pod_workers.pod.results import waiting_for_all
-from actors.pod_workers.pod.state import SANDBOX, Part, PodState
+from actors.pod_workers.pod.state import SANDBOX, PodState, RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.model import PodRuntime, is_running
@@ -58,18 +58,18 @@ def next_step(state: PodState, facts: StepInput) -> Step:
     if runtime is None or pod is None or (state.view.stale and not state.done):
         return Step(state, (Look(),))
     denied = bool(state.unlisted.running)  # what the runtime does not list cannot be resized either
-    if state.resizing.desired is not None and Part.ALLOCATION not in state.done and not denied:
-        state = state.did(Part.ALLOCATION)
+    if state.resizing.desired is not None and RoundPart.ALLOCATION not in state.done and not denied:
+        state = state.did(RoundPart.ALLOCATION)
         if _is_over(state.resizing.not_before, facts.now):
             return Step(state, (AllocateResize(),))
     if state.resizing.deferred_at:
         state = state.due_by(state.resizing.not_before)
-    if Part.ACTUATION not in state.done and not denied:
-        state = state.did(Part.ACTUATION)
+    if RoundPart.ACTUATION not in state.done and not denied:
+        state = state.did(RoundPart.ACTUATION)
         if state.resizing.in_progress or outdated(state):
             return Step(state, (ActuateResize(),))
-    if Part.ACTIONS not in state.done:
-        return _act(state.did(Part.ACTIONS), pod, runtime, facts)
+    if RoundPart.ACTIONS not in state.done:
+        return _act(state.did(RoundPart.ACTIONS), pod, runtime, facts)
     due = [ran for ran in runtime.containers if is_running(ran) and _hook_is_due(state, ran.id)]
     return Step(state, (RunPostStart(due),)) if due else collect(state, facts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.pod_workers.pod.state import Part, PodState
+from actors.pod_workers.pod.state import PodState, RoundPart
 
 from .effects import Publish, Release, ReleaseResources, Unmount
 from .step import Step, StepInput
@@ -13,11 +13,11 @@ from .step import Step, StepInput
 
 def next_step(state: PodState, facts: StepInput) -> Step:
     done_with_volumes = state.held.unmounted or (facts.keeps_volumes and not state.wanted.unwanted)
-    if Part.UNMOUNT not in state.done:
+    if RoundPart.UNMOUNT not in state.done:
         effects = (ReleaseResources(),) if done_with_volumes else (ReleaseResources(), Unmount())
         # as in the kubelet, a pod's resources are free when its last container ends, however long its volumes take
         uncounted = msgspec.structs.replace(state.held, counted=False)
-        return Step(msgspec.structs.replace(state.did(Part.UNMOUNT), held=uncounted), effects)
-    if not done_with_volumes or Part.RELEASE in state.done:
+        return Step(msgspec.structs.replace(state.did(RoundPart.UNMOUNT), held=uncounted), effects)
+    if not done_with_volumes or RoundPart.RELEASE in state.done:
         return Step(state)
-    return Step(state.did(Part.RELEASE), (Publish(), Release()))
+    return Step(state.did(RoundPart.RELEASE), (Publish(), Release()))

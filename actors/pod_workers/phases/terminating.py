@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from actors.pod_workers.pod.results import TryFailed
 from actors.pod_workers.pod.runtime import remains
-from actors.pod_workers.pod.state import Part, PodState
+from actors.pod_workers.pod.state import PodState, RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 
 from .effects import Count, Look, StopPod, Unprepare
@@ -15,11 +15,11 @@ STILL_RUNS = "the runtime still has running containers or a sandbox of it"
 
 
 def next_step(state: PodState, facts: StepInput) -> Step:
-    if Part.STOP not in state.done:
-        return Step(state.did(Part.STOP), (Look(), Count(), StopPod(remove_created=True, ends_pod=True), Look()))
+    if RoundPart.STOP not in state.done:
+        return Step(state.did(RoundPart.STOP), (Look(), Count(), StopPod(remove_created=True, ends_pod=True), Look()))
     if not remains(state.runtime, state.stopped):
         if state.may_have_claims and not state.held.unprepared:
             # the last status waits for it: until then the claims may not be given to another node's pod
-            return Step(state.did(Part.UNPREPARE), () if Part.UNPREPARE in state.done else (Unprepare(),))
+            return Step(state.did(RoundPart.UNPREPARE), () if RoundPart.UNPREPARE in state.done else (Unprepare(),))
         return Step(state.with_attempts(state.attempts, waiting=None).after(PodWorkerEvent.STOPPED))
     return Step(TryFailed(STILL_RUNS, facts.now).apply(state))

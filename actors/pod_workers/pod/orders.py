@@ -16,7 +16,7 @@ from actors.shared.kube.restart_policy import RESTARTING_ALL
 
 from .event import PodEvent
 from .runtime import with_addresses
-from .state import ContainerInstance, PodState, Resizing, replace, without_request
+from .state import ContainerInstance, PodState, ResizeProgress, replace, without_request
 from .table import PodWorkerPhase
 
 
@@ -47,8 +47,8 @@ class PodWanted(PodEvent, frozen=True):
 
 
 def as_allocated(
-    resizing: Resizing, pod: Pod, data: bytes, kept: allocation.StoredAllocation | None
-) -> tuple[Resizing, Pod, bytes]:
+    resizing: ResizeProgress, pod: Pod, data: bytes, kept: allocation.StoredAllocation | None
+) -> tuple[ResizeProgress, Pod, bytes]:
     """The pod with its allocated resources, with which it runs; the resources of its spec are then the desired ones."""
     requested = allocation.of(pod)
     if resizing.allocated is None and requested and kept is not None:

@@ -18,7 +18,7 @@ from .orders import without_waiting
 from .runtime import with_addresses
 from .state import PodState, PodView, Retry, Round, replace
 from .table import PodWorkerEvent
-from .unlisted import Unlisted
+from .unlisted import UnlistedContainers
 
 RETRIES: Final = RetrySchedule(first=1.0, limit=10.0)
 CREATING: Final = "ContainerCreating"
@@ -80,7 +80,7 @@ class RuntimeObserved(PodEvent, frozen=True):
 class UnlistedFound(PodEvent, frozen=True):
     """What runs of the pod though the runtime does not list it; reported before the look of which that is so."""
 
-    unlisted: Unlisted
+    unlisted: UnlistedContainers
 
     def apply(self, state: PodState) -> PodState:
         if self.unlisted == state.unlisted:

@@ -23,7 +23,7 @@ from actors.shared.kube.resource_claims import has_claims
 from actors.status_manager.messages import Resize, Waiting
 
 from .table import PodWorkerEvent, PodWorkerPhase, step
-from .unlisted import NOTHING, Unlisted
+from .unlisted import NOTHING, UnlistedContainers
 
 DEFAULT_GRACE_SECONDS: Final = 30
 SANDBOX: Final = ""
@@ -31,7 +31,7 @@ SANDBOX: Final = ""
 replace = msgspec.structs.replace
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class DesiredState(msgspec.Struct, frozen=True, kw_only=True):
     """The desired state of the pod."""
 
     pod: Pod | None = None
@@ -89,7 +89,7 @@ class PodView(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of the sandboxes created since the last look."""
     containers: dict[str, str] = {}
     """Ids of the containers created since the last look, with their sandboxes."""
-    unlisted: Unlisted = NOTHING
+    unlisted: UnlistedContainers = NOTHING
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class Verdicts(msgspec.Struct, frozen=True):
     """Containers whose startup probe has passed."""
 
 
-class Resizing(msgspec.Struct, frozen=True, kw_only=True):
+class ResizeProgress(msgspec.Struct, frozen=True, kw_only=True):
     """An in-place resize (KEP-1287): the allocated and the desired resources, and its progress."""
 
     allocated: Allocated | None = None
@@ -158,7 +158,7 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True):
         return Resize(*self.pending, in_progress=self.in_progress, error=self.error)
 
 
-def without_request(resizing: Resizing) -> Resizing:
+def without_request(resizing: ResizeProgress) -> ResizeProgress:
     """The resize is complete, or the spec no longer asks for one."""
     return replace(resizing, desired=None, pending=("", ""), deferred_at=0.0, not_before=0.0)
 
@@ -191,7 +191,7 @@ class HeldResources(msgspec.Struct, frozen=True, kw_only=True):
     """The container manager is asked for them again before each container is created."""
 
 
-class Part(StrEnum):
+class RoundPart(StrEnum):
     """A part of a round, which is tried once per round."""
 
     KILL_ORDER = "kill order"
@@ -210,7 +210,7 @@ class Part(StrEnum):
 class Round(msgspec.Struct, frozen=True):
     """What was done since the pod worker woke."""
 
-    done: frozenset[Part] = frozenset()
+    done: frozenset[RoundPart] = frozenset()
     """The parts already tried."""
     announced: frozenset[str] = frozenset()
     """Names of the containers (SANDBOX for the sandbox) of which users were told that they wait."""
@@ -223,13 +223,13 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     began: float = 0.0
     """When this pod worker started, seconds since 1970."""
     phase: PodWorkerPhase = PodWorkerPhase.ADMITTING
-    wanted: Wanted = Wanted()
+    wanted: DesiredState = DesiredState()
     view: PodView = PodView()
     attempts: dict[str, Attempt] = {}
     """By container name; the sandbox by SANDBOX."""
     instances: dict[str, ContainerInstance] = {}
     """By container id."""
-    resizing: Resizing = Resizing()
+    resizing: ResizeProgress = ResizeProgress()
     retry: Retry = Retry()
     held: HeldResources = HeldResources()
     reason: tuple[str, str] = ("", "")
@@ -248,11 +248,11 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         return self.view.runtime
 
     @property
-    def unlisted(self) -> Unlisted:
+    def unlisted(self) -> UnlistedContainers:
         return self.view.unlisted
 
     @property
-    def done(self) -> frozenset[Part]:
+    def done(self) -> frozenset[RoundPart]:
         """The parts already tried in this round."""
         return self.round.done
 
@@ -315,7 +315,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         """The pod in the next phase. Raises IllegalTransition."""
         return replace(self.undone(), phase=step(self.phase, event))
 
-    def did(self, part: Part) -> PodState:
+    def did(self, part: RoundPart) -> PodState:
         return replace(self, round=replace(self.round, done=self.done | {part}))
 
     def undone(self) -> PodState:

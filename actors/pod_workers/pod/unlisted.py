@@ -16,7 +16,7 @@ from actors.shared.cri.pod_lookup import assemble
 from .runtime import alive
 
 
-class Unlisted(msgspec.Struct, frozen=True):
+class UnlistedContainers(msgspec.Struct, frozen=True):
     """What the runtime denies."""
 
     running: frozenset[str] = frozenset()
@@ -31,10 +31,10 @@ class Unlisted(msgspec.Struct, frozen=True):
         return bool(self.running - {ran.id for ran in self.containers})
 
 
-NOTHING = Unlisted()
+NOTHING = UnlistedContainers()
 
 
-def may_be_denied(runtime: PodRuntime, before: PodRuntime | None, known: Unlisted) -> bool:
+def may_be_denied(runtime: PodRuntime, before: PodRuntime | None, known: UnlistedContainers) -> bool:
     """Whether the processes of the pod must be looked at: the runtime lists no running sandbox or container and this
     worker has never seen one, or it does not list what ran, or it has left something out before."""
     if before is None and not known.running:
@@ -43,21 +43,25 @@ def may_be_denied(runtime: PodRuntime, before: PodRuntime | None, known: Unliste
 
 
 def denied(
-    runtime: PodRuntime, before: PodRuntime | None, known: Unlisted, running: AbstractSet[str], paused: AbstractSet[str]
-) -> Unlisted:
+    runtime: PodRuntime,
+    before: PodRuntime | None,
+    known: UnlistedContainers,
+    running: AbstractSet[str],
+    paused: AbstractSet[str],
+) -> UnlistedContainers:
     """`running`, `paused`: ids of the pod's containers and sandboxes that have processes. `before` and `known`: of the
     look before."""
     sandboxes, containers = _vanished_instances(runtime, before, known)
     running = running | (paused & {ran.id for ran in containers})  # a container's program may be called pause, too
     known_ids = {ran.id for ran in runtime.containers} | {one.id for one in (*runtime.sandboxes, *sandboxes)}
-    return Unlisted(
+    return UnlistedContainers(
         frozenset(running) - known_ids,  # the program of a sandbox may be called otherwise than pause
         tuple(sandbox for sandbox in sandboxes if sandbox.id in paused | running),
         tuple(ran for ran in containers if ran.id in running),
     )
 
 
-def shown(runtime: PodRuntime, unlisted: Unlisted) -> PodRuntime:
+def shown(runtime: PodRuntime, unlisted: UnlistedContainers) -> PodRuntime:
     """The pod as it is: what is listed, and what is not."""
     if not (unlisted.sandboxes or unlisted.containers):
         return runtime
@@ -68,7 +72,7 @@ def shown(runtime: PodRuntime, unlisted: Unlisted) -> PodRuntime:
 
 
 def _vanished_instances(
-    runtime: PodRuntime, before: PodRuntime | None, known: Unlisted
+    runtime: PodRuntime, before: PodRuntime | None, known: UnlistedContainers
 ) -> tuple[list[Sandbox], list[CriContainer]]:
     """What was there, or denied, at the look before, and is not listed."""
     listed = {sandbox.id for sandbox in runtime.sandboxes} | {ran.id for ran in runtime.containers}

@@ -14,7 +14,7 @@ import msgspec
 from . import exec_plugin
 from .access import MINUTE, ServerAccess
 from .errors import NoCredentials
-from .exec_plugin import Issued
+from .exec_plugin import IssuedCredentials
 from .kubeconfig import read_bounded
 from .plugin_metrics import PluginMetrics
 
@@ -40,7 +40,7 @@ class Credentials:
     ) -> None:
         self._access, self._clock, self._plugin_metrics = access, clock, plugin_metrics or PluginMetrics()
         self._token, self._token_read = "", float("-inf")
-        self._issued: Issued | None = None
+        self._issued: IssuedCredentials | None = None
         self._failed: tuple[float, NoCredentials] | None = None
         self._running = asyncio.Lock()
         self._fixed = _impersonation(access)
@@ -88,7 +88,7 @@ class Credentials:
             self._token, self._token_read = token or self._token, now
         return self._token
 
-    async def _exec(self) -> Issued:
+    async def _exec(self) -> IssuedCredentials:
         async with self._running:
             now = self._clock()
             if self._issued is not None and (not self._issued.expires or now < self._issued.expires):

@@ -40,7 +40,7 @@ class PluginRun(msgspec.Struct, frozen=True):
 Observer = Callable[[PluginRun], None]
 
 
-class Issued(msgspec.Struct, frozen=True):
+class IssuedCredentials(msgspec.Struct, frozen=True):
     """The credentials from the plugin."""
 
     token: str = ""
@@ -61,7 +61,7 @@ class _Status(msgspec.Struct):
     """Not of the plugin: what `kubeconfig_process` read in the certificate."""
 
 
-async def run(access: ServerAccess, observe: Observer = lambda run: None) -> Issued:
+async def run(access: ServerAccess, observe: Observer = lambda run: None) -> IssuedCredentials:
     """Run the plugin of `access`; `observe` is called with how it ended. Raises NoCredentials."""
     plugin = access.exec
     assert plugin is not None  # noqa: S101 - called only for access with a plugin
@@ -125,7 +125,7 @@ def _reason(plugin: Exec, error: LoaderError | OSError) -> str:
     return error.text.removeprefix("exec: ")[:MAX_STDERR]
 
 
-def issued(status: dict[str, Any], plugin: Exec) -> Issued:
+def issued(status: dict[str, Any], plugin: Exec) -> IssuedCredentials:
     """The credentials in the status of an ExecCredential. Raises NoCredentials."""
     try:
         found = msgspec.convert(status, _Status)
@@ -138,7 +138,7 @@ def issued(status: dict[str, Any], plugin: Exec) -> Issued:
     if not found.token and not cert:
         raise _plugin_error(plugin, "printed neither a token nor a client certificate")
     expires = found.expirationTimestamp.timestamp() if found.expirationTimestamp else 0.0
-    return Issued(found.token or "", cert, key, expires, found.certificateValid)
+    return IssuedCredentials(found.token or "", cert, key, expires, found.certificateValid)
 
 
 def _plugin_error(plugin: Exec, text: str) -> NoCredentials:

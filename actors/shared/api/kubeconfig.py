@@ -15,11 +15,11 @@ from supervision.errors import error_reason
 from . import disposable_loader
 from .access import ServerAccess
 from .disposable_loader import LoaderError
-from .kubeconfig_check import MAX_BYTES, Checked, KubeconfigError, check, check_file, read_bounded
+from .kubeconfig_check import MAX_BYTES, CheckedKubeconfig, KubeconfigError, check, check_file, read_bounded
 
 __all__ = [
     "KubeconfigError",
-    "Loading",
+    "KubeconfigLoad",
     "access",
     "check",
     "check_file",
@@ -33,7 +33,7 @@ LOAD_SECONDS: Final = 30.0
 _AS_FOUND: Final = ("server", "server_name", "insecure", "proxy", "token", "username", "password", "namespace")
 
 
-class Loading:
+class KubeconfigLoad:
     """A load under way: the file is checked, and the loader's process starts. `access` or `end` ends it."""
 
     def __init__(self, path: str) -> None:
@@ -56,7 +56,7 @@ class Loading:
 
 def load(path: str, seconds: float = LOAD_SECONDS) -> ServerAccess:
     """Resolve the file's current context; blocks until the loader is done. Raises KubeconfigError."""
-    return Loading(path).access(seconds)
+    return KubeconfigLoad(path).access(seconds)
 
 
 async def load_later(path: str, known: ServerAccess | None = None, seconds: float = LOAD_SECONDS) -> ServerAccess:
@@ -72,7 +72,7 @@ async def load_later(path: str, known: ServerAccess | None = None, seconds: floa
         raise _not_loaded(checked.path, error) from None
 
 
-def _request(checked: Checked, scratch: str) -> dict[str, Any]:
+def _request(checked: CheckedKubeconfig, scratch: str) -> dict[str, Any]:
     return {"do": "load", "document": checked.document, "path": checked.path, "scratch": scratch}
 
 
@@ -82,7 +82,7 @@ def _not_loaded(path: str, error: LoaderError | OSError) -> KubeconfigError:
     return KubeconfigError(path, [f"the loader of the kubernetes package: {text}"], may_pass=may_pass)
 
 
-def access(checked: Checked, found: Mapping[str, Any]) -> ServerAccess:
+def access(checked: CheckedKubeconfig, found: Mapping[str, Any]) -> ServerAccess:
     """Combine the loader's result with the fields that it does not support. Raises OSError if a key was removed
     meanwhile."""
     pem = {name: base64.b64decode(found[name]) for name in ("ca", "cert", "key")}

@@ -40,7 +40,7 @@ class KubeconfigError(ValueError):
         super().__init__("; ".join(f"{path}: {problem}" for problem in problems))
 
 
-class Checked(msgspec.Struct, frozen=True):
+class CheckedKubeconfig(msgspec.Struct, frozen=True):
     """A valid kubeconfig, and the settings that the package's loader does not support."""
 
     path: str
@@ -53,13 +53,13 @@ class Checked(msgspec.Struct, frozen=True):
     impersonate: Impersonation | None = None
 
 
-def check_file(path: str) -> Checked:
+def check_file(path: str) -> CheckedKubeconfig:
     """Check the file, which takes milliseconds. Raises KubeconfigError with every problem."""
     path = os.path.abspath(path)
     return check(_read(path, path), path)
 
 
-def check(data: bytes, path: str) -> Checked:
+def check(data: bytes, path: str) -> CheckedKubeconfig:
     """Like check_file, for these bytes; reads the files they name, relative to `path`. Raises KubeconfigError."""
     problems: list[str] = []
     plain = _document(data, path)
@@ -113,7 +113,7 @@ class _Checker:
         self._files: dict[str, bytes] = {}
         """The content of the PEM files, by field."""
 
-    def checked(self, digest: hashlib._Hash) -> Checked:
+    def checked(self, digest: hashlib._Hash) -> CheckedKubeconfig:
         """`digest`: of the file's own bytes."""
         document = self._document
         current = document.text("current-context")
@@ -133,7 +133,7 @@ class _Checker:
         plain["users"] = [{"name": context.text("user"), "user": {**with_password, **user.data}}]
         for name in self._included_files():
             digest.update(self._files[name])
-        return Checked(
+        return CheckedKubeconfig(
             path=self._path,
             document=plain,
             digest=digest.hexdigest(),

@@ -123,7 +123,9 @@ def standing_alone(given: dict[str, Any], directory: str) -> dict[str, Any]:
     return found
 
 
-def _agent(result: Effective, alone: dict[str, Any], parsed: parsing.Parsed, place: tuple[str, HostFacts]) -> Agent:
+def _agent(
+    result: Effective, alone: dict[str, Any], parsed: parsing.ParsedFlags, place: tuple[str, HostFacts]
+) -> Agent:
     name, host = place
     root = os.path.normpath(alone["root-dir"])
     run = alone["run-dir"] or run_dir_of(root)

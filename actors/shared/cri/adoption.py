@@ -18,7 +18,7 @@ from .errors import DeadlineExceeded, NameReserved, StillCreating
 
 
 @dataclass(frozen=True)
-class Existing:
+class ExistingObject:
     """The object that has the name. `usable`: it has the wanted configuration and has not been started."""
 
     id: str
@@ -52,7 +52,7 @@ DEFAULT_POLLING = PollSchedule()
 
 async def create_or_adopt(
     create: Callable[[], Awaitable[str]],
-    find: Callable[[], Awaitable[Existing | None]],
+    find: Callable[[], Awaitable[ExistingObject | None]],
     polling: PollSchedule = DEFAULT_POLLING,
 ) -> str:
     """The ID from `create`, or of the usable object from `find`. Raises the error of `create`; StillCreating when the

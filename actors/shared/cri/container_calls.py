@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
-from .adoption import Existing, PollSchedule, create_or_adopt
+from .adoption import ExistingObject, PollSchedule, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound, Unimplemented
 from .model import ContainerEvent, CriContainer, CriContainerState, ExecResult
@@ -42,11 +42,11 @@ class ContainerCalls:
         async def create() -> str:
             return (await self._runtime.call(methods.CREATE_CONTAINER, request, self._deadlines.request)).container_id
 
-        async def find() -> Existing | None:
+        async def find() -> ExistingObject | None:
             listed = await self.list_containers(sandbox_id=sandbox_id)
             name = (config.metadata.name, config.metadata.attempt)
             named = [one for one in listed if (one.name, one.attempt) == name]
-            return Existing(named[0].id, _is_usable(config, named[0])) if named else None
+            return ExistingObject(named[0].id, _is_usable(config, named[0])) if named else None
 
         return await create_or_adopt(create, find, self._polling)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from proto import cri_pb2 as cri
 
 from . import conversion, leftover_tasks, methods
-from .adoption import Existing, PollSchedule, create_or_adopt
+from .adoption import ExistingObject, PollSchedule, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound
 from .model import Sandbox
@@ -33,12 +33,12 @@ class SandboxCalls:
             deadline = self._deadlines.run_pod_sandbox
             return (await self._runtime.call(methods.RUN_POD_SANDBOX, request, deadline)).pod_sandbox_id
 
-        async def find() -> Existing | None:
+        async def find() -> ExistingObject | None:
             listed = await self.list_pod_sandboxes({conversion.POD_UID: config.metadata.uid})
             identity = (config.metadata.uid, config.metadata.name, config.metadata.namespace, config.metadata.attempt)
             for one in listed:
                 if identity == (one.pod_uid, one.pod_name, one.pod_namespace, one.attempt):
-                    return Existing(one.id, one.ready)
+                    return ExistingObject(one.id, one.ready)
             return None
 
         return await create_or_adopt(create, find, self._polling)

@@ -28,7 +28,7 @@ from .disk_usage import DiskUsageCollector
 from .hanging_paths import Disposable
 from .pod_disks import AskDrivers, no_drivers
 from .processes import ProcessStats, count_of, processes_of
-from .sample import ContainerSample, Measured, Network, PodSample, UsageSample, usage_of
+from .sample import CgroupSample, ContainerSample, Network, PodSample, UsageSample, usage_of
 
 KEPT_SECONDS: Final = 10.0
 RATE_SECONDS: Final = 600.0
@@ -41,11 +41,11 @@ _AT_ONCE: Final = 16
 class _Groups(NamedTuple):
     """The cgroups above the pods' cgroups, and beside them."""
 
-    root: Measured
-    tiers: list[Measured]
-    system: dict[str, Measured]
+    root: CgroupSample
+    tiers: list[CgroupSample]
+    system: dict[str, CgroupSample]
 
-    def all(self) -> list[Measured]:
+    def all(self) -> list[CgroupSample]:
         return [self.root, *self.tiers, *self.system.values()]
 
 
@@ -169,7 +169,7 @@ class Collector:
             return None
         return Network(*host.network_of(pid))
 
-    def _system(self) -> dict[str, Measured]:
+    def _system(self) -> dict[str, CgroupSample]:
         config = self._agent.config
         wanted = {
             "kubelet": config.kubeletCgroups or own_cgroup(),
@@ -192,17 +192,17 @@ class Collector:
     def _read(self, path: str) -> CgroupUsage:
         return read(self.tree, "" if path == "/" else path)
 
-    def _measure(self, path: str, usage: CgroupUsage) -> Measured:
+    def _measure(self, path: str, usage: CgroupUsage) -> CgroupSample:
         if usage.cpu_ns is not None:
             before = self._last_cpu.get(path)
             if before is not None and before[0] == usage.at:
-                return Measured(path, usage, self._rates.get(path))
+                return CgroupSample(path, usage, self._rates.get(path))
             self._last_cpu[path] = (usage.at, usage.cpu_ns)
             if before is not None and 0 < usage.at - before[0] <= RATE_SECONDS and usage.cpu_ns >= before[1]:
                 self._rates[path] = int((usage.cpu_ns - before[1]) / (usage.at - before[0]))
             elif before is not None:
                 self._rates.pop(path, None)
-        return Measured(path, usage, self._rates.get(path))
+        return CgroupSample(path, usage, self._rates.get(path))
 
     def _forget(self, now: float) -> None:
         gone = [path for path, (at, _) in self._last_cpu.items() if not 0 <= now - at <= RATE_SECONDS]
@@ -224,12 +224,12 @@ class Collector:
         return {pod.sandbox.pod_uid: sum(count_of(self.tree, path) for path in _cgroups_of(pod)) for pod in sample.pods}
 
 
-def _parts(pod: PodSample) -> list[Measured]:
+def _parts(pod: PodSample) -> list[CgroupSample]:
     own = (pod.measured, pod.sandbox_measured)
     return [one for one in own if one is not None] + [one.measured for one in pod.containers]
 
 
-def _has_rate(measured: Measured) -> bool:
+def _has_rate(measured: CgroupSample) -> bool:
     """Whether it has a rate, or cannot have one."""
     return measured.nano_cores is not None or measured.usage.cpu_ns is None
 

@@ -20,7 +20,7 @@ class Network(msgspec.Struct, frozen=True):
     default: str = ""
 
 
-class Measured(msgspec.Struct, frozen=True):
+class CgroupSample(msgspec.Struct, frozen=True):
     """A cgroup with its usage. `nano_cores`: recent usage in cores x 10^9; None if there
     is one look at it only."""
 
@@ -31,7 +31,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 class ContainerSample(msgspec.Struct, frozen=True):
     container: CriContainer
-    measured: Measured
+    measured: CgroupSample
     layer: FileSystem | None = None
     """Its writable layer."""
 
@@ -40,8 +40,8 @@ class PodSample(msgspec.Struct, frozen=True):
     """`measured` is the pod's cgroup; None without one."""
 
     sandbox: Sandbox
-    measured: Measured | None
-    sandbox_measured: Measured | None
+    measured: CgroupSample | None
+    sandbox_measured: CgroupSample | None
     containers: list[ContainerSample]
     network: Network | None = None
     """None: the host's network, or unknown."""
@@ -56,9 +56,9 @@ class UsageSample(msgspec.Struct, frozen=True, kw_only=True):
 
     at: float
     host: HostStats
-    root: Measured
-    tiers: list[Measured]
-    system: dict[str, Measured]
+    root: CgroupSample
+    tiers: list[CgroupSample]
+    system: dict[str, CgroupSample]
     """kubelet, runtime, misc."""
     pods: list[PodSample]
     disks: dict[str, Disk] = {}

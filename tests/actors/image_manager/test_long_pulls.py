@@ -15,7 +15,7 @@ from actors.image_manager import actor as module
 from actors.image_manager.credential_lookup import CredentialLookup
 from actors.image_manager.keyring import Credential
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady, PullSecret
-from actors.image_manager.pull_records import Found
+from actors.image_manager.pull_records import FoundCredential
 from actors.pod_workers.messages import KnownPods
 from supervision.harness import Harness
 from tests.actors.image_manager.test_image_manager import IMAGE, add_image, pulls, tell, wanted
@@ -32,9 +32,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
     """A runtime whose pulls take a while, with a plug-in that keeps nothing and gives a new token each time."""
     runtime, tokens = FakeRuntime(), itertools.count()
 
-    async def credentials(*_: Any) -> list[Found]:
+    async def credentials(*_: Any) -> list[FoundCredential]:
         await asyncio.sleep(PLUGIN)
-        return [Found(Credential("plug-in", str(next(tokens))))]
+        return [FoundCredential(Credential("plug-in", str(next(tokens))))]
 
     monkeypatch.setattr(module, "CriClient", lambda *_: runtime.client())
     monkeypatch.setattr(CredentialLookup, "find", credentials)

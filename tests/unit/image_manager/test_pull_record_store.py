@@ -13,7 +13,7 @@ import pytest
 from actors.image_manager import pull_record_files
 from actors.image_manager.pull_record_files import PULLING
 from actors.image_manager.pull_record_store import PullRecords
-from actors.image_manager.pull_records import Found, Intent, file_name
+from actors.image_manager.pull_records import FoundCredential, Intent, file_name
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.errors import Unavailable
 from supervision.metrics import Metrics
@@ -48,7 +48,7 @@ async def no_image(image: str) -> str:
     return ""
 
 
-async def no_credentials() -> list[Found]:
+async def no_credentials() -> list[FoundCredential]:
     return []
 
 

@@ -10,7 +10,7 @@ import pytest
 from actors.image_manager.keyring import Credential
 from actors.image_manager.pull_records import (
     MAX_SOURCES,
-    Found,
+    FoundCredential,
     ImagePulledRecord,
     ImagePullSecret,
     ServiceAccount,
@@ -29,7 +29,7 @@ PASSWORD, WRONG = Credential("me", "password"), Credential("me", "wrong")
 ROBOT = ServiceAccount("3", "mine", "robot")
 
 
-def pulled(*used: Found | None) -> ImagePulledRecord:
+def pulled(*used: FoundCredential | None) -> ImagePulledRecord:
     record = None
     for one in used:
         record = with_pull(record, "sha256:1", NAME, one, NOW)
@@ -68,46 +68,50 @@ def test_an_image_of_the_allow_list_is_not_verified(pattern: str, name: str, all
 
 
 def test_a_pod_with_the_same_secret_or_the_same_credential_may_use_the_image() -> None:
-    record = pulled(Found(PASSWORD, MINE))
-    assert accessible(record, NAME, [Found(PASSWORD, MINE)])
-    assert accessible(record, NAME, [Found(WRONG, MINE)]), "the secret has another password by now"
-    assert accessible(record, NAME, [Found(PASSWORD, OTHER)]), "another secret with the same credential"
-    assert not accessible(record, NAME, [Found(WRONG, OTHER)])
-    assert not accessible(record, NAME, [Found(PASSWORD)]), "the node's credential was not tried"
+    record = pulled(FoundCredential(PASSWORD, MINE))
+    assert accessible(record, NAME, [FoundCredential(PASSWORD, MINE)])
+    assert accessible(record, NAME, [FoundCredential(WRONG, MINE)]), "the secret has another password by now"
+    assert accessible(record, NAME, [FoundCredential(PASSWORD, OTHER)]), "another secret with the same credential"
+    assert not accessible(record, NAME, [FoundCredential(WRONG, OTHER)])
+    assert not accessible(record, NAME, [FoundCredential(PASSWORD)]), "the node's credential was not tried"
     assert not accessible(record, NAME, [])
     assert not accessible_by_all(record, NAME)
 
 
 def test_a_pod_of_the_same_service_account_may_use_the_image() -> None:
-    record = pulled(Found(PASSWORD, ROBOT))
-    assert accessible(record, NAME, [Found(WRONG, ROBOT)])
-    assert not accessible(record, NAME, [Found(PASSWORD, ServiceAccount("3", "mine", "human"))])
+    record = pulled(FoundCredential(PASSWORD, ROBOT))
+    assert accessible(record, NAME, [FoundCredential(WRONG, ROBOT)])
+    assert not accessible(record, NAME, [FoundCredential(PASSWORD, ServiceAccount("3", "mine", "human"))])
 
 
-@pytest.mark.parametrize("used", [None, Found(PASSWORD)], ids=["anonymous", "of the node"])
-def test_what_was_pulled_anonymously_or_by_the_node_is_for_every_pod(used: Found | None) -> None:
-    record = pulled(Found(PASSWORD, MINE), used)
+@pytest.mark.parametrize("used", [None, FoundCredential(PASSWORD)], ids=["anonymous", "of the node"])
+def test_what_was_pulled_anonymously_or_by_the_node_is_for_every_pod(used: FoundCredential | None) -> None:
+    record = pulled(FoundCredential(PASSWORD, MINE), used)
     assert accessible_by_all(record, NAME)
     assert accessible(record, NAME, [])
 
 
 def test_a_record_is_for_the_name_by_which_the_image_was_pulled() -> None:
-    record = with_pull(pulled(None), "sha256:1", "busybox", Found(PASSWORD, MINE), NOW)
-    assert accessible(record, "docker.io/library/busybox", [Found(PASSWORD, MINE)])
-    assert not accessible(record, "other.test/app", [Found(PASSWORD, MINE)])
-    assert not accessible(None, NAME, [Found(PASSWORD, MINE)])
-    assert not accessible(ImagePulledRecord("sha256:1"), NAME, [Found(PASSWORD, MINE)])
+    record = with_pull(pulled(None), "sha256:1", "busybox", FoundCredential(PASSWORD, MINE), NOW)
+    assert accessible(record, "docker.io/library/busybox", [FoundCredential(PASSWORD, MINE)])
+    assert not accessible(record, "other.test/app", [FoundCredential(PASSWORD, MINE)])
+    assert not accessible(None, NAME, [FoundCredential(PASSWORD, MINE)])
+    assert not accessible(ImagePulledRecord("sha256:1"), NAME, [FoundCredential(PASSWORD, MINE)])
 
 
 def test_a_secret_is_recorded_once_and_only_so_many_are_kept() -> None:
-    record = pulled(*(Found(Credential(str(number)), ImagePullSecret("1", "mine", "s")) for number in range(3)))
+    record = pulled(
+        *(FoundCredential(Credential(str(number)), ImagePullSecret("1", "mine", "s")) for number in range(3))
+    )
     assert len(record.credentialMapping[NAME].kubernetesSecrets) == 1
-    record = pulled(*(Found(PASSWORD, ImagePullSecret(str(number), "mine", "s")) for number in range(2 * MAX_SOURCES)))
+    record = pulled(
+        *(FoundCredential(PASSWORD, ImagePullSecret(str(number), "mine", "s")) for number in range(2 * MAX_SOURCES))
+    )
     assert len(record.credentialMapping[NAME].kubernetesSecrets) == MAX_SOURCES
 
 
 def test_the_json_is_the_kubelets() -> None:
-    data = json.loads(msgspec.json.encode(pulled(Found(PASSWORD, MINE))))
+    data = json.loads(msgspec.json.encode(pulled(FoundCredential(PASSWORD, MINE))))
     assert (data["kind"], data["imageRef"], data["lastUpdatedTime"]) == ("ImagePulledRecord", "sha256:1", NOW)
     [secret] = data["credentialMapping"][NAME]["kubernetesSecrets"]
     assert (secret["uid"], secret["namespace"], secret["name"]) == ("1", "mine", "s")
@@ -116,7 +120,7 @@ def test_the_json_is_the_kubelets() -> None:
 
 
 def test_a_record_reads_back_and_rubbish_is_no_record() -> None:
-    record = pulled(Found(PASSWORD, MINE), Found(PASSWORD, ROBOT))
+    record = pulled(FoundCredential(PASSWORD, MINE), FoundCredential(PASSWORD, ROBOT))
     assert read_record(msgspec.json.encode(record)) == record
     for rubbish in (b"", b"{", b"[]", b"{}", b'{"kind": "ImagePullIntent", "image": "x"}'):
         assert read_record(rubbish) is None

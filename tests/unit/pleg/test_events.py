@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pleg.events import EventType, Listed, PodLifecycleEvent, events, listing
+from actors.pleg.events import EventType, ListedContainer, PodLifecycleEvent, events, listing
 from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 
 S, E = CriContainerState, EventType
 
 
-def one(state: CriContainerState | None) -> dict[str, Listed]:
-    return {} if state is None else {"c": Listed("u", state)}
+def one(state: CriContainerState | None) -> dict[str, ListedContainer]:
+    return {} if state is None else {"c": ListedContainer("u", state)}
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_change_of_state_is_an_event(old, new, expected):
 
 
 listings = st.dictionaries(
-    st.text("abc", min_size=1, max_size=2), st.builds(Listed, st.sampled_from("uv"), st.sampled_from(S))
+    st.text("abc", min_size=1, max_size=2), st.builds(ListedContainer, st.sampled_from("uv"), st.sampled_from(S))
 )
 
 
@@ -60,4 +60,8 @@ def test_a_listing_has_sandboxes_and_containers_a_sandbox_runs_while_it_is_ready
         for id, ready in (("s", True), ("t", False))
     ]
     found = listing(boxes, [CriContainer(id="c", name="a", pod_uid="v", state=S.CREATED)])
-    assert found == {"s": Listed("u", S.RUNNING), "t": Listed("u", S.EXITED), "c": Listed("v", S.CREATED)}
+    assert found == {
+        "s": ListedContainer("u", S.RUNNING),
+        "t": ListedContainer("u", S.EXITED),
+        "c": ListedContainer("v", S.CREATED),
+    }

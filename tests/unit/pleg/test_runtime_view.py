@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pleg.events import Listed
+from actors.pleg.events import ListedContainer
 from actors.pleg.runtime_view import RuntimeView, answered, completed, failed, of_uids, relisted
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 
@@ -13,8 +13,8 @@ UIDS = ("u", "v", "w")
 STATES = (CriContainerState.RUNNING, CriContainerState.EXITED)
 
 
-def listing(pods: dict[str, CriContainerState]) -> dict[str, Listed]:
-    return {f"box-{uid}": Listed(uid, state) for uid, state in pods.items()}
+def listing(pods: dict[str, CriContainerState]) -> dict[str, ListedContainer]:
+    return {f"box-{uid}": ListedContainer(uid, state) for uid, state in pods.items()}
 
 
 def runtime_of(uid: str, there: bool = True) -> PodRuntime:

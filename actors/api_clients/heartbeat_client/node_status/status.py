@@ -24,7 +24,7 @@ PROVIDED_NODE_IP: Final = "alpha.kubernetes.io/provided-node-ip"
 REQUIRED: Final = ("cpu", "memory", "pods", "ephemeral-storage")
 
 
-class Computed(msgspec.Struct, frozen=True):
+class ComputedNode(msgspec.Struct, frozen=True):
     """A Node as it should be now."""
 
     node: Json
@@ -32,7 +32,7 @@ class Computed(msgspec.Struct, frozen=True):
     """To be recorded when the API has the node so."""
 
 
-def compute(node: Json, facts: NodeStatusInput, settings: NodeSettings, *, now: str, clock: float) -> Computed:
+def compute(node: Json, facts: NodeStatusInput, settings: NodeSettings, *, now: str, clock: float) -> ComputedNode:
     """`node` is the API's; `now` RFC 3339, `clock` the monotonic clock. The given object is not changed."""
     updated = copy.deepcopy(node)
     status: Json = updated.setdefault("status", {})
@@ -51,7 +51,7 @@ def compute(node: Json, facts: NodeStatusInput, settings: NodeSettings, *, now: 
     if facts.volumes_in_use is not None:
         _set(status, "volumesInUse", facts.volumes_in_use)
     events = _conditions(status, facts, settings, now, clock)
-    return Computed(updated, events)
+    return ComputedNode(updated, events)
 
 
 def changed(before: Json, after: Json) -> bool:

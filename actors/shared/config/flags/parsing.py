@@ -12,7 +12,7 @@ from typing import Any, Final
 from actors.shared.config.errors import MASKED, ConfigErrors, ConfigProblem, shown
 from supervision.suggestions import did_you_mean
 
-from .table import ALIASES, FLAGS, REMOVED, Flag, Removed
+from .table import ALIASES, FLAGS, REMOVED, Flag, RemovedFlag
 from .values import PARSERS
 
 _SHORT: Final = {"v": "v", "h": "help"}
@@ -20,7 +20,7 @@ _VALUE_WHEN_BARE: Final = {"bool": "true", "version": "true"}
 _SECRET_KINDS: Final = frozenset({"headers"})
 
 
-class Parsed:
+class ParsedFlags:
     """A parsed command line."""
 
     def __init__(self) -> None:
@@ -32,9 +32,9 @@ class Parsed:
         self.problems: list[ConfigProblem] = []
 
 
-def parse(argv: Sequence[str]) -> Parsed:
+def parse(argv: Sequence[str]) -> ParsedFlags:
     """Parse the arguments after the program's (and subcommand's) name. Raises nothing: see `problems`."""
-    parsed = Parsed()
+    parsed = ParsedFlags()
     for name, text in _split(argv, parsed.problems):
         known = FLAGS.get(name)
         if known is not None:
@@ -52,7 +52,7 @@ def parse(argv: Sequence[str]) -> Parsed:
     return parsed
 
 
-def parse_or_raise(argv: Sequence[str]) -> Parsed:
+def parse_or_raise(argv: Sequence[str]) -> ParsedFlags:
     """The same. Raises ConfigErrors."""
     parsed = parse(argv)
     if parsed.problems:
@@ -120,7 +120,7 @@ def _unknown_flag_text(name: str) -> str:
     return f"unknown flag{did_you_mean(name, [*FLAGS, *REMOVED], before='--')}"
 
 
-def _take(flag: Flag, text: str, parsed: Parsed) -> None:
+def _take(flag: Flag, text: str, parsed: ParsedFlags) -> None:
     try:
         parsed.values[flag.name] = PARSERS[flag.kind](text, parsed.values.get(flag.name))
     except ValueError as error:
@@ -135,7 +135,7 @@ def _take(flag: Flag, text: str, parsed: Parsed) -> None:
         parsed.warnings.append(f"--{flag.name} has no effect: there is no {flag.missing}")
 
 
-def _take_removed(flag: Removed, text: str, parsed: Parsed) -> None:
+def _take_removed(flag: RemovedFlag, text: str, parsed: ParsedFlags) -> None:
     try:
         value = PARSERS[flag.kind](text, None)
     except ValueError as error:

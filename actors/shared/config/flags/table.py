@@ -244,7 +244,7 @@ OWN_FLAGS: Final[tuple[Flag, ...]] = (
 )  # fmt: skip
 
 
-class Removed(NamedTuple):
+class RemovedFlag(NamedTuple):
     """A flag that the kubelet has removed, and what happens when it is given."""
 
     name: str
@@ -258,52 +258,52 @@ _DOCKERSHIM = "dockershim was removed: the runtime handles networking and images
 _KLOG = "logs go to stderr and to --log-file; use --logging-format, -v and --vmodule"
 _FAULTS = "use `supervise inject`"
 
-REMOVED_FLAGS: Final[tuple[Removed, ...]] = (
-    Removed("container-runtime", "string", "only remote exists: give a CRI socket to --container-runtime-endpoint",
-            ("remote",)),
-    Removed("experimental-dockershim", "bool", "dockershim was removed: run cri-dockerd and give its socket to "
-            "--container-runtime-endpoint", ()),
-    Removed("pod-infra-container-image", "string", "the runtime chooses and keeps its own sandbox image"),
-    Removed("network-plugin", "string", _DOCKERSHIM),
-    Removed("network-plugin-mtu", "int32", _DOCKERSHIM),
-    Removed("network-plugin-dir", "string", _DOCKERSHIM),
-    Removed("cni-bin-dir", "string", _DOCKERSHIM),
-    Removed("cni-conf-dir", "string", _DOCKERSHIM),
-    Removed("cni-cache-dir", "string", _DOCKERSHIM),
-    Removed("non-masquerade-cidr", "string", _DOCKERSHIM),
-    Removed("image-pull-progress-deadline", "duration", _DOCKERSHIM),
-    Removed("docker-endpoint", "string", _DOCKERSHIM),
-    Removed("docker-root", "string", _DOCKERSHIM),
-    Removed("docker-only", "bool", _DOCKERSHIM),
-    Removed("docker-env-metadata-whitelist", "string", _DOCKERSHIM),
-    Removed("docker-tls", "bool", _DOCKERSHIM),
-    Removed("docker-tls-ca", "string", _DOCKERSHIM),
-    Removed("docker-tls-cert", "string", _DOCKERSHIM),
-    Removed("docker-tls-key", "string", _DOCKERSHIM),
-    Removed("allow-privileged", "bool", "privileged pods are always allowed", ("true",)),
-    Removed("host-network-sources", "list", "every source may use the host's network"),
-    Removed("host-pid-sources", "list", "every source may use the host's process IDs"),
-    Removed("host-ipc-sources", "list", "every source may use the host's IPC"),
-    Removed("register-schedulable", "bool", "use --register-with-taints=node.kubernetes.io/unschedulable:NoSchedule",
-            ("true",)),
-    Removed("cloud-config", "string", "there are no cloud providers inside the agent"),
-    Removed("really-crash-for-testing", "bool", _FAULTS),
-    Removed("chaos-chance", "string", _FAULTS),
-    Removed("add-dir-header", "bool", _KLOG),
-    Removed("alsologtostderr", "bool", _KLOG),
-    Removed("log-backtrace-at", "string", _KLOG),
-    Removed("log-dir", "string", _KLOG),
-    Removed("log-file-max-size", "string", _KLOG),
-    Removed("logtostderr", "bool", _KLOG),
-    Removed("one-output", "bool", _KLOG),
-    Removed("skip-headers", "bool", _KLOG),
-    Removed("skip-log-headers", "bool", _KLOG),
-    Removed("stderrthreshold", "string", _KLOG),
+REMOVED_FLAGS: Final[tuple[RemovedFlag, ...]] = (
+    RemovedFlag("container-runtime", "string", "only remote exists: give a CRI socket to --container-runtime-endpoint",
+                ("remote",)),
+    RemovedFlag("experimental-dockershim", "bool", "dockershim was removed: run cri-dockerd and give its socket to "
+                "--container-runtime-endpoint", ()),
+    RemovedFlag("pod-infra-container-image", "string", "the runtime chooses and keeps its own sandbox image"),
+    RemovedFlag("network-plugin", "string", _DOCKERSHIM),
+    RemovedFlag("network-plugin-mtu", "int32", _DOCKERSHIM),
+    RemovedFlag("network-plugin-dir", "string", _DOCKERSHIM),
+    RemovedFlag("cni-bin-dir", "string", _DOCKERSHIM),
+    RemovedFlag("cni-conf-dir", "string", _DOCKERSHIM),
+    RemovedFlag("cni-cache-dir", "string", _DOCKERSHIM),
+    RemovedFlag("non-masquerade-cidr", "string", _DOCKERSHIM),
+    RemovedFlag("image-pull-progress-deadline", "duration", _DOCKERSHIM),
+    RemovedFlag("docker-endpoint", "string", _DOCKERSHIM),
+    RemovedFlag("docker-root", "string", _DOCKERSHIM),
+    RemovedFlag("docker-only", "bool", _DOCKERSHIM),
+    RemovedFlag("docker-env-metadata-whitelist", "string", _DOCKERSHIM),
+    RemovedFlag("docker-tls", "bool", _DOCKERSHIM),
+    RemovedFlag("docker-tls-ca", "string", _DOCKERSHIM),
+    RemovedFlag("docker-tls-cert", "string", _DOCKERSHIM),
+    RemovedFlag("docker-tls-key", "string", _DOCKERSHIM),
+    RemovedFlag("allow-privileged", "bool", "privileged pods are always allowed", ("true",)),
+    RemovedFlag("host-network-sources", "list", "every source may use the host's network"),
+    RemovedFlag("host-pid-sources", "list", "every source may use the host's process IDs"),
+    RemovedFlag("host-ipc-sources", "list", "every source may use the host's IPC"),
+    RemovedFlag("register-schedulable", "bool",
+                "use --register-with-taints=node.kubernetes.io/unschedulable:NoSchedule", ("true",)),
+    RemovedFlag("cloud-config", "string", "there are no cloud providers inside the agent"),
+    RemovedFlag("really-crash-for-testing", "bool", _FAULTS),
+    RemovedFlag("chaos-chance", "string", _FAULTS),
+    RemovedFlag("add-dir-header", "bool", _KLOG),
+    RemovedFlag("alsologtostderr", "bool", _KLOG),
+    RemovedFlag("log-backtrace-at", "string", _KLOG),
+    RemovedFlag("log-dir", "string", _KLOG),
+    RemovedFlag("log-file-max-size", "string", _KLOG),
+    RemovedFlag("logtostderr", "bool", _KLOG),
+    RemovedFlag("one-output", "bool", _KLOG),
+    RemovedFlag("skip-headers", "bool", _KLOG),
+    RemovedFlag("skip-log-headers", "bool", _KLOG),
+    RemovedFlag("stderrthreshold", "string", _KLOG),
 )  # fmt: skip
 
 ALIASES: Final = {"experimental-kernel-memcg-notification": "kernel-memcg-notification"}
 """Old names of existing flags."""
 
 FLAGS: Final[dict[str, Flag]] = {flag.name: flag for flag in (*FIELD_FLAGS, *OTHER_FLAGS, *OWN_FLAGS)}
-REMOVED: Final[dict[str, Removed]] = {flag.name: flag for flag in REMOVED_FLAGS}
+REMOVED: Final[dict[str, RemovedFlag]] = {flag.name: flag for flag in REMOVED_FLAGS}
 FLAG_OF_FIELD: Final[dict[str, Flag]] = {flag.field: flag for flag in FIELD_FLAGS}

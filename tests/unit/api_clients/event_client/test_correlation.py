@@ -14,7 +14,7 @@ from actors.api_clients.event_client.correlation import (
     CorrelatedEvent,
     Correlator,
     NewEvent,
-    Recent,
+    RecentEntries,
     event_name,
 )
 from actors.api_clients.event_client.event_object import count_patch, event_object, involved_object
@@ -82,7 +82,7 @@ def test_an_object_that_goes_on_has_25_and_then_one_in_five_minutes():
 
 
 def test_what_is_remembered_is_bounded():
-    recent: Recent[int] = Recent(3)
+    recent: RecentEntries[int] = RecentEntries(3)
     for n in range(5):
         recent.put(n, n)
         recent.get(2)
@@ -176,7 +176,7 @@ def test_one_that_the_server_no_longer_has_is_made_again_and_one_refused_is_forg
 
 
 def test_an_entry_that_was_read_is_kept_before_one_that_was_not():
-    recent: Recent[int] = Recent(2)
+    recent: RecentEntries[int] = RecentEntries(2)
     recent.put(("a",), 1)
     recent.put(("b",), 2)
     assert recent.get(("a",)) == 1

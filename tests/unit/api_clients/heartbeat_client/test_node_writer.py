@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_clients.heartbeat_client.node_status.status import Computed
+from actors.api_clients.heartbeat_client.node_status.status import ComputedNode
 from actors.api_clients.heartbeat_client.node_writer import NodeWriter
 from tests.support.apiserver.strategic import strategic_merge
 
@@ -50,9 +50,9 @@ async def nothing() -> None:
 
 
 def wanted(clock: int, **status: Any) -> Any:
-    def compute(node: Json) -> Computed:
+    def compute(node: Json) -> ComputedNode:
         ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": f"2026-01-01T00:00:{clock:02}Z"}
-        return Computed({**node, "status": {**node["status"], "conditions": [ready], **status}}, [])
+        return ComputedNode({**node, "status": {**node["status"], "conditions": [ready], **status}}, [])
 
     return compute
 

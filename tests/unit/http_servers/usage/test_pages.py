@@ -16,7 +16,7 @@ from actors.shared.stats.cgroup_usage import CgroupUsage
 from actors.shared.stats.disk_io import DeviceIo, DiskIo, IoCost
 from actors.shared.stats.host import HostStats, Interface, MachineInfo
 from actors.shared.stats.processes import ProcessStats
-from actors.shared.stats.sample import ContainerSample, Measured, Network, PodSample, UsageSample
+from actors.shared.stats.sample import CgroupSample, ContainerSample, Network, PodSample, UsageSample
 
 NOW = 1_800_000_000.0
 ETH = Interface(
@@ -41,17 +41,17 @@ SAMPLE = UsageSample(
         interfaces=[ETH], default_interface="eth0", max_pid=1, processes=1, psi={},
         devices={"8:1": DeviceIo(10, 1, 80, 500, 20, 2, 160, 6, 1, 9, 11), "8:2": DeviceIo(*range(11))},
     ),
-    root=Measured("/", USAGE),
-    tiers=[Measured("/kubepods", USAGE)],
-    system={"kubelet": Measured("/kubelet", USAGE)},
+    root=CgroupSample("/", USAGE),
+    tiers=[CgroupSample("/kubepods", USAGE)],
+    system={"kubelet": CgroupSample("/kubelet", USAGE)},
     pods=[
         PodSample(
             sandbox=Sandbox(id="s1", pod_uid="u", pod_name="p", pod_namespace="n", created_ns=int(NOW * 1e9)),
-            measured=Measured("/kubepods/podu", USAGE),
-            sandbox_measured=Measured("/kubepods/podu/s1", USAGE),
+            measured=CgroupSample("/kubepods/podu", USAGE),
+            sandbox_measured=CgroupSample("/kubepods/podu/s1", USAGE),
             containers=[
                 ContainerSample(
-                    CONTAINER, Measured("/kubepods/podu/c1", USAGE),
+                    CONTAINER, CgroupSample("/kubepods/podu/c1", USAGE),
                     FileSystem(at_ns=1, mountpoint="/", used_bytes=77, inodes_used=1),
                 )
             ],

@@ -10,7 +10,7 @@ import pytest
 
 from actors.pod_workers.executor import pod_processes
 from actors.pod_workers.executor.pod_processes import cgroups, path, paused_in, running_in, waiting_in
-from actors.pod_workers.pod.state import HeldResources, PodState, Wanted
+from actors.pod_workers.pod.state import DesiredState, HeldResources, PodState
 from actors.shared.kube.codec import decode_pod
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 
@@ -99,7 +99,7 @@ def test_a_slice_stands_for_its_path() -> None:
 def test_before_the_admission_a_pods_cgroup_is_looked_for_where_each_driver_would_have_made_it() -> None:
     spec = b'{"containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]}'
     raw = b'{"metadata":{"name":"p","uid":"1-2"},"spec":' + spec + b"}"
-    state = PodState(uid="1-2", wanted=Wanted(pod=decode_pod(raw)))
+    state = PodState(uid="1-2", wanted=DesiredState(pod=decode_pod(raw)))
     assert cgroups(state, "") == [
         "/kubepods/burstable/pod1-2",
         "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice",

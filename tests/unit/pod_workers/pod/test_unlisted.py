@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.pod.unlisted import NOTHING, Unlisted, denied, may_be_denied, shown
+from actors.pod_workers.pod.unlisted import NOTHING, UnlistedContainers, denied, may_be_denied, shown
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 
 BOX = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="default", ready=True, ips=["10.0.0.1"])
@@ -10,7 +10,7 @@ RUNS = CriContainer(id="c", name="a", pod_uid="u", sandbox_id="s", state=CriCont
 ENDED = CriContainer(id="d", name="b", pod_uid="u", sandbox_id="s", state=CriContainerState.EXITED)
 WHOLE = PodRuntime(uid="u", sandboxes=[BOX], containers=[RUNS, ENDED])
 EMPTY = PodRuntime(uid="u")
-DENIED = Unlisted(frozenset({"c"}), (BOX,), (RUNS,))
+DENIED = UnlistedContainers(frozenset({"c"}), (BOX,), (RUNS,))
 
 
 def test_processes_are_looked_for_when_something_that_ran_is_not_listed_any_more() -> None:
@@ -32,7 +32,7 @@ def test_they_are_looked_for_at_the_first_look_that_shows_none_and_as_long_as_so
 def test_what_has_processes_is_kept_as_it_was_listed() -> None:
     assert denied(EMPTY, WHOLE, NOTHING, {"c"}, {"s"}) == DENIED
     assert denied(EMPTY, EMPTY, DENIED, {"c"}, {"s"}) == DENIED, "looks may be many"
-    assert denied(EMPTY, WHOLE, NOTHING, {"c"}, set()) == Unlisted(frozenset({"c"}), (), (RUNS,))
+    assert denied(EMPTY, WHOLE, NOTHING, {"c"}, set()) == UnlistedContainers(frozenset({"c"}), (), (RUNS,))
 
 
 def test_what_has_no_process_any_more_is_lost() -> None:
@@ -56,7 +56,7 @@ def test_a_sandbox_whose_program_is_not_called_pause_is_no_unseen_container() ->
 
 def test_of_a_container_that_was_never_seen_only_the_id_is_known() -> None:
     found = denied(EMPTY, None, NOTHING, {"c"}, {"s"})
-    assert found == Unlisted(frozenset({"c"}))
+    assert found == UnlistedContainers(frozenset({"c"}))
     assert found.unseen
     assert not DENIED.unseen
 
