@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from supervision.incidents import Incident
-from supervision.protocol import Fault
+from supervision.protocol import ROOT, Fault
 from tests.support.api_connection import Obj, SeenEvent
 from tests.support.joined import condition, status
 
@@ -21,12 +21,15 @@ CAUSES: dict[Fault, tuple[str, ...]] = {
     "stop": ("hang", "start_timeout"),
 }
 """Those that end an actor, and what its incident says then."""
+FOUND_LATE: tuple[Fault, ...] = ("hang", "stop")
+"""Those that are found after some seconds only."""
 UNCALLED = ("exception", "exit", "signal", "memory")
 """Causes that there must be no incident of unless it was ordered. (A machine that is too busy makes hangs.)"""
 MISSED_SECONDS = 10.0
 """So soon after it was ordered, a fault may have met the next process of that name."""
 EXCUSED_SECONDS = 20.0
-"""Within this time before the whole agent was killed, a fault may not have come to its incident."""
+"""Within this time before the whole agent was killed, or the actor's supervisor ended and all below it with it, a fault
+may not have come to its incident."""
 
 
 class Injected(msgspec.Struct, frozen=True):
@@ -77,7 +80,12 @@ def badly_reported(injected: Sequence[Injected], incidents: Sequence[Incident], 
             wrong.append(f"nobody ordered it: {key[0]} {found[0].summary}\n{found[0].detail}")
     for key in sorted(ordered):
         faults = [one for one in injected if (one.actor, one.pid) == key and one.fault in CAUSES]
-        excused = any(0 <= when - one.at < EXCUSED_SECONDS for one in faults for when in killed)
+        above = [_time(one) for one in incidents if _is_above(one.actor, key[0])]
+        excused = any(
+            0 <= when - one.at < EXCUSED_SECONDS
+            for one in faults
+            for when in (*killed, *(above if one.fault in FOUND_LATE else ()))
+        )
         causes = {cause for one in faults for cause in CAUSES[one.fault]} | {"parent"}
         seen = records.get(key)
         if faults and seen is None and not excused:
@@ -87,9 +95,16 @@ def badly_reported(injected: Sequence[Injected], incidents: Sequence[Incident], 
     return wrong
 
 
+def _is_above(supervisor: str, actor: str) -> bool:
+    return actor != supervisor and (supervisor == ROOT or actor.startswith(f"{supervisor}/"))
+
+
+def _time(incident: Incident) -> float:
+    return datetime.fromisoformat(incident.time).timestamp()
+
+
 def _ordered_just_before(incident: Incident, injected: Sequence[Injected]) -> bool:
-    at = datetime.fromisoformat(incident.time).timestamp()
-    return any(one.actor == incident.actor and 0 <= at - one.at < MISSED_SECONDS for one in injected)
+    return any(one.actor == incident.actor and 0 <= _time(incident) - one.at < MISSED_SECONDS for one in injected)
 
 
 def status_mismatch(pod: Obj, running: dict[str, str], restarts: dict[str, int]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
+
 from supervision.incidents import Incident
 from supervision.protocol import Cause, Fault
 from tests.chaos.invariants import Injected, badly_reported, not_ready, regressed_phases, status_mismatch
@@ -70,6 +72,16 @@ def test_a_fault_that_the_agents_own_end_forestalled_is_excused() -> None:
     assert badly_reported([injected(1, "hang", at=100.0)], [], [101.0]) == []
     assert len(badly_reported([injected(1, "hang", at=100.0)], [], [99.0])) == 1
     assert len(badly_reported([injected(1, "hang", at=100.0)], [], [300.0])) == 1
+
+
+def test_a_hang_that_the_end_of_a_supervisor_forestalled_is_excused_and_a_crash_is_not() -> None:
+    root = msgspec.structs.replace(incident(7, "hang"), actor="root")
+    at = datetime.fromisoformat(root.time).timestamp() - 9
+    assert badly_reported([injected(1, "hang", at=at)], [root], []) == []
+    assert len(badly_reported([injected(1, "crash", at=at)], [root], [])) == 1
+    assert len(badly_reported([injected(1, "hang", at=at + 60)], [root], [])) == 1
+    other = msgspec.structs.replace(root, actor="api_clients")
+    assert len(badly_reported([injected(1, "hang", at=at)], [other], [])) == 1
 
 
 def test_a_status_is_compared_with_what_runs() -> None:
