@@ -40,10 +40,10 @@ def answer(head: bytes) -> tuple[bytes, bool]:
     if method not in (b"GET", b"HEAD"):
         return _response("405 Method Not Allowed", b"method not allowed\n", body=True, keep=keep), keep
     path, _, query = target.decode("latin-1").partition("?")
-    text = PATHS.get(path.rstrip("/"))
+    text = PATHS.get(path)
     if text is None:
         return _response("404 Not Found", b"404 page not found\n", body=method == b"GET", keep=keep), keep
-    if "verbose" in query.split("&") and path.rstrip("/") == "/healthz":
+    if "verbose" in query.split("&") and path == "/healthz":
         text = b"[+]ping ok\nhealthz check passed\n"
     return _response("200 OK", text, body=method == b"GET", keep=keep), keep
 

@@ -26,5 +26,5 @@ async def put(handler: ServerHandler) -> None:
 
 
 ENDPOINT = Endpoint(
-    paths=("/debug/flags/v",), answers={"PUT": put}, switch=lambda config: config.enableDebugFlagsHandler
+    paths=("/debug/flags/v",), answers={"PUT": put}, switch=lambda config: config.enableDebugFlagsHandler, exact=True
 )

@@ -18,4 +18,6 @@ async def get(handler: ServerHandler) -> None:
         await handler.finish(text_page("kubelet flagz", [f"{name}={value}" for name, value in flags.items()]))
 
 
-ENDPOINT = Endpoint(paths=("/flagz",), answers={"GET": get}, subresources=("configz",), gate="ComponentFlagz")
+ENDPOINT = Endpoint(
+    paths=("/flagz",), answers={"GET": get}, subresources=("configz",), gate="ComponentFlagz", exact=True
+)

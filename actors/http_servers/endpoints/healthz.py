@@ -33,4 +33,5 @@ ENDPOINT = Endpoint(
     subresources=("healthz", "proxy"),
     on_read_only_server=True,
     open_standalone=True,
+    exact=True,
 )

@@ -34,5 +34,10 @@ async def _volumes(handler: ServerHandler) -> Iterable[MetricSample]:
 
 
 ENDPOINT = Endpoint(
-    paths=("/metrics",), answers={"GET": get}, heads=True, subresources=("metrics",), on_read_only_server=True
+    paths=("/metrics",),
+    answers={"GET": get},
+    heads=True,
+    subresources=("metrics",),
+    on_read_only_server=True,
+    exact=True,
 )

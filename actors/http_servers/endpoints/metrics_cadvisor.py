@@ -22,5 +22,10 @@ async def get(handler: ServerHandler) -> None:
 
 
 ENDPOINT = Endpoint(
-    paths=("/metrics/cadvisor",), answers={"GET": get}, heads=True, subresources=("metrics",), on_read_only_server=True
+    paths=("/metrics/cadvisor",),
+    answers={"GET": get},
+    heads=True,
+    subresources=("metrics",),
+    on_read_only_server=True,
+    exact=True,
 )

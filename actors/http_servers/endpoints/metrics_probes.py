@@ -25,5 +25,10 @@ async def get(handler: ServerHandler) -> None:
 
 
 ENDPOINT = Endpoint(
-    paths=("/metrics/probes",), answers={"GET": get}, heads=True, subresources=("metrics",), on_read_only_server=True
+    paths=("/metrics/probes",),
+    answers={"GET": get},
+    heads=True,
+    subresources=("metrics",),
+    on_read_only_server=True,
+    exact=True,
 )

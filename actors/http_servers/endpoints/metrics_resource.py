@@ -18,5 +18,10 @@ async def get(handler: ServerHandler) -> None:
 
 
 ENDPOINT = Endpoint(
-    paths=("/metrics/resource",), answers={"GET": get}, heads=True, subresources=("metrics",), on_read_only_server=True
+    paths=("/metrics/resource",),
+    answers={"GET": get},
+    heads=True,
+    subresources=("metrics",),
+    on_read_only_server=True,
+    exact=True,
 )

@@ -40,4 +40,5 @@ ENDPOINT = Endpoint(
     heads=True,
     subresources=("metrics",),
     on_read_only_server=True,
+    exact=True,
 )

@@ -39,4 +39,6 @@ async def get(handler: ServerHandler) -> None:
     await handler.finish(text_page("kubelet statusz", lines))
 
 
-ENDPOINT = Endpoint(paths=("/statusz",), answers={"GET": get}, subresources=("statusz",), gate="ComponentStatusz")
+ENDPOINT = Endpoint(
+    paths=("/statusz",), answers={"GET": get}, subresources=("statusz",), gate="ComponentStatusz", exact=True
+)

@@ -44,6 +44,9 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Reads the configuration field that disables the endpoint when it is false."""
     answers_405_when_disabled: bool = False
     """The answer is 405, not 404, where debugging handlers are disabled."""
+    exact: bool = False
+    """A slash at the end of the path makes it another one, which does not exist: the kubelet serves these by plain
+    handlers, the others by its REST services."""
     long_running: bool = False
     """Label of its metrics: the caller decides how long an answer takes."""
 
@@ -72,15 +75,16 @@ def availability(endpoint: Endpoint, config: KubeletConfiguration, *, read_only:
     return Availability.SERVED
 
 
-def pattern(path: str) -> str:
-    """The regular expression of a path; it may end in a slash."""
+def pattern(path: str, *, exact: bool = False) -> str:
+    """The regular expression of a path; it may end in a slash unless it is exact."""
+    end = "" if exact else "/?"
     if "{" not in path:
-        return re.escape(path) + "/?"
+        return re.escape(path) + end
     parts = _NAME.split(path)
     found = re.escape(parts[0])
     for name, rest, plain in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
         found += f"(?P<{name}>{'.*' if rest else '[^/]+'})" + re.escape(plain)
-    return found if path.endswith("*}") else found + "/?"
+    return found if path.endswith("*}") else found + end
 
 
 def permissions(endpoints: Iterable[Endpoint]) -> Callable[[str], tuple[str, ...]]:

@@ -23,9 +23,12 @@ def application(state: ServerState, endpoints: Iterable[Endpoint], config: Kubel
     for endpoint in known:
         available = availability(endpoint, config, read_only=state.read_only)
         if available is Availability.SERVED:
-            routes += [(pattern(path), EndpointHandler, {**given, "endpoint": endpoint}) for path in endpoint.paths]
+            for path in endpoint.paths:
+                found = pattern(path, exact=endpoint.exact)
+                routes.append((found, EndpointHandler, {**given, "endpoint": endpoint}))
         elif available is Availability.DISABLED:
-            routes.append((re.escape(endpoint.prefix) + "(?:/.*)?", DisabledHandler, given))
+            below = "" if endpoint.exact else "(?:/.*)?"
+            routes.append((re.escape(endpoint.prefix) + below, DisabledHandler, given))
         else:
             continue
         served = available is Availability.SERVED

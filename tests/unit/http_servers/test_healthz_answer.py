@@ -19,7 +19,7 @@ def ask(line: str, *fields: str) -> tuple[str, str, bool]:
     ("line", "status", "body"),
     [
         ("GET /healthz HTTP/1.1", "200 OK", "ok"),
-        ("GET /healthz/ HTTP/1.1", "200 OK", "ok"),
+        ("GET /healthz/ HTTP/1.1", "404 Not Found", "404 page not found\n"),
         ("GET /healthz/ping HTTP/1.1", "200 OK", "ok"),
         ("HEAD /healthz HTTP/1.1", "200 OK", ""),
         ("GET /healthz?verbose HTTP/1.1", "200 OK", "[+]ping ok\nhealthz check passed\n"),

@@ -45,6 +45,20 @@ def test_a_path_matches_what_it_says(path, asked, names):
     assert (match.groupdict() if match else None) == names
 
 
+def test_a_slash_after_an_exact_path_makes_it_another_one():
+    assert re.fullmatch(pattern("/metrics", exact=True), "/metrics")
+    assert not re.fullmatch(pattern("/metrics", exact=True), "/metrics/")
+    assert not re.fullmatch(pattern("/healthz/{check}", exact=True), "/healthz/ping/")
+
+
+def test_the_paths_that_the_kubelet_serves_by_plain_handlers_are_exact():
+    plain = {
+        "/healthz", "/configz", "/flagz", "/statusz", "/debug/flags/v", "/metrics", "/metrics/cadvisor",
+        "/metrics/resource", "/metrics/probes", "/metrics/slis",
+    }  # fmt: skip
+    assert {one.prefix for one in ENDPOINTS if one.exact} == plain
+
+
 @pytest.mark.parametrize(
     ("prefix", "fields", "read_only", "expected"),
     [
