@@ -48,7 +48,7 @@ from .probe_addresses import probe_address
 from .readiness import ReadinessTable
 from .readiness_file import ReadinessFile
 from .readiness_saver import ReadinessSaver
-from .served_pods import ServedPodsFeed, with_status
+from .served_pods import ServedPodsFeed, list_item
 from .start_latency import StartLatency
 from .times import PodStatusClocks
 from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
@@ -236,7 +236,7 @@ class StatusManager(Actor):
     # -- questions ------------------------------------------------------------------------------------------------
     @on(GetPods)
     def on_get_pods(self, message: GetPods, sender: Address) -> Pods:
-        items = [with_status(each, self.table.api.get(each.uid)) for each in self.table.all()]
+        items = [list_item(each, self.table.api.get(each.uid)) for each in self.table.all()]
         return Pods(codec.encode({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}))
 
     @on(GetLivePods)

@@ -27,6 +27,12 @@ def with_status(pod: TrackedPod, api_pod: ApiPod | None) -> dict[str, Any]:
     return raw
 
 
+def list_item(pod: TrackedPod, api_pod: ApiPod | None) -> dict[str, Any]:
+    """The same without kind and apiVersion, which the items of a list have from it."""
+    raw = with_status(pod, api_pod)
+    return {name: value for name, value in raw.items() if name not in ("kind", "apiVersion")}
+
+
 class ServedPodsFeed:
     """Does nothing without pods_server."""
 

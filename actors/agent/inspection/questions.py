@@ -37,7 +37,7 @@ def known_pods(answers: Answers) -> tuple[list[dict[str, Any]], bool]:
     answer = answers.get(STATUS_MANAGER, GetPods(), Pods, "what follows is what the runtime has")
     if answer is not None:
         pods: list[dict[str, Any]] = msgspec.json.decode(answer.data)["items"]
-        return pods, False
+        return [{"kind": "Pod", "apiVersion": "v1", **pod} for pod in pods], False
     snapshot = answers.get(PLEG, GetRuntimePods(), RuntimeSnapshot, "pods are not shown")
     if snapshot is None:
         raise CommandError(NO_ANSWER, "; ".join(answers.problems))

@@ -40,7 +40,8 @@ def seen(*, uid: str = "u", name: str = "p", at: float = 1.0, age: int = 5, run:
         "x-unknown": 1,
         **more.pop("spec", {}),
     }
-    pod = {"metadata": {"name": name, "namespace": "n", "uid": uid, "annotations": {"k": "v"}}, "spec": spec}
+    metadata = {"name": name, "namespace": "n", "uid": uid, "annotations": {"k": "v"}}
+    pod = {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec}
     fields = {"worker_phase": "running", "runtime": runtime, "sandbox_ready": True, **more}
     return PodObserved(uid, json.dumps(pod).encode(), **fields)
 
@@ -65,6 +66,7 @@ async def test_pods_are_listed_as_their_source_gave_them_with_the_status_of_now(
         await harness.deliver(seen(uid="u1", name="a"))
         first, second = await pods(harness)
         assert (first["metadata"]["name"], second["metadata"]["name"]) == ("a", "z")
+        assert not {"kind", "apiVersion"} & set(first)  # the list has them
         assert first["spec"]["x-unknown"] == 1
         assert first["metadata"]["annotations"] == {"k": "v"}
         assert first["status"]["phase"] == "Running"
