@@ -64,10 +64,10 @@ def rows(
 
 
 def _value_at(plain: Mapping[str, Any], path: str, like: Any) -> Any:
-    """The value in force; where it is left out, as it is empty, an empty one of the same type."""
+    """The value in force; where it is left out, as it is empty or zero, such a one of the same type."""
     found: Any = plain
     for name in path.split("."):
         if not isinstance(found, Mapping) or name not in found:
-            return type(like)() if isinstance(like, (str, list, tuple, dict)) else None
+            return type(like)() if isinstance(like, (str, list, tuple, dict, int, float)) else None
         found = found[name]
     return found

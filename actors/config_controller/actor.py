@@ -13,8 +13,8 @@ from actors.shared.config import feature_gates
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.flags.flagz import flags_in_force
+from actors.shared.config.sources import configz
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints
-from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.version import git_version
 from supervision.actor import Actor, Address, AskError, on
 from supervision.addresses import ActorName
@@ -103,7 +103,7 @@ class ConfigController(Actor):
     # -- questions ----------------------------------------------------------------------------------------------------
     @on(GetConfigz)
     def on_get_configz(self, message: GetConfigz, sender: Address) -> Configz:
-        return Configz(msgspec.json.encode({"kubeletconfig": to_plain(self._configuration.running)}))
+        return Configz(msgspec.json.encode({"kubeletconfig": configz.written(self._configuration.running)}))
 
     @on(GetFlagz)
     def on_get_flagz(self, message: GetFlagz, sender: Address) -> Flagz:

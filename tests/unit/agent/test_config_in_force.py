@@ -17,6 +17,14 @@ def test_a_value_that_waits_for_a_restart_is_not_shown_as_in_force() -> None:
     ]
 
 
+def test_a_zero_that_is_in_force_is_shown_though_the_api_leaves_it_out() -> None:
+    assigned = [("readOnlyPort", 10255), ("podsPerCore", 0)]
+    assert list(rows(assigned, {}, {}, ("readOnlyPort",))) == [
+        ("readOnlyPort", 0, "until a restart; then 10255 (default)"),
+        ("podsPerCore", 0, "default"),
+    ]
+
+
 def test_the_cgroup_driver_is_the_one_of_the_runtime() -> None:
     found = rows([("cgroupDriver", "cgroupfs")], {"cgroupDriver": "systemd"}, {}, ())
     assert list(found) == [("cgroupDriver", "systemd", 'the runtime; default: "cgroupfs"')]

@@ -7,6 +7,7 @@ policy_layer.py          the supervision policy, one more layer
 merge_patch.py           JSON merge patch
 defaults.py              defaults that depend on other fields
 effective.py             layers and flags to the configuration in force
+configz.py               the configuration in force as /configz shows it
 checkpoints.py           configurations kept on disk, with their history
 credential_providers.py  the CredentialProviderConfig
 """

@@ -163,7 +163,7 @@ def test_what_is_written_is_read_back_equal(data):
     assert from_json(to_json(config)) == config
 
 
-def test_configz_shows_durations_as_go_writes_them_and_leaves_out_what_is_unset():
+def test_durations_are_shown_as_go_writes_them_and_what_is_unset_is_left_out():
     plain = to_plain(made({"syncFrequency": "90s", "maxPods": 4}).config)
     assert (plain["syncFrequency"], plain["maxPods"], plain["readOnlyPort"]) == ("1m30s", 4, 0)
     assert not {"tracing", "staticPodPath", "evictionSoft", "maxParallelImagePulls"} & plain.keys()

@@ -1,0 +1,56 @@
+"""The configuration in the form in which /configz shows it: JSON as the kubelet's v1beta1 types are written. Pure.
+
+A field without a value is left out. A zero is shown where the API can tell it from "not given" (a pointer there, and
+each duration), and left out where it cannot. An object without fields stays: `"memorySwap": {}`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from actors.shared.config.fields.groups import Group
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+
+ZERO_IS_LEFT_OUT: Final = frozenset({
+    "readOnlyPort", "rotateCertificates", "serverTLSBootstrap", "enableContentionProfiling", "podsPerCore",
+    "evictionMaxPodGracePeriod", "protectKernelDefaults", "kernelMemcgNotification", "runOnce",
+    "logging.options.text.splitStream", "logging.options.json.splitStream",
+})  # fmt: skip
+"""Paths of numbers and booleans that are no pointers in the API, and whose zero is their default."""
+SHOWN_EMPTY: Final = frozenset({"resolvConf", "tracing.endpoint"})
+"""Paths of texts that are pointers in the API."""
+
+
+def written(config: KubeletConfiguration) -> dict[str, Any]:
+    """Plain JSON data."""
+    return _fields(config, "")
+
+
+def _fields(group: Group, owner: str) -> dict[str, Any]:
+    """`owner`: the path of the object and a dot; '' for the whole configuration."""
+    found: dict[str, Any] = {}
+    for name in group.__struct_fields__:
+        value, path = getattr(group, name), f"{owner}{name}"
+        if isinstance(value, Group):
+            found[name] = _fields(value, f"{path}.")
+        elif _is_shown(value, path):
+            found[name] = _plain(value)
+    return found
+
+
+def _is_shown(value: object, path: str) -> bool:
+    if isinstance(value, int | float):
+        return bool(value) or path not in ZERO_IS_LEFT_OUT
+    return bool(value) or (value is not None and path in SHOWN_EMPTY)
+
+
+def _plain(value: object) -> Any:
+    """Of objects in a list, texts without a value are left out."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    found = msgspec.to_builtins(value, enc_hook=str)
+    if isinstance(value, Group):
+        return {name: item for name, item in found.items() if item is not None and item != ""}
+    return found
