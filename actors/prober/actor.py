@@ -34,7 +34,8 @@ from .schedule import Schedule
 TRIES: Final = 3
 """Runs in a row, at once, of a probe that errs."""
 _KIND_NAMES: Final[dict[Kind, str]] = {"readiness": "Readiness", "liveness": "Liveness", "startup": "Startup"}
-_RESULTS: Final = {"success": "successful", "failure": "failed", "error": "unknown"}
+_RESULTS: Final = {"success": "successful", "failure": "failed"}
+"""What is counted: an error says nothing about the container."""
 
 
 class Prober(Actor):
@@ -170,7 +171,8 @@ class Prober(Actor):
         known = self._pods.get(key[0])
         if known is None or key not in known.probes:
             return
-        self._count(known, state, outcome, took)
+        if outcome.result != "error":
+            self._count(known, state, outcome, took)
         if known.probes[key].facts.id != state.facts.id:
             self._arrange(key)
             return
@@ -218,7 +220,7 @@ class Prober(Actor):
             return
         reason, what = "Unhealthy", f"failed: {outcome.text}"
         if outcome.result == "error":
-            what = f"errored and resulted in unknown state: {outcome.text}"
+            what = f"errored and resulted in {outcome.state} state: {outcome.text}"
         elif outcome.result == "success":
             reason, what = "ProbeWarning", f"warning: {outcome.text}"
         text = f"{_KIND_NAMES[state.kind]} probe {what}"

@@ -13,7 +13,7 @@ from actors.shared.http_get.redirects import get_following
 from actors.shared.kube.container import Container, HTTPGetAction
 from actors.shared.kube.host_port import joined
 
-from .outcome import USER_AGENT, ProbeOutcome, failure, kept, success, warning
+from .outcome import USER_AGENT, ProbeOutcome, error, failure, kept, success, warning
 from .probe_type import ProbeType, Subject, port_number
 
 
@@ -47,6 +47,9 @@ async def probe_http(url: str, headers: Headers, timeout: float, whose: str = ""
 
 
 def outcome_of(answer: HttpGetResponse) -> ProbeOutcome:
+    """Of an answer whose body does not come to its end, whatever its status says, nothing follows."""
+    if answer.broken:
+        return error(answer.broken, "failure")
     if 200 <= answer.status < 300:
         return success(kept(answer.body))
     if 300 <= answer.status < 400:

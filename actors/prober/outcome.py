@@ -19,6 +19,8 @@ class ProbeOutcome(msgspec.Struct, frozen=True):
     """For the event: the reason of a failure or an error, the output of a success."""
     warning: bool = False
     """A success that has an event."""
+    state: Literal["unknown", "failure"] = "unknown"
+    """What the event of an error says of the container."""
 
 
 def success(text: str = "") -> ProbeOutcome:
@@ -34,8 +36,8 @@ def failure(text: str) -> ProbeOutcome:
     return ProbeOutcome("failure", text)
 
 
-def error(text: str) -> ProbeOutcome:
-    return ProbeOutcome("error", text)
+def error(text: str, state: Literal["unknown", "failure"] = "unknown") -> ProbeOutcome:
+    return ProbeOutcome("error", text, state=state)
 
 
 def kept(output: bytes) -> str:

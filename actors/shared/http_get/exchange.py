@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Mapping
 from functools import cache
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -14,14 +15,13 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 
 from .dialer import READ_LIMIT_BYTES, DialError, dial
+from .response_body import BodyError, ResponseBody
 
 Headers = list[tuple[str, str]]
 """Name and value, in order; names may repeat."""
 _LINE_END: Final = b"\r\n"
 _BROKEN: Final = "net/http: HTTP/1.x transport connection broken: "
 _MOST_INTERIM: Final = 10
-BODY_BYTES: Final = 10 << 10
-"""The number of body bytes to read."""
 
 
 class HttpGetResponse(msgspec.Struct, frozen=True):
@@ -30,15 +30,20 @@ class HttpGetResponse(msgspec.Struct, frozen=True):
     status: int
     location: str
     body: bytes
-    """Its first BODY_BYTES."""
+    """Its first bytes, see ResponseBody."""
+    broken: str = ""
+    """Why less of the body came than the response announces, in the words of Go's HTTP client."""
 
 
 class ExchangeError(Exception):
     """There is no response. The text has the words of Go's HTTP client."""
 
 
-async def get(url: str, headers: Headers, user_agent: str, whose: str = "") -> HttpGetResponse:
-    """`whose`: the pod for which a name is looked up. Raises ExchangeError; the deadline is the caller's."""
+async def get(
+    url: str, headers: Headers, user_agent: str, whose: str = "", deadline: float | None = None
+) -> HttpGetResponse:
+    """`whose`: the pod for which a name is looked up. `deadline`: by the clock of the loop; None: none. Raises
+    ExchangeError, and TimeoutError if there was no response by then."""
     try:
         parts = urlsplit(url)
         secure, host, port = parts.scheme == "https", parts.hostname or "", parts.port
@@ -48,19 +53,26 @@ async def get(url: str, headers: Headers, user_agent: str, whose: str = "") -> H
     if parts.scheme not in ("http", "https") or not host:
         raise ExchangeError(f'unsupported protocol scheme "{parts.scheme}"')
     try:
-        reader, writer = await dial(
-            host, port or (443 if secure else 80), _unverified_context() if secure else None, whose
-        )
+        async with asyncio.timeout_at(deadline):
+            reader, writer = await dial(
+                host, port or (443 if secure else 80), _unverified_context() if secure else None, whose
+            )
     except DialError as problem:
         raise ExchangeError(str(problem)) from problem
     try:
         writer.write(content)
-        return await _read(reader)
+        async with asyncio.timeout_at(deadline):
+            status, fields = await _head(reader)
+        body = ResponseBody(reader)
+        broken = await _whole(body, status, fields, writer, deadline)
+        return HttpGetResponse(status, fields.get("location", ""), body.content, broken)
     except asyncio.IncompleteReadError as problem:
         raise ExchangeError("unexpected EOF" if problem.partial else "EOF") from problem
     except asyncio.LimitOverrunError as problem:
         text = f"net/http: server response headers exceeded {READ_LIMIT_BYTES} bytes; aborted"
         raise ExchangeError(text) from problem
+    except TimeoutError:
+        raise
     except OSError as problem:
         raise ExchangeError(_read_text(problem, writer)) from problem
     finally:
@@ -121,8 +133,8 @@ def _without_breaks(text: str, lines: Headers) -> str:
     return text
 
 
-async def _read(reader: asyncio.StreamReader) -> HttpGetResponse:
-    """Status, Location and the start of the body; interim responses (1xx) are skipped."""
+async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    """Status, and the fields by name in small letters; interim responses (1xx) are skipped."""
     for _ in range(_MOST_INTERIM):
         head = (await reader.readuntil(_LINE_END * 2)).decode("latin-1").split("\r\n")
         version, _, rest = head[0].partition(" ")
@@ -134,20 +146,22 @@ async def _read(reader: asyncio.StreamReader) -> HttpGetResponse:
     else:
         raise ExchangeError(f"{_BROKEN}too many 1xx informational responses")
     fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
-    length = "0" if code in ("204", "304") else fields.get("content-length", "")
-    return HttpGetResponse(int(code), fields.get("location", ""), await _body(reader, length))
+    return int(code), fields
 
 
-async def _body(reader: asyncio.StreamReader, length: str) -> bytes:
-    """The start of the body, up to its length, the peer's close or the limit."""
-    wanted = min(int(length[:10]), BODY_BYTES) if length.isascii() and length.isdigit() else BODY_BYTES
-    body = b""
-    while len(body) < wanted:
-        part = await reader.read(wanted - len(body))
-        if not part:
-            break
-        body += part
-        if body.endswith(b"0\r\n\r\n"):
-            # the last chunk, from a peer that does not close
-            break
-    return body
+async def _whole(
+    body: ResponseBody, status: int, fields: Mapping[str, str], writer: asyncio.StreamWriter, deadline: float | None
+) -> str:
+    """Read the start of the body. Why it is not whole, or ''."""
+    try:
+        async with asyncio.timeout_at(deadline):
+            await body.read(status, fields)
+    except TimeoutError:
+        return "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
+    except asyncio.IncompleteReadError:
+        return "unexpected EOF"
+    except BodyError as problem:
+        return str(problem)
+    except OSError as problem:
+        return _read_text(problem, writer)
+    return ""

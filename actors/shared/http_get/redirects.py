@@ -18,14 +18,14 @@ async def get_following(
 ) -> HttpGetResponse:
     """The last response; a redirect to another host is not followed. `seconds`: limit for all requests together, None
     for none. `whose`: the pod for which a name is looked up. Raises ExchangeError with the URL."""
+    deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
     try:
-        async with asyncio.timeout(seconds):
-            for _ in range(MAX_REDIRECTS):
-                answer = await get(url, headers, user_agent, whose)
-                following = redirect(url, answer)
-                if following is None:
-                    return answer
-                url = following
+        for _ in range(MAX_REDIRECTS):
+            answer = await get(url, headers, user_agent, whose, deadline)
+            following = redirect(url, answer)
+            if following is None:
+                return answer
+            url = following
     except TimeoutError as problem:
         text = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
         raise ExchangeError(f'Get "{url}": {text}') from problem

@@ -375,6 +375,8 @@ async def test_a_probe_that_errs_has_an_event_that_says_so():
         text = "Liveness probe errored and resulted in unknown state: rpc error: code = Unavailable desc = "
         assert [(e.reason, e.type, e.message) for e in harness.sent(RecordEvent)] == [("Unhealthy", "Warning", text)]
         assert len(runtime.calls) == 3
+        counted = (await harness.deliver(GetMetrics())).samples
+        assert not any(sample.name.startswith("prober_probe_") for sample in counted)
 
 
 async def test_a_port_that_no_container_names_is_an_event_and_no_restart():

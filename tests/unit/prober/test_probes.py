@@ -66,7 +66,7 @@ async def get(port: int, path: str = "/", timeout: float = 5.0, scheme: str = "H
         (answer("503 No"), "failure", "HTTP probe failed with statuscode: 503"),
         (b"HTTP/1.1 100 Continue\r\n\r\n" + answer("200 OK"), "success", ""),
         (b"HTTP/1.0 200 OK\r\n\r\nold", "success", "old"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "success", "2\r\nok"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "success", "ok"),
         (
             b"SSH-2.0-x\r\n\r\n",
             "failure",
@@ -89,6 +89,35 @@ async def test_the_answer_decides(said, result, text):
     assert outcome.result == result, outcome
     assert text in outcome.text
     assert outcome.warning is (b"HTTP/1.1 3" in said)
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", "unexpected EOF"),
+        (b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhalf", "unexpected EOF"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok", "unexpected EOF"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nok\r\n", "invalid byte in chunk length"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nokay\r\n", "malformed chunked encoding"),
+    ],
+)
+async def test_an_answer_whose_body_breaks_off_says_nothing_of_the_container(said, text):
+    async with server(said) as port:
+        outcome = await get(port)
+    assert (outcome.result, outcome.state, outcome.text) == ("error", "failure", text)
+
+
+async def test_an_answer_whose_body_does_not_end_in_time_says_nothing_of_the_container():
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\nlive")
+        with contextlib.suppress(ConnectionError):
+            await reader.read()  # until the probe gives up
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
+        outcome = await get(listener.sockets[0].getsockname()[1], timeout=0.1)
+    late = "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
+    assert (outcome.result, outcome.state, outcome.text) == ("error", "failure", late)
 
 
 async def test_redirects_on_the_same_host_are_followed_through_ten_requests():
