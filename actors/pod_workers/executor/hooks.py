@@ -40,8 +40,9 @@ def failure_text(handler: LifecycleHandler, container: Container, pod: Pod, fail
     if handler.exec is not None:
         command, output = " ".join(handler.exec.command), json.dumps(failure.output, ensure_ascii=False)
         return f"Exec lifecycle hook ([{command}]) {whose} - error: {failure}, message: {output}"
-    kind, what = ("HTTP", handler.httpGet.path) if handler.httpGet is not None else ("Sleep", "")
-    return f"{kind} lifecycle hook ({what}) {whose} - error: {failure}"
+    if handler.httpGet is not None:
+        return f"HTTP lifecycle hook ({handler.httpGet.path}) {whose} - error: {failure}"
+    return f"Cannot run handler: {failure}"
 
 
 def unobserved(host: str) -> None:
@@ -56,10 +57,11 @@ async def run_hook(
     ports: list[ContainerPort],
     on_fallback: Callable[[str], None] = unobserved,
 ) -> None:
-    """Run it to its end. A tcpSocket hook is ignored, as in the kubelet. `on_fallback` is called with the host and port
-    of a server that answered HTTPS with HTTP, once HTTP has worked.
+    """Run it to its end. `on_fallback` is called with the host and port of a server that answered HTTPS with HTTP, once
+    HTTP has worked.
 
-    Raises HookFailed; Unavailable if the runtime went away meanwhile, so that the result is unknown.
+    Raises HookFailed, also for tcpSocket, which the API lets through and says to fail (API reference,
+    LifecycleHandler); Unavailable if the runtime went away meanwhile, so that the result is unknown.
     """
     if handler.exec is not None:
         try:
@@ -78,6 +80,8 @@ async def run_hook(
             on_fallback(joined(host, port))
     elif handler.sleep is not None:
         await asyncio.sleep(handler.sleep.seconds)
+    else:
+        raise HookFailed(f"invalid handler: {'tcpSocket' if handler.tcpSocket is not None else 'none'}")
 
 
 def _text(output: bytes) -> str:
@@ -86,13 +90,15 @@ def _text(output: bytes) -> str:
 
 
 def _port(action: HTTPGetAction, ports: list[ContainerPort]) -> int:
-    """A port by number, or by the container's name for it."""
-    if isinstance(action.port, int) or _NUMBER.fullmatch(action.port):
-        return int(action.port)
+    """A port by the container's name for it, or by number. Raises HookFailed, in the kubelet's words."""
+    if isinstance(action.port, int):
+        return action.port
     for port in ports:
         if port.name == action.port:
             return port.containerPort
-    raise HookFailed(f"httpGet: the container has no port named {action.port!r}")
+    if _NUMBER.fullmatch(action.port):
+        return int(action.port)
+    raise HookFailed(f'strconv.Atoi: parsing "{action.port}": invalid syntax')
 
 
 async def _http_get(action: HTTPGetAction, host: str, port: int, container_id: str) -> bool:
@@ -106,11 +112,11 @@ async def _http_get(action: HTTPGetAction, host: str, port: int, container_id: s
         await get_following(scheme + rest, headers, USER_AGENT, whose=container_id)
     except ExchangeError as error:
         if not str(error).endswith(HTTP_FOR_HTTPS):
-            raise HookFailed(f"httpGet: {error}") from None
+            raise HookFailed(str(error)) from None
         try:
             without = [(name, value) for name, value in headers if name.lower() != "authorization"]
             await get_following("http" + rest, without, USER_AGENT, whose=container_id)
         except ExchangeError:
-            raise HookFailed(f"httpGet: {error}") from None
+            raise HookFailed(str(error)) from None
         return True
     return False

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from actors.pod_workers.executor.container_starter import ContainerStarter
-from actors.pod_workers.executor.hooks import HookFailed, run_hook
+from actors.pod_workers.executor.hooks import HookFailed, failure_text, run_hook
 from actors.shared.cri.model import ExecResult
 from actors.shared.kube.container import (
     Container,
@@ -18,6 +18,7 @@ from actors.shared.kube.container import (
     HTTPHeader,
     Lifecycle,
     LifecycleHandler,
+    TCPSocketAction,
 )
 from actors.shared.kube.pod import Pod
 
@@ -48,8 +49,25 @@ async def hook(port: int | str, host: str = "") -> None:
 
 @pytest.mark.parametrize("port", ["web", "\u00b2", "9" * 5_000, ""])
 async def test_what_is_neither_a_number_nor_a_name_of_a_port_is_said(port):
-    with pytest.raises(HookFailed, match="has no port named"):
+    with pytest.raises(HookFailed, match=r"^strconv\.Atoi: parsing "):
         await hook(port)
+
+
+async def test_a_hook_that_opens_a_port_fails_as_the_api_says():
+    handler = LifecycleHandler(tcpSocket=TCPSocketAction(port=80))
+    with pytest.raises(HookFailed) as failed:
+        await run_hook(None, handler, "id", here, [])  # type: ignore[arg-type]
+    text = failure_text(handler, Container(name="c"), Pod(), failed.value)
+    assert text == "Cannot run handler: invalid handler: tcpSocket"
+
+
+async def test_why_a_request_failed_is_said_as_go_says_it():
+    async with answering(b"") as port:
+        handler = LifecycleHandler(httpGet=HTTPGetAction(path="/x", port=port))
+        with pytest.raises(HookFailed) as failed:
+            await run_hook(None, handler, "id", here, [])  # type: ignore[arg-type]
+    text = failure_text(handler, Container(name="c"), Pod(), failed.value)
+    assert text.startswith('HTTP lifecycle hook (/x) for Container "c" in Pod "_()" failed - error: Get "http://127')
 
 
 @pytest.mark.parametrize("ip", ["127.0.0.1", "::1"])
