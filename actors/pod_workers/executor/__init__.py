@@ -13,6 +13,7 @@ kept_resources.py     what an earlier incarnation, or a kubelet, left of the res
 permit.py             limits the concurrent pod starts of a shard
 pod_processes.py      what runs in a pod's cgroup, whatever the runtime says of it
 pod_worker.py         runs one pod from admission to cleanup: asks the phase for the next step, performs it
+resize_check.py       before memory limits are lowered: whether the pod and its containers use less
 resizing.py           in-place resize (KEP-1287): asks for resources, updates the pod's cgroup and containers
 services.py           the services that all pod workers of a shard share
 shard_metrics.py      metrics of a shard's pods: synchronizations, starts of sandboxes and containers

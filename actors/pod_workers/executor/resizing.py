@@ -52,16 +52,14 @@ from proto import cri_pb2 as cri
 from supervision.actor import AskError
 from supervision.message import Message
 
+from . import pod_processes
 from .execution import Execution
+from .resize_check import NoRoom, check_use
 from .termination import terminate
 from .volumes import renew_volumes
 
 ASK_SECONDS = 10.0
 SWAPPED = "In-place resize of containers with swap is not supported."
-
-
-class _NoRoom(Exception):
-    """The new limit is below the container's use: the kernel would kill a process at once."""
 
 
 async def allocate(run: Execution, effect: AllocateResize) -> None:
@@ -125,7 +123,8 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
     run.report(ResizeBegun())
     try:
         in_place = [(one, ran, names) for one, ran, names in todo if not by_restart(one, names)]
-        await _check_use(run, [(one, ran) for one, ran, names in in_place if "memory" in names])
+        limits = [(one.name, ran.id, _memory_limit(run, one)) for one, ran, names in in_place if "memory" in names]
+        await check_use(run.services.client, run.pod, limits, _pod_cgroups(run))
         await _restart(run, [(one, ran) for one, ran, names in todo if by_restart(one, names)])
         for container, ran, _ in in_place:
             await _update(run, container, ran)
@@ -134,7 +133,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
             if ran.id not in resized:
                 await _update(run, container, ran)
         await _update_sandbox(run)
-    except (CriError, _NoRoom) as error:
+    except (CriError, NoRoom) as error:
         if run.state.resizing.error != str(error):
             run.announce("Warning", "ResizeError", f"Pod resize error: {summary(run.pod, str(error))}")
         run.report(ResizeFailed(str(error), run.services.clock()))
@@ -186,18 +185,10 @@ def _resources(run: Execution, container: Container) -> cri.LinuxContainerResour
     return run.services.starter.parts.resources(run.pod, container, hardware)
 
 
-async def _check_use(run: Execution, updates: list[tuple[Container, CriContainer]]) -> None:
-    """Compare the new memory limits of all containers with their use, before any of them is set. Raises CriError,
-    _NoRoom."""
-    found = []
-    for container, ran in updates:
-        limit = _resources(run, container).memory_limit_in_bytes
-        memory = (await run.services.client.container_stats(ran.id)).memory if limit else None
-        used = memory.usage_bytes if memory is not None else None
-        if used is not None and used >= limit:
-            found.append(
-                f'attempting to set container "{container.name}" memory limit ({limit}) below current usage ({used})'
-            )
-    if found:
-        texts = ", ".join(found)
-        raise _NoRoom(f"cannot decrease memory limits: {texts if len(found) == 1 else f'[{texts}]'}")
+def _memory_limit(run: Execution, container: Container) -> int:
+    """Bytes; 0: none."""
+    return _resources(run, container).memory_limit_in_bytes
+
+
+def _pod_cgroups(run: Execution) -> list[str]:
+    return pod_processes.cgroups(run.state, run.services.agent.config.cgroupRoot)

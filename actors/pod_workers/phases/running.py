@@ -67,7 +67,9 @@ def next_step(state: PodState, facts: StepInput) -> Step:
     if RoundPart.ACTUATION not in state.done and not denied:
         state = state.did(RoundPart.ACTUATION)
         if state.resizing.in_progress or outdated(state):
-            return Step(state, (ActuateResize(),))
+            if _is_over(state.resizing.retry_at, facts.now):
+                return Step(state, (ActuateResize(),))
+            state = state.due_by(state.resizing.retry_at)
     if RoundPart.ACTIONS not in state.done:
         return _act(state.did(RoundPart.ACTIONS), pod, runtime, facts)
     due = [ran for ran in runtime.containers if is_running(ran) and _hook_is_due(state, ran.id)]

@@ -11,9 +11,10 @@ from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.pod import Pod
 
 from .event import PodEvent
-from .results import TryFailed
-from .state import PodState, replace, without_request
+from .state import PodState, Retry, replace, without_request
 
+RETRY_SECONDS: Final = 10.0
+"""Between two tries of a resize that fails. Its text can have figures that change, so that each try is an event."""
 DEFERRED_SECONDS: Final = 300.0
 """When a deferred resize is asked for again if the container manager has not said so before."""
 
@@ -61,7 +62,8 @@ class ResizeAllocated(PodEvent, frozen=True):
     data: bytes
 
     def apply(self, state: PodState) -> PodState:
-        resizing = replace(without_request(state.resizing), allocated=allocation.of(self.pod), in_progress=True)
+        resizing = without_request(state.resizing)
+        resizing = replace(resizing, allocated=allocation.of(self.pod), in_progress=True, retry_at=0.0)
         return replace(state, resizing=resizing, wanted=replace(state.wanted, pod=self.pod, data=self.data))
 
 
@@ -95,8 +97,10 @@ class ResizeFailed(PodEvent, frozen=True):
     now: float
 
     def apply(self, state: PodState) -> PodState:
-        state = replace(state, resizing=replace(state.resizing, error=self.error))
-        return TryFailed(self.error, self.now).apply(state)
+        retry_at = self.now + RETRY_SECONDS
+        resizing = replace(state.resizing, error=self.error, retry_at=retry_at)
+        retry = Retry(state.retry.failures + 1, self.error)
+        return replace(state, resizing=resizing, retry=retry).due_by(retry_at)
 
 
 class ResizeCompleted(PodEvent, frozen=True):
@@ -108,6 +112,12 @@ class ResizeCompleted(PodEvent, frozen=True):
     def apply(self, state: PodState) -> PodState:
         actuated = {key: one for key, one in state.resizing.actuated.items() if key in self.ids}
         resizing = replace(
-            state.resizing, actuated=actuated, in_progress=False, unconfirmed=False, error="", not_before=0.0
+            state.resizing,
+            actuated=actuated,
+            in_progress=False,
+            unconfirmed=False,
+            error="",
+            not_before=0.0,
+            retry_at=0.0,
         )
         return replace(state, resizing=resizing)

@@ -147,6 +147,8 @@ class ResizeProgress(msgspec.Struct, frozen=True, kw_only=True):
     not_before: float = 0.0
     """When the container manager is asked again by itself, seconds since 1970."""
     in_progress: bool = False
+    retry_at: float = 0.0
+    """When a resize that has failed is tried again, seconds since 1970."""
     unconfirmed: bool = False
     """An earlier incarnation died during a resize: what the containers have is not known."""
     error: str = ""

@@ -77,6 +77,30 @@ async def test_no_limit_is_set_if_one_of_them_is_below_what_its_container_uses(t
         assert node.count_of(UPDATE) == 0
 
 
+async def test_a_resize_that_fails_is_tried_again_after_ten_seconds_whatever_happens_meanwhile(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda question: PodAdmitted(question.uid, ""))
+        node.fake.faults.add(UPDATE, Fault(error="UNKNOWN", times=99))
+        await node.want(sized("200m"))
+        await node.until(lambda: node.count_of(UPDATE) == 1)
+        await node.end("b", 1)
+        for _ in range(8):
+            await node.pass_time(1)
+        assert node.count_of(UPDATE) == 1
+        await node.pass_time(3)
+        await node.until(lambda: node.count_of(UPDATE) == 2)
+
+
+async def test_another_request_is_tried_at_once_after_one_that_failed(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda question: PodAdmitted(question.uid, ""))
+        node.fake.faults.add(UPDATE, Fault(error="UNKNOWN"))
+        await node.want(sized("200m"))
+        await node.until(lambda: node.count_of(UPDATE) == 1)
+        await node.want(sized("150m"))
+        await node.until(lambda: node.count_of(UPDATE) == 2)
+
+
 async def test_the_end_of_a_resize_is_told_before_it_is_kept(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, lambda asked: PodAdmitted(asked.uid, ""))

@@ -1,0 +1,54 @@
+"""Before memory limits are lowered in place: whether the pod and its containers use less (KEP-1287)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from actors.shared.cri.client import CriClient
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import cgroup_limits
+from actors.shared.linux.cgroup_tree import CgroupTree
+from actors.shared.stats import cgroup_usage
+
+from . import pod_processes
+
+
+class NoRoom(Exception):
+    """A new limit is below the use: the kernel would kill a process at once."""
+
+
+async def check_use(
+    client: CriClient, pod: Pod, limits: Iterable[tuple[str, str, int]], cgroups: Iterable[str]
+) -> None:
+    """Compare all limits with the use, before any of them is set. `limits`: container, its id and its new limit in
+    bytes, 0 for none. `cgroups`: where the pod's can be. Raises CriError, NoRoom."""
+    updates = list(limits)
+    if not updates:
+        return
+    tree = pod_processes.tree()
+    found = [text for cgroup in cgroups if (text := pod_text(tree, cgroup, cgroup_limits(pod).get("memory", 0)))]
+    for name, container_id, limit in updates:
+        memory = (await client.container_stats(container_id)).memory if limit else None
+        used = memory.usage_bytes if memory is not None else None
+        if used is not None and used >= limit:
+            found.append(_text(f'container "{name}"', limit, used))
+    if found:
+        raise NoRoom(f"cannot decrease memory limits: {_joined(found)}")
+
+
+def pod_text(tree: CgroupTree, cgroup: str, limit: int) -> str:
+    """Why the pod's cgroup cannot have this lower limit, in bytes; '': it can, or does not exist."""
+    now = cgroup_usage.read(tree, cgroup)
+    lower = limit > 0 and (now.memory_limit_bytes is None or limit < now.memory_limit_bytes)
+    if not lower or now.memory_bytes is None or now.memory_bytes < limit:
+        return ""
+    return _text("pod", limit, now.memory_bytes)
+
+
+def _text(whose: str, limit: int, used: int) -> str:
+    return f"attempting to set {whose} memory limit ({limit}) below current usage ({used})"
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Several errors as Go writes them."""
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

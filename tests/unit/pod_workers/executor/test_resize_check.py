@@ -1,0 +1,60 @@
+"""Whether a lower memory limit has room for what is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.pod_workers.executor import pod_processes
+from actors.pod_workers.executor.resize_check import NoRoom, check_use, pod_text
+from actors.shared.cri.stats import ContainerStats, Memory
+from actors.shared.kube.codec import decode_pod
+from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
+
+
+def tree(root: Path, **files: str) -> CgroupTree:
+    """A v2 hierarchy with one cgroup, `pod`; `files` of the controller memory, by what follows `memory.`."""
+    (root / "pod").mkdir()
+    for name, text in files.items():
+        (root / f"pod/memory.{name}").write_text(f"{text}\n")
+    return CgroupTree((Hierarchy(str(root), frozenset({"memory"}), unified=True),))
+
+
+@pytest.mark.parametrize(
+    ("limit", "now", "text"),
+    [
+        (1000, "max", "attempting to set pod memory limit (1000) below current usage (1500)"),
+        (1500, "2000", "attempting to set pod memory limit (1500) below current usage (1500)"),
+        (1600, "2000", ""),
+        (1000, "1000", ""),
+        (0, "2000", ""),
+    ],
+)
+def test_a_lower_limit_of_the_pod_must_be_above_what_it_uses(tmp_path, limit, now, text):
+    assert pod_text(tree(tmp_path, current="1500", max=now), "/pod", limit) == text
+
+
+def test_a_cgroup_that_is_not_there_refuses_nothing(tmp_path):
+    assert pod_text(tree(tmp_path), "/elsewhere", 1) == ""
+
+
+class Runtime:
+    async def container_stats(self, container_id: str) -> ContainerStats:
+        return ContainerStats(id=container_id, name="a", memory=Memory(at_ns=1, usage_bytes=1200))
+
+
+async def test_the_pod_is_named_before_its_containers(tmp_path, monkeypatch):
+    found = tree(tmp_path, current="1500", max="2000")
+    monkeypatch.setattr(pod_processes, "tree", lambda: found)
+    limits = {"limits": {"memory": "1000"}}
+    whole: dict[str, Any] = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a", "resources": limits}]}}
+    pod = decode_pod(msgspec.json.encode(whole))
+    with pytest.raises(NoRoom) as refused:
+        await check_use(Runtime(), pod, [("a", "1", 1000)], ["/pod"])  # type: ignore[arg-type]
+    assert str(refused.value) == (
+        "cannot decrease memory limits: [attempting to set pod memory limit (1000) below current usage (1500), "
+        'attempting to set container "a" memory limit (1000) below current usage (1200)]'
+    )
