@@ -1,15 +1,14 @@
 """Variables from a file that another container of the pod wrote (KEP-3721), read when a container is created.
 
-A line is KEY='VALUE'; a value is taken literally and may have several lines. Empty lines and lines that begin with #
-are skipped.
+A line is KEY='VALUE'; a value is taken literally and may have several lines. Empty lines, and what begins with # on a
+line of its own or after a value, are skipped.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, FileKeySelector
@@ -17,8 +16,9 @@ from actors.shared.linux.beneath import open_beneath, path_of
 from supervision.errors import error_reason
 
 MAX_BYTES = 64 * 1024
-_SKIPPED = re.compile(r"[ \t]*(#[^\n]*)?(\n|\Z)")
-_ENTRY = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)='([^']*)'[ \t]*(\n|\Z)")
+REST = ""
+"""No variable's name: the error of the first line that is wrong."""
+_BLANKS = " \t"
 
 Files = Mapping[tuple[str, str], Mapping[str, str] | str]
 """By volume and path: the content of the file, or the error."""
@@ -30,19 +30,49 @@ def selectors(container: Container) -> list[FileKeySelector]:
 
 
 def parse(text: str) -> dict[str, str]:
-    """Name to value. Pure. Raises ConfigError with the line."""
+    """Name to value, of several lines for one name the first. Pure.
+
+    A line that is wrong ends it: `REST` has the error then. What comes before it can be used all the same.
+    """
     found: dict[str, str] = {}
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     at = 0
-    while at < len(text):
-        match = _SKIPPED.match(text, at)
-        if match is None:
-            match = _ENTRY.match(text, at)
-            if match is None:
-                number = text.count("\n", 0, at) + 1
-                raise ConfigError(f"line {number} of the env file is not of the form KEY='VALUE'")
-            found[match[1]] = match[2]
-        at = max(match.end(), at + 1)
+    while at < len(lines):
+        try:
+            entry, after = _entry(lines, at)
+        except ConfigError as error:
+            return {**found, REST: f"line {at + 1} of the env file: {error}"}
+        if entry is not None:
+            found.setdefault(*entry)
+        at = after
     return found
+
+
+def _entry(lines: Sequence[str], at: int) -> tuple[tuple[str, str] | None, int]:
+    """Name and value of the line with that index, None if it has none; and the index of what follows. Raises
+    ConfigError."""
+    line = lines[at].lstrip(_BLANKS)
+    if not line or line.startswith("#"):
+        return None, at + 1
+    name, equals, rest = line.partition("=")
+    if not equals:
+        raise ConfigError("there is no '='")
+    if not name or name[-1] in _BLANKS:
+        raise ConfigError("there is no name right before '='")
+    if rest and rest[0] in _BLANKS:
+        return (name, ""), at + 1  # as in a shell
+    if not rest.startswith("'"):
+        raise ConfigError("the value is not in single quotes")
+    parts = [rest[1:]]
+    while "'" not in parts[-1]:
+        at += 1
+        if at == len(lines):
+            raise ConfigError("the quote is not closed")
+        parts.append(lines[at])
+    last, _, more = parts.pop().partition("'")
+    if more.lstrip(_BLANKS)[:1] not in ("", "#"):
+        raise ConfigError("something follows the value")
+    return (name, "\n".join([*parts, last])), at + 1
 
 
 def places(wanted: Iterable[FileKeySelector], volumes: Mapping[str, str]) -> dict[tuple[str, str], list[str]]:
@@ -68,16 +98,20 @@ def _read(volume: str, host_path: str, path: str) -> Mapping[str, str] | str:
 
 
 def value(wanted: FileKeySelector, files: Files) -> str | None:
-    """The value; None if it is absent and optional. Raises ConfigError. Pure."""
+    """The value; None if it is absent and optional. An empty one counts as absent, as in the kubelet. Raises
+    ConfigError. Pure."""
     content = files.get((wanted.volumeName, wanted.path), "not read")
     whole = f'env file "{wanted.path}" of volume "{wanted.volumeName}"'
     if isinstance(content, str):
         if wanted.optional and not content.startswith("!"):
             return None
         raise ConfigError(f"{whole}: {content.lstrip('!')}")
-    if wanted.key not in content and not wanted.optional:
+    found = content.get(wanted.key)
+    if found is None and REST in content:
+        raise ConfigError(f"{whole}: {content[REST]}")
+    if not found and not wanted.optional:
         raise ConfigError(f'environment variable key "{wanted.key}" not found in {whole}')
-    return content.get(wanted.key)
+    return found or None
 
 
 def _text(volume: str, path: str) -> str:

@@ -168,7 +168,7 @@ def _resource(pod: Pod, container: Container, selector: ResourceFieldSelector, c
     """A container's resource for the downward API. Raises ConfigError."""
     target = find_container(pod, selector.containerName) if selector.containerName else container
     if target is None:
-        raise ConfigError(f"resourceFieldRef: container {selector.containerName} not found")
+        raise ConfigError(f"container {selector.containerName} not found")
     try:
         return resource_field(pod, target, selector, context.allocatable)
     except (ResourceFieldError, QuantityError) as error:

@@ -26,7 +26,7 @@ def resource_field(
     thousandths, the rest in bytes. Raises ResourceFieldError, QuantityError."""
     kind, _, name = selector.resource.partition(".")
     if kind not in ("limits", "requests") or not (name in _DEFAULTED or name.startswith("hugepages-")):
-        raise ResourceFieldError(f"unsupported container resource: {selector.resource}")
+        raise ResourceFieldError(f"unsupported container resource : {selector.resource}")
     divisor = parse(selector.divisor) if selector.divisor else Fraction(0)
     value = _limit(pod, container, name, allocatable) if kind == "limits" else _request(container, name)
     return str(ceil(value / (divisor or Fraction(1))))
