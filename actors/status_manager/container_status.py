@@ -24,7 +24,7 @@ from actors.shared.kube.pod import (
     ResourceStatus,
     VolumeMountStatus,
 )
-from actors.shared.kube.pods import is_sidecar
+from actors.shared.kube.pods import all_containers, is_sidecar
 from actors.shared.kube.restart_policy import RESTARTING_ALL, init_exit_code, may_restart
 
 from .claim_health import Claims, Devices, device_statuses, is_claim, resource_statuses
@@ -41,6 +41,11 @@ DEFAULT_REASONS: Final = (CREATING, INITIALIZING)
 """Why a container waits if nothing else is known: the second one in a pod with init containers."""
 NEVER_STARTED: Final = "1970-01-01T00:00:00Z"
 """The start of a container that the runtime could not start: its zero, as the kubelet shows it."""
+FORGOTTEN: Final = (
+    "Unable to get init container status from container runtime and pod has been initialized, treat it as exited "
+    "normally"
+)
+"""Of an init container that the runtime does not have any more: the kubelet's words."""
 _NOTHING: Final = ContainerState()
 
 
@@ -179,7 +184,8 @@ def _state(
         )
         return (_waits(view, waiting), ended) if waits else (ended, _NOTHING)
     if newest is None and init and view.initialized and not is_sidecar(container):
-        return ContainerState(terminated=ContainerStateTerminated(exitCode=0, reason="Completed")), _NOTHING
+        completed = ContainerStateTerminated(exitCode=0, reason="Completed", message=FORGOTTEN)
+        return ContainerState(terminated=completed), _NOTHING
     return _waits(view, waiting), _NOTHING
 
 
@@ -237,7 +243,7 @@ def _cut(pod: Pod, state: ContainerState) -> ContainerState:
     """The state with its message cut to its share of MESSAGE_BYTES."""
     if state.terminated is None:
         return state
-    share = MESSAGE_BYTES // max(1, len(pod.spec.containers) + len(pod.spec.initContainers))
+    share = MESSAGE_BYTES // max(1, sum(1 for _ in all_containers(pod)))
     text = state.terminated.message.encode()
     if len(text) <= share:
         return state

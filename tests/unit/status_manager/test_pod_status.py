@@ -189,6 +189,7 @@ def test_an_init_container_that_was_collected_is_completed():
     status = look(pod_of(INIT), ran()).initContainerStatuses[0]
     end = present(status.state.terminated)
     assert (end.exitCode, end.reason, status.ready) == (0, "Completed", True)
+    assert end.message.startswith("Unable to get init container status from container runtime")
 
 
 def test_termination_messages_of_a_pod_are_bounded_in_total():
@@ -196,6 +197,12 @@ def test_termination_messages_of_a_pod_are_bounded_in_total():
     status = look(pod_of(spec), *(ran(name, code=1, message="ä" * 9000) for name in "abc"))
     total = sum(len(present(each.state.terminated).message.encode()) for each in status.containerStatuses)
     assert 0 < total <= MESSAGE_BYTES
+
+
+def test_ephemeral_containers_have_their_share_of_the_termination_messages():
+    spec = {"ephemeralContainers": [{"name": name, "image": "i"} for name in "xyz"]}
+    (status,) = look(pod_of(spec), ran(code=1, message="m" * 9000)).containerStatuses
+    assert len(present(status.state.terminated).message) == MESSAGE_BYTES // 4
 
 
 def test_times_of_conditions_move_only_with_their_status():
