@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from typing import Final, cast
 
 import msgspec
@@ -41,14 +42,21 @@ _RESULTS: Final = {"success": "successful", "failure": "failed"}
 class Prober(Actor):
     """Messages, timers and events; `probed_pods` and `thresholds` decide, the probe types probe."""
 
-    def __init__(self, runtime: Runtime | None = None, rng: random.Random | None = None) -> None:
+    def __init__(
+        self,
+        runtime: Runtime | None = None,
+        rng: random.Random | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        """`clock`: seconds, never set back; None: the monotonic clock."""
         super().__init__()
         self._pods: dict[str, PodProbes] = {}
         self._addresses: dict[str, str] = {}
         """status.podIP by UID, of all pods: an address may come before its pod."""
         self._runtime = runtime
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
-        self._began = time.monotonic()
+        self._clock = clock or time.monotonic
+        self._began = self._clock()
         self._types = ProbeTypes(ProbeTools(self._cri))
         self._schedule = Schedule(self, self._probe, self._input_record)
         self._set_aside: dict[str, bytes] = {}
@@ -85,7 +93,7 @@ class Prober(Actor):
         if self._refuses(message):
             return
         with self._quarantine.handling(message.uid, message.pod):
-            after = updated(before, message)
+            after = updated(before, message, self._clock())
         for key in replaced(before, after):
             self._schedule.end(key)
         if after.probes:
@@ -150,10 +158,12 @@ class Prober(Actor):
             self._schedule.unset(key)
             return
         if delay is None:
-            uptime = time.monotonic() - self._began
-            first = state.streak.last is None
-            delay = state.first_delay(time.time_ns(), uptime, self._rng.random()) if first else 0.0
+            delay = self._first_delay(state) if state.streak.last is None else 0.0
         self._schedule.set(key, delay)
+
+    def _first_delay(self, state: ProbeState) -> float:
+        now = self._clock()
+        return state.first_delay(time.time_ns(), now, now - self._began, self._rng.random())
 
     def _lacks_address(self, state: ProbeState, uid: str) -> bool:
         """Whether the probe waits for an address: without one it could only fail."""

@@ -23,6 +23,10 @@ FIELDS: Final[tuple[tuple[Kind, str], ...]] = (
 )  # fmt: skip
 
 
+TICK_SECONDS: Final = 0.05
+"""A tick that was so shortly ago is now."""
+
+
 class ProbeState(msgspec.Struct, frozen=True):
     """One probe of one container."""
 
@@ -32,6 +36,10 @@ class ProbeState(msgspec.Struct, frozen=True):
     facts: ProbedContainer
     """What the runtime has of the container."""
     streak: Streak = Streak()
+    first_tick: float = 0.0
+    """By the prober's clock. The ticks of a probe are one period apart from the time at which it became known, as those
+    of the kubelet are from the moment that the pod has its volumes; a container that comes later has missed that one.
+    """
 
     @property
     def period(self) -> int:
@@ -43,14 +51,22 @@ class ProbeState(msgspec.Struct, frozen=True):
         """Seconds."""
         return max(1, self.probe.timeoutSeconds)
 
-    def first_delay(self, now_ns: int, uptime: float, spread: float) -> float:
-        """Seconds until the first probe: the rest of the initial delay. A container that is older than the prober waits
-        for a part of a period (`spread`, 0 to 1), so that after a restart not all are probed at once."""
+    def first_delay(self, now_ns: int, now: float, uptime: float, spread: float) -> float:
+        """Seconds until the first probe: the rest of the initial delay, and then until the next tick. Readiness waits
+        for no tick. So a program has up to a period to open its port before a probe can fail, and
+        failureThreshold * periodSeconds before it is stopped, as the API says of startup probes.
+
+        A container that is more than a second older than the prober waits for a part of a period (`spread`, 0 to 1), so
+        that after a restart not all are probed at once. `now`, `uptime`: by the prober's clock.
+        """
         age = (now_ns - self.facts.started_ns) / 1e9
         wait = max(0.0, self.probe.initialDelaySeconds - math.floor(max(0.0, age)))
-        if self.facts.started_ns and age > uptime and self.period > uptime:
-            wait = max(wait, spread * self.period)
-        return wait
+        if self.facts.started_ns and age > uptime + 1.0 and self.period > uptime:
+            return max(wait, spread * self.period)
+        if self.kind == "readiness":
+            return wait
+        ticks = max(0, math.ceil((now + wait - self.first_tick - TICK_SECONDS) / self.period))
+        return max(0.0, self.first_tick + ticks * self.period - now)
 
 
 class PodProbes(msgspec.Struct, frozen=True):
@@ -90,8 +106,9 @@ def probes_of(pod: Pod) -> Iterator[tuple[Container, Kind, Probe]]:
                 yield container, kind, probe
 
 
-def updated(before: PodProbes | None, message: ProbedPod) -> PodProbes:
-    """The pod after a message of its worker. A probe that is the same as before goes on where it was."""
+def updated(before: PodProbes | None, message: ProbedPod, now: float) -> PodProbes:
+    """The pod after a message of its worker. A probe that is the same as before goes on where it was. `now`: by the
+    prober's clock."""
     same = before is not None and before.message.pod == message.pod
     pod = before.pod if before is not None and same else codec.decode_pod(message.pod)
     old = before.probes if before is not None else {}
@@ -105,6 +122,7 @@ def updated(before: PodProbes | None, message: ProbedPod) -> PodProbes:
         known = old.get(key)
         if known is None or known.probe != probe:
             known = ProbeState(container, kind, probe, ProbedContainer(container.name, "", False, 0))
+            known = msgspec.structs.replace(known, first_tick=now if fact.running else now + known.period)
         probes[key] = _with_facts(msgspec.structs.replace(known, container=container), fact)
     return PodProbes(message, pod, probes)
 

@@ -19,6 +19,7 @@ from actors.shared.cri.model import ExecResult
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics, Hello
+from supervision.virtual_clock import VirtualClock
 from tests.support.shard_harness import Driven
 
 WORKER = worker_of("u", 2)
@@ -47,10 +48,10 @@ class Runtime:
 
 def started(run_dir: str = "/dev/null/none") -> tuple[Harness, Runtime]:
     """`run_dir`: of the quarantine; by default there is none."""
-    runtime = Runtime()
-    arguments = {"runtime": runtime, "rng": random.Random(1)}
+    runtime, clock = Runtime(), VirtualClock()
+    arguments = {"runtime": runtime, "rng": random.Random(1), "clock": clock}
     agent = Agent(run_dir=run_dir, workers=2)
-    harness = Harness(Prober, name="prober", context=agent, arguments=arguments, incarnation=2)
+    harness = Harness(Prober, name="prober", context=agent, arguments=arguments, incarnation=2, clock=clock)
     return harness, runtime
 
 
@@ -114,7 +115,9 @@ async def test_failed_liveness_is_reported_once_and_the_probe_stops_until_the_co
         assert len(runtime.calls) == count
         await harness.deliver(pod({"liveness": {"failureThreshold": 2}}, id="c1", running=False))
         await harness.deliver(pod({"liveness": {"failureThreshold": 2}}, id="c2"))
-        await harness.advance(1.0)
+        await harness.advance(4.0)
+        assert len(verdicts(harness)) == 2, "the program has until the next tick to come up"
+        await harness.advance(1.5)
         assert verdicts(harness)[2:] == [("liveness", "c2", True)]
 
 

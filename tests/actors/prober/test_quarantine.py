@@ -67,10 +67,10 @@ async def test_a_pod_that_changes_gets_a_new_chance(tmp_path):
 
 
 async def test_a_pod_that_cannot_be_taken_is_left_alone_too(tmp_path, monkeypatch):
-    def poisoned(before, message):
+    def poisoned(before, message, now):
         if message.uid == "bad":
             raise Poison
-        return updated(before, message)
+        return updated(before, message, now)
 
     monkeypatch.setattr("actors.prober.actor.updated", poisoned)
     await dies(tmp_path)

@@ -264,8 +264,26 @@ ROWS = [
         "a probe that errs is tried three times at once",
         "subsystems 7",
         pod(c("a", livenessProbe=probe("true", periodSeconds=60))),
-        (asked_times("ExecSync", 3), not_said("Unhealthy")),
+        (waits(60), asked_times("ExecSync", 3), not_said("Unhealthy")),
         before=(fails("ExecSync", "shim is gone", times=2),),
+    ),
+    Row(
+        "liveness begins at the next tick of its period, readiness with the container",
+        "subsystems 7: each probe ticks from the time that its pod is added",
+        pod(
+            c(
+                "a",
+                livenessProbe=probe("true", periodSeconds=60),
+                readinessProbe=probe("sh", "-c", "exit 0", periodSeconds=60),
+            )
+        ),
+        (
+            asked("ExecSync a sh -c exit 0"),
+            not_asked("ExecSync a true"),
+            shows({"containers.a.ready": True}),
+            waits(60),
+            asked("ExecSync a true"),
+        ),
     ),
     Row(
         "a tcpSocket probe whose port is closed fails",

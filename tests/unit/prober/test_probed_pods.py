@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,8 +18,8 @@ EXEC = {"exec": {"command": ["x"]}}
 
 
 def message(*kinds: Kind, id: str = "c1", running: bool = True, started: bool = False, **more) -> ProbedPod:
-    period = more.pop("period", 10)
-    probes = {f"{kind}Probe": {**EXEC, "periodSeconds": period} for kind in kinds}
+    timing = {"periodSeconds": more.pop("period", 10), "initialDelaySeconds": more.pop("delay", 0)}
+    probes = {f"{kind}Probe": {**EXEC, **timing} for kind in kinds}
     spec = {"containers": [{"name": "a", "image": "i", **probes}]}
     pod = json.dumps({"metadata": {"uid": "u", "name": "p", "namespace": "n"}, "spec": spec}).encode()
     return ProbedPod("u", pod, [ProbedContainer("a", id, running, 1, started)], **more)
@@ -33,31 +34,66 @@ def active(pod: PodProbes) -> set[str]:
 
 
 def test_liveness_and_readiness_wait_for_the_startup_probe():
-    pod = updated(None, message(*KINDS))
+    pod = updated(None, message(*KINDS), 0.0)
     assert active(pod) == {"startup"}
     assert active(probed(pod, key("startup"), success())) == {"liveness", "readiness"}
-    assert active(updated(None, message(*KINDS, started=True))) == {"liveness", "readiness"}
+    assert active(updated(None, message(*KINDS, started=True), 0.0)) == {"liveness", "readiness"}
 
 
 def test_a_container_that_does_not_run_is_not_probed():
-    assert active(updated(None, message(*KINDS, running=False))) == set()
+    assert active(updated(None, message(*KINDS, running=False), 0.0)) == set()
 
 
 def test_another_container_and_a_changed_probe_start_from_zero():
-    failed = updated(None, message("liveness"))
+    failed = updated(None, message("liveness"), 0.0)
     for _ in range(3):
         failed = probed(failed, key("liveness"), failure("x"))
     assert active(failed) == set(), "it is to be killed"
-    assert active(updated(failed, message("liveness"))) == set()
-    assert active(updated(failed, message("liveness", id="c2"))) == {"liveness"}
-    changed = updated(failed, message("liveness", period=5))
+    assert active(updated(failed, message("liveness"), 0.0)) == set()
+    assert active(updated(failed, message("liveness", id="c2"), 0.0)) == {"liveness"}
+    changed = updated(failed, message("liveness", period=5), 0.0)
     assert active(changed) == {"liveness"}
     assert list(replaced(failed, changed)) == [key("liveness")]
 
 
+@pytest.mark.parametrize(
+    ("kind", "known", "delay", "age", "wait"),
+    [
+        ("liveness", 0.0, 0, 0, 0.0),
+        ("liveness", 3.0, 0, 0, 7.0),
+        ("startup", 12.0, 0, 0, 8.0),
+        ("startup", 20.0, 0, 0, 0.0),
+        ("readiness", 3.0, 0, 0, 0.0),
+        ("liveness", 3.0, 5, 0, 7.0),
+        ("liveness", 3.0, 8, 0, 17.0),
+        ("liveness", 13.0, 8, 6, 7.0),
+        ("readiness", 3.0, 8, 6, 2.0),
+    ],
+)
+def test_a_new_container_is_probed_first_at_the_next_tick_of_its_probe_and_readiness_at_once(
+    kind, known, delay, age, wait
+):
+    """`known`: for how long the probe was; `age`: of the container; the period is 10 s."""
+    told = message(kind, delay=delay)
+    state = updated(None, told, 100.0).probes[key(kind)]
+    assert state.first_delay(1 + age * 10**9, 100.0 + known, 60.0, 0.5) == pytest.approx(wait)
+
+
+def test_a_container_that_comes_after_its_probe_waits_for_the_tick_after_that():
+    known = updated(None, message("liveness", running=False), 100.0)
+    state = updated(known, message("liveness"), 100.01).probes[key("liveness")]
+    assert state.first_delay(1, 100.01, 60.0, 0.5) == pytest.approx(9.99)
+    assert state.first_delay(1, 112.0, 60.0, 0.5) == pytest.approx(8.0)
+
+
+def test_after_a_restart_a_container_is_probed_at_some_time_of_its_first_period():
+    state = updated(None, message("liveness"), 100.0).probes[key("liveness")]
+    assert state.first_delay(1 + 600 * 10**9, 100.0, 1.0, 0.25) == 2.5
+
+
 def test_a_pod_being_deleted_keeps_its_readiness_probe_only():
-    before = updated(None, message("liveness", "readiness"))
-    after = updated(before, message("liveness", "readiness", deleting=True))
+    before = updated(None, message("liveness", "readiness"), 0.0)
+    after = updated(before, message("liveness", "readiness", deleting=True), 0.0)
     assert (active(after), list(replaced(before, after))) == ({"readiness"}, [key("liveness")])
 
 
@@ -75,11 +111,11 @@ events = st.lists(
 
 @given(events)
 def test_in_any_history_a_probe_runs_only_while_its_container_does_and_nothing_waits(history):
-    pod = updated(None, message(*KINDS))
+    pod = updated(None, message(*KINDS), 0.0)
     for event in history:
         before = pod
         if isinstance(event, ProbedPod):
-            pod = updated(before, event)
+            pod = updated(before, event, 0.0)
         elif key(event[0]) in before.probes:
             pod = probed(before, key(event[0]), event[1])
             old, new = before.probes[key(event[0])].streak, pod.probes[key(event[0])].streak
