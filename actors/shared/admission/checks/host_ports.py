@@ -7,7 +7,8 @@ from typing import Final
 from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
 from actors.shared.kube.pod import HostPort
 
-_ANY_ADDRESS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - what a host port without an address means
+_ANY_ADDRESS: Final = {"", "0.0.0.0"}  # noqa: S104 - what a host port without an address means
+"""Not `::`: the scheduler takes it for an address like any other, and would place the refused pod here again."""
 
 
 def occupied_host_port(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:

@@ -134,6 +134,8 @@ def test_a_pod_whose_claims_would_not_be_prepared_is_refused(
         (("10.0.0.1", 80, "TCP"), ("10.0.0.2", 80, "TCP"), False),
         (("10.0.0.1", 80, "TCP"), ("0.0.0.0", 80, "TCP"), True),
         (("", 80, "TCP"), ("10.0.0.2", 80, "TCP"), True),
+        (("", 80, "TCP"), ("::", 80, "TCP"), True),
+        (("::", 80, "TCP"), ("10.0.0.2", 80, "TCP"), False),
     ],
 )
 def test_ports_clash_on_the_same_address_or_on_any(one: HostPort, other: HostPort, clash: bool) -> None:
