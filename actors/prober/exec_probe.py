@@ -14,7 +14,7 @@ from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.errors import AnswerTooLarge, CriError, DeadlineExceeded
 from actors.shared.kube.container import Container, ExecAction
 from actors.shared.kube.expansion import ExpansionError, expand_all
-from actors.shared.kube.go_text import rpc_error
+from actors.shared.kube.go_text import quoted, rpc_error
 from supervision.time_scale import scaled
 
 from .outcome import ProbeOutcome, error, failure, kept, success
@@ -61,7 +61,7 @@ class ExecProbe(ProbeType[ExecAction]):
 
 
 def timed_out(command: list[str], timeout: int) -> ProbeOutcome:
-    return failure(f'command timed out: "{" ".join(command)[:200]}" timed out after {Duration(timeout)}')
+    return failure(f"command timed out: {quoted(' '.join(command))} timed out after {Duration(timeout)}")
 
 
 def command_of(command: list[str], container: Container) -> list[str]:

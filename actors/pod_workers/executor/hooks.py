@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -14,6 +13,7 @@ from actors.shared.http_get.dialer import HTTP_FOR_HTTPS
 from actors.shared.http_get.exchange import ExchangeError
 from actors.shared.http_get.redirects import get_following
 from actors.shared.kube.container import Container, ContainerPort, HTTPGetAction, LifecycleHandler
+from actors.shared.kube.go_text import quoted
 from actors.shared.kube.host_port import joined
 from actors.shared.kube.pod import Pod
 
@@ -38,7 +38,7 @@ def failure_text(handler: LifecycleHandler, container: Container, pod: Pod, fail
     meta = pod.metadata
     whose = f'for Container "{container.name}" in Pod "{meta.name}_{meta.namespace}({meta.uid})" failed'
     if handler.exec is not None:
-        command, output = " ".join(handler.exec.command), json.dumps(failure.output, ensure_ascii=False)
+        command, output = " ".join(handler.exec.command), quoted(failure.output)
         return f"Exec lifecycle hook ([{command}]) {whose} - error: {failure}, message: {output}"
     if handler.httpGet is not None:
         return f"HTTP lifecycle hook ({handler.httpGet.path}) {whose} - error: {failure}"

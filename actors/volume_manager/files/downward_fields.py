@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from actors.shared.kube.go_text import quoted
 from actors.shared.kube.meta import ObjectFieldSelector, ResourceFieldSelector
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
@@ -19,7 +20,6 @@ from actors.shared.kube.volumes import DownwardAPIVolumeSource
 
 DEFAULT_MODE: Final = 0o644
 _KEYED: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
-_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class DownwardError(ValueError):
@@ -65,7 +65,7 @@ def field(pod: Pod, selector: ObjectFieldSelector) -> str:
 
 def lines(pairs: Mapping[str, str]) -> str:
     """One `key="value"` on each line, sorted, with the escapes of a quoted Go string."""
-    return "\n".join(f'{key}="{_quote(value)}"' for key, value in sorted(pairs.items()))
+    return "\n".join(f"{key}={quoted(value)}" for key, value in sorted(pairs.items()))
 
 
 def resource(pod: Pod, selector: ResourceFieldSelector, allocatable: Mapping[str, int]) -> str:
@@ -77,7 +77,3 @@ def resource(pod: Pod, selector: ResourceFieldSelector, allocatable: Mapping[str
         return resource_field(pod, container, selector, allocatable)
     except ResourceFieldError as error:
         raise DownwardError(str(error)) from None
-
-
-def _quote(text: str) -> str:
-    return "".join(_ESCAPES.get(character, character) for character in text)

@@ -263,7 +263,7 @@ class Runtime:
             match command:
                 case ["hang"]:
                     await self.release.wait()
-                case ["late"]:
+                case ["late", *_]:
                     raise DeadlineExceeded("ExecSync", "DEADLINE_EXCEEDED", "")
                 case ["down"]:
                     raise Unavailable("ExecSync", "UNAVAILABLE", "no runtime")
@@ -306,6 +306,7 @@ def test_a_command_that_grows_beyond_what_the_kernel_takes_is_an_error_and_not_r
         (["exit", "0"], "success", "outerr"),
         (["exit", "3"], "failure", "outerr"),
         (["late"], "failure", 'command timed out: "late" timed out after 1s'),
+        (["late", 'a "b"'], "failure", 'command timed out: "late a \\"b\\"" timed out after 1s'),
         (["down"], "error", "rpc error: code = Unavailable desc = no runtime"),
     ],
 )
