@@ -12,6 +12,8 @@ from actors.shared.kube.pod import ContainerStatus, Pod, PodCondition
 from actors.shared.kube.pods import is_sidecar, sidecars
 from actors.shared.kube.restart_policy import can_restart_all
 
+from .resize_conditions import has_changed
+
 ALL_RESTARTING: Final = "AllContainersRestarting"
 OWNED: Final = (
     "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", ALL_RESTARTING,
@@ -126,13 +128,14 @@ def _condition(kind: str, holds: bool, reason: str = "", message: str = "") -> P
 def with_times(
     now: list[PodCondition], before: Iterable[PodCondition], since: Mapping[str, str | None], generation: int
 ) -> list[PodCondition]:
-    """The conditions with the time of their last change: that of `before` if the status is the same, else `since`."""
+    """The conditions with the time of their last change: that of `before` if there was none, else `since`. The
+    generation is the pod's where a condition has none of its own."""
     known = {condition.type: condition for condition in before}
     timed = []
     for condition in now:
         old = known.get(condition.type)
-        same = old is not None and old.status == condition.status
-        when = old.lastTransitionTime if same and old is not None else since.get(condition.type)
-        seen = max(generation, old.observedGeneration if old is not None else 0)
+        changed = old is None or has_changed(condition, old)
+        when = since.get(condition.type) if changed or old is None else old.lastTransitionTime
+        seen = condition.observedGeneration or max(generation, old.observedGeneration if old is not None else 0)
         timed.append(msgspec.structs.replace(condition, lastTransitionTime=when, observedGeneration=seen))
     return timed

@@ -36,6 +36,8 @@ class Resize(msgspec.Struct, frozen=True):
     in_progress: bool = False
     error: str = ""
     """Why the last try failed."""
+    generation: int = 0
+    """metadata.generation of the request that is in progress; 0: the pod's."""
 
 
 class PodObserved(Message, frozen=True):

@@ -17,6 +17,7 @@ from .api_pods import ApiPod
 from .conditions import ALL_RESTARTING, OWNED
 from .phase import TERMINAL
 from .resize_conditions import CONDITIONS as RESIZE
+from .resize_conditions import has_changed
 
 RESOURCES: Final = ("allocatedResources", "resources")
 """Of the whole pod (KEP-2837)."""
@@ -77,7 +78,7 @@ def changed_conditions(status: list[PodCondition], api_status: list[PodCondition
         when, seen = condition.lastTransitionTime, condition.observedGeneration
         if old is not None:
             seen = max(seen, old.observedGeneration)
-            when = old.lastTransitionTime if old.status == condition.status else when
+            when = when if has_changed(condition, old) else old.lastTransitionTime
         said = msgspec.structs.replace(condition, lastTransitionTime=when, observedGeneration=seen)
         stale = [name for name in ("reason", "message") if old and getattr(old, name) and not getattr(said, name)]
         changed.append({**msgspec.to_builtins(said), **dict.fromkeys(stale)})

@@ -21,5 +21,19 @@ def conditions(resize: Resize | None) -> list[PodCondition]:
         found.append(PodCondition(type=PENDING, status="True", reason=resize.reason, message=resize.message))
     if resize is not None and resize.in_progress:
         reason = "Error" if resize.error else ""
-        found.append(PodCondition(type=IN_PROGRESS, status="True", reason=reason, message=resize.error))
+        found.append(
+            PodCondition(
+                type=IN_PROGRESS,
+                status="True",
+                reason=reason,
+                message=resize.error,
+                observedGeneration=resize.generation,
+            )
+        )
     return found
+
+
+def has_changed(now: PodCondition, before: PodCondition) -> bool:
+    """Whether the time of a condition's last change is that of `now`: its status is another one, or of a resize its
+    reason."""
+    return now.status != before.status or (now.type in CONDITIONS and now.reason != before.reason)

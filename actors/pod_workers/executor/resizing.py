@@ -83,14 +83,15 @@ async def _allocate(run: Execution, desired: Pod) -> None:
     if run.state.resizing.desired is not desired:
         return  # the desired resources changed meanwhile
     if isinstance(answer, PodRejected):
-        if run.state.resizing.pending != (answer.reason, answer.message):
+        generation, known = desired.metadata.generation, run.state.resizing
+        if (known.pending[0], known.pending_generation) != (answer.reason, generation):
             text = f"Pod resize {answer.reason}: {summary(desired, answer.message)}"
             run.announce("Warning", f"Resize{answer.reason}", text)
             if answer.reason == "Infeasible":
                 run.services.starter.metrics.resize_infeasible(answer.detail)
         if answer.reason == "Infeasible" and run.state.resizing.deferred_at and not run.state.resizing.in_progress:
             count_allocated(run)  # what it asked for before may wait for room still, or have it
-        run.report(ResizePending(answer.reason, answer.message, run.services.clock()))
+        run.report(ResizePending(answer.reason, answer.message, generation, run.services.clock()))
         return
     if not isinstance(answer, PodAdmitted):
         raise AskError(f"container_manager answered {type(answer).__name__}")
@@ -135,18 +136,23 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         await _update_sandbox(run)
     except (CriError, NoRoom) as error:
         if run.state.resizing.error != str(error):
-            run.announce("Warning", "ResizeError", f"Pod resize error: {summary(run.pod, str(error))}")
+            run.announce("Warning", "ResizeError", f"Pod resize error: {_summary(run, str(error))}")
         run.report(ResizeFailed(str(error), run.services.clock()))
         run.services.starter.metrics.resized(time.monotonic() - began, success=False)
         return
     # told before the container manager hears of it: if the shard dies in between, the next one tells it again
-    run.announce("Normal", "ResizeCompleted", f"Pod resize completed: {summary(run.pod)}")
+    run.announce("Normal", "ResizeCompleted", f"Pod resize completed: {_summary(run)}")
     count_allocated(run)  # its cgroup had the larger of both limits until now
     runtime = run.state.runtime
     run.report(ResizeCompleted([ran.id for ran in runtime.containers] if runtime is not None else []))
     keep_actuated(run)
     run.services.starter.metrics.resized(time.monotonic() - began, success=True)
     await run.look()
+
+
+def _summary(run: Execution, error: str = "") -> str:
+    """Of the request that is in progress, also while a later one is pending."""
+    return summary(run.pod, error, run.state.resizing.generation)
 
 
 async def _update_sandbox(run: Execution) -> None:

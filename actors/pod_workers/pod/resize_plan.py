@@ -111,15 +111,14 @@ def by_restart(container: Container, names: list[str]) -> bool:
     return any(policies.get(name) == "RestartContainer" for name in names)
 
 
-def summary(pod: Pod, error: str = "") -> str:
-    """The resources of a resize as JSON, for the events of it."""
+def summary(pod: Pod, error: str = "", generation: int = 0) -> str:
+    """The resources of a resize as JSON, for the events of it. `generation`: of its request; 0: the pod's."""
     found: dict[str, object] = {}
     groups = {"initContainers": pod.spec.initContainers, "containers": pod.spec.containers}
     for name, containers in groups.items():
         if containers:
             found[name] = [{"name": one.name, "resources": one.resources} for one in containers]
-    if pod.metadata.generation:
-        found["generation"] = pod.metadata.generation
+    found["generation"] = generation or pod.metadata.generation
     if error:
         found["error"] = error
     return encode(found).decode()

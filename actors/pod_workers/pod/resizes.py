@@ -33,6 +33,7 @@ class ResizePending(PodEvent, frozen=True):
 
     reason: str
     message: str
+    generation: int
     now: float
 
     def apply(self, state: PodState) -> PodState:
@@ -40,6 +41,7 @@ class ResizePending(PodEvent, frozen=True):
         resizing = replace(
             state.resizing,
             pending=(self.reason, self.message),
+            pending_generation=self.generation,
             deferred_at=(state.resizing.deferred_at or self.now) if deferred else 0.0,
             not_before=self.now + DEFERRED_SECONDS if deferred else math.inf,
         )
@@ -63,7 +65,14 @@ class ResizeAllocated(PodEvent, frozen=True):
 
     def apply(self, state: PodState) -> PodState:
         resizing = without_request(state.resizing)
-        resizing = replace(resizing, allocated=allocation.of(self.pod), in_progress=True, retry_at=0.0)
+        resizing = replace(
+            resizing,
+            allocated=allocation.of(self.pod),
+            in_progress=True,
+            generation=self.pod.metadata.generation,
+            error="",
+            retry_at=0.0,
+        )
         return replace(state, resizing=resizing, wanted=replace(state.wanted, pod=self.pod, data=self.data))
 
 
@@ -115,6 +124,7 @@ class ResizeCompleted(PodEvent, frozen=True):
             state.resizing,
             actuated=actuated,
             in_progress=False,
+            generation=0,
             unconfirmed=False,
             error="",
             not_before=0.0,

@@ -142,11 +142,15 @@ class ResizeProgress(msgspec.Struct, frozen=True, kw_only=True):
     """The actuated resources, by ids of resized containers; of containers that a kubelet made, by their names."""
     pending: tuple[str, str] = ("", "")
     """Reason (Deferred, Infeasible) and message."""
+    pending_generation: int = 0
+    """metadata.generation of the request that is pending."""
     deferred_at: float = 0.0
     """When it was first deferred, seconds since 1970; 0.0: it is not."""
     not_before: float = 0.0
     """When the container manager is asked again by itself, seconds since 1970."""
     in_progress: bool = False
+    generation: int = 0
+    """metadata.generation of the request that is in progress; 0: an earlier incarnation began it."""
     retry_at: float = 0.0
     """When a resize that has failed is tried again, seconds since 1970."""
     unconfirmed: bool = False
@@ -157,12 +161,12 @@ class ResizeProgress(msgspec.Struct, frozen=True, kw_only=True):
         """The resize for the pod's status; None if there is none."""
         if not (self.pending[0] or self.in_progress):
             return None
-        return Resize(*self.pending, in_progress=self.in_progress, error=self.error)
+        return Resize(*self.pending, in_progress=self.in_progress, error=self.error, generation=self.generation)
 
 
 def without_request(resizing: ResizeProgress) -> ResizeProgress:
     """The resize is complete, or the spec no longer asks for one."""
-    return replace(resizing, desired=None, pending=("", ""), deferred_at=0.0, not_before=0.0)
+    return replace(resizing, desired=None, pending=("", ""), pending_generation=0, deferred_at=0.0, not_before=0.0)
 
 
 class Retry(msgspec.Struct, frozen=True):

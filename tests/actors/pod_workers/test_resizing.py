@@ -32,9 +32,9 @@ from tests.support.shard_harness import Driven, container, pod
 UPDATE = "UpdateContainerResources"
 
 
-def sized(cpu: str, *, memory: str = "64Mi", **more: Any) -> Pod:
+def sized(cpu: str, *, memory: str = "64Mi", metadata: dict[str, Any] | None = None, **more: Any) -> Pod:
     resources = {"requests": {"cpu": cpu, "memory": memory}}
-    return pod(containers=[container("a", resources=resources, **more), container("b")])
+    return pod(containers=[container("a", resources=resources, **more), container("b")], metadata=metadata or {})
 
 
 async def up(node: Driven, answer: Any) -> None:
@@ -206,6 +206,20 @@ async def test_a_deferred_resize_is_asked_for_again_when_there_may_be_room(tmp_p
         assert node.observed().resize is None
         assert manager.calls[-1].since > 0.0
         assert [reason for reason, _ in node.events()].count("ResizeDeferred") == 1
+
+
+async def test_a_request_that_waits_is_told_once_whatever_figures_its_reason_has(tmp_path):
+    used = iter(range(100, 200))
+    async with Driven(tmp_path) as node:
+        await up(node, lambda question: PodRejected(question.uid, "Deferred", f"used: {next(used)}"))
+        for generation in (2, 3):
+            await node.want(sized("200m" if generation == 2 else "300m", metadata={"generation": generation}))
+            for _ in range(3):
+                await node.harness.deliver(ResizeMayFit("u"))
+                await node.settled()
+        told = [text for reason, text in node.events() if reason == "ResizeDeferred"]
+        assert ['"generation":2' in told[0], '"generation":3' in told[1], len(told)] == [True, True, 2]
+        assert present(node.observed().resize).message != "used: 100", "the condition has the newest"
 
 
 async def test_room_for_a_resize_that_was_taken_back_is_given_back(tmp_path):

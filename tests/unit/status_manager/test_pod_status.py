@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from actors.shared.cri.model import CriUser, PodRuntime, Sandbox
 from actors.shared.kube import codec
 from actors.shared.kube.container import ResourceRequirements
-from actors.shared.kube.pod import PodStatus
+from actors.shared.kube.pod import PodCondition, PodStatus
 from actors.status_manager.container_status import MESSAGE_BYTES, Readiness
 from actors.status_manager.messages import PodObserved, Resize, Waiting
 from actors.status_manager.phase import TERMINAL
@@ -302,6 +302,22 @@ def test_a_resize_is_shown_by_conditions_and_by_the_containers_resources():
     assert "PodResizeInProgress" not in {each.type for each in done.conditions}
     over = look(pod, ran(code=0), before=done, resize=Resize("Deferred", "later"), worker_phase="terminated")
     assert "PodResizePending" not in {each.type for each in over.conditions}
+
+
+def test_the_condition_of_a_resize_has_the_generation_of_its_request_and_the_time_of_its_reason():
+    def condition(status: PodStatus) -> PodCondition:
+        return next(each for each in status.conditions if each.type == "PodResizeInProgress")
+
+    pod = pod_of()
+    pod = replace(pod, metadata=replace(pod.metadata, generation=3))
+    moving = look(pod, ran(), resize=Resize(in_progress=True, generation=2), now=NOW)
+    again = look(pod, ran(), before=moving, resize=Resize(in_progress=True, generation=2), now=NOW + 60 * 10**9)
+    failed = look(
+        pod, ran(), before=again, resize=Resize(in_progress=True, error="no", generation=2), now=NOW + 120 * 10**9
+    )
+    assert [condition(one).observedGeneration for one in (moving, again, failed)] == [2, 2, 2]
+    assert condition(again).lastTransitionTime == condition(moving).lastTransitionTime
+    assert condition(failed).lastTransitionTime != condition(moving).lastTransitionTime
 
 
 def test_a_mount_is_shown_as_recursively_read_only_if_the_runtime_has_mounted_it_so():
