@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta, timezone
+
 import pytest
 
+from actors.http_servers.endpoints.checkpoint import stamp
 from actors.http_servers.node_server import ReadOnlyServer
 from supervision.protocol import (
     FORK_SERVER,
@@ -11,7 +14,7 @@ from supervision.protocol import (
     MetricsSnapshot,
     SetLogging,
 )
-from tests.support.served_node import Node, serve
+from tests.support.served_node import Node, serve, status
 
 
 def test_debugging_paths_can_be_switched_off(tmp_path):
@@ -71,6 +74,28 @@ def test_debugging_paths_are_there_by_their_switches(tmp_path, switches, path, m
         assert (await node.fetch(path, method=method))[0] == code
 
     serve(Node(tmp_path, **switches), story)
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/checkpoint/d/q/c", (404, "pod does not exist")),
+        ("/checkpoint/d/p/z?timeout=x", (404, "container z does not exist")),
+        ("/checkpoint/d/p/c?timeout=x", (404, "cannot parse value of timeout parameter")),
+        ("/checkpoint/d/p/c", (500, "checkpointing of d/p/c failed (container c not found)")),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_made_is_answered_as_by_the_kubelet(tmp_path, path, answer):
+    async def story(node: Node) -> None:
+        node.pod_is(status(terminated={"exitCode": 0}))
+        assert await node.fetch(path, method="POST") == answer
+
+    serve(Node(tmp_path), story)
+
+
+def test_the_time_in_the_name_of_a_checkpoint_is_as_go_writes_it():
+    assert stamp(datetime(2026, 1, 2, 3, 4, 5, 6, UTC)) == "2026-01-02T03:04:05Z"
+    assert stamp(datetime(2026, 1, 2, 3, 4, 5, 6, timezone(timedelta(hours=-7)))) == "2026-01-02T03:04:05-07:00"
 
 
 @pytest.mark.parametrize(
