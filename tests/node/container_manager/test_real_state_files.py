@@ -180,6 +180,7 @@ def test_a_damaged_file_is_written_again_while_the_agent_runs_and_named_by_an_ag
     node.ask_for("own", container("main", WAITS, "32Mi", "1"))
     node.wait_running("own")
     path, uid, before = node.home / "root" / file, node.uid("own"), node.running()
+    node.until(path.exists, "what was actuated is written, once the container runs")
     cpus, memory, intact = node.kept("cpu_manager_state"), node.memory(), path.read_bytes()
     damaged = '{"policyName":"sta'
     path.write_text(damaged)
