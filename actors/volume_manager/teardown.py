@@ -10,7 +10,7 @@ from typing import Any, Final
 from actors.shared.config.agent import Agent
 from actors.shared.linux import mountinfo
 from actors.shared.linux.mountinfo import Mount
-from actors.shared.linux.removal import are_few
+from actors.shared.linux.removal import have_few_files
 from supervision.actor import Actor, DisposableError, DisposableTimeout
 from supervision.errors import error_text
 
@@ -55,7 +55,7 @@ class Teardown:
 
     async def _remove(self, pod_dir: str, points: list[str]) -> str:
         """Unmount volumes in memory, and remove what is on the disk."""
-        if are_few(f"{pod_dir}/{name}" for name in VOLUME_DIRECTORIES):
+        if have_few_files(f"{pod_dir}/{name}" for name in VOLUME_DIRECTORIES):
             try:
                 remove_volumes(pod_dir, points)
             except OSError as error:

@@ -18,7 +18,7 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
 from actors.shared.linux.links import replace_link
-from actors.shared.linux.removal import are_few, remove_tree
+from actors.shared.linux.removal import have_few_files, remove_tree
 
 from .names import log_directory, log_link, pod_log_directory
 
@@ -135,7 +135,7 @@ def remove_traces(links_dir: str, logs_dir: str, namespace: str, name: str, uid:
 
 def has_few_traces(logs_dir: str, namespace: str, name: str, uid: str, pod_dir: str) -> bool:
     """Whether `remove_traces` is done in milliseconds."""
-    return are_few([pod_dir, *([log_directory(logs_dir, namespace, name, uid)] if name else [])])
+    return have_few_files([pod_dir, *([log_directory(logs_dir, namespace, name, uid)] if name else [])])
 
 
 def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:

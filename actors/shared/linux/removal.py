@@ -24,7 +24,7 @@ FEW_FILES: Final = 100
 FEW_BYTES: Final = 16 << 20
 
 
-def are_few(directories: Iterable[str]) -> bool:
+def have_few_files(directories: Iterable[str]) -> bool:
     """Whether the trees have at most FEW_FILES entries with FEW_BYTES together: removing them takes milliseconds. A
     directory that cannot be read counts as empty: its removal says what is wrong."""
     files, size, waiting = 0, 0, list(directories)

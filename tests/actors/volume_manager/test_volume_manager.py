@@ -240,7 +240,7 @@ async def test_what_holds_much_is_removed_by_a_process_of_its_own(manager):
 
 
 async def test_a_removal_that_fails_is_told_and_can_be_asked_for_again(manager, monkeypatch):
-    monkeypatch.setattr(teardown, "are_few", lambda directories: False)
+    monkeypatch.setattr(teardown, "have_few_files", lambda directories: False)
     manager.disposables["actors.volume_manager.host.teardown:remove_volumes"] = DisposableError(
         "OSError", "disk on fire"
     )

@@ -7,7 +7,7 @@ import resource
 import pytest
 
 from actors.shared.linux import beneath, removal
-from actors.shared.linux.removal import FEW_BYTES, FEW_FILES, are_few, mount_id, remove_tree
+from actors.shared.linux.removal import FEW_BYTES, FEW_FILES, have_few_files, mount_id, remove_tree
 
 
 @pytest.fixture(params=["openat2", "walk"])
@@ -131,14 +131,14 @@ def test_a_files_mount_is_the_one_its_directory_is_on(tmp_path):
 
 def test_few_are_a_number_of_entries_and_of_bytes(tmp_path):
     where = [f"{tmp_path}/none", str(tmp_path / "a"), str(tmp_path / "b")]
-    assert are_few(where), "nothing is there"
+    assert have_few_files(where), "nothing is there"
     (tmp_path / "a" / "deep").mkdir(parents=True)
     (tmp_path / "b").mkdir()
     for number in range(FEW_FILES - 1):
         (tmp_path / "a" / "deep" / str(number)).touch()
-    assert are_few(where)
+    assert have_few_files(where)
     (tmp_path / "b" / "more").touch()
-    assert not are_few(where)
-    assert are_few(where[:2])
+    assert not have_few_files(where)
+    assert have_few_files(where[:2])
     os.truncate(tmp_path / "a" / "deep" / "0", FEW_BYTES + 1)
-    assert not are_few(where[:2])
+    assert not have_few_files(where[:2])
