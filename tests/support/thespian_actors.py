@@ -1,5 +1,6 @@
 """Actors written for plain Thespian: they know nothing of ours, and run on any system base."""
 
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +20,8 @@ class Echo(Actor):
             self.send(sender, Letter(f"answer to {message.text}", message.reply_to))
         if isinstance(message, dict):
             self.send(sender, {"echo": message["text"], "pair": (1, 2)})
+        if message == "process":
+            self.send(sender, ["process", os.getpid()])
 
 
 class Parent(Actor):
@@ -36,7 +39,7 @@ class Parent(Actor):
             self.client = sender
             self.wakeupAfter(timedelta(seconds=0.1), payload="soon")
         elif message == "child address":
-            self.send(sender, self.child)
+            self.send(sender, ["child address", self.child])
         elif isinstance(message, WakeupMessage):
             self.send(self.client, ["woken", message.payload])
         elif isinstance(message, ChildActorExited):
@@ -60,7 +63,9 @@ class Knowing(Actor):
 class Letters(Actor):
     """Handles dead letters."""
 
-    letters = 0
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts: set[str] = set()
 
     def receiveMessage(self, message: Any, sender: ActorAddress) -> None:
         if message == "handle":
@@ -70,8 +75,11 @@ class Letters(Actor):
         elif message == "stop handling":
             self.handleDeadLetters(False)
             self.send(sender, "not handling")
-        elif message == "count":
-            self.send(sender, self.letters)
+        elif message == "process":
+            self.send(sender, ["process", os.getpid()])
+        elif message == "texts":
+            self.send(sender, ["texts", sorted(self._texts)])
         elif isinstance(message, DeadEnvelope):
-            self.letters += isinstance(message.deadMessage, dict)
+            if isinstance(message.deadMessage, dict):
+                self._texts.add(message.deadMessage["text"])
             self.send(self.client, ["dead", message.deadMessage])

@@ -114,7 +114,7 @@ def test_an_ask_from_outside_returns_no_message_of_thespians_own(system: Any, di
 def test_children_end_with_their_parent_whatever_its_exit_request_says(system: Any) -> None:
     parent = system.createActor(Parent)
     system.ask(parent, "create", 5)
-    child = system.ask(parent, "child address", 5)
+    _, child = system.ask(parent, "child address", 5)
     assert system.ask(child, {"text": "here"}, 5)["echo"] == "here"
     system.tell(parent, ActorExitRequest(recursive=False))
     for _ in range(50):
