@@ -85,7 +85,16 @@ class ApiCalls:
         if answer.ok:
             self._actor.log.info("pod %s (%s): deleted from the API server", pod.full_name, pod.uid)
             self._table.accept_deletion(pod, self._take(answer, before))
+        if answer.status == NOT_FOUND:
+            return await self._unless_there(pod, answer)
         return self._unless_gone(pod, answer)
+
+    async def _unless_there(self, pod: ApiPod, answer: ApiAnswer) -> ApiAnswer | None:
+        """The answer to a deletion if the server has the pod nevertheless. Before the deletion it looks the pod up in
+        a copy that may not know yet a pod that is there (admission plugin NodeRestriction).
+        """
+        failure = await self._read(pod)
+        return failure or (answer if self._table.api.get(pod.uid) is not None else None)
 
     async def _create(self, static: TrackedPod) -> ApiAnswer | None:
         node = await self._node_uid()

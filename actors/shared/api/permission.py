@@ -4,7 +4,7 @@ node that refers to it, and the node may know of the pod first."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Final, Protocol, TypeVar
 
 PAUSES: Final = (0.1, 0.4)
@@ -20,12 +20,16 @@ Answer = TypeVar("Answer", bound=_Answer)
 
 
 async def when_permitted(
-    request: Callable[[], Awaitable[Answer]], sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    request: Callable[[], Awaitable[Answer]],
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    refusals: Collection[str] = ("Forbidden",),
 ) -> Answer:
-    """The answer; of a request that stays refused, the last refusal. `request` makes it once."""
+    """The answer; of a request that stays refused, the last refusal. `request` makes it once. `refusals`: reasons of
+    answers that may be temporary.
+    """
     answer = await request()
     for pause in PAUSES:
-        if answer.reason != "Forbidden":
+        if answer.reason not in refusals:
             break
         await sleep(pause)
         answer = await request()

@@ -24,6 +24,9 @@ from .projections import ContentError, PodTokenRequest
 
 OLDEST_SECONDS: Final = 24 * 3600.0
 JITTER_SECONDS: Final = 10.0
+NOT_KNOWN_YET: Final = ("Forbidden", "NotFound")
+"""Reasons of a refusal for a pod that has just been made: the server looks it up in a copy of its own, in which it may
+not be yet, or not with the node that it was bound to (admission plugin NodeRestriction)."""
 REMAINING_SHARE: Final = 0.2
 """Share of its lifetime that a token has left when it is replaced."""
 
@@ -88,7 +91,7 @@ class ServiceTokens:
 
     async def _fetch(self, request: PodTokenRequest) -> _CachedToken:
         requested_at = self._clock()
-        answer = await when_permitted(lambda: self._call(token_call(request)), self._sleep)
+        answer = await when_permitted(lambda: self._call(token_call(request)), self._sleep, NOT_KNOWN_YET)
         if not answer.ok:
             why = answer.message or f'serviceaccounts "{request.account}": {answer.reason or answer.status}'
             raise ContentError(f"failed to fetch token: {why}")

@@ -311,6 +311,22 @@ def stuck(harness: Harness) -> dict[str, float]:
     return {each.labels["phase"]: each.value for each in found}
 
 
+async def test_a_pod_that_the_server_denies_and_has_is_deleted_later(tmp_path: Path) -> None:
+    store = ApiNeighbour()
+    bound = store.put(pod())
+    store.fault("status", verb="delete", code=404, times=2)
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        store.put(deleted(store.find("p")))
+        await store.watch(harness, "p")
+        await harness.deliver(seen(bound, code=143, worker_phase="terminated", finished=True, at=2.0))
+        await harness.settle()
+        assert store.gone == []
+        await harness.advance(10.0)
+        assert store.gone == ["u"]
+
+
 async def test_a_pod_that_others_hold_by_a_finalizer_is_counted_and_not_blamed_on_the_node(tmp_path):
     store = ApiNeighbour()
     bound = store.put(pod())

@@ -186,8 +186,8 @@ class Server:
 
     def __init__(self) -> None:
         self.now, self.calls, self.down = 1_000_000.0, [], False  # type: tuple[float, list[ApiCall], bool]
-        self.forbidden = 0
-        """So many requests are refused."""
+        self.forbidden, self.unknown = 0, 0
+        """So many requests are refused; so many, afterwards, are for a pod that the server does not know yet."""
         self.tokens = ServiceTokens(self.call, lambda: self.now, lambda: 0.0, self.sleep)
 
     async def sleep(self, seconds: float) -> None:
@@ -198,6 +198,9 @@ class Server:
         if self.forbidden:
             self.forbidden -= 1
             return ApiAnswer(status=403, reason="Forbidden", message="bound to a pod scheduled on a different node")
+        if self.unknown:
+            self.unknown -= 1
+            return ApiAnswer(status=404, reason="NotFound", message='pod "p" not found')
         if self.down:
             return ApiAnswer(status=0, reason="Unreachable", message="away")
         seconds = json.loads(call.body)["spec"]["expirationSeconds"]
@@ -220,9 +223,12 @@ async def test_a_token_is_kept_until_a_fifth_of_its_life_is_left() -> None:
     assert await server.tokens.get(WANTED) == "token 2"
 
 
-async def test_a_server_that_does_not_know_yet_that_the_pod_is_here_is_asked_again_within_a_second() -> None:
+@pytest.mark.parametrize(("forbidden", "unknown"), [(2, 0), (0, 2), (1, 1)])
+async def test_a_server_that_does_not_know_yet_that_the_pod_is_here_is_asked_again_within_a_second(
+    forbidden: int, unknown: int
+) -> None:
     server = Server()
-    server.forbidden, began = 2, server.now
+    server.forbidden, server.unknown, began = forbidden, unknown, server.now
     assert await server.tokens.get(WANTED) == "token 3"
     assert server.now - began < 1
 
