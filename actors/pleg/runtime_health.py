@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import msgspec
@@ -13,6 +14,8 @@ from supervision.protocol import ServiceState
 
 NETWORK: Final = "pod network"
 CONDITION: Final = "runtime condition"
+_SEMANTIC: Final = re.compile(r"v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)")
+_NUMBERS: Final = re.compile(r"v?(\d+(?:\.\d+)+)")
 NOT_ASKED: Final = RuntimeHealth(False, False, "the runtime has not been asked yet")
 
 
@@ -47,7 +50,14 @@ def without_version(state: RuntimeAnswers) -> RuntimeAnswers:
 
 
 def with_version(state: RuntimeAnswers, version: RuntimeVersion) -> RuntimeAnswers:
-    return msgspec.structs.replace(state, version=f"{version.name}://{version.version}")
+    """As the kubelet names the runtime: without `v`, and without what a distribution has appended."""
+    return msgspec.structs.replace(state, version=f"{version.name}://{_number(version.version)}")
+
+
+def _number(version: str) -> str:
+    """`1.6.20` of `v1.6.20~ds1`; a semantic version is kept whole, and what is no version stays as it is."""
+    found = _SEMANTIC.fullmatch(version) or _NUMBERS.match(version)
+    return found[1] if found else version
 
 
 def report(state: RuntimeAnswers, relisted_at: float) -> RuntimeReport:

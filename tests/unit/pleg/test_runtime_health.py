@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from actors.pleg.runtime_health import RuntimeAnswers, answered, report, unreachable, with_version, without_version
 from actors.shared.cri.model import RuntimeHandler, RuntimeStatus, RuntimeVersion
 
@@ -29,3 +31,20 @@ def test_the_version_is_forgotten_with_silence_and_the_handlers_are_not():
     assert report(state, 1.0).version == "cri://2"
     silent = report(unreachable(without_version(state), "x"), 1.0)
     assert (silent.version, [handler.name for handler in silent.handlers]) == ("", ["runc"])
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("1.6.20~ds1", "1.6.20"),
+        ("v1.7.24", "1.7.24"),
+        ("2.1.0-rc.1+k3s2", "2.1.0-rc.1+k3s2"),
+        ("24.0", "24.0"),
+        ("1.2.3.4-5", "1.2.3.4"),
+        ("unreleased", "unreleased"),
+    ],
+)
+def test_the_runtime_is_named_by_its_version_without_what_a_distribution_appends(version: str, said: str):
+    """As the kubelet's: what compares versions of nodes reads semantic ones, or numbers with dots."""
+    state = with_version(RuntimeAnswers(), RuntimeVersion(name="containerd", version=version, api_version="v1"))
+    assert report(state, 1.0).version == f"containerd://{said}"
