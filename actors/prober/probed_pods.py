@@ -11,7 +11,7 @@ import msgspec
 from actors.shared.kube import codec
 from actors.shared.kube.container import Container, Probe
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import container_field, sidecars
+from actors.shared.kube.pods import container_field, is_sidecar, sidecars
 
 from .messages import ProbedContainer, ProbedPod
 from .outcome import ProbeOutcome
@@ -108,14 +108,15 @@ def probes_of(pod: Pod) -> Iterator[tuple[Container, Kind, Probe]]:
 
 def updated(before: PodProbes | None, message: ProbedPod, now: float) -> PodProbes:
     """The pod after a message of its worker. A probe that is the same as before goes on where it was. `now`: by the
-    prober's clock."""
+    prober's clock. While a pod ends, its regular containers are probed for readiness only, and its sidecars go on with
+    all probes, as in the kubelet."""
     same = before is not None and before.message.pod == message.pod
     pod = before.pod if before is not None and same else codec.decode_pod(message.pod)
     old = before.probes if before is not None else {}
     facts = {container.name: container for container in message.containers}
     probes = {}
     for container, kind, probe in probes_of(pod):
-        if message.deleting and kind != "readiness":
+        if message.deleting and kind != "readiness" and not is_sidecar(container):
             continue
         key: Key = (message.uid, container.name, kind)
         fact = facts.get(container.name) or ProbedContainer(container.name, "", False, 0)

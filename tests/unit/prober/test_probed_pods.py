@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,6 +96,19 @@ def test_a_pod_being_deleted_keeps_its_readiness_probe_only():
     before = updated(None, message("liveness", "readiness"), 0.0)
     after = updated(before, message("liveness", "readiness", deleting=True), 0.0)
     assert (active(after), list(replaced(before, after))) == ({"readiness"}, [key("liveness")])
+
+
+def test_the_sidecars_of_a_pod_being_deleted_keep_all_their_probes():
+    def sidecar(**more) -> ProbedPod:
+        told = message("liveness", "startup", started=True, **more)
+        spec = {"initContainers": [{**json.loads(told.pod)["spec"]["containers"][0], "restartPolicy": "Always"}]}
+        pod = json.dumps({"metadata": {"uid": "u", "name": "p", "namespace": "n"}, "spec": spec}).encode()
+        return msgspec.structs.replace(told, pod=pod)
+
+    before = updated(None, sidecar(), 0.0)
+    after = updated(before, sidecar(deleting=True), 0.0)
+    assert set(after.probes) == {key("liveness"), key("startup")}
+    assert (active(after), list(replaced(before, after))) == ({"liveness"}, [])
 
 
 events = st.lists(
