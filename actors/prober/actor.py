@@ -18,6 +18,7 @@ from actors.api_clients.messages import EVENT_CLIENT, MAX_EVENT_TEXT, pod_event
 from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
+from actors.shared.http_get.target import TargetError
 from actors.shared.input_quarantine import InputQuarantine, label_of
 from actors.shared.tracing.start import begin
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
@@ -27,7 +28,7 @@ from supervision.task_context import InputRecord
 
 from .messages import PodAddress, ProbedPod
 from .outcome import ProbeOutcome, error
-from .probe_type import Key, Kind, ProbeTools, Runtime, Subject, TargetError
+from .probe_type import Key, Kind, ProbeTools, Runtime, Subject
 from .probe_types import ProbeTypes
 from .probed_pods import PodProbes, ProbeState, is_news, probed, replaced, updated
 from .schedule import Schedule

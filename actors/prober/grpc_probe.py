@@ -54,22 +54,28 @@ async def probe_grpc(host: str, port: int, service: str, timeout: float) -> Prob
                 answer = await call(encoded(service))
         except TimeoutError:
             if connected:
-                return failure(f"timeout: health rpc did not complete within {limit}")
+                return failure(_too_late(limit))
             return failure(f'timeout: failed to connect service "{address}" within {limit}: context deadline exceeded')
         except grpc.aio.AioRpcError as problem:
-            return _failure_of(problem)
+            return _failure_of(problem, limit)
     status = status_of(answer)
     if status == SERVING:
         return success("service healthy")
     return failure(f'service unhealthy (responded with "{_STATUS.get(status, str(status))}")')
 
 
-def _failure_of(problem: grpc.aio.AioRpcError) -> ProbeOutcome:
+def _failure_of(problem: grpc.aio.AioRpcError, limit: Duration) -> ProbeOutcome:
     code, details = problem.code().name, problem.details() or ""
+    if code == "DEADLINE_EXCEEDED":
+        return failure(_too_late(limit))
     if code == "UNIMPLEMENTED":
         text = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"
         return failure(f"{text}: {details}")
     return failure(f"error: health rpc probe failed: {rpc_error(code, details)}")
+
+
+def _too_late(limit: Duration) -> str:
+    return f"timeout: health rpc did not complete within {limit}"
 
 
 def encoded(service: str) -> bytes:

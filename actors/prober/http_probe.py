@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from actors.shared.http_get.exchange import ExchangeError, Headers, HttpGetResponse
+from actors.shared.http_get.errors import ExchangeError
+from actors.shared.http_get.exchange import HttpGetResponse
 from actors.shared.http_get.redirects import get_following
-from actors.shared.kube.container import Container, HTTPGetAction
-from actors.shared.kube.host_port import joined
+from actors.shared.http_get.request import Headers
+from actors.shared.http_get.target import headers_of, url_of
+from actors.shared.http_get.url import Url
+from actors.shared.kube.container import HTTPGetAction
 
 from .outcome import USER_AGENT, ProbeOutcome, error, failure, kept, success, warning
-from .probe_type import ProbeType, Subject, port_number
+from .probe_type import ProbeType, Subject
 
 
 class HttpProbe(ProbeType[HTTPGetAction]):
@@ -26,19 +29,11 @@ class HttpProbe(ProbeType[HTTPGetAction]):
         return not action.host
 
     async def run(self, action: HTTPGetAction, subject: Subject) -> ProbeOutcome:
-        url = url_of(action, subject.container, subject.pod_ip)
-        headers = [(header.name, header.value) for header in action.httpHeaders]
-        return await probe_http(url, headers, subject.timeout_seconds, subject.key[0])
+        url = url_of(action, subject.container.ports, subject.pod_ip)
+        return await probe_http(url, headers_of(action), subject.timeout_seconds, subject.key[0])
 
 
-def url_of(action: HTTPGetAction, container: Container, pod_ip: str) -> str:
-    """Raises TargetError."""
-    path = action.path if action.path.startswith("/") else f"/{action.path}"
-    address = joined(action.host or pod_ip, port_number(action.port, container))
-    return f"{(action.scheme or 'HTTP').lower()}://{address}{path}"
-
-
-async def probe_http(url: str, headers: Headers, timeout: float, whose: str = "") -> ProbeOutcome:
+async def probe_http(url: Url, headers: Headers, timeout: float, whose: str = "") -> ProbeOutcome:
     """Get it, and what it redirects to on the same host, all within the timeout. `whose`: the pod's UID."""
     try:
         return outcome_of(await get_following(url, headers, USER_AGENT, timeout, whose))

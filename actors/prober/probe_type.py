@@ -11,16 +11,14 @@ Period, thresholds, retries, events and metrics are the same for all types: the 
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final, Generic, Literal, Protocol, TypeVar
+from typing import ClassVar, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
 from actors.shared.cri.model import ExecResult, RuntimeVersion
 from actors.shared.kube.container import Container
-from actors.shared.kube.meta import IntOrString
 
 from .outcome import ProbeOutcome
 
@@ -28,11 +26,6 @@ Kind = Literal["liveness", "readiness", "startup"]
 Key = tuple[str, str, Kind]
 """Of one probe: pod UID, container name, kind."""
 Action = TypeVar("Action")
-_NUMBER: Final = re.compile("[+-]?[0-9]{1,9}")
-
-
-class TargetError(ValueError):
-    """The probe names something that does not exist."""
 
 
 class Runtime(Protocol):
@@ -77,15 +70,3 @@ class ProbeType(ABC, Generic[Action]):
     @abstractmethod
     async def run(self, action: Action, subject: Subject) -> ProbeOutcome:
         """Probe once, within the subject's timeout. Raises TargetError."""
-
-
-def port_number(port: IntOrString, container: Container) -> int:
-    """A number, or the name of one of the container's ports. Raises TargetError, in the kubelet's words."""
-    if isinstance(port, str):
-        named = next((each.containerPort for each in container.ports if each.name == port), None)
-        if named is None and not _NUMBER.fullmatch(port):
-            raise TargetError(f'strconv.Atoi: parsing "{port}": invalid syntax')
-        port = named if named is not None else int(port)
-    if not isinstance(port, int) or not 1 <= port <= 65535:
-        raise TargetError(f"invalid port number: {port}")
-    return port

@@ -9,11 +9,12 @@ import asyncio
 from typing import ClassVar
 
 from actors.shared.http_get.dialer import DialError, dial
+from actors.shared.http_get.target import port_number
 from actors.shared.kube.container import TCPSocketAction
 from actors.shared.kube.host_port import joined
 
 from .outcome import ProbeOutcome, failure, success
-from .probe_type import ProbeType, Subject, port_number
+from .probe_type import ProbeType, Subject
 
 
 class TcpProbe(ProbeType[TCPSocketAction]):
@@ -25,7 +26,7 @@ class TcpProbe(ProbeType[TCPSocketAction]):
         return not action.host
 
     async def run(self, action: TCPSocketAction, subject: Subject) -> ProbeOutcome:
-        host, port = action.host or subject.pod_ip, port_number(action.port, subject.container)
+        host, port = action.host or subject.pod_ip, port_number(action.port, subject.container.ports)
         return await probe_tcp(host, port, subject.timeout_seconds, subject.key[0])
 
 

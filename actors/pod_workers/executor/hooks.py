@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 from typing import Final
+
+import msgspec
 
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unavailable
 from actors.shared.http_get.dialer import HTTP_FOR_HTTPS
-from actors.shared.http_get.exchange import ExchangeError
+from actors.shared.http_get.errors import ExchangeError
 from actors.shared.http_get.redirects import get_following
-from actors.shared.kube.container import Container, ContainerPort, HTTPGetAction, LifecycleHandler
+from actors.shared.http_get.request import Headers, without
+from actors.shared.http_get.target import TargetError, headers_of, url_of
+from actors.shared.http_get.url import Url
+from actors.shared.kube.container import Container, ContainerPort, LifecycleHandler
 from actors.shared.kube.go_text import quoted
-from actors.shared.kube.host_port import joined
 from actors.shared.kube.pod import Pod
 
 PodIp = Callable[[], Awaitable[str]]
 """Returns the address for a hook without a host."""
 USER_AGENT: Final = "kube-lifecycle/1.36"
-_NUMBER: Final = re.compile("[0-9]{1,5}")
 MAX_OUTPUT: Final = 256
 """Bytes of the output of a hook that are shown."""
 
@@ -75,9 +77,13 @@ async def run_hook(
             output = _text(result.stdout + result.stderr)
             raise HookFailed(f"command '{command}' exited with {result.exit_code}: {stderr}", output)
     elif handler.httpGet is not None:
-        host, port = handler.httpGet.host or await pod_ip(), _port(handler.httpGet, ports)
-        if await _http_get(handler.httpGet, host, port, container_id):
-            on_fallback(joined(host, port))
+        host = handler.httpGet.host or await pod_ip()
+        try:
+            url = url_of(handler.httpGet, ports, host)
+        except TargetError as error:
+            raise HookFailed(str(error)) from None
+        if await _http_get(url, headers_of(handler.httpGet), container_id):
+            on_fallback(url.host)
     elif handler.sleep is not None:
         await asyncio.sleep(handler.sleep.seconds)
     else:
@@ -89,33 +95,17 @@ def _text(output: bytes) -> str:
     return output[-MAX_OUTPUT:].decode(errors="replace")
 
 
-def _port(action: HTTPGetAction, ports: list[ContainerPort]) -> int:
-    """A port by the container's name for it, or by number. Raises HookFailed, in the kubelet's words."""
-    if isinstance(action.port, int):
-        return action.port
-    for port in ports:
-        if port.name == action.port:
-            return port.containerPort
-    if _NUMBER.fullmatch(action.port):
-        return int(action.port)
-    raise HookFailed(f'strconv.Atoi: parsing "{action.port}": invalid syntax')
-
-
-async def _http_get(action: HTTPGetAction, host: str, port: int, container_id: str) -> bool:
+async def _http_get(url: Url, headers: Headers, container_id: str) -> bool:
     """Any response is a success. If the server answers HTTPS with HTTP, the request is repeated over HTTP without its
     credentials: whether that was so. Raises HookFailed."""
-    path = action.path if action.path.startswith("/") else f"/{action.path}"
-    rest = f"://{joined(host, port)}{path}"
-    headers = [(header.name, header.value) for header in action.httpHeaders]
-    scheme = (action.scheme or "HTTP").lower()
     try:
-        await get_following(scheme + rest, headers, USER_AGENT, whose=container_id)
+        await get_following(url, headers, USER_AGENT, whose=container_id)
     except ExchangeError as error:
         if not str(error).endswith(HTTP_FOR_HTTPS):
             raise HookFailed(str(error)) from None
+        plain = msgspec.structs.replace(url, scheme="http")
         try:
-            without = [(name, value) for name, value in headers if name.lower() != "authorization"]
-            await get_following("http" + rest, without, USER_AGENT, whose=container_id)
+            await get_following(plain, without(headers, "authorization"), USER_AGENT, whose=container_id)
         except ExchangeError:
             raise HookFailed(str(error)) from None
         return True

@@ -1,9 +1,13 @@
 """The HTTP GET of probes and hooks: without proxy, keep-alive and certificate verification, with Go's error texts.
 
 dialer.py         connections, with Go's error texts
+errors.py         the error of a GET
 exchange.py       one request and its response
 lookups.py        addresses of host names, each looked up in a thread of its own
 redirects.py      requests until one leads nowhere else
+request.py        the request, with the headers of the manifest
 response_body.py  the start of a body
+target.py         what an HTTPGetAction names
 trust.py          whom this host trusts
+url.py            URLs, read and written as by Go
 """

@@ -10,15 +10,15 @@ import ssl
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
 from .dialer import READ_LIMIT_BYTES, DialError, dial
+from .errors import ExchangeError
+from .request import Headers, request
 from .response_body import BodyError, ResponseBody
+from .url import Url
 
-Headers = list[tuple[str, str]]
-"""Name and value, in order; names may repeat."""
 _LINE_END: Final = b"\r\n"
 _BROKEN: Final = "net/http: HTTP/1.x transport connection broken: "
 _MOST_INTERIM: Final = 10
@@ -35,28 +35,19 @@ class HttpGetResponse(msgspec.Struct, frozen=True):
     """Why less of the body came than the response announces, in the words of Go's HTTP client."""
 
 
-class ExchangeError(Exception):
-    """There is no response. The text has the words of Go's HTTP client."""
-
-
 async def get(
-    url: str, headers: Headers, user_agent: str, whose: str = "", deadline: float | None = None
+    url: Url, headers: Headers, user_agent: str, whose: str = "", deadline: float | None = None
 ) -> HttpGetResponse:
     """`whose`: the pod for which a name is looked up. `deadline`: by the clock of the loop; None: none. Raises
     ExchangeError, and TimeoutError if there was no response by then."""
-    try:
-        parts = urlsplit(url)
-        secure, host, port = parts.scheme == "https", parts.hostname or "", parts.port
-        content = request(parts, headers, user_agent)
-    except ValueError as problem:
-        raise ExchangeError(str(problem)) from problem
-    if parts.scheme not in ("http", "https") or not host:
-        raise ExchangeError(f'unsupported protocol scheme "{parts.scheme}"')
+    content, secure = request(url, headers, user_agent), url.scheme == "https"
+    if url.scheme not in ("http", "https"):
+        raise ExchangeError(f'unsupported protocol scheme "{url.scheme}"')
+    if not url.host:
+        raise ExchangeError("http: no Host in request URL")
     try:
         async with asyncio.timeout_at(deadline):
-            reader, writer = await dial(
-                host, port or (443 if secure else 80), _unverified_context() if secure else None, whose
-            )
+            reader, writer = await dial(url.hostname, url.port, _unverified_context() if secure else None, whose)
     except DialError as problem:
         raise ExchangeError(str(problem)) from problem
     try:
@@ -65,7 +56,7 @@ async def get(
             status, fields = await _head(reader)
         body = ResponseBody(reader)
         broken = await _whole(body, status, fields, writer, deadline)
-        return HttpGetResponse(status, fields.get("location", ""), body.content, broken)
+        return HttpGetResponse(status, _location(fields), body.content, broken)
     except asyncio.IncompleteReadError as problem:
         raise ExchangeError("unexpected EOF" if problem.partial else "EOF") from problem
     except asyncio.LimitOverrunError as problem:
@@ -96,43 +87,6 @@ def _unverified_context() -> ssl.SSLContext:
     return context
 
 
-def request(url: SplitResult, headers: Headers, user_agent: str) -> bytes:
-    """The request. A Host, User-Agent or Accept of the manifest overrides the default; an empty one removes it. Raises
-    ValueError."""
-    given = {name.lower() for name, _ in headers}
-    host = next((value for name, value in headers if name.lower() == "host" and value), url.netloc)
-    lines = [("Host", host)]
-    lines += [
-        (name, value) for name, value in (("User-Agent", user_agent), ("Accept", "*/*")) if name.lower() not in given
-    ]
-    lines += [(name, value) for name, value in headers if not _left_out(name, value)]
-    lines.append(("Connection", "close"))
-    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-    text = "".join(f"{name}: {value}\r\n" for name, value in lines)
-    return (
-        f"GET {_escape_path(path)} HTTP/1.1\r\n".encode()
-        + _without_breaks(text, lines).encode("utf-8", "replace")
-        + _LINE_END
-    )
-
-
-def _left_out(name: str, value: str) -> bool:
-    lower = name.lower()
-    return lower in ("host", "connection") or (not value and lower in ("user-agent", "accept"))
-
-
-def _escape_path(path: str) -> str:
-    """The path, escaped so that it stays within the request line."""
-    return "".join(char if "!" <= char <= "~" else "".join(f"%{byte:02X}" for byte in char.encode()) for char in path)
-
-
-def _without_breaks(text: str, lines: Headers) -> str:
-    """Raises ValueError for a header with a line break."""
-    if any(char in name + value for name, value in lines for char in "\r\n\0"):
-        raise ValueError("net/http: invalid header field value")
-    return text
-
-
 async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
     """Status, and the fields by name in small letters; interim responses (1xx) are skipped."""
     for _ in range(_MOST_INTERIM):
@@ -147,6 +101,10 @@ async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
         raise ExchangeError(f"{_BROKEN}too many 1xx informational responses")
     fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
     return int(code), fields
+
+
+def _location(fields: Mapping[str, str]) -> str:
+    return fields.get("location", "").encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 async def _whole(
