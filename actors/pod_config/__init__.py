@@ -10,7 +10,7 @@ limits.py              how large a manifest and a pod may be
 merged_pods.py         one pod for each UID and name
 name_conflict.py       a pod waits until the old pod with its name has ended
 last_good.py           the last good pods of bad files
-config_seen.py         when each pod was first seen
+config_seen.py         when each pod was first seen; gated_fields.py: what is left out as its gate is off
 field_check.py         collects the errors of validation with the paths of their fields
 container_rules.py     the API's rules for a container beyond its shape
 errors.py              the errors of a manifest: of single fields, and as an exception

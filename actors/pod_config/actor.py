@@ -53,7 +53,7 @@ class PodConfig(Actor):
         super().__init__()
         self._files: ManifestDirectory | None = None
         self._url: UrlSource | None = None
-        self._seen_times = SeenTimes()
+        self._seen_times = SeenTimes(self._gate)
         self._api = ApiSource(self._seen_times.api)
         self._chosen: dict[str, PodCandidate] = {}
         self._quarantined: dict[str, tuple[bytes, str]] = {}
@@ -67,6 +67,9 @@ class PodConfig(Actor):
     @property
     def agent(self) -> Agent:
         return cast(Agent, self.context)
+
+    def _gate(self, name: str) -> bool:
+        return self.agent.gate(name)
 
     # -- start ----------------------------------------------------------------------------------------------------
     async def on_start(self) -> None:

@@ -1,6 +1,7 @@
-"""The time when this node first saw each pod, stored in the pod's annotations.
+"""Pods as the workers get them: with the time when this node first saw each one in the annotations, and without fields
+whose gate is off.
 
-For a file it is the time of the file's last change, so that a restart of the agent does not change it.
+For a file the time is that of the file's last change, so that a restart of the agent does not change it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import msgspec
 from actors.shared.kube import codec
 from actors.shared.kube.names import CONFIG_SOURCE, SOURCE_API
 
+from .gated_fields import Gate, without_gated_fields
 from .identity import mark_seen
 
 
 class SeenTimes:
     """The annotated JSON by UID; it is encoded again only when the pod changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
         self._times: dict[str, str] = {}
         self._cache: dict[str, tuple[bytes, bytes]] = {}
 
@@ -43,6 +46,7 @@ class SeenTimes:
         pod = msgspec.json.decode(data)
         meta = pod.setdefault("metadata", {})
         meta["annotations"] = {**(meta.get("annotations") or {}), **annotations}
+        without_gated_fields(pod, self._gate)
         mark_seen(pod, self._times.setdefault(uid, rfc3339(now_ns)))
         return codec.encode(pod)
 
