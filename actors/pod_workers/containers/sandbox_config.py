@@ -78,20 +78,21 @@ def identity(pod: Pod) -> dict[str, str]:
 
 
 def port_mappings(pod: Pod) -> list[cri.PortMapping]:
-    """Host ports of the regular containers; none with hostNetwork."""
-    if pod.spec.hostNetwork:
-        return []
-    return [
-        cri.PortMapping(
-            protocol=_PROTOCOLS.get(port.protocol, cri.TCP),
-            container_port=port.containerPort,
-            host_port=port.hostPort,
-            host_ip=port.hostIP,
-        )
-        for container in pod.spec.containers
-        for port in container.ports
-        if port.hostPort
-    ]
+    """All ports of the regular containers, those without a host port too: what is behind CRI decides what it maps. Of
+    ports of one container that are alike, or have the same name, the first one."""
+    found: list[cri.PortMapping] = []
+    for container in pod.spec.containers:
+        ports: dict[object, cri.PortMapping] = {}
+        for port in container.ports:
+            mapping = cri.PortMapping(
+                protocol=_PROTOCOLS.get(port.protocol, cri.TCP),
+                container_port=port.containerPort,
+                host_port=port.hostPort,
+                host_ip=port.hostIP,
+            )
+            ports.setdefault(port.name or (port.protocol, port.hostIP, port.containerPort, port.hostPort), mapping)
+        found += ports.values()
+    return found
 
 
 def _pod_resources(pod: Pod, period_us: int) -> cri.LinuxContainerResources:

@@ -74,14 +74,24 @@ def test_a_sandbox_carries_the_pods_identity_over_its_own_labels():
     assert list(config.dns_config.servers) == ["192.0.2.53"]
 
 
-def test_host_ports_are_mapped_unless_the_network_is_the_hosts():
-    ports = [{"containerPort": 80, "hostPort": 8080, "protocol": "UDP", "hostIP": "192.0.2.1"}, {"containerPort": 81}]
-    containers = [container("a", ports=ports)]
-    (mapping,) = box(pod(containers=containers)).port_mappings
-    assert (mapping.protocol, mapping.container_port, mapping.host_port) == (cri.UDP, 80, 8080)
-    assert mapping.host_ip == "192.0.2.1"
+def test_a_sandbox_is_told_all_ports_of_regular_containers_on_the_hosts_network_too():
+    udp = {"containerPort": 80, "hostPort": 8080, "protocol": "UDP", "hostIP": "192.0.2.1"}
+    ports = [udp, {"containerPort": 81}, udp, {"containerPort": 81, "protocol": "SCTP"}]
+    containers = [container("a", ports=ports), container("b", ports=[{"containerPort": 81}])]
+    told = [(one.protocol, one.container_port, one.host_port, one.host_ip) for one in box_ports(containers)]
+    tcp = (cri.TCP, 81, 0, "")
+    assert told == [(cri.UDP, 80, 8080, "192.0.2.1"), tcp, (cri.SCTP, 81, 0, ""), tcp]
     host = box(pod(containers=containers, hostNetwork=True))
-    assert (list(host.port_mappings), host.hostname) == ([], "")
+    assert (len(host.port_mappings), host.hostname) == (4, "")
+
+
+def test_of_two_ports_with_one_name_the_first_is_mapped():
+    ports = [{"containerPort": 1, "name": "web"}, {"containerPort": 2, "name": "web"}]
+    assert [one.container_port for one in box_ports([container("a", ports=ports)])] == [1]
+
+
+def box_ports(containers):
+    return box(pod(containers=containers)).port_mappings
 
 
 def test_the_nodes_own_sysctls_are_under_those_of_the_pod_and_never_change_the_node():

@@ -249,6 +249,14 @@ def test_with_never_nothing_is_started_again_after_a_sandbox_was_lost(state):
     assert do(wanted, ran("a", state), ran("i1", S.EXITED), boxes=gone_box()).done
 
 
+def test_the_policy_of_a_container_holds_over_that_of_its_pod_when_the_sandbox_was_lost():
+    always, never = (Container(name=name, image="i", restartPolicy=name.title()) for name in ("always", "never"))
+    ended = ran("always", S.EXITED, exit_code=137), ran("never", S.EXITED, exit_code=137)
+    for policy in ("Never", "Always"):
+        wanted = Pod(spec=PodSpec(containers=[always, never], restartPolicy=policy))
+        assert starts(do(wanted, *ended, boxes=gone_box())) == [("always", 1)]
+
+
 def test_with_never_a_sandbox_that_was_lost_before_anything_ran_is_replaced():
     assert do(pod("a", policy="Never"), boxes=gone_box()).create_sandbox
 
