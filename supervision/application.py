@@ -53,6 +53,16 @@ class ShownFiles(NamedTuple):
     policy: str = ""
 
 
+class LastSteps(NamedTuple):
+    """What takes away what must not outlive the agent, whatever became of the actor that made it. Every actor has ended
+    then, and the agent's lock is still held."""
+
+    function: str = ""
+    """`module:function` that a process of its own calls with the context. Not called when the fork server is killed."""
+    when_killed: tuple[str, ...] = ()
+    """A program with its arguments that runs then. It must be short: the next start waits for it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Application:
     """One application. All of it is known before the first fork and inherited by every actor."""
@@ -77,10 +87,7 @@ class Application:
     refresh: str = ""
     """`module:function` that each actor's process calls with the context when it starts. It returns the current
     context, with the changes made since the fork server started. It must not raise."""
-    at_end: str = ""
-    """`module:function` that a process of its own calls with the context when every actor has ended, and the agent's
-    lock is still held: it takes away what must not outlive the agent, whatever became of the actor that made it. Not
-    called when the fork server is killed."""
+    at_end: LastSteps = field(default_factory=LastSteps)
     run_dir: Path
     """Holds the sockets. It is created if missing and belongs to the agent alone."""
     lock_dir: Path | None = None

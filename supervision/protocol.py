@@ -227,7 +227,8 @@ class Tree(Message, frozen=True, kw_only=True):
     """Of the fork server."""
     uptime: float
     state: Literal["starting", "ready", "degraded", "stopping"]
-    """`ready`: every actor that shall run is in service. `starting`: it has not been ready yet."""
+    """`ready`: every actor that shall run is in service, and none has failed for good. `starting`: it has not been
+    ready yet."""
     actors: list[ActorState]
     disposables: int = 0
     """Running disposable processes."""

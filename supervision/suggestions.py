@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+_FURTHER = 0.15
+"""How much less similar than the most similar name one may be that is named beside it."""
+
 
 def close_to(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     """At most `most` known names similar to this one. Case, `_` and `-` are ignored."""
@@ -12,7 +15,11 @@ def close_to(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     names = list(known)
     plain = _normalize(name)
     same = [one for one in names if _normalize(one) == plain]
-    return (same or difflib.get_close_matches(name, names, most))[:most]
+    if same:
+        return same[:most]
+    near = difflib.get_close_matches(name, names, most)
+    best = [difflib.SequenceMatcher(None, one, name).ratio() for one in near[:1]]
+    return [one for one in near if difflib.SequenceMatcher(None, one, name).ratio() > best[0] - _FURTHER]
 
 
 def did_you_mean(name: str, known: Iterable[str], before: str = "", most: int = 1) -> str:

@@ -23,8 +23,9 @@ from actors.shared.config.start.steps import announced, prepare
 from actors.shared.metrics import METRICS
 from actors.tree import AT_END, REFRESH, preload, tree
 from actors.tree import prepare as prepared
+from actors.volume_manager.declaration import when_killed
 from supervision import logs, time_scale
-from supervision.application import Application, ShownFiles
+from supervision.application import Application, LastSteps, ShownFiles
 from supervision.errors import error_text
 from supervision.fork_server.lock import holder_of
 from supervision.fork_server.main import run
@@ -190,7 +191,7 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: 
         metrics=METRICS,
         context=agent,
         refresh=REFRESH,
-        at_end=AT_END,
+        at_end=LastSteps(AT_END, when_killed(agent)),
         run_dir=Path(agent.run_dir),
         lock_dir=Path(agent.state_dir),
         incidents=Incidents(incident_file),

@@ -119,15 +119,15 @@ def _members(directory: Path) -> Iterator[int]:
 
 
 def shim_sockets(instance: ManagedRuntime) -> list[Path]:
-    """The sockets of all shims, which lie outside our directories. containerd 2 keeps their paths as JSON, older ones
-    as text.
+    """The sockets of all shims, each once, which lie outside our directories. containerd 2 keeps their paths as JSON,
+    older ones as text, and the containers of a pod share one.
     """
     found = []
     for task in _directories(instance.tasks):
         for name in ("address", "bootstrap.json"):
             with suppress(OSError):
                 found += _SOCKET.findall((task / name).read_text())
-    return [Path(path) for path in found]
+    return [Path(path) for path in dict.fromkeys(found)]
 
 
 def _directories(parent: str) -> list[Path]:

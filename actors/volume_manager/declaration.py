@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Final
 
+from actors.shared.config.agent import Agent
 from actors.shared.declaration import Declaration
 
 from .messages import VOLUME_MANAGER
 
+_IF_EMPTY: Final = """[ -n "$(ls -A -- "$1")" ] || exec "$2" -c "$3" "$1\""""
+_REMOVE_BIND: Final = (
+    "import sys; from actors.volume_manager.host.propagation import remove_bind; remove_bind(sys.argv[1])"
+)
 DECLARATION: Final = Declaration(
     name=VOLUME_MANAGER,
     actor="actors.volume_manager.actor:VolumeManager",
     reads=("volumeStatsAggPeriod", "volumePluginDir", "enableControllerAttachDetach"),
     pod_inventory=True,
 )
+
+
+def when_killed(agent: Agent) -> tuple[str, ...]:
+    """A program that does what `pods_directory.unshare` does at the end, for when the agent was killed."""
+    path = os.path.realpath(agent.pods_dir)
+    return ("/bin/sh", "-c", _IF_EMPTY, "unshare", path, sys.executable, _REMOVE_BIND)

@@ -7,7 +7,6 @@ import os
 from typing import Final
 
 from actors.shared.config.agent import Agent
-from actors.shared.linux import mountinfo
 from supervision.actor import Actor, DisposableError
 from supervision.errors import error_text
 
@@ -37,7 +36,6 @@ def unshare(agent: Agent) -> None:
     """Remove the bind mount at the end of the agent, when no pod is left; an administrator's own mount stays."""
     path = os.path.realpath(agent.pods_dir)
     try:
-        if propagation.is_bound_to_itself(mountinfo.read(), path) and not os.listdir(path):
-            teardown.unmount_all([path], lazy=False)
+        propagation.remove_bind(path)
     except OSError as error:
         logging.getLogger(VOLUME_MANAGER).warning("%s stays mounted: %s", path, error_text(error))

@@ -4,15 +4,17 @@ running agent could not write to it yet."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from ..protocol import FORK_SERVER, Tree
 from .command import OK, REFUSED, CommandError, Context, like
-from .text import duration, table
+from .text import duration, table, table_with_texts, terminal_columns
 
 HEADER = ("TIME", "ACTOR", "CAUSE", "WORK", "UPTIME", "BACK AFTER")
 _MOST = 100
+_CAUSE = HEADER.index("CAUSE")
 
 
 def run(context: Context) -> int:
@@ -39,7 +41,7 @@ def run(context: Context) -> int:
     if waiting.incidents:
         text = f"{len(waiting.incidents)} of these wait in the agent's memory, as {path} cannot be written"
         print(f"supervise: {text}: {waiting.error}", file=sys.stderr)  # noqa: T201
-    text = "\n".join(_full(found) if arguments.full else table(HEADER, [_row(i) for i in found]))
+    text = "\n".join(lines(found, terminal_columns(sys.stdout), full=arguments.full))
     context.show(found, text if found else f"no incidents in {path}")
     return OK
 
@@ -93,9 +95,18 @@ def _row(incident: Incident) -> tuple[str, ...]:
     )
 
 
-def _full(incidents: list[Incident]) -> list[str]:
-    header, *rows = table(HEADER, [_row(incident) for incident in incidents])
-    lines = [header]
-    for row, incident in zip(rows, incidents, strict=True):
-        lines += [row, *(f"    {line}" for line in incident.detail.splitlines())]
-    return lines
+def lines(incidents: Sequence[Incident], columns: int, *, full: bool) -> list[str]:
+    """A table; `full`: with tracebacks and stacks. Where it has no room in so many columns of a terminal, 0: none, the
+    cause is below each row."""
+    header, *rows = _table([_row(incident) for incident in incidents], columns)
+    details = [[f"    {line}" for line in one.detail.splitlines()] if full else [] for one in incidents]
+    return [*header, *(line for row, detail in zip(rows, details, strict=True) for line in (*row, *detail))]
+
+
+def _table(rows: Sequence[tuple[str, ...]], columns: int) -> list[list[str]]:
+    """The lines of the header and of each row."""
+    plain = table(HEADER, rows)
+    if not columns or max(map(len, plain)) <= columns:
+        return [[line] for line in plain]
+    header, *last = [(*row[:_CAUSE], *row[_CAUSE + 1 :], row[_CAUSE]) for row in (HEADER, *rows)]
+    return table_with_texts(header, last, columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,9 +10,11 @@ from ..policy import load
 from ..policy_file import PolicyError
 from ..spec import GetPolicies, PoliciesInForce, Policy
 from .command import NOT_WELL, OK, Context, TreeOf
-from .text import table
+from .text import narrow_table, terminal_columns
 
 HEADER = ("NAME", "RESTART", "INTENSITY", "START", "STOP", "HEARTBEAT", "BUSY", "MEMORY", "STRATEGY")
+_SPARE = ("STRATEGY", "BUSY", "STOP", "START", "HEARTBEAT", "MEMORY", "INTENSITY")
+"""Columns that a narrow terminal has no room for, the first one first."""
 
 
 def show(context: Context) -> int:
@@ -33,7 +36,8 @@ def check(context: Context, tree_of: TreeOf, default_file: str) -> int:
 
 
 def _lines(policies: Mapping[str, Policy]) -> list[str]:
-    return table(HEADER, [_row(name, policy) for name, policy in policies.items()])
+    rows = [_row(name, policy) for name, policy in policies.items()]
+    return narrow_table(HEADER, rows, terminal_columns(sys.stdout), _SPARE)
 
 
 def _row(name: str, policy: Policy) -> tuple[str, ...]:

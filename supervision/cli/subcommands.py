@@ -105,9 +105,10 @@ def command_parser(
     examples: Sequence[str],
     outputs: Sequence[str] = ("text", "json"),
     codes: Mapping[int, str] = CODES,
+    asks: bool = True,
 ) -> argparse.ArgumentParser:
     """Add a subcommand with the options that all have. `examples`: lines for its --help; `outputs`: what -o may be,
-    the default first; `codes`: its exit codes."""
+    the default first; `codes`: its exit codes; `asks`: an agent, else the options for that are taken and not shown."""
     parser: argparse.ArgumentParser = subcommands.add_parser(
         name,
         help=text,
@@ -120,10 +121,13 @@ def command_parser(
         type=directory,
         default=settings.root_dir,
         metavar="DIR",
-        help="the agent's root directory (default: %(default)s)",
+        help="the agent's root directory (default: %(default)s)" if asks else argparse.SUPPRESS,
     )
     parser.add_argument(
-        "--run-dir", default="", metavar="DIR", help="the directory of the agent's sockets, if not below --root-dir"
+        "--run-dir",
+        default="",
+        metavar="DIR",
+        help="the directory of the agent's sockets, if not below --root-dir" if asks else argparse.SUPPRESS,
     )
     parser.add_argument("-o", "--output", choices=outputs, default=outputs[0], help="(default: %(default)s)")
     parser.add_argument(
@@ -131,7 +135,7 @@ def command_parser(
         type=positive,
         default=_ANSWER_SECONDS,
         metavar="S",
-        help="seconds to wait for an answer (default: 5)",
+        help="seconds to wait for an answer (default: 5)" if asks else argparse.SUPPRESS,
     )
     parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
     return parser
@@ -288,5 +292,5 @@ def _policy(subcommands: Any, settings: CommandSettings) -> None:
 
     text = "validate a policy file; if it is valid, show each actor's policy"
     codes = {**LOCAL_CODES, OK: "it is valid", NOT_WELL: "it has errors, each with line, actor and field"}
-    parser = command_parser(below, "check", check, text, settings, examples[1:], codes=codes)
+    parser = command_parser(below, "check", check, text, settings, examples[1:], codes=codes, asks=False)
     parser.add_argument("file", nargs="?", default="", help="(default: that of this installation)")

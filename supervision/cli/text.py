@@ -53,6 +53,17 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], widths: list[int
     ]
 
 
+def narrow_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, spare: Sequence[str]) -> list[str]:
+    """The table without as many columns as must go for it to fit so many columns of the terminal, 0: none must; a last
+    line names them. `spare`: those that may go, the first one first."""
+    lines, gone = table(header, rows), 0
+    while columns and gone < len(spare) and max(map(len, lines)) > columns:
+        gone += 1
+        kept = [at for at, name in enumerate(header) if name not in spare[:gone]]
+        lines = table([header[at] for at in kept], [[row[at] for at in kept] for row in rows])
+    return [*lines, *wrapped(f"not in {columns} columns: {', '.join(spare[:gone])}", columns)] if gone else lines
+
+
 def table_with_texts(
     header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, widths: list[int] | None = None
 ) -> list[list[str]]:

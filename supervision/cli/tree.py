@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+
 from ..protocol import ActorState, Tree
 from .command import OK, Context
-from .text import branches, duration, size, table
+from .text import branches, duration, narrow_table, size, terminal_columns
 
 HEADER = ("NAME", "PID", "STATE", "UPTIME", "RESTARTS", "MEMORY", "MAILBOX", "LAST INCIDENT")
+_SPARE = ("MAILBOX", "UPTIME", "MEMORY", "PID", "RESTARTS", "LAST INCIDENT")
+"""Columns that a narrow terminal has no room for, the first one first."""
 
 
 def run(context: Context) -> int:
     tree = context.tree()
-    context.show(
-        tree, "\n".join([headline(tree), *table(HEADER, [row(name, actor) for name, actor in branches(tree.actors)])])
-    )
+    rows = [row(name, actor) for name, actor in branches(tree.actors)]
+    lines = narrow_table(HEADER, rows, terminal_columns(sys.stdout), _SPARE)
+    context.show(tree, "\n".join([headline(tree), *lines]))
     return OK
 
 

@@ -30,6 +30,8 @@ class ChildProcess:
     memory_bytes: int = 0
     memory_at: float = 0.0
     timers: list[ScheduledCall] = field(default_factory=list)
+    going_on: ScheduledCall | None = None
+    """Ends the stop that was injected last."""
 
     # -- its start ------------------------------------------------------------------------------------------------
     def use_blackbox(self, blackbox: BlackBox) -> None:
@@ -61,6 +63,12 @@ class ChildProcess:
     def explain(self, detail: str) -> None:
         """The process says why it ends."""
         self.detail = detail
+
+    def stopped(self, going_on: ScheduledCall | None) -> None:
+        """A stop was injected, which `going_on` ends; that which ended an earlier one is cancelled."""
+        if self.going_on is not None:
+            self.going_on.cancel()
+        self.going_on = going_on
 
     # -- its deadlines --------------------------------------------------------------------------------------------
     def add_timer(self, timer: ScheduledCall) -> None:

@@ -148,14 +148,18 @@ class Control:
         if order.fault == "crash":
             os.kill(child.process.pid, signal.SIGKILL)
         elif order.fault == "stop":
-            os.kill(child.process.pid, signal.SIGSTOP)
-            if order.seconds > 0:
-                self._loop.call_later(order.seconds, lambda pid=child.process.pid: _go_on(child, pid))  # type: ignore[misc]
+            self._halt(child, order.seconds)
         elif child.process.uplink is None:
             return f"{order.name} is a program: only crash and stop can be injected"
         else:
             child.process.uplink.send(order)
         return ""
+
+    def _halt(self, child: ProcessEntry, seconds: float) -> None:
+        pid = child.process.pid
+        os.kill(pid, signal.SIGSTOP)
+        going_on = self._loop.call_later(seconds, lambda: _go_on(child, pid)) if seconds > 0 else None
+        child.process.stopped(going_on)
 
 
 def _trouble(child: ProcessEntry, report: ServiceState) -> Trouble:

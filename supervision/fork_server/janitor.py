@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,13 +21,15 @@ _SCRIPT: Final = """
 printf %s "$0" > /proc/$$/comm
 trap '' TERM INT HUP USR1
 fork_server=$1
-shift
+when_killed=$2
+shift 2
 read -r end
 tries=0
 while [ -d "/proc/$fork_server" ] && [ $tries -lt 200 ]; do
     sleep 0.005
     tries=$((tries + 1))
 done
+[ -z "$when_killed" ] || eval "$when_killed" </dev/null >/dev/null 2>&1
 rm -rf -- "$@"
 """
 """The kernel kills the actors with the fork server. The loop waits a moment for them to end."""
@@ -36,11 +39,12 @@ _EXIT_NOT_EXECUTED: Final = 127
 class Janitor:
     """The fork server's side."""
 
-    def __init__(self, remove: Sequence[Path], locks: Sequence[int]) -> None:
-        """Start it. `remove`: the paths to remove once the fork server is gone. Raises OSError, also if there is no
-        shell."""
+    def __init__(self, remove: Sequence[Path], locks: Sequence[int], when_killed: Sequence[str] = ()) -> None:
+        """Start it. Once the fork server is gone it runs the program `when_killed`, then removes the paths `remove`.
+        Raises OSError, also if there is no shell."""
         os.stat(_SHELL)
-        self._locks, self._arguments = locks, [str(os.getpid()), *(str(path.absolute()) for path in remove)]
+        paths = [str(path.absolute()) for path in remove]
+        self._locks, self._arguments = locks, [str(os.getpid()), shlex.join(when_killed), *paths]
         self.fd, self.pid = -1, 0
         self.start()
 

@@ -36,7 +36,8 @@ class ForkServerLifecycle:
             return "stopping"
         if not self._was_ready:
             return "starting"
-        return "ready" if is_whole(self._table) else "degraded"
+        failed = any(child.is_over and not child.past.orderly for child in self._table)
+        return "ready" if is_whole(self._table) and not failed else "degraded"
 
     def started(self) -> None:
         """A child is in service."""

@@ -38,6 +38,6 @@ def run(application: Application) -> int:
     system = ActorSystem(systemBase=TreeBase(fork_server), transientUnique=True)
     system.createActor(application.tree.class_name, globalName=ROOT)
     code = fork_server.run()
-    at_end.run(application.at_end, application.context, fork_server.private_fds())
+    at_end.run(application.at_end.function, application.context, fork_server.private_fds())
     directory.remove()
     return code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..names import Names
@@ -44,11 +44,11 @@ class RunDirectory:
         """The modification time of the socket directory at the last check."""
         self._look_again = False
 
-    def start_janitor(self) -> None:
-        """Start the janitor: from now on the files are removed however the fork server ends. Raises OSError."""
-        self._janitor = Janitor(
-            [self.names.path, *(lock.path for lock in self._locks)], [lock.fd for lock in self._locks]
-        )
+    def start_janitor(self, when_killed: Sequence[str] = ()) -> None:
+        """Start the janitor: from now on the files are removed however the fork server ends. `when_killed`: the program
+        that it runs before that. Raises OSError."""
+        paths = [self.names.path, *(lock.path for lock in self._locks)]
+        self._janitor = Janitor(paths, [lock.fd for lock in self._locks], when_killed)
         self._name_janitor(self._janitor)
 
     def _name_janitor(self, janitor: Janitor) -> None:

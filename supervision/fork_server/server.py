@@ -56,7 +56,7 @@ class ForkServer:
         entries = len(self._policies.by_name) + (_DYNAMIC_ENTRIES if application.dynamic else _SPARE_ENTRIES)
         status_page = StatusPage(entries)
         memory = SharedMemory(directory.names, status_page, application.prepare, application.hot_functions)
-        directory.start_janitor()
+        directory.start_janitor(application.at_end.when_killed)
         self._loop = loop = Loop()
         self._sockets = SocketStore(loop)
         self._disposables = Disposables(loop, self.private_fds)

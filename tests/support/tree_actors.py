@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from supervision.actor import Actor, Address, AskError, DisposableError, DisposableTimeout, on
 from supervision.addresses import ActorName
-from supervision.application import Application
+from supervision.application import Application, LastSteps
 from supervision.message import Message, Question
 from supervision.spec import ChildSpec, Policy, ProgramProbe, walk
 from tests.support.incident_file import IncidentFile
@@ -251,6 +251,12 @@ def small(run_dir: Path) -> Application:
 def locked_elsewhere(run_dir: Path) -> Application:
     """As `small`, with its lock beside the run directory."""
     return dataclasses.replace(small(run_dir), lock_dir=run_dir.parent / "state")
+
+
+def with_last_steps(run_dir: Path) -> Application:
+    """As `small`; once it is killed, `after` beside the run directory says whether it was locked then."""
+    program = ("sh", "-c", 'ls "$1" > "$2"', "it's named so", str(run_dir), f"{run_dir.parent}/after")
+    return dataclasses.replace(small(run_dir), at_end=LastSteps(when_killed=program))
 
 
 def stubborn(run_dir: Path) -> Application:

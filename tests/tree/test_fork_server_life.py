@@ -213,6 +213,15 @@ def test_another_agent_is_refused_while_the_run_directory_of_the_first_is_gone(t
         assert first.wait_end() == 1
 
 
+def test_the_program_for_when_it_is_killed_runs_while_the_lock_is_held(tmp_path: Path) -> None:
+    first = ForkServerProcess(f"{HERE}:with_last_steps", tmp_path / "run")
+    first.wait_ready()
+    first.process.kill()
+    first.wait_end()
+    with fork_server_running(SMALL, tmp_path / "run"):  # it waits for the lock
+        assert "lock" in (tmp_path / "after").read_text().split()
+
+
 def test_a_janitor_that_was_stopped_keeps_no_agent_out(tmp_path: Path) -> None:
     first = ForkServerProcess(SMALL, tmp_path / "run")
     first.wait_ready()

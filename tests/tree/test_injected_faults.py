@@ -73,6 +73,16 @@ def test_a_hang_and_a_stop_shorter_than_the_heartbeat_leave_the_process_alone(tm
         assert found.incidents() == []
 
 
+def test_a_second_stop_lasts_as_long_as_it_is_told_whatever_the_first_was_told(tmp_path: Path) -> None:
+    with agent(tmp_path, {"b": {"heartbeat_seconds": 60}}) as found:
+        found.inject("b", "stop", seconds=0.3)
+        began = time.monotonic()
+        found.inject("b", "stop", seconds=1.5)
+        assert found.fork_server.ask(Work("1"), Worked, "b", timeout=30) == Worked("1")
+        assert time.monotonic() - began >= 1.5
+        assert found.incidents() == []
+
+
 def test_slow_delays_each_handler_for_as_long_as_it_is_told(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         found.inject("a", "slow", rate=0.3, seconds=2)

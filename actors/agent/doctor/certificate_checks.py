@@ -27,10 +27,10 @@ def certificate(subject: str, path: str, now: datetime, remedy: str) -> Iterator
     """The first certificate in a PEM file."""
     try:
         pem = Path(path).read_bytes()
-    except FileNotFoundError:
-        yield failure(subject, f"{path}: no such file", remedy)
-    except OSError as error:
+    except PermissionError as error:
         yield unknown(subject, f"{path}: {error.strerror}")
+    except OSError as error:
+        yield failure(subject, f"{path}: {error.strerror}", remedy)
     else:
         yield of_pem(subject, path, pem, now, remedy)
 
@@ -60,7 +60,7 @@ def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
         yield certificate("client CA", path, now, "set authentication.x509.clientCAFile to the cluster's CA")
     if agent.serving_cert_given or Path(agent.serving_cert_file).exists():
         made = f"rm {shlex.quote(agent.serving_cert_file)}: the agent makes another"
-        remedy = "renew it" if agent.serving_cert_given else made
+        remedy = "renew it, or set tlsCertFile to another file" if agent.serving_cert_given else made
         yield certificate("serving certificate", agent.serving_cert_file, now, remedy)
     if not agent.standalone:
         yield _client_certificate(agent, now, running=running)

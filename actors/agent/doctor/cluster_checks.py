@@ -174,7 +174,9 @@ def version(server: str, git_version: str) -> Iterator[Finding]:
         yield unknown(API, f"{server} answers, with version {git_version!r}")
         return
     ahead = int(found[2]) - MINOR
-    if int(found[1]) != MAJOR or ahead < 0:
+    if int(found[1]) == 0:
+        yield unknown(API, f"{server} answers, with the version of no release: {git_version}")
+    elif int(found[1]) != MAJOR or ahead < 0:
         text = f"{server} is {git_version}, older than this node's {MAJOR}.{MINOR}"
         yield warning(API, text, "upgrade the control plane first: a node may not be newer")
     elif ahead > OLDEST_NODE:

@@ -42,6 +42,8 @@ from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
 
 _FLAG: Final = re.compile(r"(?<=: )--[a-z][a-z0-9-]+")
 """The first one of a list in a warning."""
+_KUBECONFIGS: Final = {"--kubeconfig", "--bootstrap-kubeconfig"}
+"""Problems with these have been told, and no cluster is asked."""
 _SIGNS: Final = {Level.OK: "ok", Level.WARNING: "WARN", Level.FAILURE: "FAIL", Level.UNKNOWN: "????"}
 
 
@@ -131,7 +133,7 @@ def findings(context: Context) -> Iterator[Finding]:
     yield from _run_check("container runtime", lambda: runtime_checks.runtime(agent, running=running))
     yield from _run_checks("host", host_checks.checks(agent, running=running))
     yield from _run_checks("certificates", certificate_checks.checks(agent, running=running))
-    if not agent.standalone:
+    if not (agent.standalone or _KUBECONFIGS & {problem.path for problem in problems}):
         yield from _run_check("API server", lambda: _cluster(agent))
     if tree is not None:
         yield from _run_check("pods", lambda: _pods(Answers(context, tree)))

@@ -25,8 +25,8 @@ NEEDED_CONTROLLERS: Final = ("cpu", "memory", "cpuset", "pids")
 LOW_SHARE: Final = 0.10
 """The default of evictionHard nodefs.available; inodes 5 %."""
 LOW_INODE_SHARE: Final = 0.05
-_OWN_CHECKS: Final = frozenset({"failCgroupV1", "failSwapOn"})
-"""Fields of the configuration that the checks of cgroups and swap judge."""
+_OWN_CHECKS: Final = frozenset({"failCgroupV1", "failSwapOn", "authentication.x509.clientCAFile", "tlsCertFile"})
+"""Fields of the configuration that the checks of cgroups, swap and certificates judge."""
 _FORWARDING: Final = "proc/sys/net/ipv4/ip_forward"
 
 

@@ -42,6 +42,13 @@ def is_bound_to_itself(table: list[mountinfo.Mount], path: str) -> bool:
     return on.device == beneath.device and on.root == os.path.normpath(os.path.join(beneath.root, inside))
 
 
+def remove_bind(path: str) -> None:
+    """Undo the bind mount of `make_shared`, if the directory is empty; an administrator's own mount stays. `path`: as
+    in the mount table. Raises OSError."""
+    if is_bound_to_itself(mountinfo.read(), path) and not os.listdir(path):
+        mounting.umount(path, mounting.UMOUNT_NOFOLLOW)
+
+
 def _bind_to_itself(path: str, points: list[str]) -> None:
     """Bind mount the directory to itself, with the mounts below it. The original mounts would stay hidden beneath, and
     their directories could never be removed; so they are detached, by file descriptors opened before.

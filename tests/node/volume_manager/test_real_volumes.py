@@ -15,6 +15,7 @@ from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.linux import mountinfo, mounting
 from actors.volume_manager.actor import VolumeManager
+from actors.volume_manager.declaration import when_killed
 from actors.volume_manager.host.subpaths import bind_subpath
 from actors.volume_manager.messages import (
     BindSubPaths,
@@ -88,6 +89,19 @@ async def memory_scenario(root):
     await manager.stop()
     unshare(manager.actor.context)
     assert mounts(root) == []
+
+
+async def killed_scenario(root):
+    async with start(root) as manager:
+        assert mounts(root) == ["/pods"]
+    (root / "pods" / UID).mkdir()
+    program = when_killed(manager.actor.context)
+    assert subprocess.run(program, check=False, timeout=60).returncode == 0
+    assert mounts(root) == ["/pods"], "pods need it"
+    (root / "pods" / UID).rmdir()
+    assert subprocess.run(program, check=False, timeout=60).returncode == 0
+    assert mounts(root) == []
+    assert subprocess.run(program, check=False, timeout=60).returncode == 0, "there is nothing to do"
 
 
 async def mounter_scenario(root):
@@ -293,6 +307,7 @@ while True:
     "scenario",
     [
         memory_scenario,
+        killed_scenario,
         mounter_scenario,
         default_size_scenario,
         restart_scenario,

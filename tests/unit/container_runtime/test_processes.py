@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from actors.container_runtime.processes import cgroups_of, remove_cgroups, with_pod
+from actors.container_runtime.instance import ManagedRuntime
+from actors.container_runtime.processes import cgroups_of, remove_cgroups, shim_sockets, with_pod
 
 
 @pytest.mark.parametrize(
@@ -32,3 +35,11 @@ def test_a_process_that_is_gone_has_no_cgroups() -> None:
 
 def test_the_root_cgroup_is_never_removed() -> None:
     assert remove_cgroups(["", "troupelet-no-such-cgroup"]) == []
+
+
+def test_the_socket_that_the_containers_of_a_pod_share_is_named_once(tmp_path: Path) -> None:
+    instance = ManagedRuntime(root=str(tmp_path / "root"), state=str(tmp_path / "state"))
+    for task in ("sandbox", "container"):
+        (Path(instance.tasks) / task).mkdir(parents=True)
+        (Path(instance.tasks) / task / "address").write_text("unix:///run/containerd/s/abc")
+    assert shim_sockets(instance) == [Path("/run/containerd/s/abc")]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from supervision.cli.command import like
-from supervision.incidents import Incidents
+from supervision.cli.incidents import lines
+from supervision.incidents import Incident, Incidents
 from supervision.protocol import Exited
 
 ROOT = Path(__file__).parents[3]
@@ -26,7 +27,7 @@ def supervise(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_help_names_the_options_and_the_exit_codes(command: str) -> None:
     done = supervise(*command.split(), "--help")
     assert done.returncode == 0
-    assert "--root-dir" in done.stdout
+    assert ("--root-dir" in done.stdout) == (command != "policy check"), "that one asks no agent"
     assert "-o {text,json}" in done.stdout
     assert "2  the command line is wrong" in done.stdout
     assert ("no agent runs there" in done.stdout) == (command != "policy check")
@@ -48,6 +49,20 @@ def test_without_an_agent_json_is_json(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["code"] == 3
     done = supervise("status", "-o", "json", "--root-dir", str(tmp_path))
     assert json.loads(done.stdout)["state"] == "down"
+
+
+def test_a_cause_that_a_narrow_terminal_has_no_room_for_is_below_its_incident() -> None:
+    incident = Incident(
+        time="2026-11-26T17:53:40.677Z", actor="pleg", incarnation=1, pid=5, cause="exception",
+        detail=f"Traceback\nx {'y ' * 40}",
+    )  # fmt: skip
+    assert len(lines([incident], 0, full=False)) == 2
+    (header, row, *cause), traceback = lines([incident], 80, full=True)[:-2], lines([incident], 80, full=True)[-2:]
+    assert header.split() == ["TIME", "ACTOR", "WORK", "UPTIME", "BACK", "AFTER"]
+    assert row.startswith("2026-11-26T17:53:40.677Z  pleg#1")
+    assert cause[0].startswith("    exception: x y y y")
+    assert traceback[0] == "    Traceback"
+    assert max(map(len, (header, row, *cause))) <= 80
 
 
 def test_incidents_are_shown_without_an_agent(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from supervision.cli.logs import of_actor
-from supervision.cli.text import branches, duration, plain, size, table, table_with_texts, wrapped
+from supervision.cli.text import branches, duration, narrow_table, plain, size, table, table_with_texts, wrapped
 from supervision.cli.tree import headline
 from supervision.protocol import ActorState, Tree
 
@@ -117,3 +117,13 @@ def test_a_sentence_is_broken_between_words_only() -> None:
 
 def test_what_a_pod_has_written_does_not_command_the_terminal() -> None:
     assert plain("a\tb\n\x1b]52;c;cm0K\x07\x7f\x9b2J\r") == "a\tb\n^[]52;c;cm0K^G^?\\x9b2J^M"
+
+
+def test_a_table_that_is_too_wide_loses_the_columns_it_can_spare_and_says_which() -> None:
+    header, rows = ("NAME", "PID", "STATE", "UPTIME"), [("pleg", "123456", "running", "4m16s")]
+    assert narrow_table(header, rows, 0, ("UPTIME", "PID")) == table(header, rows)
+    assert narrow_table(header, rows, 29, ("UPTIME", "PID")) == table(header, rows)
+    fewer = ["NAME  PID     STATE", "pleg  123456  running", "not in 28 columns: UPTIME"]
+    assert narrow_table(header, rows, 28, ("UPTIME", "PID")) == fewer
+    least = ["NAME  STATE", "pleg  running", "not in 5 columns: UPTIME, PID"]
+    assert narrow_table(header, rows, 5, ("UPTIME", "PID")) == least, "the others stay, however narrow it is"

@@ -170,7 +170,7 @@ def test_no_key_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("git_version", "level"),
     [("v1.36.2", Level.OK), ("v1.39.0", Level.OK), ("v1.40.0", Level.WARNING), ("v1.35.9-gke.1", Level.WARNING),
-     ("dev", Level.UNKNOWN)],
+     ("dev", Level.UNKNOWN), ("v0.0.0-master+$Format:%H$", Level.UNKNOWN)],
 )  # fmt: skip
 def test_the_version_skew_policy_is_kept(git_version: str, level: Level) -> None:
     (found,) = version("https://api", git_version)

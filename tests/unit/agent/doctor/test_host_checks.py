@@ -54,13 +54,13 @@ def test_cgroup_v1_is_a_failure_where_the_configuration_refuses_it(tmp_path: Pat
 
 
 def test_what_would_prevent_a_start_is_a_failure_unless_it_was_told(tmp_path: Path) -> None:
-    config = KubeletConfiguration(tlsCertFile=f"{tmp_path}/none.crt", failCgroupV1=True, cgroupsPerQOS=False)
+    config = KubeletConfiguration(tlsPrivateKeyFile=f"{tmp_path}/none.key", failCgroupV1=True, cgroupsPerQOS=False)
     agent = Agent(config=config, root_dir=str(tmp_path), run_dir=f"{tmp_path}/run")
-    found = [one for one in start(agent, []) if "tlsCertFile" in one.text]
-    assert [(one.level, one.remedy) for one in found] == [(Level.FAILURE, "supervise config explain tlsCertFile")]
+    found = [one for one in start(agent, []) if "tlsPrivateKeyFile" in one.text]
+    assert [(one.level, one.remedy) for one in found] == [(Level.FAILURE, "supervise config explain tlsPrivateKeyFile")]
     assert "cannot be read: No such file or directory" in found[0].text
-    told = [ConfigProblem("tlsCertFile", f'"{tmp_path}/none.crt"', "cannot be read: No such file or directory")]
-    assert not [one for one in start(agent, told) if "tlsCertFile" in one.text]
+    told = [ConfigProblem("tlsPrivateKeyFile", f'"{tmp_path}/none.key"', "cannot be read: No such file or directory")]
+    assert not [one for one in start(agent, told) if "tlsPrivateKeyFile" in one.text]
     assert not [one for one in start(agent, []) if "failCgroupV1" in one.text], "the check of cgroups tells it"
 
 

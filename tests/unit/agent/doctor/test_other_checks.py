@@ -29,7 +29,7 @@ from actors.pod_config.messages import POD_CONFIG, PodSources, SourceState
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import RuntimeStatus
 from actors.status_manager.messages import STATUS_MANAGER, Pods
-from supervision.cli.command import NO_ANSWER, REFUSED, CommandError, Context
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, REFUSED, CommandError, Context
 from supervision.protocol import ActorState, Tree, Trouble
 from tests.support.apiserver.authority import Authority
 
@@ -71,7 +71,11 @@ def test_a_certificate_is_held_against_the_clock(pem: Path, day: float, level: L
 def test_a_file_without_a_certificate_is_a_failure(tmp_path: Path) -> None:
     empty = tmp_path / "empty.pem"
     empty.write_text("nothing\n")
-    for path, said in ((empty, "holds no certificate in PEM"), (tmp_path / "none", "no such file")):
+    for path, said in (
+        (empty, "holds no certificate in PEM"),
+        (tmp_path / "none", "No such file"),
+        (tmp_path, "Is a directory"),
+    ):
         (found,) = certificate("serving certificate", str(path), datetime.now(UTC), "renew it")
         assert (found.level, found.remedy) == (Level.FAILURE, "renew it")
         assert said in found.text
@@ -239,6 +243,21 @@ def test_an_agent_that_may_not_be_asked_is_not_called_stopped(code: int, remedy:
 
     (found,) = findings(cast(Context, Closed()))
     assert (found.level, found.text, found.remedy) == (Level.FAILURE, "no way in", remedy)
+
+
+def test_a_file_that_is_not_there_is_told_once(tmp_path: Path) -> None:
+    class NoAgent:
+        arguments = argparse.Namespace(
+            root_dir=str(tmp_path),
+            flags=[f"--{name}={tmp_path}/{name}" for name in ("client-ca-file", "tls-cert-file", "kubeconfig")],
+        )
+
+        def tree(self) -> Tree:
+            raise CommandError(NOT_RUNNING, "no agent is running")
+
+    said = [one.text for one in findings(cast(Context, NoAgent())) if one.level is not Level.OK]
+    for name in ("client-ca-file", "tls-cert-file", "kubeconfig"):
+        assert len([text for text in said if f"{tmp_path}/{name}" in text]) == 1, said
 
 
 def test_a_group_of_checks_that_cannot_look_is_unknown() -> None:
