@@ -116,10 +116,12 @@ class Node:
         finally:
             connection.close()
 
-    async def send(self, method: str, path: str, headers: dict[str, str] = NO_HEADERS) -> tuple[int, str, Any]:
+    async def send(
+        self, method: str, path: str, headers: dict[str, str] = NO_HEADERS, body: bytes = b""
+    ) -> tuple[int, str, Any]:
         """Status, text and headers of the answer."""
         return await asyncio.to_thread(
-            self._send, path, self.authority.client("admin", "system:masters"), method, b"", headers
+            self._send, path, self.authority.client("admin", "system:masters"), method, body, headers
         )
 
     async def fetch(

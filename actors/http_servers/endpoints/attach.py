@@ -6,6 +6,7 @@ import msgspec
 
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
+from actors.http_servers.serving.http_error import HttpError
 from actors.http_servers.streaming.options import streams
 from actors.http_servers.streaming.stream import Target, container_id, find_for_stream, query, serve
 from actors.shared.kube.pods import find_container
@@ -15,12 +16,12 @@ from proto import cri_pb2 as cri
 async def answer(handler: ServerHandler, namespace: str, pod: str, container: str, uid: str = "") -> None:
     async def target() -> Target:
         streams(query(handler))  # a request for no stream is refused whatever the pod is
-        found = await find_for_stream(handler, namespace, pod, uid)
+        text = f"container {container} not found in pod {pod}_{namespace}"
+        found = await find_for_stream(handler, namespace, pod, uid, HttpError(500, text))
         # whether there is a terminal, the container's spec says
         specified = find_container(found.pod, container)
         wanted = streams(query(handler), tty=specified is not None and specified.tty)
         flags = msgspec.structs.asdict(wanted)
-        text = f"container {container} not found in pod {pod}_{namespace}"
         request = cri.AttachRequest(container_id=container_id(found, container, text=text), **flags)
         return Target(await handler.state.runtime.attach_url(request), wanted)
 

@@ -19,8 +19,10 @@ from actors.http_servers.streaming.stream import query as query_of
 
 async def get(handler: ServerHandler, namespace: str, pod: str, container: str) -> None:
     values = {key: found[0] for key, found in query_of(handler).items()}
-    if "tail" in values and values["tail"] != "all":
-        values.setdefault("tailLines", values["tail"])
+    if tail := values.get("tail"):  # the older name
+        values["tailLines"] = tail
+        if tail == "all":
+            del values["tailLines"]
     query = parse_query(values, time.time())
     found = await find_pod(handler, namespace, pod)
     if found is None:

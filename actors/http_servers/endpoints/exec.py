@@ -7,7 +7,14 @@ import msgspec
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.streaming.options import command, streams
-from actors.http_servers.streaming.stream import Target, container_id, find_for_stream, query, serve
+from actors.http_servers.streaming.stream import (
+    Target,
+    container_id,
+    container_not_found,
+    find_for_stream,
+    query,
+    serve,
+)
 from proto import cri_pb2 as cri
 
 
@@ -15,7 +22,7 @@ async def answer(handler: ServerHandler, namespace: str, pod: str, container: st
     async def target() -> Target:
         parameters = query(handler)
         wanted, words = streams(parameters), command(parameters)
-        found = await find_for_stream(handler, namespace, pod, uid)
+        found = await find_for_stream(handler, namespace, pod, uid, container_not_found(container))
         flags = msgspec.structs.asdict(wanted)
         request = cri.ExecRequest(container_id=container_id(found, container), cmd=words, **flags)
         return Target(await handler.state.runtime.exec_url(request), wanted)

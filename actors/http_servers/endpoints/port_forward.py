@@ -15,7 +15,7 @@ async def answer(handler: ServerHandler, namespace: str, pod: str, uid: str = ""
         websocket = handler.request.headers.get("Upgrade", "").lower() == "websocket"
         websocket = websocket and not translated_protocol(handler)  # a tunnel has its ports in its streams
         wanted = ports(query(handler), websocket=websocket)
-        found = await find_for_stream(handler, namespace, pod, uid)
+        found = await find_for_stream(handler, namespace, pod, uid, HttpError(404, "pod not found"))
         runtime, metadata = handler.state.runtime, found.pod.metadata
         sandboxes = await runtime.list_pod_sandboxes({POD_UID_LABEL: metadata.uid})
         ready = [sandbox for sandbox in sandboxes if sandbox.ready]

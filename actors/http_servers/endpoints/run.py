@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import shlex
-from typing import Final
+from tornado.iostream import StreamClosedError
 
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
-from actors.http_servers.streaming.stream import container_id, find_for_stream
-from actors.shared.cri.errors import CriError, DeadlineExceeded
-
-RUN_SECONDS: Final = 120
+from actors.http_servers.streaming.stream import container_id, container_not_found, find_for_stream
+from actors.shared.cri.errors import CriError
 
 
 async def post(handler: ServerHandler, namespace: str, pod: str, container: str, uid: str = "") -> None:
-    words = handler.get_query_argument("cmd", "").split(" ")
-    found = await find_for_stream(handler, namespace, pod, uid)
+    """The command may be in the body, as a form. It runs for as long as the caller waits."""
+    found = await find_for_stream(handler, namespace, pod, uid, container_not_found(container))
+    running = handler.state.runtime.exec_sync(container_id(found, container), words_of(handler))
     try:
-        ran = await handler.state.runtime.exec_sync(container_id(found, container), words, RUN_SECONDS)
-    except DeadlineExceeded:
-        raise HttpError(500, f"{shlex.join(words)}: no result within {RUN_SECONDS} s") from None
+        ran = await handler.while_connected(running)
+    except StreamClosedError:
+        return
     except CriError as error:
         raise HttpError(500, error.rpc_text) from None
     if ran.exit_code:
         said = ran.stderr.decode(errors="replace")
-        raise HttpError(500, f"command '{' '.join(words)}' exited with {ran.exit_code}: {said}")
+        raise HttpError(500, f"command '{' '.join(words_of(handler))}' exited with {ran.exit_code}: {said}")
+    if ran.stdout or ran.stderr:
+        handler.set_header("Content-Type", "application/json")  # whatever it is, as by the kubelet
     handler.finish(ran.stdout + ran.stderr)
+
+
+def words_of(handler: ServerHandler) -> list[str]:
+    texts = handler.get_body_arguments("cmd", strip=False) or handler.get_query_arguments("cmd", strip=False)
+    return (texts[0] if texts else "").split(" ")
 
 
 ENDPOINT = Endpoint(

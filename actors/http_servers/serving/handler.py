@@ -7,10 +7,11 @@ part names a pod of this node.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import ExitStack
 from typing import Any, TypeVar, cast
 
+from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler
 
 from actors.http_servers.access.authentication import ANONYMOUS
@@ -31,6 +32,7 @@ ASK_SECONDS = 5.0
 STEP_SECONDS = 5.0
 """A page with the figures of every pod may hold the server for this long on a busy machine: it is not hung."""
 R = TypeVar("R", bound=Message)
+T = TypeVar("T")
 
 
 class ServerHandler(RequestHandler):
@@ -41,6 +43,8 @@ class ServerHandler(RequestHandler):
     """The client has closed its connection."""
     _check: asyncio.Task[Denial | UserInfo] | None = None
     """The access check of the request."""
+    _work: asyncio.Task[Any] | None = None
+    """What is done only for as long as the client waits."""
     _spans: ExitStack
     """Closed at the end of the request."""
 
@@ -53,6 +57,18 @@ class ServerHandler(RequestHandler):
             return await self.state.actor.ask(actor, question, timeout=ASK_SECONDS)
         except AskError as error:
             raise HttpError(503, f"{actor}: {error}") from None
+
+    async def while_connected(self, work: Coroutine[Any, Any, T]) -> T:
+        """Raises StreamClosedError when the client disconnects before the work is done, which is cancelled then."""
+        self._work = asyncio.ensure_future(work)
+        if self.disconnected:
+            self._work.cancel()
+        try:
+            return cast(T, await self._work)
+        except asyncio.CancelledError:
+            if not self.disconnected:
+                raise
+            raise StreamClosedError from None
 
     def refuse(self, status: int, text: str) -> None:
         """Answer with this text and nothing after it: the API server makes it the message of its own answer."""
@@ -81,8 +97,9 @@ class ServerHandler(RequestHandler):
     # -- hooks of tornado -------------------------------------------------------------------------------------------
     def on_connection_close(self) -> None:
         self.disconnected = True
-        if self._check is not None:
-            self._check.cancel()  # nobody waits for its verdict
+        for task in (self._check, self._work):
+            if task is not None:
+                task.cancel()  # nobody waits for what it finds
 
     def set_default_headers(self) -> None:
         self.clear_header("Server")

@@ -24,13 +24,17 @@ from .websocket import accepted
 
 GATE: Final = "ExtendWebSocketsToKubelet"
 _BAD_REQUEST: Final = 400
+_TOKEN_SECONDS: Final = 60
+"""For how long a runtime keeps the URL of a stream that nobody takes up."""
 
 
-async def find_for_stream(handler: ServerHandler, namespace: str, name: str, uid: str) -> FoundPod:
-    """The pod; with `uid`, only the one with this UID. Raises HttpError."""
+async def find_for_stream(handler: ServerHandler, namespace: str, name: str, uid: str, other: HttpError) -> FoundPod:
+    """The pod; with `uid`, only the one with this UID. Raises HttpError, of a pod with another UID `other`."""
     found = await find_pod(handler, namespace, name)
-    if found is None or (uid and uid not in (found.uid, found.pod.metadata.uid)):
+    if found is None:
         raise HttpError(404, "pod does not exist")
+    if uid and uid not in (found.uid, found.pod.metadata.uid):
+        raise other
     return found
 
 
@@ -39,8 +43,12 @@ def container_id(found: FoundPod, name: str, *, text: str = "") -> str:
     kubelet, for which only a pod that is not there is a 404."""
     running = running_container(found.status, name)
     if not running:
-        raise HttpError(500, text or f'container not found ("{name}")')
+        raise HttpError(500, text) if text else container_not_found(name)
     return running
+
+
+def container_not_found(name: str) -> HttpError:
+    return HttpError(500, f'container not found ("{name}")')
 
 
 def query(handler: ServerHandler) -> dict[str, list[str]]:
@@ -66,9 +74,17 @@ async def serve(handler: ServerHandler, find_target: Callable[[], Awaitable[Targ
     except OptionsError as error:
         raise HttpError(_BAD_REQUEST, str(error)) from None
     except CriError as error:
-        raise HttpError(404 if isinstance(error, NotFound) else 500, error.rpc_text) from None
+        raise HttpError(_status_of(handler, error), error.rpc_text) from None
     except UpstreamError as error:
         raise HttpError(500, str(error)) from None
+
+
+def _status_of(handler: ServerHandler, error: CriError) -> int:
+    """A runtime that has too many streams says so as ResourceExhausted."""
+    if error.code == "RESOURCE_EXHAUSTED":
+        handler.set_header("Retry-After", str(_TOKEN_SECONDS))
+        return 429
+    return 404 if isinstance(error, NotFound) else 500
 
 
 def translated_protocol(handler: ServerHandler) -> str:

@@ -1,0 +1,142 @@
+"""Commands and streams over HTTP, with a runtime that is played here: what is asked of it, and what is answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.http_servers.serving.server_state import ServerState
+from actors.shared.cri.errors import CriError, NotFound
+from actors.shared.cri.model import ExecResult
+from tests.support.served_node import Node, serve
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+UPGRADE = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}
+
+
+class Runtime:
+    """Answers each command with its words, `silence` with nothing, and `hang` never."""
+
+    def __init__(self) -> None:
+        self.commands: list[tuple[list[str], int]] = []
+        self.hangs = asyncio.Event()
+        self.given_up = asyncio.Event()
+        self.error: CriError | None = None
+
+    async def exec_sync(self, _: str, command: Sequence[str], timeout_seconds: int = 0) -> ExecResult:
+        self.commands.append((list(command), timeout_seconds))
+        if command[0] == "hang":
+            self.hangs.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.given_up.set()
+        said = b"" if command[0] == "silence" else " ".join(command).encode()
+        return ExecResult(0, said, b"")
+
+    async def exec_url(self, _: Any) -> str:
+        raise self.error or AssertionError
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
+    played = Runtime()
+    monkeypatch.setattr(ServerState, "runtime", played)
+    return played
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "words"),
+    [
+        ("?cmd=ls%20-l", "", ["ls", "-l"]),
+        ("?cmd=ls%20&cmd=b", "", ["ls", ""]),
+        ("", "cmd=ls+-la+/", ["ls", "-la", "/"]),
+        ("?cmd=a", "cmd=b", ["b"]),
+        ("", "", [""]),
+    ],
+)
+def test_the_command_of_run_is_in_the_query_or_in_a_form(tmp_path: Path, runtime: Runtime, query, body, words):
+    async def story(node: Node) -> None:
+        status, text, _ = await node.send("POST", f"/run/d/p/c{query}", FORM, body.encode())
+        assert (status, text) == (200, " ".join(words))
+
+    serve(Node(tmp_path), story)
+    assert runtime.commands == [(words, 0)]
+
+
+def test_the_output_of_run_is_called_json_as_by_the_kubelet(tmp_path: Path, runtime: Runtime):
+    async def story(node: Node) -> None:
+        kinds = [(await node.send("POST", f"/run/d/p/c?cmd={one}"))[2]["Content-Type"] for one in ("id", "silence")]
+        assert kinds == ["application/json", "text/plain; charset=utf-8"]
+
+    serve(Node(tmp_path), story)
+
+
+def test_a_command_ends_when_nobody_waits_for_it_any_more(tmp_path: Path, runtime: Runtime):
+    async def story(node: Node) -> None:
+        connection = node.connection(node.authority.client("admin", "system:masters"))
+        await asyncio.to_thread(connection.request, "POST", "/run/d/p/c?cmd=hang")
+        async with asyncio.timeout(10):
+            await runtime.hangs.wait()
+            connection.close()
+            await runtime.given_up.wait()
+
+    serve(Node(tmp_path), story)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "answer"),
+    [
+        ("POST", "/run/d/p/other/c?cmd=id", (500, 'container not found ("c")')),
+        ("POST", "/exec/d/p/other/c?command=id&output=1", (500, 'container not found ("c")')),
+        ("POST", "/attach/d/p/other/c?output=1", (500, "container c not found in pod p_d")),
+        ("POST", "/portForward/d/p/other", (404, "pod not found")),
+        ("POST", "/exec/d/q/other/c?command=id&output=1", (404, "pod does not exist")),
+    ],
+)
+def test_a_pod_with_another_uid_is_refused_as_by_the_kubelet(tmp_path: Path, runtime: Runtime, method, path, answer):
+    async def story(node: Node) -> None:
+        assert (await node.send(method, path, UPGRADE))[:2] == answer
+
+    serve(Node(tmp_path), story)
+    assert runtime.commands == []
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "retry"),
+    [
+        (CriError("Exec", "RESOURCE_EXHAUSTED", "too many"), 429, "60"),
+        (NotFound("Exec", "NOT_FOUND", "no container"), 404, None),
+        (CriError("Exec", "UNKNOWN", "broken"), 500, None),
+    ],
+)
+def test_a_stream_that_the_runtime_refuses_has_the_status_of_the_kubelet(
+    tmp_path: Path, runtime: Runtime, error, status, retry
+):
+    runtime.error = error
+
+    async def story(node: Node) -> None:
+        found, text, headers = await node.send("POST", "/exec/d/p/c?command=id&output=1", UPGRADE)
+        assert (found, text, headers["Retry-After"]) == (status, error.rpc_text, retry)
+
+    serve(Node(tmp_path), story)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "text"),
+    [
+        ("tailLines=x&tail=all", 400, "the log of c cannot be read"),
+        ("tailLines=1&tail=x", 400, 'tailLines: Invalid value: "x"'),
+        ("tail=-1", 422, "tailLines: Invalid value: -1"),
+    ],
+)
+def test_the_older_name_of_tail_lines_goes_before_the_newer_one(tmp_path: Path, query, status, text):
+    async def story(node: Node) -> None:
+        found = await node.fetch(f"/containerLogs/d/p/c?{query}")
+        assert (found[0], found[1][: len(text)]) == (status, text)
+
+    serve(Node(tmp_path), story)
