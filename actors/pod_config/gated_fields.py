@@ -24,7 +24,8 @@ def without_gated_fields(pod: dict[str, Any], gate: Gate) -> None:
     if not gate("EnvFiles"):
         for _, container in _containers(spec):
             for variable in container.get("env") or ():
-                (variable.get("valueFrom") or {}).pop("fileKeyRef", None)
+                if (variable.get("valueFrom") or {}).get("fileKeyRef") is not None:
+                    del variable["valueFrom"]
     if not gate("ContainerRestartRules"):
         for kind, container in _containers(spec):
             if kind == "containers" or container.get("restartPolicy") != "Always":

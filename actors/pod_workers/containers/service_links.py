@@ -45,15 +45,20 @@ async def service_environment(services: Iterable[bytes], master: bytes, *, links
     found: dict[str, Service] = {}
     async for bodies in pieces(services if links else (), _AT_ONCE):
         for service in map(_DECODER.decode, bodies):
-            found[service.metadata.name] = service
+            if _has_address(service):
+                found[service.metadata.name] = service
     if master:
         found.setdefault(MASTER_NAME, _DECODER.decode(master))
     variables: dict[str, str] = {}
     async for named in pieces(sorted(found.items()), _AT_ONCE):
         for _, service in named:
-            if service.spec.clusterIP not in ("", "None") and service.spec.ports:
+            if _has_address(service) and service.spec.ports:
                 variables |= _of_service(service)
     return variables
+
+
+def _has_address(service: Service) -> bool:
+    return service.spec.clusterIP not in ("", "None")
 
 
 def _of_service(service: Service) -> dict[str, str]:

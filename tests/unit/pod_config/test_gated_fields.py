@@ -53,7 +53,7 @@ def test_without_host_name_override_the_pod_has_its_own_name():
 
 
 def test_without_env_files_such_a_variable_is_empty():
-    assert spec("EnvFiles")["containers"][0]["env"] == [{"name": "A", "valueFrom": {}}]
+    assert spec("EnvFiles")["containers"][0]["env"] == [{"name": "A"}]
 
 
 def test_without_restart_rules_a_container_has_the_policy_of_its_pod_and_a_sidecar_stays_one():

@@ -185,6 +185,11 @@ def test_headless_services_have_no_variables():
     assert service_environment([service("h", "None", {"port": 1}), service("e", "")], b"", links=True) == {}
 
 
+def test_a_headless_namesake_of_the_api_server_takes_nothing_from_it():
+    own = service("kubernetes", "None", {"port": 1})
+    assert service_environment([own], MASTER, links=True)["KUBERNETES_SERVICE_HOST"] == "10.96.0.1"
+
+
 def test_an_ipv6_address_is_bracketed_in_urls():
     found = service_environment([service("six", "fd00::1", {"port": 80})], b"", links=True)
     assert found["SIX_PORT"] == "tcp://[fd00::1]:80"
