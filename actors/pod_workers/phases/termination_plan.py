@@ -81,13 +81,16 @@ def _annotated_ports(ran: CriContainer) -> list[ContainerPort]:
 
 def waits_for(pod: Pod | None, terminations: Sequence[Termination]) -> dict[str, frozenset[str]]:
     """The containers that end before each one, by container id. A sidecar ends after all regular ones, and after the
-    sidecars that are behind it in the list; nobody waits for an ephemeral one."""
-    order = (
-        [container.name for container in pod.spec.initContainers if is_sidecar(container)] if pod is not None else []
-    )
-    debugs = {container.name for container in pod.spec.ephemeralContainers} if pod is not None else set()
+    sidecars that are behind it in the list. Nobody waits for an init container that is no sidecar, or for an ephemeral
+    one."""
+    if pod is None:
+        return {one.ran.id: frozenset() for one in terminations}
+    order = [container.name for container in pod.spec.initContainers if is_sidecar(container)]
+    last = len(order)
     position_of = {name: place for place, name in enumerate(order)}
-    places = {one.ran.id: position_of.get(one.ran.name, len(order)) for one in terminations}
-    awaited = {one.ran.id: places[one.ran.id] for one in terminations if one.ran.name not in debugs}
-    before = {own: frozenset(other for other, place in awaited.items() if place > own) for own in set(places.values())}
-    return {mine: before[own] for mine, own in places.items()}
+    awaited = {container.name: last for container in pod.spec.containers} | position_of
+    before = {
+        own: frozenset(one.ran.id for one in terminations if awaited.get(one.ran.name, -1) > own)
+        for own in range(last + 1)
+    }
+    return {one.ran.id: before[position_of.get(one.ran.name, last)] for one in terminations}

@@ -72,3 +72,13 @@ def test_a_sidecar_ends_after_regular_containers_and_the_sidecars_behind_it():
     wanted = Pod(spec=PodSpec(containers=[Container(name="a"), Container(name="b")], initContainers=side))
     terminations = [Termination(ran=ran(name), grace=1) for name in ("s1", "a", "s2", "b")]
     assert waits_for(wanted, terminations) == {"a": set(), "b": set(), "s2": {"a", "b"}, "s1": {"a", "b", "s2"}}
+
+
+def test_nobody_waits_for_an_init_container_or_an_ephemeral_one():
+    side = Container(name="s", restartPolicy="Always")
+    debug = Container(name="debug")
+    spec = PodSpec(
+        containers=[Container(name="a")], initContainers=[side, Container(name="i")], ephemeralContainers=[debug]
+    )
+    terminations = [Termination(ran=ran(name), grace=1) for name in ("s", "i", "debug")]
+    assert waits_for(Pod(spec=spec), terminations) == {"s": set(), "i": set(), "debug": set()}
