@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -62,6 +61,8 @@ class PodInUse(msgspec.Struct, frozen=True):
     """It has succeeded or failed."""
     claims: dict[str, tuple[str, ...]] = {}
     """Names of the resource claims that a container uses, by container; one without claims is missing."""
+    sidecars: int = 0
+    """So many of the containers, the first ones, are sidecars."""
 
 
 def pods_in_use(pod_list: bytes, *, active_only: bool) -> list[PodInUse]:
@@ -78,7 +79,10 @@ def _pod(raw: bytes) -> PodInUse:
     meta, ended = pod.metadata, pod.status.phase in ENDED
     given = (pod.spec.resourceClaims, pod.status.extendedResourceClaimStatus)
     claims = _claims(raw) if any(map(bytes, given)) else {}
-    return PodInUse(meta.name, meta.namespace, tuple(_containers(pod.spec)), meta.uid, ended=ended, claims=claims)
+    # an init container frees its resources when it ends; a sidecar is one that does not end (KEP-753)
+    sidecars = [each.name for each in pod.spec.initContainers if each.restartPolicy == "Always"]
+    names = (*sidecars, *(each.name for each in pod.spec.containers))
+    return PodInUse(meta.name, meta.namespace, names, meta.uid, ended, claims, len(sidecars))
 
 
 def _claims(raw: bytes) -> dict[str, tuple[str, ...]]:
@@ -89,12 +93,6 @@ def _claims(raw: bytes) -> dict[str, tuple[str, ...]]:
     except (ObjectError, ResourceClaimError):
         return {}
     return {name: tuple(dict.fromkeys(use.claim for use in found)) for name, found in uses.items() if found}
-
-
-def _containers(spec: _Spec) -> Iterator[str]:
-    # an init container frees its resources when it ends; a sidecar is one that does not end (KEP-753)
-    yield from (container.name for container in spec.initContainers if container.restartPolicy == "Always")
-    yield from (container.name for container in spec.containers)
 
 
 def find(pods: list[PodInUse], namespace: str, name: str) -> PodInUse | None:

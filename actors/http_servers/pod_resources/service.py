@@ -61,10 +61,12 @@ class PodResources(stubs.PodResourcesListerServicer):
         return await self._count_call("list", context, lambda: self._list(context))
 
     async def list_v1alpha1(self, request: Any, context: Context) -> api.ListPodResourcesResponse:
-        """List of v1alpha1; only its calls are counted."""
+        """List of v1alpha1: the devices of the regular containers of all pods, ended ones too. Only its calls are
+        counted."""
         await self._admit(context)
         self._actor.metrics.count("kubelet_pod_resources_endpoint_requests_total", server_api_version="v1alpha1")
-        return await self._list(context)
+        pods, devices = await self._pods(context, active_only=False), await self._devices(context)
+        return api.ListPodResourcesResponse(pod_resources=[_message_v1alpha1(pod, devices) for pod in pods])
 
     async def _list(self, context: Context) -> api.ListPodResourcesResponse:
         pods = await self._pods(context, active_only=self._active_only)
@@ -165,6 +167,20 @@ def _message(pod: PodInUse, held: _Held) -> api.PodResources:
             dynamic_resources=dynamic_resources(pod, name, held.claims),
         )
         containers.append(message)
+    return api.PodResources(name=pod.name, namespace=pod.namespace, containers=containers)
+
+
+def _message_v1alpha1(pod: PodInUse, devices: Devices) -> api.PodResources:
+    held = devices.containers.get(pod.uid, {})
+    containers = [
+        api.ContainerResources(
+            name=name,
+            devices=[
+                api.ContainerDevices(resource_name=one.resource, device_ids=one.ids) for one in held.get(name, ())
+            ],
+        )
+        for name in pod.containers[pod.sidecars :]
+    ]
     return api.PodResources(name=pod.name, namespace=pod.namespace, containers=containers)
 
 

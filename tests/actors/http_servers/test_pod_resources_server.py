@@ -273,8 +273,13 @@ def test_grpc_is_not_loaded_before_the_first_client():
     assert shown.stdout.strip() == "[]"
 
 
-async def test_clients_of_v1alpha1_are_served_too(tmp_path) -> None:
+async def test_clients_of_v1alpha1_get_the_devices_of_regular_containers_of_ended_pods_too(tmp_path) -> None:
     node = Node(tmp_path)
+    listed = json.loads(pods("p", "q", phase="Succeeded").data)
+    listed["items"][0]["spec"]["initContainers"] = [{"name": "side", "restartPolicy": "Always"}]
+    node.harness.answer(GetPods, Pods(json.dumps(listed).encode()))
+    held = {"uid-p": {"c": [ListedDevices("example.com/gpu", ["g1"], [1])]}}
+    node.harness.answer(GetDevices, Devices(held, []))
     async with node.serve(), grpc.aio.insecure_channel(f"unix://{node.path}") as channel:
         call = channel.unary_unary(
             "/v1alpha1.PodResourcesLister/List",
@@ -285,4 +290,8 @@ async def test_clients_of_v1alpha1_are_served_too(tmp_path) -> None:
         assert [(pod.name, [one.name for one in pod.containers]) for pod in answer.pod_resources] == [
             ("p", ["c"]), ("q", ["c"]),
         ]  # fmt: skip
+        (device,) = answer.pod_resources[0].containers[0].devices
+        assert (device.resource_name, list(device.device_ids), device.HasField("topology")) == (
+            "example.com/gpu", ["g1"], False,
+        )  # fmt: skip
         assert (node.counted("requests_total"), node.counted("requests_list")) == (1, 0)

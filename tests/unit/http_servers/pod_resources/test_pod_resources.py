@@ -21,7 +21,7 @@ def said(*pods: dict[str, Any], active_only: bool = True) -> list[PodInUse]:
 
 def test_sidecars_come_first_and_init_containers_that_end_not_at_all():
     init = [{"name": "once", "image": "i"}, {"name": "sidecar", "image": "i", "restartPolicy": "Always"}]
-    assert said(pod("p", initContainers=init)) == [PodInUse("p", "d", ("sidecar", "c"), "u")]
+    assert said(pod("p", initContainers=init)) == [PodInUse("p", "d", ("sidecar", "c"), "u", sidecars=1)]
 
 
 @pytest.mark.parametrize(
