@@ -135,15 +135,15 @@ def _status(
 
 def _devices(view: ContainerStatusInput, container: Container, before: ContainerStatus | None) -> list[ResourceStatus]:
     """The health of the container's devices. Where claims or devices are not known, because an actor was restarted or
-    the pod has ended, the last known health.
+    the pod has ended and its devices are free, the last known health.
     """
     known = before.allocatedResourcesStatus if before is not None else []
     of_claims = [one for one in known if is_claim(one)]
     if view.claims is not None:
         of_claims = resource_statuses(view.pod, container, view.claims)
     of_plugins = [one for one in known if not is_claim(one)]
-    if view.devices is not None:
-        of_plugins = device_statuses(view.devices.get(container.name, {}))
+    if view.devices is not None and container.name in view.devices:
+        of_plugins = device_statuses(view.devices[container.name])
     return [*of_plugins, *of_claims]
 
 

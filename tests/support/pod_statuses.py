@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.shared.kube import codec
 from actors.shared.kube.pod import Pod, PodStatus
+from actors.status_manager.claim_health import Devices
 from actors.status_manager.container_status import Readiness
 from actors.status_manager.messages import PodObserved, Waiting
 from actors.status_manager.pod_status import PodStatusInput, PodStatusNode, compute
@@ -47,13 +48,21 @@ def ran(name: str = "a", code: int | None = None, **more: Any) -> CriContainer:
 
 
 def look(
-    pod: Pod, *found: CriContainer, before: PodStatus | None = None, ready: bool = True, now: int = NOW, **seen: Any
+    pod: Pod,
+    *found: CriContainer,
+    before: PodStatus | None = None,
+    ready: bool = True,
+    now: int = NOW,
+    devices: dict[str, Devices] | None = None,
+    **seen: Any,
 ) -> PodStatus:
+    """`devices`: of plugins, as the device manager has reported them."""
     sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=["10.1.0.2"])
     runtime = PodRuntime(uid="u", sandboxes=[sandbox], containers=list(found))
     fields: dict[str, Any] = {"worker_phase": "running", "runtime": runtime, **seen}
     message = PodObserved("u", codec.encode(pod), **fields)
-    return compute(PodStatusInput(message, pod, lambda *_: Readiness(ready, ready), now), NODE, before)
+    observation = PodStatusInput(message, pod, lambda *_: Readiness(ready, ready), now, devices=devices)
+    return compute(observation, NODE, before)
 
 
 def of(status: PodStatus, kind: str) -> tuple[str, str]:

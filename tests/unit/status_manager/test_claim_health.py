@@ -8,6 +8,7 @@ from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod, ResourceHealth, ResourceStatus
 from actors.status_manager.claim_health import device_statuses, is_claim, resource_statuses
 from actors.status_manager.messages import ClaimedDeviceHealth
+from tests.support.pod_statuses import look, pod_of, ran
 
 DEVICES = [
     ClaimedDeviceHealth(resource_id="example.com/gpu=0", requests=["big"], health="Healthy"),
@@ -50,3 +51,13 @@ def test_devices_of_plugins_are_shown_by_their_resource() -> None:
 
 def test_a_claim_without_devices_is_not_shown() -> None:
     assert shown(pod({"name": "nic"}, {"name": "gpu", "request": "none"})) == []
+
+
+def test_an_ended_pod_shows_the_devices_that_it_had() -> None:
+    """They are free by then, and the device manager has no more to say of them."""
+    running = look(pod_of(), ran(), devices={"a": {"v.test/x": {"d": "Healthy"}}})
+    ended = look(pod_of(), ran(code=0), before=running, devices={}, worker_phase="terminated")
+    health = [ResourceHealth(resourceID="d", health="Healthy")]
+    for status in (running, ended):
+        [container] = status.containerStatuses
+        assert container.allocatedResourcesStatus == [ResourceStatus(name="v.test/x", resources=health)]
