@@ -22,7 +22,7 @@ CHANNEL_OPTIONS: Final = (
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 3000),
+    ("grpc.max_reconnect_backoff_ms", 1000),  # what a pod waits for a runtime that is back
     ("grpc.min_reconnect_backoff_ms", 5000),  # despite its name: how long one attempt to connect may take
     ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
     # features that a local socket does not need and that cost memory and time
