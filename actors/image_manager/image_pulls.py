@@ -29,7 +29,7 @@ from .pull_metrics import PullMetrics
 from .pull_queue import PullQueue
 from .pull_record_store import PullRecords, RecordFailed
 from .pull_records import FoundCredential
-from .pull_request import auth, image_spec, sandbox
+from .pull_request import auth, image_spec, said, sandbox, together
 
 RUNTIME_REASONS: Final = {
     "RegistryUnavailable": "the registry is unavailable",
@@ -158,24 +158,25 @@ class ImagePulls:
         self, question: EnsureImage, image: str, credentials: list[FoundCredential]
     ) -> tuple[str, FoundCredential | None]:
         """Pull with each credential until one is accepted; without credentials anonymously. Returns the image's ref and
-        the credential. Raises the last CriError."""
+        the credential. Raises CriError with what was said to each."""
         spec, pod, began = image_spec(question, image), sandbox(question), time.monotonic()
-        for number, found in enumerate(credentials or [None], 1):
+        errors: list[CriError] = []
+        tries: list[FoundCredential | None] = [*credentials] or [None]
+        for found in tries:
             try:
                 credential = found.credential if found is not None else None
                 image_ref = await self._client.pull_image(spec, auth(credential), pod)
-            except CriError:
-                if number >= len(credentials):
-                    raise
+            except CriError as error:
+                errors.append(error)
                 continue
             seconds = time.monotonic() - began
             self._events.pulled(image, seconds)
             self._metrics.pulled(image, seconds)
             return image_ref, found
-        raise AssertionError("unreachable")
+        raise together(errors)
 
     def _record_failure(self, question: EnsureImage, reference: Reference, error: CriError) -> ImageFailed:
-        why = error.details if error.code == "UNKNOWN" else error.rpc_text
+        why = said(error)
         message_text = f'Failed to pull image "{question.image}": {why}'
         if isinstance(error, Unavailable):
             return ImageFailed(question.image, "ErrImagePull", why, retry_seconds=1.0, event=message_text)

@@ -1,4 +1,4 @@
-"""The CRI messages of a pull: the image, the pod that it is for, the credential.
+"""The CRI messages of a pull: the image, the pod that it is for, the credential; and the errors that answer it.
 
 A runtime may depend on the pod: CRI-O has a signature policy for each namespace, containerd a snapshotter for the
 runtime handler that an annotation names.
@@ -6,9 +6,12 @@ runtime handler that an annotation names.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from actors.shared.cri.errors import CriError, Unavailable
 
 from .keyring import Credential
 from .messages import EnsureImage
@@ -59,3 +62,16 @@ def input_of(question: EnsureImage) -> bytes:
     does so for each pod that has it, and a pod's secret for that pod's kind only."""
     documents = [secret.document for secret in question.pull_secrets]
     return msgspec.msgpack.encode([question.policy, question.runtime_handler, question.service_account, documents])
+
+
+def said(error: CriError) -> str:
+    """The runtime's text, with the code where it says something."""
+    return error.details if error.code == "UNKNOWN" else error.rpc_text
+
+
+def together(errors: Sequence[CriError]) -> CriError:
+    """One error of several credentials, with each text once, as the kubelet joins them."""
+    texts = list(dict.fromkeys(map(said, errors)))
+    if len(texts) == 1 or isinstance(errors[-1], Unavailable):
+        return errors[-1]
+    return CriError("PullImage", "UNKNOWN", f"[{', '.join(texts)}]")

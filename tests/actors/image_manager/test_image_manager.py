@@ -258,6 +258,20 @@ def test_the_pods_credentials_are_tried_before_the_nodes(fake, tmp_path, monkeyp
     tell(story, fake)  # the registry has no such image, so that each is tried
 
 
+def test_what_a_registry_says_to_each_credential_is_told_once(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        for details in ("no such user: second", "no such user: first", "no such user: second"):
+            fake.faults.add("PullImage", Fault(error="UNKNOWN", details=details, times=1))
+        documents = docker_config("registry.test", "first", "second", "third")
+        secrets = [PullSecret(str(number), f"s{number}", one) for number, one in enumerate(documents)]
+        answer = await harness.ask(msgspec.structs.replace(wanted(), pull_secrets=secrets))
+        assert isinstance(answer, ImageFailed)
+        assert (answer.reason, len(tried(fake))) == ("ErrImagePull", 3)
+        assert answer.message == "[no such user: second, no such user: first]"
+
+    tell(story, fake)
+
+
 def test_users_are_told_when_a_pull_begins_and_when_the_image_is_there(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         asked = msgspec.structs.replace(wanted(), field="spec.containers{c}")
