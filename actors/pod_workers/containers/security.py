@@ -19,6 +19,7 @@ MASKED_PATHS: Final = (
     "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware",
     "/sys/devices/virtual/powercap",
 )  # fmt: skip
+MAX_ID: Final = (1 << 31) - 1
 READONLY_PATHS: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
 
@@ -111,6 +112,9 @@ def refuse_root(user: int | None, image_user: tuple[int | None, str], where: str
     if uid is None:
         text = f"container has runAsNonRoot and image has non-numeric user ({name}), cannot verify user is non-root"
         raise ConfigError(f"{text} {where}")
+    if not 0 < uid <= MAX_ID:
+        rule = f"(Must be 1-({MAX_ID})): must be between 0 and {MAX_ID}, inclusive"
+        raise ConfigError(f"container has runAsNonRoot and image has an invalid user id ({uid}). {rule} {where}")
 
 
 def privileged(container: Container) -> bool:

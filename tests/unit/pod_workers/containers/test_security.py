@@ -49,6 +49,13 @@ def test_run_as_non_root_refuses_what_is_or_may_be_root(own, user):
         context({**own, "runAsNonRoot": True}, user=user)
 
 
+def test_run_as_non_root_refuses_a_user_of_an_image_that_is_none():
+    with pytest.raises(
+        ConfigError, match=r"image has an invalid user id \(2147483648\)\. \(Must be 1-\(2147483647\)\)"
+    ):
+        context({"runAsNonRoot": True}, user=(1 << 31, ""))
+
+
 def test_run_as_non_root_lets_a_number_pass():
     assert context({"runAsNonRoot": True}, user=(1000, "")).run_as_user.value == 1000
 
