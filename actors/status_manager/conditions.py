@@ -33,13 +33,20 @@ class ConditionInput(msgspec.Struct, frozen=True):
     """A regular container has run, or the pod was initialized before."""
     restarting_all: bool = False
     """All containers are being restarted (KEP-5532)."""
+    ready_to_start: bool = True
+    """The gate PodReadyToStartContainersCondition."""
+
+    @property
+    def owned(self) -> tuple[str, ...]:
+        """The types of the conditions that the node owns."""
+        return OWNED if self.ready_to_start else OWNED[1:]
 
 
 def conditions(facts: ConditionInput) -> list[PodCondition]:
     """All conditions that the node owns, without times, in the kubelet's order."""
     ready = containers_ready(facts)
     found = [
-        _condition("PodReadyToStartContainers", facts.sandbox_ready),
+        *([_condition("PodReadyToStartContainers", facts.sandbox_ready)] if facts.ready_to_start else []),
         initialized(facts),
         _ready(facts, ready),
         ready,

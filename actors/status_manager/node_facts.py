@@ -34,6 +34,7 @@ class NodeFacts:
             agent.node_ip,
             stop_signals=agent.gate("ContainerStopSignals"),
             pod_resources=agent.gate("InPlacePodLevelResourcesVerticalScaling"),
+            ready_to_start=agent.gate("PodReadyToStartContainersCondition"),
         )
 
     def begin(self) -> None:

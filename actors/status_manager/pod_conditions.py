@@ -52,7 +52,7 @@ def _foreign(facts: ConditionInput, situation: TransitionInput) -> list[PodCondi
     node terminated.
     """
     seen, given = situation.seen, facts.pod.status.conditions
-    others = [condition for condition in given if condition.type not in (*OWNED, *resize_conditions.CONDITIONS)]
+    others = [condition for condition in given if condition.type not in (*facts.owned, *resize_conditions.CONDITIONS)]
     if situation.phase not in TERMINAL or seen.worker_phase == "rejected" or not seen.disruption:
         return others
     old = situation.before.conditions if situation.before is not None else []

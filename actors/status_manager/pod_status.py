@@ -45,6 +45,8 @@ class PodStatusNode(msgspec.Struct, frozen=True):
     """The gate ContainerStopSignals."""
     pod_resources: bool = True
     """The gate InPlacePodLevelResourcesVerticalScaling."""
+    ready_to_start: bool = True
+    """The gate PodReadyToStartContainersCondition."""
 
 
 class PodStatusInput(msgspec.Struct, frozen=True):
@@ -80,8 +82,9 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
         by_name = {name: _never_ready(status) for name, status in by_name.items()}
     start = old.startTime or start_time(pod) or rfc3339(observation.now_ns)
     facts = ConditionInput(
-        pod, by_name, outlook, seen.sandbox_ready, initialized or _was_initialized(old), restarting_all(seen, pod)
-    )
+        pod, by_name, outlook, seen.sandbox_ready, initialized or _was_initialized(old), restarting_all(seen, pod),
+        node.ready_to_start,
+    )  # fmt: skip
     situation = TransitionInput(seen, observation.now_ns, before, start, rejected, phase)
     host_ips, ips = _host_ips(node, old, rejected=rejected), _ips(observation, node, old, rejected=rejected)
     reason, message = _reason_and_message(seen, phase, old)

@@ -227,15 +227,32 @@ def test_a_container_of_a_never_restarted_pod_cannot_come_back():
     assert look(pod_of(NEVER), ran(id="other"), before=before) == before
 
 
-def test_without_the_gate_a_status_has_no_resources_of_the_whole_pod():
-    pod = pod_of({"resources": {"requests": {"cpu": "1"}}})
+def observed(spec: dict[str, object], **status: object) -> PodStatusInput:
+    """A pod whose container runs."""
+    pod = replace(pod_of(spec), status=PodStatus(**status))  # type: ignore[arg-type]
     sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=["10.1.0.2"])
     runtime = PodRuntime(uid="u", sandboxes=[sandbox], containers=[ran()])
     message = PodObserved("u", codec.encode(pod), worker_phase="running", runtime=runtime)
-    observation = PodStatusInput(message, pod, lambda *_: Readiness(True, True), NOW)
+    return PodStatusInput(message, pod, lambda *_: Readiness(True, True), NOW)
+
+
+def test_without_the_gate_a_status_has_no_resources_of_the_whole_pod():
+    observation = observed({"resources": {"requests": {"cpu": "1"}}})
     on, off = (compute(observation, replace(NODE, pod_resources=gate), None) for gate in (True, False))
     assert (on.allocatedResources, present(on.resources).requests) == ({"cpu": "1"}, {"cpu": "1"})
     assert (off.phase, off.allocatedResources, off.resources) == ("Running", {}, None)
+
+
+def test_without_its_gate_the_condition_of_the_sandbox_is_that_of_others():
+    kind = "PodReadyToStartContainers"
+    found = PodCondition(type=kind, status="False")
+    on, off, kept = (
+        [each.status for each in compute(observed({}, conditions=given), node, None).conditions if each.type == kind]
+        for given, node in (
+            ([found], NODE), ([], replace(NODE, ready_to_start=False)), ([found], replace(NODE, ready_to_start=False)),
+        )
+    )  # fmt: skip
+    assert (len(on), off, kept) == (1, [], ["False"])
 
 
 observations = st.fixed_dictionaries({
