@@ -33,6 +33,7 @@ _PATHS: Final = (
     "image-credential-provider-bin-dir",
 )  # fmt: skip
 """Flags with paths that are relative to the working directory."""
+TOKENS_GATE: Final = "KubeletServiceAccountTokenForCredentialProviders"
 
 
 def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = True, in_force: bool = False) -> Agent:
@@ -47,8 +48,8 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
     alone = standing_alone(parsed.values, host.directory)
     context = msgspec.structs.replace(host.context, standalone=not alone["kubeconfig"])
     problems += flag_checks.check(alone, parsed.values)
+    path, bin_dir = alone["image-credential-provider-config"], alone["image-credential-provider-bin-dir"]
     if not problems:
-        path, bin_dir = alone["image-credential-provider-config"], alone["image-credential-provider-bin-dir"]
         problems += credential_providers.check(path, bin_dir)
     documents, messages, unreadable = (in_force and _in_force(alone)) or _read(alone, recover)
     problems += unreadable
@@ -67,6 +68,8 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
     if problems or result is None:
         raise ConfigErrors(problems)
     agent = _agent(result, alone, parsed, (name, host))
+    if not agent.gate(TOKENS_GATE) and (forbidden := credential_providers.with_tokens(path, bin_dir)):
+        raise ConfigErrors(forbidden)
     warnings = (*agent.warnings, *messages)
     return msgspec.structs.replace(agent, config_hash=hash_of(documents), policy=policy, warnings=warnings)
 

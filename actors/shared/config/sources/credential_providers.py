@@ -91,6 +91,13 @@ def check(path: str, bin_dir: str) -> list[ConfigProblem]:
     return []
 
 
+def with_tokens(path: str, bin_dir: str) -> list[ConfigProblem]:
+    """The providers that want tokens of service accounts, each as a problem: their gate is off."""
+    rule = "needs the feature gate KubeletServiceAccountTokenForCredentialProviders"
+    wanting = (provider.name for provider in load(path, bin_dir) if provider.tokenAttributes is not None)
+    return [_wrong(path, "tokenAttributes", f"{rule} (provider {name})") for name in wanting]
+
+
 def _files(path: str, problems: list[ConfigProblem]) -> list[str]:
     if not os.path.isdir(path):
         return [path]

@@ -102,6 +102,17 @@ def test_a_wrong_one_ends_start_up(tmp_path, bin_dir):
         load_agent([*flags, f"--root-dir={tmp_path}/root"])
 
 
+def test_tokens_of_service_accounts_need_their_gate(tmp_path, bin_dir):
+    token = {"serviceAccountTokenAudience": "a", "cacheType": "Token", "requireServiceAccount": True}
+    path = written(tmp_path / "c", {**GOOD, "tokenAttributes": token})
+    flags = [f"--image-credential-provider-config={path}", f"--image-credential-provider-bin-dir={bin_dir}"]
+    flags.append(f"--root-dir={tmp_path}/root")
+    assert load_agent(flags)
+    gate = "KubeletServiceAccountTokenForCredentialProviders"
+    with pytest.raises(ConfigErrors, match=f"needs the feature gate {gate} .provider plug"):
+        load_agent([*flags, f"--feature-gates={gate}=false"])
+
+
 @pytest.mark.parametrize(
     ("text", "fine"),
     [("a.io", True), ("*.a.io:50/x/y", True), ("", False), ("a:b", False), ("http://a", False), ("a b", False)],
