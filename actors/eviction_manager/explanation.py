@@ -8,9 +8,10 @@ import msgspec
 
 from actors.shared.config.fields.eviction import Threshold
 from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import quantity_value
-from actors.shared.kube.quantity_text import binary, decimal, written
+from actors.shared.kube.quantity_text import alike, binary, decimal, written
 
 from .resources import RESOURCE_OF
 from .thresholds import SignalObservation
@@ -59,7 +60,7 @@ def _quantities(resource: str, threshold: Threshold, observation: SignalObservat
 def _of_pod(pod: Pod, usage: PodUsage, resource: str, annotations: dict[str, str]) -> list[str]:
     """The part on a pod with pod-level memory (KEP-2837)."""
     requested = _request(pod.spec.resources, resource) if pod.spec.resources is not None else None
-    if resource != "memory" or requested is None or usage.memory is None or usage.memory <= requested:
+    if resource != "memory" or requested is None or usage.memory is None or usage.memory <= quantity_value(requested):
         return []
     used = binary(usage.memory)
     annotations |= {"offending_pod": pod.metadata.name, "offending_pod_usage": used}
@@ -70,7 +71,7 @@ def _of_containers(pod: Pod, usage: PodUsage, resource: str, annotations: dict[s
     parts, names, amounts = [], [], []
     for container in (*pod.spec.containers, *pod.spec.initContainers):
         used, requested = _usage_of(usage.containers, container, resource), _request(container.resources, resource) or 0
-        if used is None or used <= requested:
+        if used is None or used <= quantity_value(requested):
             continue
         parts.append(_larger("Container", container.name, binary(used), requested, resource))
         names.append(container.name)
@@ -79,8 +80,8 @@ def _of_containers(pod: Pod, usage: PodUsage, resource: str, annotations: dict[s
     return parts
 
 
-def _larger(kind: str, name: str, used: str, requested: int, resource: str) -> str:
-    text = f"{kind} {name} was using {used}, request is {written(resource, requested)}"
+def _larger(kind: str, name: str, used: str, requested: Quantity, resource: str) -> str:
+    text = f"{kind} {name} was using {used}, request is {alike(requested, quantity_value(requested))}"
     return f"{text}, has larger consumption of {resource}. "
 
 
@@ -91,6 +92,5 @@ def _usage_of(known: Mapping[str, ContainerUsage], container: Container, resourc
     return usage.memory if resource == "memory" else usage.rootfs.bytes + usage.logs.bytes
 
 
-def _request(resources: ResourceRequirements, resource: str) -> int | None:
-    given = {**resources.limits, **resources.requests}.get(resource)
-    return None if given is None else quantity_value(given)
+def _request(resources: ResourceRequirements, resource: str) -> Quantity | None:
+    return {**resources.limits, **resources.requests}.get(resource)

@@ -13,7 +13,7 @@ from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_sidecar
 from actors.shared.kube.quantity import quantity_value
-from actors.shared.kube.quantity_text import written
+from actors.shared.kube.quantity_text import alike
 
 from .resources import CONTAINER_LIMIT, EMPTY_DIR_LIMIT, POD_LIMIT, DiskLayout
 from .usage import ROOTFS, PodUsage, disk_usage, local_parts
@@ -55,7 +55,7 @@ def _whole_pod(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Iterator[Violat
     limit = _pod_limit(pod)
     used = disk_usage(pod, usage, local_parts(layout)).bytes + usage.own.bytes
     if limit is not None and used > limit:
-        text = f"Pod ephemeral local storage usage exceeds the total limit of containers {written(STORAGE, limit)}. "
+        text = f"Pod ephemeral local storage usage exceeds the total limit of containers {alike(_first_limit(pod), limit)}. "
         yield Violation(POD_LIMIT, text)
 
 
@@ -78,6 +78,12 @@ def _pod_limit(pod: Pod) -> int | None:
     return max([sum(regular), *initial]) if regular or initial else None
 
 
+def _first_limit(pod: Pod) -> Quantity:
+    """It decides how the sum of all limits is printed."""
+    limits = (one.resources.limits.get(STORAGE) for one in (*pod.spec.containers, *pod.spec.initContainers))
+    return next((limit for limit in limits if limit is not None), 0)
+
+
 def _limits(containers: list[Container]) -> list[int]:
     return [_size(one.resources.limits[STORAGE]) for one in containers if STORAGE in one.resources.limits]
 
@@ -87,4 +93,4 @@ def _size(quantity: Quantity) -> int:
 
 
 def _quantity_text(quantity: Quantity) -> str:
-    return written(STORAGE, quantity_value(quantity))
+    return alike(quantity, quantity_value(quantity))

@@ -3,6 +3,8 @@ amount again is no change."""
 
 from __future__ import annotations
 
+from .meta import Quantity
+
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
 _BYTES = ("memory", "ephemeral-storage")
@@ -19,6 +21,12 @@ def written(resource: str, amount: int) -> str:
         text = binary(amount)
         return text if text.endswith("i") else decimal(amount)
     return decimal(amount)
+
+
+def alike(quantity: Quantity, amount: int) -> str:
+    """The amount as Go prints it that came from `quantity`, whole or as the first one of a sum: with binary suffixes
+    only if that has one."""
+    return binary(amount) if str(quantity).endswith("i") else decimal(amount)
 
 
 def binary(amount: int) -> str:

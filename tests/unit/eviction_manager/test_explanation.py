@@ -56,6 +56,12 @@ def test_a_pod_with_pod_level_memory_is_named_first():
     assert explanation.annotations["offending_pod_usage"] == "30Mi"
 
 
+def test_a_request_is_printed_in_the_notation_of_the_spec():
+    pod = active(container("eater", requests={"memory": "512M"})).pod
+    usage = PodUsage(containers={"eater": ContainerUsage(memory=512 * MI)})
+    assert "was using 512Mi, request is 512M, has" in explain(pod, usage, HUNDRED, None).message
+
+
 def test_writable_layer_and_log_of_a_container_count_as_its_disk_usage():
     pod = active(container("c", requests={"ephemeral-storage": "1Mi"})).pod
     usage = PodUsage(containers={"c": ContainerUsage(rootfs=DiskUsage(2 * MI, 9), logs=DiskUsage(MI, 1))})

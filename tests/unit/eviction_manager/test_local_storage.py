@@ -34,6 +34,8 @@ def used(*, rootfs=0, logs=0, cache=0, own=0):
         ("1Mi", MI, None),
         ("1Mi", MI + 1, 'Usage of EmptyDir volume "cache" exceeds the limit "1Mi". '),
         ("1M", 10**6 + 1, 'Usage of EmptyDir volume "cache" exceeds the limit "1M". '),
+        ("1024M", 1024 * 10**6 + 1, 'Usage of EmptyDir volume "cache" exceeds the limit "1024M". '),
+        ("0.5Gi", 1 << 30, 'Usage of EmptyDir volume "cache" exceeds the limit "512Mi". '),
         ("0", 5 * MI, None),
         (None, 5 * MI, None),
     ],
@@ -62,6 +64,14 @@ def test_a_pod_over_the_sum_of_its_containers_limits_is_a_violation():
         "ephemeralpodfs.limit",
         "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. ",
     )
+
+
+def test_a_sum_of_limits_is_printed_as_its_first_one():
+    limits: list[dict[str, Any]] = [{"limits": {"ephemeral-storage": limit}} for limit in ("512M", "512000Ki")]
+    pod = active(container(**limits[0]), container("other", **limits[1]), volumes=[volume()]).pod
+    broken = violation(pod, used(cache=2000 * MI), DiskLayout.SINGLE)
+    assert broken is not None
+    assert broken.message.endswith(" the total limit of containers 1036288k. ")
 
 
 def test_a_container_over_its_own_limit_is_a_violation():
