@@ -55,7 +55,8 @@ def _whole_pod(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Iterator[Violat
     limit = _pod_limit(pod)
     used = disk_usage(pod, usage, local_parts(layout)).bytes + usage.own.bytes
     if limit is not None and used > limit:
-        text = f"Pod ephemeral local storage usage exceeds the total limit of containers {alike(_first_limit(pod), limit)}. "
+        total = alike(_first_limit(pod), limit)
+        text = f"Pod ephemeral local storage usage exceeds the total limit of containers {total}. "
         yield Violation(POD_LIMIT, text)
 
 
