@@ -22,6 +22,7 @@ from actors.shared.config.paths import state_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod, PodStatus
+from actors.shared.kube.pods import all_containers, find_container
 from supervision.cli import logs as actor_logs
 from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, execute, like
@@ -83,7 +84,7 @@ def _of_pod(context: Context) -> int:
     try:
         log = find_log(pod, status, container, previous=arguments.previous)
     except HttpError as error:
-        raise CommandError(REFUSED, str(error)) from None
+        raise CommandError(REFUSED, f"{error}{_others(pod, container)}") from None
     query = LogQuery(
         follow=arguments.follow,
         previous=arguments.previous,
@@ -95,6 +96,11 @@ def _of_pod(context: Context) -> int:
     except LogUnavailable as error:
         raise CommandError(REFUSED, f"the log of {container} cannot be read: {error}") from None
     return OK
+
+
+def _others(pod: Pod, container: str) -> str:
+    """The names of the pod's containers, if this is none of them."""
+    return "" if find_container(pod, container) else f": it has {', '.join(one.name for one in all_containers(pod))}"
 
 
 async def _show(context: Context, directory: str, log: LogFile, query: LogQuery) -> None:

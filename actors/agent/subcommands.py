@@ -46,12 +46,12 @@ def run(words: list[str]) -> int:
     if words[:1] == ["config"]:
         from actors.config_controller.commands import MORE
         from actors.shared.config.commands import run as run_config
-        from supervision.cli.command import CommandError
+        from supervision.cli.command import CommandError, as_typed
 
         try:
             return run_config(words[1:], more={**MORE, "check": _check, "show": _show, "explain": _explain})
         except CommandError as error:
-            sys.stderr.write(f"supervise: {error}\n")
+            sys.stderr.write(f"supervise: {as_typed(str(error))}\n")
             return error.code
     if words[:1] == ["--version"]:
         from actors.shared.config.version import OWN_VERSION, git_version
@@ -79,7 +79,7 @@ def _misspelt(words: Sequence[str], commands: Sequence[str]) -> str:
     if not first.startswith("-"):
         if way := meant(words):
             return f"there is no command {first}: {way}"
-        return f"there is no command {first}{did_you_mean(first, commands) or _LIST}"
+        return f"there is no command {first}{did_you_mean(first, commands, most=2) or _LIST}"
     if command := next((word for word in words if word in commands), ""):
         rest = shlex.join(word for word in words if word != command)
         return f"options follow the command: `supervise {command} {rest}`"

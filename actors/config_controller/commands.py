@@ -21,6 +21,7 @@ from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.flags.parsing import parse_or_raise, positional
 from actors.shared.config.loading import standing_alone
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State
+from supervision.cli.command import REFUSED, CommandError, as_root
 
 from .trial import entry_text
 
@@ -42,7 +43,7 @@ def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     names, flags = positional(words)
     if names:
         raise ConfigErrors([ConfigProblem("history", names[0], "one argument too many: it takes --root-dir only")])
-    state = _readable(_directory(flags)).state()
+    state = _readable(flags).state()
     if as_json:
         out.write(msgspec.json.format(msgspec.json.encode(state)).decode() + "\n")
         return 0
@@ -56,7 +57,7 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Roll back to the configuration with this hash, or to the last known good one. Waits for the agent to apply it."""
     names, flags = positional(words)
     name = names[0] if names else ""
-    store = _readable(_directory(flags))
+    store = _readable(flags)
     state = store.state()
     target = name or state.last_known_good
     if not target:
@@ -65,6 +66,9 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     if len(names) > 1 or store.layers(target) is None:
         known = ", ".join(dict.fromkeys(entry.hash for entry in state.history if entry.hash)) or "none"
         raise ConfigErrors([ConfigProblem("rollback", target, f"there is no such configuration; known: {known}")])
+    if state.current == target:
+        out.write(f"{target} is in force: nothing to roll back\n")
+        return 0
     store.request(target)
     end = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < end:
@@ -77,19 +81,20 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     return 0
 
 
-def _directory(flags: list[str]) -> str:
+def _readable(flags: list[str]) -> ConfigCheckpoints:
+    """Those of the agent that the flags name. Raises ConfigErrors; CommandError when this user may not read them."""
     given: dict[str, Any] = parse_or_raise(flags).values
-    return checkpoint_dir(standing_alone(given, os.getcwd()))
-
-
-def _readable(directory: str) -> ConfigCheckpoints:
-    """Raises ConfigErrors when another user may not read what is there."""
+    alone = standing_alone(given, os.getcwd())
+    directory = checkpoint_dir(alone)
     try:
         os.listdir(directory)
     except FileNotFoundError:
         pass
+    except PermissionError:
+        text = f"permission denied: {directory} is another user's; try {as_root(alone['root-dir'])}"
+        raise CommandError(REFUSED, text) from None
     except OSError as error:
-        raise ConfigErrors([ConfigProblem(directory, "", f"cannot be read: {error.strerror}; try sudo")]) from None
+        raise ConfigErrors([ConfigProblem(directory, "", f"cannot be read: {error.strerror}")]) from None
     return ConfigCheckpoints(directory)
 
 

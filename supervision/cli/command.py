@@ -145,11 +145,8 @@ class Context:
         return shlex.join(option)
 
     def as_root(self) -> str:
-        """This command as root would type it; sudo keeps no variable and has a PATH of its own."""
-        words, root_dir = sys.argv[1:], self.arguments.root_dir
-        named = any(word.startswith(("--root-dir", "--run-dir")) for word in words)
-        place = [] if named or root_dir == DEFAULT_ROOT_DIR else ["--root-dir", root_dir]
-        return f"`sudo {program_of_root()} {shlex.join([*words, *place])}`"
+        """This command as root would type it."""
+        return as_root(self.arguments.root_dir)
 
     def fork_server_pid(self) -> int:
         """The pid in the lock file if such a process lives, else 0."""
@@ -195,6 +192,15 @@ def program_of_root() -> str:
     path = sys.argv[0]
     known = path.endswith(".py") or os.path.dirname(path) in ("", "/usr/bin", "/usr/local/bin")
     return "supervise" if known else shlex.quote(path)
+
+
+def as_root(root_dir: str) -> str:
+    """The command of this process as root would type it, for the agent in `root_dir`; sudo keeps no variable and has a
+    PATH of its own."""
+    words = sys.argv[1:]
+    named = any(word.startswith(("--root-dir", "--run-dir")) for word in words)
+    place = [] if named or root_dir == DEFAULT_ROOT_DIR else ["--root-dir", root_dir]
+    return f"`sudo {program_of_root()} {shlex.join([*words, *place])}`"
 
 
 def as_typed(text: str) -> str:

@@ -231,9 +231,7 @@ def _logs(adding: _Adding) -> None:
     parser.add_argument("--since", type=since, default=0.0, metavar="5m", help="only lines of the last 90s, 5m, 1h30m")
     parser.add_argument("-f", "--follow", action="store_true", help="keep showing new lines")
     parser.add_argument("--file", default="", help="read this file instead")
-    parser.add_argument(
-        "--level", type=whole_number, metavar="N", help="set the actor's log verbosity to N, and show nothing"
-    )
+    parser.add_argument("--level", type=count, metavar="N", help="set the actor's log verbosity to N, and show nothing")
 
 
 def _inject(adding: _Adding) -> None:

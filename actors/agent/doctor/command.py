@@ -107,7 +107,7 @@ def findings(context: Context) -> Iterator[Finding]:
         tree = _tree(context)
     except CommandError as error:  # it runs; nothing else can be said truly of it
         remedy = "restart the agent: pods keep running" if error.code == NO_ANSWER else "sudo supervise doctor"
-        yield failure("agent", str(error), remedy)
+        yield failure("agent", str(error).partition("; try `sudo ")[0], remedy)
         return
     stopped = stopped_by_signal(tree.actors) if tree is not None else ()
     yield from agent_checks.tree(tree, context.arguments.root_dir, stopped)

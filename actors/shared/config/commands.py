@@ -39,6 +39,7 @@ Exit codes:
     0  done; `check`: valid
     1  `check`: there are errors, each with its field; a flag, field or configuration that there is not
     2  the command line is wrong
+    4  the agent, or its files, are another user's
 """
 
 

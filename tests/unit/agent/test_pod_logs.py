@@ -129,7 +129,7 @@ def test_a_character_that_is_split_between_two_pieces_is_shown(node: Path, capsy
 def test_of_several_containers_one_is_chosen(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(node, capsys, "two", "-c", "b", "-n", "1") == "b of two\n"
     assert refusal(node, "two") == "pod two has the containers a, b: choose with -c"
-    assert refusal(node, "two", "-c", "z") == 'container "z" not found in pod "two"'
+    assert refusal(node, "two", "-c", "z") == 'container "z" not found in pod "two": it has a, b'
 
 
 def test_the_name_of_an_actor_wins_unless_a_pod_is_asked_for(node: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from actors.config_controller.commands import register
 from actors.shared.config.sources.checkpoints import ConfigCheckpoints, HistoryEntry, State, hash_of, layers_of
 from actors.shared.config.sources.documents import Document
+from supervision.cli.command import CommandError
 
 FIRST, SECOND = ([Document("f", {"maxPods": pods}, {})] for pods in (1, 2))
 
@@ -90,6 +91,23 @@ def test_a_rollback_without_an_agent_waits_for_the_next_start(store, tmp_path, c
     assert do(tmp_path, "rollback", hash_of(FIRST)) == 0
     assert "no agent has performed it yet" in capsys.readouterr().out
     assert store.take_request() == hash_of(FIRST)
+
+
+def test_a_rollback_to_what_is_in_force_changes_nothing_and_says_so(store, tmp_path, capsys):
+    assert do(tmp_path, "rollback", hash_of(SECOND)) == 0
+    assert capsys.readouterr().out == f"{hash_of(SECOND)} is in force: nothing to roll back\n"
+    assert store.take_request() is None
+
+
+@pytest.mark.parametrize("command", ["history", "rollback"])
+def test_another_user_gets_the_command_with_sudo(store, tmp_path, monkeypatch, command):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("os.listdir", refuse)
+    monkeypatch.setattr("sys.argv", ["/usr/bin/supervise", "config", command])
+    with pytest.raises(CommandError, match=f"try `sudo supervise config {command} --root-dir {tmp_path}`"):
+        do(tmp_path, command)
 
 
 def test_a_rollback_to_an_unknown_configuration_names_the_known_ones(store, tmp_path, capsys):

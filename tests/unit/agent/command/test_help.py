@@ -91,6 +91,7 @@ def test_the_help_of_the_start_has_both_before_its_many_flags() -> None:
         ("inject pleg crsh", "supervise inject: FAULT: crsh is none of crash, exit, exception, hang, stop, leak, slow"),
         ("inject pleg slow --rate abc", "supervise inject: --rate: abc is no number"),
         ("policy chek", "did you mean check?"),
+        ("logs pleg --level -1", "supervise logs: --level: -1 is negative"),
         ("top -n abc", "supervise top: -n/--count: abc is no whole number"),
         ("policy show extra", "supervise policy show: extra: one argument too many"),
         ("describe pod", "supervise describe pod: the following arguments are required: name"),

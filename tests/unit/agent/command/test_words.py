@@ -37,6 +37,7 @@ def test_without_words_the_commands_are_listed() -> None:
 def test_a_command_that_is_misspelt_gets_a_hint() -> None:
     done = supervise("sttus")
     assert (done.returncode, done.stderr) == (2, "supervise: there is no command sttus, did you mean status?\n")
+    assert "did you mean start or status?" in supervise("stat").stderr
     assert "did you mean describe?" in supervise("descrbe").stderr
     assert "`supervise` lists the commands" in supervise("qqqqqq").stderr
 

@@ -239,7 +239,7 @@ def test_pods_that_do_not_run_or_are_not_ready_are_warnings() -> None:
 def test_an_agent_that_may_not_be_asked_is_not_called_stopped(code: int, remedy: str) -> None:
     class Closed:
         def tree(self) -> Tree:
-            raise CommandError(code, "no way in")
+            raise CommandError(code, "no way in; try `sudo supervise doctor`")
 
     (found,) = findings(cast(Context, Closed()))
     assert (found.level, found.text, found.remedy) == (Level.FAILURE, "no way in", remedy)
