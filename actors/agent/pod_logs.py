@@ -32,7 +32,7 @@ from supervision.cli.subcommands import CommandSettings
 from supervision.state_file import DamagedError
 
 from .inspection.node_pods import NoSuchPod, PodNotKnown, find, of_name, why_not
-from .inspection.questions import known_pods, refused_manifests
+from .inspection.questions import from_sources, known_pods
 
 _DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 _EXAMPLES: Final = "    supervise logs web -f\n    supervise logs web -c main --previous\n"
@@ -131,11 +131,11 @@ def find_pod(context: Context) -> tuple[Pod, PodStatus]:
         encoded = msgspec.json.encode(found)
         return decode(encoded, Pod), decode(msgspec.json.encode(found.get("status") or {}), PodStatus)
     except NoSuchPod as error:
-        hint, refused = "", refused_manifests(answers)
+        hint, (refused, unread) = "", from_sources(answers)
         if not context.arguments.pod and not of_name(refused, wanted):
             hint = f"; nor an actor of that name{like(wanted, [one.name for one in context.tree().actors])}"
         code = NO_ANSWER if isinstance(error, PodNotKnown) else REFUSED
-        raise CommandError(code, f"{why_not(error, refused, wanted)}{hint}") from None
+        raise CommandError(code, f"{why_not(error, refused, wanted, [unread] if unread else [])}{hint}") from None
     except ObjectError as error:
         raise CommandError(REFUSED, str(error)) from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from actors.agent.inspection.node_pods import full_name
@@ -27,7 +28,9 @@ _LOOKED_AT: Final = (RUNTIME, IMAGE_SERVICE, CONDITION, NETWORK, API_SERVER, POD
 _PORT: Final = re.compile(r"port (\d+)")
 _CONTINUE: Final = re.compile(r"`(kill -CONT \d+)`")
 RECENT_SECONDS: Final = 600
-_ENDED: Final = ("Completed", "Succeeded", "Terminating")
+LATE_SECONDS: Final = 60.0
+"""A pod that is terminating so long after its grace period does not end by itself."""
+_ENDED: Final = ("Completed", "Succeeded")
 
 
 def tree(found: Tree | None, root_dir: str, stopped: Collection[int] = ()) -> Iterator[Finding]:
@@ -96,19 +99,29 @@ def configuration(flagz: Flagz, *, checked: bool) -> Iterator[Finding]:
         yield warning("configuration", text, "restart the agent: pods keep running")
 
 
-def pods(found: Sequence[dict[str, Any]], events: Sequence[RecentEvent] = ()) -> Iterator[Finding]:
-    """Pods, as API objects, that neither run nor have ended well. `events`: the recent ones of the node."""
+def pods(found: Sequence[dict[str, Any]], events: Sequence[RecentEvent] = (), now: float = 0.0) -> Iterator[Finding]:
+    """Pods, as API objects, that neither run nor have ended well, nor do so in time. `events`: the recent ones of the
+    node; `now`: seconds since 1970."""
     ill = 0
     for pod in found:
         word, (ready, wanted) = state(pod), readiness(pod)
         if word in _ENDED or (word == "Running" and ready == wanted):
             continue
+        late = _late(pod, now) if word == "Terminating" else 0.0
+        if word == "Terminating" and late <= LATE_SECONDS:
+            continue
         ill += 1
         why = cause(pod, events)
-        text = f"{full_name(pod)}: {word}, {ready} of {wanted} containers ready"
+        how = f"{whole_seconds(late)} after its grace period" if late else f"{ready} of {wanted} containers ready"
+        text = f"{full_name(pod)}: {word}, {how}"
         yield warning("pods", f"{text}; {why.text}" if why.text else text, why.remedy)
     if not ill:
         yield ok("pods", f"{len(found)}, all of them well")
+
+
+def _late(pod: dict[str, Any], now: float) -> float:
+    """Seconds since the pod, which is being deleted, should have ended."""
+    return now - datetime.fromisoformat(pod["metadata"]["deletionTimestamp"]).timestamp()
 
 
 def manifests(sources: PodSources) -> Iterator[Finding]:

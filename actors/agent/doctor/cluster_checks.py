@@ -34,6 +34,12 @@ OLDEST_NODE: Final = 3
 CLOCK_SECONDS: Final = 60.0
 LEASE_SECONDS: Final = 40.0
 """A lease older than that: the cluster takes the node for gone (node-monitor-grace-period is 50 s)."""
+_TAINTS_OF_CONDITIONS: Final = frozenset(
+    f"node.kubernetes.io/{name}"
+    for name in ("unschedulable", "not-ready", "unreachable", "memory-pressure", "disk-pressure", "pid-pressure",
+                 "network-unavailable")
+)  # fmt: skip
+"""The cluster sets and removes them, by what is told of the node anyway."""
 _SERVER: Final = re.compile(r"v(\d+)\.(\d+)")
 
 
@@ -287,7 +293,7 @@ def registration(api: Any, node: str) -> Iterator[Finding]:
     if found.spec.unschedulable:
         yield warning("node", "cordoned: no new pods are scheduled here", f"kubectl uncordon {node}")
     for taint in found.spec.taints or []:
-        if taint.effect in ("NoSchedule", "NoExecute") and taint.key != "node.kubernetes.io/unschedulable":
+        if taint.effect in ("NoSchedule", "NoExecute") and taint.key not in _TAINTS_OF_CONDITIONS:
             text = f"taint {taint.key}:{taint.effect}: only pods that tolerate it come here"
             yield warning("node", text, f"kubectl taint node {node} {taint.key}:{taint.effect}- (if it is to go)")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -164,7 +165,7 @@ def _pods(answers: Answers) -> Iterator[Finding]:
         yield unknown("pods", answers.problems[-1])
         return
     seen = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents)  # without them pods have a status
-    yield from agent_checks.pods(pods, seen.events if seen is not None else ())
+    yield from agent_checks.pods(pods, seen.events if seen is not None else (), time.time())
 
 
 def _manifests(answers: Answers) -> Iterator[Finding]:

@@ -26,13 +26,17 @@ _NOT_SAID: Final = frozenset({"ContainerCreating", "PodInitializing", ""})
 
 _CNI_PLUGINS: Final = "bridge|host-local|portmap|loopback|firewall|bandwidth|tuning|dhcp|ptp|macvlan|ipvlan|vlan|static"
 """Those of the package containernetworking-plugins."""
+NETWORK_PLUGIN: Final = (
+    "ls /etc/cni/net.d /opt/cni/bin: if both are empty, install the cluster's network plugin (kubectl apply -f ...); "
+    "else restart the runtime, which does not see each change"
+)
 _REMEDIES: Final = tuple(
     (re.compile(sign, re.IGNORECASE), remedy)
     for sign, remedy in (
         ("expected cgroupsPath to be of format", "cgroupDriver: systemd, as the runtime has; then restart the agent"),
         ("unable to (apply|start).*(systemd|dbus|scope)", "cgroupDriver: cgroupfs, as no systemd runs; then restart"),
         ("NetworkPluginNotReady|cni plugin not initialized|cni config uninitialized",
-         "install the cluster's network plugin (kubectl apply -f ...); then: ls /etc/cni/net.d /opt/cni/bin"),
+         NETWORK_PLUGIN),
         (f'failed to find plugin "({_CNI_PLUGINS})"',
          "apt-get install containernetworking-plugins; bin_dir of the runtime must name them"),
         ("failed to find plugin",
@@ -68,7 +72,7 @@ def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
     """`events`: of the whole node."""
     metadata = pod["metadata"]
     own = event_rows.of_object(events, "Pod", metadata.get("namespace", ""), metadata["name"], metadata.get("uid", ""))
-    text, container = next(_causes(pod, own), ("", ""))
+    text, container = next(_causes(pod, own), ("", "")) if state(pod) != "Terminating" else (_warning(own), "")
     name = full_name(pod)
     remedy = next((remedy for sign, remedy in _REMEDIES if sign.search(text or state(pod))), "")
     if not remedy and container:
@@ -93,10 +97,17 @@ def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[tuple[str, s
             yield f"{one['name']} {_end_text(ended)}", one["name"]
     if status.get("message"):
         yield f"{status.get('reason', '')}: {status['message']}".lstrip(": "), ""
+    if newest := _warning(events):
+        yield newest, ""
+
+
+def _warning(events: Sequence[RecentEvent]) -> str:
+    """The newest one that says why; '' for none."""
     warnings = [event for event in events if event.type == "Warning" and event.reason not in _NO_CAUSE]
-    if warnings:
-        newest = max(warnings, key=lambda event: event.last)
-        yield f"{newest.reason}: {' '.join(newest.message.split())}", ""
+    if not warnings:
+        return ""
+    newest = max(warnings, key=lambda event: event.last)
+    return f"{newest.reason}: {' '.join(newest.message.split())}"
 
 
 def _end_text(ended: Object) -> str:

@@ -16,6 +16,7 @@ from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
 from supervision.time_scale import scaled
 
 from .finding import Finding, failure, ok
+from .pod_causes import NETWORK_PLUGIN
 
 SECONDS: Final = 5.0
 RUNTIME: Final = "container runtime"
@@ -60,5 +61,4 @@ def of_status(status: RuntimeStatus) -> Iterator[Finding]:
         yield ok("pod network", "ready")
     else:
         text = f"not ready: {status.network_message or status.message}"
-        remedy = "install the cluster's network plugin (kubectl apply -f ...); then: ls /etc/cni/net.d /opt/cni/bin"
-        yield failure("pod network", text, remedy)
+        yield failure("pod network", text, NETWORK_PLUGIN)

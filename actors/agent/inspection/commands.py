@@ -17,7 +17,7 @@ import msgspec
 from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvent, RecentEvents
 from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus, PodStatusFound
 from supervision.cli.answers import Answers
-from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, CommandError, Context, json_text
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, OK, REFUSED, CommandError, Context, as_typed, json_text
 from supervision.cli.parser import CODES, epilog
 from supervision.cli.subcommands import CommandSettings, command_parser
 from supervision.cli.text import plain, table, table_with_texts, terminal_columns
@@ -133,7 +133,8 @@ def _show_pods(context: Context, shown: _Shown) -> None:
         text = table(header, sorted(fresh), shown.widths)
         _print(*(text[1:] if shown.rows else text))
     elif not shown.rows and not found.refused:
-        _print(f"no pods in namespace {arguments.namespace}" if found.pods else "no pods on this node")
+        where = f"in namespace {arguments.namespace}" if found.pods else "on this node"
+        _print(f"no pods {'are known ' if found.problems else ''}{where}")
     shown.rows = rows
     if not arguments.name:
         _print(*(f"refused: {error}" for error in found.refused if error not in shown.refused))
@@ -283,7 +284,9 @@ def _find(found: NodePods, wanted: str, namespace: str) -> dict[str, Any]:
         return find(found.pods, wanted, namespace, found.refused, by_runtime=found.by_runtime)
     except NoSuchPod as error:
         unknown = isinstance(error, PodNotKnown) and not of_name(found.refused, wanted)
-        raise CommandError(NO_ANSWER if unknown else REFUSED, why_not(error, found.refused, wanted)) from None
+        raise CommandError(
+            NO_ANSWER if unknown else REFUSED, why_not(error, found.refused, wanted, found.problems)
+        ) from None
 
 
 # -- printing -----------------------------------------------------------------------------------------------------
@@ -298,7 +301,7 @@ def _write(*lines: str) -> None:
 
 
 def _warn(text: str) -> None:
-    print(f"supervise: {plain(text)}", file=sys.stderr)  # noqa: T201
+    print(f"supervise: {plain(as_typed(text))}", file=sys.stderr)  # noqa: T201
 
 
 def _print_objects(context: Context, objects: Any) -> None:

@@ -33,7 +33,7 @@ class NodePods(msgspec.Struct, frozen=True):
     refused: list[str] = []
     """Errors by manifest and field, and pods in quarantine."""
     problems: list[str] = []
-    """Actors that did not answer, and what is therefore not shown."""
+    """Actors that did not answer, sources that were not read yet, and what is therefore not shown."""
     by_runtime: bool = False
     """The pods are as the runtime has them: the status manager did not answer."""
 
@@ -53,6 +53,16 @@ class PodNotKnown(NoSuchPod):
 def refused_by(sources: PodSources) -> list[str]:
     """Manifests and pods that do not run because of what is in them."""
     return [error for source in sources.sources for error in source.errors]
+
+
+def unread_of(sources: PodSources) -> str:
+    """Which sources were not read yet, since the agent was started: it does not know their pods; '' for none."""
+    waiting = ", ".join(source.name for source in sources.sources if not source.ready)
+    return (
+        f"pods of {waiting} are not read yet, and those that run are not shown: see `supervise status`"
+        if waiting
+        else ""
+    )
 
 
 def of_runtime(pod: PodRuntime) -> Object:
@@ -104,13 +114,14 @@ def _older(pod: PodRuntime, newest: CriContainer) -> list[CriContainer]:
     return [one for one in same if one.state is CriContainerState.EXITED]
 
 
-def why_not(error: NoSuchPod, refused: Sequence[str], wanted: str) -> str:
-    """The error, with what is known of refused manifests: the one of that pod or file, or that there are some."""
+def why_not(error: NoSuchPod, refused: Sequence[str], wanted: str, problems: Sequence[str] = ()) -> str:
+    """The error, with what is known of refused manifests: the one of that pod or file, or that there are some.
+    `problems`: why it may not be known."""
     if its := of_name(refused, wanted):
         return "\n".join([f"there is no pod {wanted} on this node, because it is refused:", *its])
     if refused and not isinstance(error, SeveralPods):
         return f"{error}; some manifests are refused: `supervise pods` shows them"
-    return str(error)
+    return "; ".join([str(error), *([] if isinstance(error, SeveralPods | PodNotKnown) else problems)])
 
 
 def of_name(refused: Sequence[str], wanted: str) -> list[str]:

@@ -14,20 +14,21 @@ from supervision.cli.answers import Answers
 from supervision.cli.command import NO_ANSWER, CommandError
 from supervision.protocol import Tree
 
-from .node_pods import NodePods, of_runtime, refused_by
+from .node_pods import NodePods, of_runtime, refused_by, unread_of
 
 
 def node_pods(answers: Answers) -> NodePods:
     """The pods as the status manager tells, else the PLEG. Raises CommandError when neither answers."""
     pods, by_runtime = known_pods(answers)
-    refused = refused_manifests(answers)
-    return NodePods(pods, refused, list(answers.problems), by_runtime)
+    refused, unread = from_sources(answers)
+    return NodePods(pods, refused, [*answers.problems, *([unread] if unread and not by_runtime else [])], by_runtime)
 
 
-def refused_manifests(answers: Answers) -> list[str]:
-    """The errors of manifests and pods that do not run because of what is in them."""
+def from_sources(answers: Answers) -> tuple[list[str], str]:
+    """The errors of manifests and pods that do not run because of what is in them; and which sources were not read yet,
+    '' for none."""
     sources = answers.get(POD_CONFIG, GetSources(), PodSources, "refused manifests are not shown")
-    return refused_by(sources) if sources is not None else []
+    return (refused_by(sources), unread_of(sources)) if sources is not None else ([], "")
 
 
 def known_pods(answers: Answers) -> tuple[list[dict[str, Any]], bool]:

@@ -15,7 +15,8 @@ class ApiError(Exception):
     """A request failed. `status` 0: no answer."""
 
     def __init__(self, status: int, reason: str, message: str, retry_after: float = 0.0) -> None:
-        super().__init__(f"{reason or status}: {message}")
+        said = reason or str(status)
+        super().__init__(said if message in ("", said) else f"{said}: {message}")
         self.status, self.reason, self.message, self.retry_after = status, reason, message, retry_after
 
 

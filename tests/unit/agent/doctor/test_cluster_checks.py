@@ -19,7 +19,13 @@ from tests.support.apiserver import ApiServer
 
 NODE = {
     "metadata": {"name": "n1"},
-    "spec": {"unschedulable": True},
+    "spec": {
+        "unschedulable": True,
+        "taints": [
+            {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"},
+            {"key": "dedicated", "effect": "NoSchedule"},
+        ],
+    },
     "status": {"conditions": [{"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": "no CNI"}]},
 }
 
@@ -43,6 +49,8 @@ def test_a_node_that_may_all_it_must_and_is_not_ready(tmp_path: Path) -> None:
     shown = [one.text for one in findings(tmp_path / "2", lambda server: server.node_kubeconfig("n1"))]
     assert "n1 is not Ready: KubeletNotReady: no CNI" in shown
     assert "cordoned: no new pods are scheduled here" in shown
+    taints = [text.partition(":")[0] for text in shown if text.startswith("taint ")]
+    assert taints == ["taint dedicated"], "those of a condition come and go with it, which is told"
 
 
 def test_a_certificate_that_the_agent_accepts_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -233,6 +233,15 @@ def test_pods_that_do_not_run_or_are_not_ready_are_warnings() -> None:
     assert (fine.level, fine.text) == (Level.OK, "2, all of them well")
 
 
+@pytest.mark.parametrize(("seconds", "level"), [(-5, Level.OK), (59, Level.OK), (300, Level.WARNING)])
+def test_a_pod_that_is_still_there_a_minute_after_its_grace_period_is_a_warning(seconds: float, level: Level) -> None:
+    going = pod("web", "Running", ready=False, running={})
+    going["metadata"]["deletionTimestamp"] = "2027-01-15T08:00:00Z"
+    (found,) = agent_checks.pods([going], (), 1_800_000_000 + seconds)
+    assert found.level is level
+    assert ("d/web: Terminating, 5m after its grace period" in found.text) == (level is Level.WARNING)
+
+
 @pytest.mark.parametrize(
     ("code", "remedy"), [(REFUSED, "sudo supervise doctor"), (NO_ANSWER, "restart the agent: pods keep running")]
 )

@@ -105,3 +105,14 @@ def test_a_long_reason_keeps_its_begin_and_its_end() -> None:
     assert len(text) <= MOST
     assert text.startswith("begin")
     assert text.endswith("the cause")
+
+
+def test_a_pod_that_does_not_end_is_told_by_its_newest_warning_and_not_by_how_its_containers_ended() -> None:
+    ended = {"name": "main", "state": {"terminated": {"exitCode": 137, "reason": "Error"}}}
+    going = pod(phase="Running", containerStatuses=[ended])
+    going["metadata"]["deletionTimestamp"] = "2026-11-26T18:14:45Z"
+    events = [event("FailedKillPod", 'failed to destroy network: failed to find plugin "calico" in path [/x]')]
+    found = cause(going, events)
+    assert found.text.startswith("FailedKillPod: failed to destroy network")
+    assert "network plugin" in found.remedy
+    assert cause(going, []).text == ""

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import pytest
 
-from actors.agent.inspection.node_pods import NoSuchPod, PodNotKnown, find, of_name, of_runtime, refused_by
+from actors.agent.inspection.node_pods import (
+    NoSuchPod,
+    PodNotKnown,
+    find,
+    of_name,
+    of_runtime,
+    refused_by,
+    why_not,
+)
 from actors.agent.inspection.pod_rows import state
+from actors.agent.inspection.questions import node_pods
 from actors.pod_config.messages import PodSources, SourceState
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
+from actors.status_manager.messages import Pods
+from supervision.cli.answers import Answers
 
 
 def pod(name: str, namespace: str = "default", uid: str = "", source: str = "api") -> dict[str, Any]:
@@ -104,3 +116,24 @@ def test_a_static_pod_of_the_runtime_has_the_name_of_its_manifest() -> None:
 def test_what_the_runtime_lacks_may_still_be_a_pod() -> None:
     with pytest.raises(PodNotKnown, match="the runtime has no pod carsh, and status_manager does not answer"):
         find(PODS, "carsh", by_runtime=True)
+
+
+class Told:
+    """Answers of actors of which none is wedged."""
+
+    problems: Sequence[str] = ()
+
+    def __init__(self, *sources: SourceState) -> None:
+        self._sources = PodSources([*sources], ready=all(source.ready for source in sources))
+
+    def get(self, name: str, question: object, reply: type, missing: str = "") -> object:
+        return self._sources if reply is PodSources else Pods(b'{"items": []}')
+
+
+def test_a_node_whose_api_pods_are_not_read_yet_is_not_said_to_have_none() -> None:
+    read, unread = SourceState("file", "/m", True, 0), SourceState("api", "https://api", False, 0)
+    assert node_pods(cast(Answers, Told(read))).problems == []
+    (said,) = node_pods(cast(Answers, Told(read, unread))).problems
+    assert said.startswith("pods of api are not read yet")
+    assert said in why_not(NoSuchPod("there is no pod web"), [], "web", [said])
+    assert said not in why_not(PodNotKnown("the runtime has none"), [], "web", [said])

@@ -65,3 +65,9 @@ def test_a_server_that_asks_for_years_of_silence_is_asked_again_in_a_minute(seco
     else:
         error = error_of(503, json.dumps({"details": {"retryAfterSeconds": seconds}}).encode(), {})
     assert error.retry_after == (MOST_RETRY_AFTER if seconds > 0 else 0)
+
+
+def test_a_reason_without_a_message_of_its_own_is_said_once() -> None:
+    assert str(ApiError(401, "Unauthorized", "Unauthorized")) == "Unauthorized"
+    assert str(ApiError(500, "InternalError", "")) == "InternalError"
+    assert str(ApiError(403, "Forbidden", "no pods for you")) == "Forbidden: no pods for you"
