@@ -12,6 +12,8 @@ from .model import Driver
 Obj = dict[str, Any]
 MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 NODE_IDS: Final = "csi.volume.kubernetes.io/nodeid"
+MOST_VOLUMES: Final = (1 << 31) - 1
+"""The API has no larger count."""
 _MIGRATED: Final = (
     "aws-ebs",
     "azure-disk",
@@ -27,23 +29,33 @@ _MIGRATED_TEXT: Final = ",".join(f"kubernetes.io/{plugin}" for plugin in _MIGRAT
 
 def new_csi_node(name: str, uid: str) -> Obj:
     """A new CSINode, owned by the Node."""
-    empty: Obj = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}}
-    return initialized({**empty, "spec": {"drivers": []}}, uid)
+    owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid}
+    metadata = {"name": name, "ownerReferences": [owner]}
+    empty: Obj = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": metadata}
+    return initialized({**empty, "spec": {"drivers": []}})
 
 
-def initialized(found: Obj, uid: str) -> Obj:
-    """The CSINode with its annotation, owned by the Node of this UID: owned by an earlier Node, it would be garbage."""
+def is_owned(found: Obj, uid: str) -> bool:
+    """Whether the CSINode is that of the Node with this UID, and not of an earlier one with its name."""
     meta = found["metadata"]
-    owner = {"apiVersion": "v1", "kind": "Node", "name": meta["name"], "uid": uid}
+    owners = meta.get("ownerReferences") or []
+    return any((one.get("kind"), one.get("name"), one.get("uid")) == ("Node", meta["name"], uid) for one in owners)
+
+
+def initialized(found: Obj) -> Obj:
+    """The CSINode with its annotation."""
+    meta = found["metadata"]
     annotations = {**(meta.get("annotations") or {}), MIGRATED: _MIGRATED_TEXT}
-    return {**found, "metadata": {**meta, "ownerReferences": [owner], "annotations": annotations}}
+    return {**found, "metadata": {**meta, "annotations": annotations}}
 
 
 def with_driver(node: Obj, driver: Driver) -> Obj:
     """The CSINode with the entry of this driver added or replaced."""
     entry: Obj = {"name": driver.name, "nodeID": driver.node_id, "topologyKeys": sorted(driver.topology)}
     if driver.max_volumes:
-        entry["allocatable"] = {"count": driver.max_volumes}
+        entry["allocatable"] = {"count": min(driver.max_volumes, MOST_VOLUMES)}
+    if entry in ((node.get("spec") or {}).get("drivers") or []):
+        return node  # in its place
     others = without_driver(node, driver.name)["spec"]["drivers"]
     return {**node, "spec": {"drivers": [*others, entry]}}
 

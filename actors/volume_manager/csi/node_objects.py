@@ -104,9 +104,13 @@ class NodeObjects:
             if answer.reason == "NotFound":
                 created = change(csi_node.new_csi_node(self._name, uid))
                 answer = await self._api.call("POST", path, created)
+            elif not csi_node.is_owned(current := _ok(answer, CSI_NODE), uid):
+                # the drivers of an earlier machine with this name are not here
+                answer = await self._api.call("DELETE", f"{path}/{self._name}")
+                if answer.ok or answer.reason == "NotFound":
+                    continue
             else:
-                current = _ok(answer, CSI_NODE)
-                changed = change(csi_node.initialized(current, uid))
+                changed = change(csi_node.initialized(current))
                 if changed == current:
                     return
                 answer = await self._api.call("PUT", f"{path}/{self._name}", changed)

@@ -14,7 +14,7 @@ from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.csi.api_objects import ApiObjects
-from actors.volume_manager.csi.csi_node import MIGRATED, new_csi_node
+from actors.volume_manager.csi.csi_node import MIGRATED, new_csi_node, with_driver
 from actors.volume_manager.csi.errors import CsiError
 from actors.volume_manager.csi.model import Driver
 from actors.volume_manager.csi.node_objects import NodeObjects
@@ -48,6 +48,8 @@ class Server:
             found = self.objects.get(call.path)
             return _found(found) if found is not None else ApiAnswer(status=404, reason="NotFound")
         self.writes.append((call.method, call.path))
+        if call.method == "DELETE":
+            return _found(self.objects.pop(call.path))
         body = json.loads(call.body)
         if call.method == "PATCH":
             return _found(self.objects[call.path])
@@ -121,18 +123,33 @@ async def test_an_answer_that_is_no_such_object_is_an_error_of_the_call(path: st
             await objects.ensure()
 
 
-async def test_that_of_an_earlier_node_of_this_name_is_given_to_the_node_of_now() -> None:
+@pytest.mark.parametrize("owners", [[{"kind": "Node", "name": "n1", "uid": "u1"}], []])
+async def test_that_of_an_earlier_node_of_this_name_is_replaced_with_its_drivers(owners: list[dict[str, str]]) -> None:
     server = Server()
     server.register("u2")
-    server.objects[MINE] = new_csi_node("n1", "u1")
-    server.objects[MINE]["metadata"]["annotations"]["mine"] = "kept"
-    server.conflicts = 1
+    server.objects[MINE] = with_driver(new_csi_node("n1", "u1"), DRIVER)
+    server.objects[MINE]["metadata"]["ownerReferences"] = owners
     harness, objects = server.node_objects()
     async with harness:
         await objects.ensure()
-    assert server.writes == [("PUT", MINE), ("PUT", MINE)]
+    assert server.writes == [("DELETE", MINE), ("POST", LIST)]
+    assert server.objects[MINE] == new_csi_node("n1", "u2")
+
+
+async def test_what_others_have_added_stays_and_a_write_that_conflicts_is_made_again() -> None:
+    server = Server()
+    server.register()
+    server.objects[MINE] = new_csi_node("n1", "u1")
     meta = server.objects[MINE]["metadata"]
-    assert [one["uid"] for one in meta["ownerReferences"]] == ["u2"]
+    meta["annotations"]["mine"] = "kept"
+    meta["ownerReferences"].append({"kind": "Machine", "name": "m", "uid": "m1"})
+    server.conflicts = 1
+    harness, objects = server.node_objects()
+    async with harness:
+        await objects.add(DRIVER)
+    assert server.writes[-2:] == [("PUT", MINE), ("PUT", MINE)]
+    meta = server.objects[MINE]["metadata"]
+    assert [one["uid"] for one in meta["ownerReferences"]] == ["u1", "m1"]
     assert meta["annotations"]["mine"] == "kept"
 
 

@@ -213,9 +213,16 @@ def test_a_driver_has_one_entry_in_the_csi_node():
     other = Driver(name="o", endpoint="", node_id="n2")
     both = csi_node.with_driver(node, other)
     assert [one["name"] for one in both["spec"]["drivers"]] == ["d.test", "o"]
+    assert csi_node.with_driver(both, DRIVER) == both, "an entry that is as it should be keeps its place"
     assert csi_node.without_driver(both, "d.test")["spec"]["drivers"] == [
         {"name": "o", "nodeID": "n2", "topologyKeys": []}
     ]
+
+
+def test_more_volumes_than_the_api_can_say_are_the_most_that_it_can():
+    many = Driver(name="d.test", endpoint="/s", node_id="n1", max_volumes=1 << 40)
+    (entry,) = csi_node.with_driver(csi_node.new_csi_node("n", "uid"), many)["spec"]["drivers"]
+    assert entry["allocatable"] == {"count": (1 << 31) - 1}
 
 
 def test_the_node_says_under_which_name_and_where_the_driver_knows_it():
