@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from actors.pod_workers.containers import files
@@ -34,7 +35,8 @@ def orphans(names: Iterable[str], known: Collection[str], shard: str, workers: i
 
 
 def sweep(agent: Agent, known: Collection[str], shard: str, now: float) -> list[str]:
-    """Remove them; return the removed ones. Raises OSError if none could be removed."""
+    """Remove them, and links to such as are gone; return the removed directories. Raises OSError if none could be
+    removed."""
     logs = agent.pod_logs_dir
     if not owns_log_directory(agent) or not os.path.isdir(logs):
         return []
@@ -50,6 +52,23 @@ def sweep(agent: Agent, known: Collection[str], shard: str, now: float) -> list[
             failed = error
             continue
         removed.append(str(directory))
+    _remove_dead_links(agent, known, shard, now)
     if failed is not None and not removed:
         raise failed
     return removed
+
+
+def _remove_dead_links(agent: Agent, known: Collection[str], shard: str, now: float) -> None:
+    """Links to logs of unknown pods that somebody else has removed. A link that cannot be removed stays."""
+    prefix = f"{agent.pod_logs_dir}/"
+    with suppress(FileNotFoundError), os.scandir(agent.container_logs_dir) as entries:
+        for entry in entries:
+            target = os.readlink(entry.path) if entry.is_symlink() else ""
+            if not target.startswith(prefix) or os.path.lexists(target):
+                continue
+            directory = target.removeprefix(prefix).partition("/")[0]
+            if next(orphans([directory], known, shard, agent.workers), None) is None:
+                continue
+            with suppress(OSError):
+                if now - os.lstat(entry.path).st_mtime >= MIN_AGE_SECONDS:
+                    os.unlink(entry.path)

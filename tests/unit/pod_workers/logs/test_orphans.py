@@ -38,6 +38,27 @@ def test_only_old_directories_of_unknown_pods_go_with_their_links(tmp_path):
     assert os.listdir(links) == []
 
 
+def test_old_links_to_logs_that_others_have_removed_go_where_no_pod_is_known(tmp_path):
+    here = directory(tmp_path, "d_here_u2") / "c" / "0.log"
+    links = tmp_path / "links"
+    links.mkdir()
+    targets = {
+        "dead": tmp_path / "pods" / "d_gone_u1" / "c" / "0.log",
+        "rotated": tmp_path / "pods" / "d_here_u2" / "c" / "1.log",
+        "alive": here,
+        "foreign": tmp_path / "elsewhere" / "d_gone_u1" / "c" / "0.log",
+        "young": tmp_path / "pods" / "d_gone_u1" / "c" / "1.log",
+    }
+    for name, target in targets.items():
+        (links / name).symlink_to(target)
+        if name != "young":
+            old = time.time() - 2 * MIN_AGE_SECONDS
+            os.utime(links / name, (old, old), follow_symlinks=False)
+    (links / "file").touch()
+    assert sweep(agent(tmp_path), {"u2"}, WORKER, time.time()) == []
+    assert sorted(os.listdir(links)) == ["alive", "file", "foreign", "rotated", "young"]
+
+
 def test_each_worker_looks_at_its_own_pods():
     names = [f"d_p_{number}" for number in range(20)]
     parts = [set(orphans(names, (), f"pod_workers/worker/{number}", 3)) for number in range(3)]
