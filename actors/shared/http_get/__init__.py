@@ -7,6 +7,7 @@ lookups.py        addresses of host names, each looked up in a thread of its own
 redirects.py      requests until one leads nowhere else
 request.py        the request, with the headers of the manifest
 response_body.py  the start of a body
+response_head.py  the status line and the header of a response
 target.py         what an HTTPGetAction names
 trust.py          whom this host trusts
 url.py            URLs, read and written as by Go

@@ -9,19 +9,17 @@ import asyncio
 import ssl
 from collections.abc import Mapping
 from functools import cache
-from typing import Final
 
 import msgspec
 
-from .dialer import READ_LIMIT_BYTES, DialError, dial
+from actors.shared.kube.host_port import joined
+
+from .dialer import DialError, dial
 from .errors import ExchangeError
 from .request import Headers, request
 from .response_body import BodyError, ResponseBody
+from .response_head import read_head
 from .url import Url
-
-_LINE_END: Final = b"\r\n"
-_BROKEN: Final = "net/http: HTTP/1.x transport connection broken: "
-_MOST_INTERIM: Final = 10
 
 
 class HttpGetResponse(msgspec.Struct, frozen=True):
@@ -53,15 +51,10 @@ async def get(
     try:
         writer.write(content)
         async with asyncio.timeout_at(deadline):
-            status, fields = await _head(reader)
+            status, fields = await read_head(reader)
         body = ResponseBody(reader)
         broken = await _whole(body, status, fields, writer, deadline)
         return HttpGetResponse(status, _location(fields), body.content, broken)
-    except asyncio.IncompleteReadError as problem:
-        raise ExchangeError("unexpected EOF" if problem.partial else "EOF") from problem
-    except asyncio.LimitOverrunError as problem:
-        text = f"net/http: server response headers exceeded {READ_LIMIT_BYTES} bytes; aborted"
-        raise ExchangeError(text) from problem
     except TimeoutError:
         raise
     except OSError as problem:
@@ -75,8 +68,8 @@ def _read_text(problem: OSError, writer: asyncio.StreamWriter) -> str:
     """The error of a lost connection."""
     if not isinstance(problem, ConnectionResetError):
         return str(problem) or type(problem).__name__
-    peer = writer.get_extra_info("peername") or ("", 0)
-    return f"read tcp {peer[0]}:{peer[1]}: read: connection reset by peer"
+    own, peer = (writer.get_extra_info(name) or ("", 0) for name in ("sockname", "peername"))
+    return f"read tcp {joined(*own[:2])}->{joined(*peer[:2])}: read: connection reset by peer"
 
 
 @cache
@@ -85,22 +78,6 @@ def _unverified_context() -> ssl.SSLContext:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
-
-
-async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
-    """Status, and the fields by name in small letters; interim responses (1xx) are skipped."""
-    for _ in range(_MOST_INTERIM):
-        head = (await reader.readuntil(_LINE_END * 2)).decode("latin-1").split("\r\n")
-        version, _, rest = head[0].partition(" ")
-        code = rest.partition(" ")[0]
-        if not version.startswith("HTTP/") or len(code) != 3 or not code.isascii() or not code.isdigit():
-            raise ExchangeError(f'{_BROKEN}malformed HTTP response "{head[0][:60]}"')
-        if not 100 <= int(code) < 200 or int(code) == 101:
-            break
-    else:
-        raise ExchangeError(f"{_BROKEN}too many 1xx informational responses")
-    fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
-    return int(code), fields
 
 
 def _location(fields: Mapping[str, str]) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator, Callable
 
 import grpc
@@ -73,9 +75,15 @@ async def get(port: int, path: str = "/", timeout: float = 5.0, scheme: str = "H
             "failure",
             'net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0-x"',
         ),
-        (b"HTTP/1.1 2x0 OK\r\n\r\n", "failure", "malformed HTTP response"),
+        (b"HTTP/1.1 2x0 OK\r\n\r\n", "failure", 'malformed HTTP status code "2x0"'),
+        (b"HTTP/2 200 OK\r\n\r\n", "failure", 'malformed HTTP version "HTTP/2"'),
+        (b"HTTP/1.0 200\n\nbare", "success", "bare"),
+        (b"HTTP/1.1  200 OK\nContent-Length: 2\n\nok", "success", "ok"),
+        (b"HTTP/1.1 200 OK\r\nA: b\r\n folded\r\nContent-Length: 2\r\n\r\nok", "success", "ok"),
+        (b"HTTP/1.1 200 OK\r\nodd\r\n\r\n", "failure", 'malformed MIME header: missing colon: "odd"'),
+        (b"HTTP/1.1 200 OK\r\n odd\r\n\r\n", "failure", "malformed MIME header initial line:  odd"),
         (b"", "failure", "EOF"),
-        (b"HTTP/1.1 200 OK\r\nA: b", "failure", "unexpected EOF"),
+        (b"HTTP/1.1 200 OK\r\nA: b", "failure", "transport connection broken: unexpected EOF"),
         (
             b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000 + b"\r\n",
             "failure",
@@ -90,6 +98,22 @@ async def test_the_answer_decides(said, result, text):
     assert outcome.result == result, outcome
     assert text in outcome.text
     assert outcome.warning is (b"HTTP/1.1 3" in said)
+
+
+async def test_a_connection_that_is_reset_is_named_with_both_of_its_ends():
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+        outcome = await get(port)
+    assert re.fullmatch(
+        rf'Get "http://127.0.0.1:{port}/": read tcp 127.0.0.1:[0-9]+->127.0.0.1:{port}: '
+        "read: connection reset by peer",
+        outcome.text,
+    ), outcome.text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,89 @@
+"""The status line and the header of a response, read as tolerantly, and refused in the same words, as by Go's client:
+lines may end without a carriage return, as small servers write them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Final, NamedTuple
+
+from actors.shared.kube.go_text import quoted
+
+from .dialer import READ_LIMIT_BYTES
+from .errors import ExchangeError
+
+_BROKEN: Final = "net/http: HTTP/1.x transport connection broken: "
+_MOST_INTERIM: Final = 10
+_VERSION: Final = re.compile(r"HTTP/[0-9]\.[0-9]")
+_BLANKS: Final = " \t"
+
+
+class ResponseHead(NamedTuple):
+    status: int
+    fields: dict[str, str]
+    """The first value of each name, names in small letters."""
+
+
+async def read_head(reader: asyncio.StreamReader) -> ResponseHead:
+    """Interim responses (1xx) are skipped. Raises ExchangeError; OSError when the connection is lost."""
+    for number in range(_MOST_INTERIM):
+        lines = await _lines(reader, first=number == 0)
+        status = _status(lines[0])
+        if not 100 <= status < 200 or status == 101:
+            return ResponseHead(status, _fields(lines[1:]))
+    raise ExchangeError(f"{_BROKEN}too many 1xx informational responses")
+
+
+async def _lines(reader: asyncio.StreamReader, *, first: bool) -> list[str]:
+    """Up to the empty line. `first`: nothing has come before them."""
+    found: list[str] = []
+    size = 0
+    try:
+        while size <= READ_LIMIT_BYTES:
+            line = await reader.readuntil(b"\n")
+            size += len(line)
+            text = line.decode("latin-1").removesuffix("\n").removesuffix("\r")
+            if not text and found:
+                return found
+            found.append(text)
+    except asyncio.IncompleteReadError as problem:
+        nothing = first and not found and not problem.partial
+        raise ExchangeError("EOF" if nothing else f"{_BROKEN}unexpected EOF") from problem
+    except asyncio.LimitOverrunError:
+        pass
+    raise ExchangeError(f"net/http: server response headers exceeded {READ_LIMIT_BYTES} bytes; aborted")
+
+
+def _status(line: str) -> int:
+    version, space, rest = line.partition(" ")
+    code = rest.lstrip(" ").partition(" ")[0]
+    if not space:
+        raise _malformed("HTTP response", line)
+    if len(code) != 3 or not code.isascii() or not code.isdigit():
+        raise _malformed("HTTP status code", code)
+    if not _VERSION.fullmatch(version):
+        raise _malformed("HTTP version", version)
+    return int(code)
+
+
+def _fields(lines: list[str]) -> dict[str, str]:
+    """A line that begins with a blank continues the one before it."""
+    whole: list[str] = []
+    for line in lines:
+        if line[0] not in _BLANKS:
+            whole.append(line)
+        elif whole:
+            whole[-1] = f"{whole[-1].rstrip(_BLANKS)} {line.strip(_BLANKS)}"
+        else:
+            raise ExchangeError(f"{_BROKEN}malformed MIME header initial line: {line[:60]}")
+    found: dict[str, str] = {}
+    for line in whole:
+        name, colon, value = line.partition(":")
+        if not colon:
+            raise _malformed("MIME header: missing colon:", line)
+        found.setdefault(name.strip().lower(), value.strip())
+    return found
+
+
+def _malformed(what: str, text: str) -> ExchangeError:
+    return ExchangeError(f"{_BROKEN}malformed {what} {quoted(text[:60])}")
