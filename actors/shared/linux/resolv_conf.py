@@ -21,20 +21,18 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_resolv_conf(text: str) -> Dns:
-    """Parse a resolv.conf (resolv.conf(5)): the last `search` line counts, `options` lines add up. The root domain is
-    no search domain: names are looked up as they are anyway."""
+    """Parse a resolv.conf (resolv.conf(5)): the last `search` line counts, an empty one too, `options` lines add up.
+    The root domain is no search domain: names are looked up as they are anyway."""
     servers: list[str] = []
     searches: list[str] = []
     options: dict[str, str] = {}
     for line in text.splitlines():
         words = line.split("#")[0].split(";")[0].split()
-        if len(words) < 2:
-            continue
-        if words[0] == "nameserver":
-            servers.append(words[1])
-        elif words[0] == "search":
+        if words[:1] == ["nameserver"]:
+            servers += words[1:2]
+        elif words[:1] == ["search"]:
             searches = [word.removesuffix(".") for word in words[1:] if word != "."]
-        elif words[0] == "options":
+        elif words[:1] == ["options"]:
             options |= {word.partition(":")[0]: word for word in words[1:]}
     return Dns(servers=servers, searches=searches, options=list(options.values()))
 

@@ -99,6 +99,10 @@ def test_a_resolv_conf_is_read_as_resolvers_do():
     assert parse_resolv_conf(text) == Dns(servers=["1.1.1.1", "::1"], searches=["c"], options=["ndots:3", "rotate"])
 
 
+def test_an_empty_search_line_takes_back_those_before_it():
+    assert parse_resolv_conf("search a b\nsearch\nnameserver\noptions\n") == Dns()
+
+
 @given(st.text())
 def test_any_text_can_be_read(text):
     parse_resolv_conf(text)
