@@ -9,6 +9,7 @@ import asyncio
 import ssl
 from collections.abc import Mapping
 from functools import cache
+from typing import Final
 
 import msgspec
 
@@ -20,6 +21,11 @@ from .request import Headers, request
 from .response_body import BodyError, ResponseBody
 from .response_head import read_head
 from .url import Url
+
+_CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES:@SECLEVEL=0"
+"""Those of Go: older servers have none but CBC with SHA-1, or a short key, and are not authenticated anyway."""
+_LEGACY_SERVERS: Final = 0x4
+"""OP_LEGACY_SERVER_CONNECT, which the ssl module has from Python 3.12 on: servers without RFC 5746, as in Go."""
 
 
 class HttpGetResponse(msgspec.Struct, frozen=True):
@@ -77,6 +83,9 @@ def _unverified_context() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(_CIPHERS)
+    context.options |= _LEGACY_SERVERS
     return context
 
 

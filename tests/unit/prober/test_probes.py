@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime
 import re
 import socket
 import ssl
@@ -12,6 +13,9 @@ from collections.abc import AsyncIterator, Callable
 
 import grpc
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from actors.prober.exec_probe import ExecProbe
 from actors.prober.grpc_probe import METHOD, probe_grpc
@@ -206,6 +210,23 @@ async def test_a_certificate_of_nobody_is_good_enough(tmp_path):
     async with server(answer("200 OK", b"secret"), context) as port:
         assert (await get(port, scheme="HTTPS")).text == "secret"
         assert (await get(port, timeout=1.0)).result == "failure"
+
+
+async def test_a_server_with_nothing_newer_than_go_takes_is_probed(tmp_path):
+    key = rsa.generate_private_key(65537, 1024)
+    name, day = x509.Name([]), datetime.datetime(2020, 1, 1)
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, day, day + datetime.timedelta(1))
+    pem = made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    pem += key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    (tmp_path / "both").write_bytes(pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.set_ciphers("ECDHE-RSA-AES128-SHA:@SECLEVEL=0")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(tmp_path / "both")
+    async with server(answer("200 OK", b"old"), context) as port:
+        assert (await get(port, scheme="HTTPS")).text == "old"
 
 
 async def test_a_tcp_port_is_open_or_not():
