@@ -146,18 +146,18 @@ ROWS = [
         ),
     ),
     Row(
-        "liveness and startup probes of sidecars end when the pod is to end",
-        issue(141766),
+        "sidecars of a pod that is to end keep their liveness probes, which regular containers lose",
+        "prober_manager.go, StopLivenessAndStartup",
         pod(
-            c("a", lifecycle={"preStop": {"sleep": {"seconds": 20}}}),
+            c("a", lifecycle={"preStop": {"sleep": {"seconds": 20}}}, livenessProbe=probe("true")),
             initContainers=[sidecar("s", FOREVER, livenessProbe=probe("true"))],
         ),
         (
             deleted(),
-            holds("a liveness probe was seen", lambda on: probed(on) > 0),
-            at_once(lambda on: setattr(on, "before", probed(on))),
+            at_once(lambda on: setattr(on, "before", (probed(on, "a"), probed(on, "s")))),
             waits(8),
-            holds("no further one", lambda on: probed(on) == getattr(on, "before")),  # noqa: B009
+            holds("no further one of a", lambda on: probed(on, "a") == getattr(on, "before")[0]),  # noqa: B009
+            holds("further ones of s", lambda on: probed(on, "s") > getattr(on, "before")[1]),  # noqa: B009
         ),
     ),
     Row(
