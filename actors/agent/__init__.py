@@ -13,6 +13,7 @@ manifest_check.py        `supervise manifest check FILE...`: checks pod manifest
 manual.py                `supervise man DIR`: the manual pages, made from the parser of all commands: one of `supervise`
 memory_profile/          the memory profile: what actors run and look up
 observe/                 `supervise observe`: the tree in a browser, served by the command itself on loopback
+other_kubelets.py        kubelets of this host, and the one on our root directory
 pod_logs.py              `supervise logs POD`: the log of a container of a pod of this node, read from its file
 reset/                   `supervise reset`: removes what an agent has left on its host
 run_once.py              `supervise run-once`: starts the static pods, prints the outcome of each, and ends

@@ -121,7 +121,8 @@ def _refuse(problems: list[str]) -> int:
 
 
 def _refuse_a_second(agent: Agent) -> None:
-    """Refuse to start beside an agent on these directories, before any file is touched. The fork server locks later."""
+    """Refuse to start beside an agent, or a kubelet, on these directories, before any file is touched. The fork server
+    locks later."""
     for flag, directory in (("--root-dir", agent.state_dir), ("--run-dir", agent.run_dir)):
         try:
             holder = holder_of(Path(directory))
@@ -129,6 +130,10 @@ def _refuse_a_second(agent: Agent) -> None:
             continue  # the fork server reports the error
         if holder:
             raise _Refused(f"{flag}: an agent with pid {holder} already runs on {directory}")
+    from .other_kubelets import kubelet_on
+
+    if pid := kubelet_on(agent.root_dir):
+        raise _Refused(f"--root-dir: a kubelet with pid {pid} runs on {agent.root_dir}: stop it first, its pods go on")
 
 
 def _take_over_records(agent: Agent) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from actors.agent import start_checks
+from actors.agent.other_kubelets import kubelet_on
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.start import preflight
@@ -168,6 +169,8 @@ def dns(agent: Agent, root: str = "/") -> Iterator[Finding]:
 
 def start(agent: Agent, told: Sequence[ConfigProblem]) -> Iterator[Finding]:
     """What would prevent a start now, without what has been `told` and what the other checks look at."""
+    if pid := kubelet_on(agent.root_dir):
+        yield failure("start", f"a kubelet with pid {pid} runs on {agent.root_dir}", "stop it first: its pods go on")
     known = {str(problem) for problem in told}
     for problem in (*preflight.problems(agent, preflight.look_at_host(agent)), *start_checks.problems(agent)):
         if problem.path not in _OWN_CHECKS and str(problem) not in known:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from actors.container_runtime.processes import commands
+from actors.agent.other_kubelets import kubelet_on, kubelets
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.loading import load
-from actors.shared.config.paths import DEFAULT_ROOT_DIR, run_dir_of, state_dir_of
+from actors.shared.config.paths import run_dir_of, state_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord
 from supervision.cli.command import NOT_WELL, OK, REFUSED, CommandError, Context, json_text
@@ -81,7 +81,7 @@ def _reset(context: Context, scope: Scope) -> int:
                     held.callback(Lock(Path(directory)).release)
                 except AlreadyRunning as error:
                     raise CommandError(REFUSED, f"{error}: stop it first") from None
-        wrong = remove(scope, pods, alone=not [*_kubelets()])
+        wrong = remove(scope, pods, alone=not [*kubelets()])
         if scope.keep_pods and not wrong:
             start_records.hand_over(scope.state_dir)
     return _result(context, scope, before, wrong)
@@ -187,26 +187,9 @@ def _refuse_running(root_dir: str, directories: Sequence[str]) -> None:
         if holder := holder_of(Path(directory)):
             stop = f"supervise stop --root-dir {shlex.quote(root_dir)}"
             raise CommandError(REFUSED, f"an agent with pid {holder} runs on {root_dir}: `{stop}` first")
-    for pid, its_root in _kubelets():
-        if its_root == root_dir:
-            raise CommandError(
-                REFUSED, f"a kubelet with pid {pid} runs on {root_dir}: the pods are its own now (see --keep-pods)"
-            )
-
-
-def _kubelets() -> Iterator[tuple[int, str]]:
-    """Pid and root directory of every kubelet of this host. Ours has no such name in the table of processes."""
-    for pid, argv in commands():
-        if os.path.basename(argv[0]) == "kubelet":
-            yield pid, _root_of(argv)
-
-
-def _root_of(argv: Sequence[str]) -> str:
-    for at, word in enumerate(argv):
-        name, equals, value = word.partition("=")
-        if name in ("--root-dir", "-root-dir"):
-            return os.path.abspath(value if equals else "".join(argv[at + 1 : at + 2]))
-    return DEFAULT_ROOT_DIR
+    if pid := kubelet_on(root_dir):
+        text = f"a kubelet with pid {pid} runs on {root_dir}: the pods are its own now (see --keep-pods)"
+        raise CommandError(REFUSED, text)
 
 
 def _permission_text(path: object, context: Context) -> str:
