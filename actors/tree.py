@@ -73,7 +73,7 @@ TREE: Final = SupervisorNode(
             ),
         ),
     ),
-    policy=Policy(max_restarts=3, period_seconds=600.0),  # its supervisor is the fork server
+    policy=Policy(max_restarts=10, period_seconds=600.0),  # its supervisor is the fork server
 )
 
 

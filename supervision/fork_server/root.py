@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import time
 from collections.abc import Callable
 
@@ -20,14 +22,23 @@ class RootSupervision:
         self._backoff, self._restarts = Backoff(), Intensity()
 
     def failed(self, exited: Exited, policy: Policy) -> float | str:
-        """Seconds to wait before the root is started again, or why the agent gives up."""
-        if gave_up(exited):
-            return f"the root supervisor gives up: {exited.detail}"
-        self._restarts, within = self._restarts.add(self._clock(), policy.max_restarts, policy.period_seconds)
-        if not within:
-            return f"the root failed more than {policy.max_restarts} times in {policy.period_seconds:g} s"
+        """Seconds to wait before the root is started again, or why the agent gives up.
+
+        A root that has given up is a failure like others: to start all anew mends what restarts of its parts do not.
+        """
+        if not _killed_from_outside(exited):
+            self._restarts, within = self._restarts.add(self._clock(), policy.max_restarts, policy.period_seconds)
+            if not within:
+                last = f": {exited.detail}" if gave_up(exited) else ""
+                return f"the root failed more than {policy.max_restarts} times in {policy.period_seconds:g} s{last}"
         pauses = BackoffPolicy(
             first=policy.backoff_seconds, maximum=policy.backoff_max_seconds, reset_after=policy.backoff_reset_seconds
         )
         self._backoff = self._backoff.failed(pauses, exited.uptime)
         return self._backoff.pause(pauses, self._rng)
+
+
+def _killed_from_outside(exited: Exited) -> bool:
+    """By SIGKILL that the agent has not sent, but an operator or the kernel: this says nothing of the root, and is no
+    reason to take the whole agent down."""
+    return exited.cause == "signal" and os.WIFSIGNALED(exited.status) and os.WTERMSIG(exited.status) == signal.SIGKILL

@@ -227,6 +227,8 @@ def _echo(name: str, **arguments: Any) -> ChildSpec:
 
 
 QUICK = Policy(heartbeat_seconds=2.0, shutdown_seconds=1.0, start_seconds=2.0, max_restarts=20, memory_mib=150)
+ONCE = Policy(max_restarts=0)
+"""Of a root whose first failure ends the agent."""
 
 
 def _application(run_dir: Path, *children: ChildSpec, **policies: Policy) -> Application:
@@ -270,7 +272,7 @@ def asking(run_dir: Path) -> Application:
 
 def late(run_dir: Path) -> Application:
     policy = Policy(start_seconds=0.3, restart="permanent", max_restarts=1)
-    return _application(run_dir, _echo("echo"), ChildSpec(name="late", actor=f"{HERE}:Late"), late=policy)
+    return _application(run_dir, _echo("echo"), ChildSpec(name="late", actor=f"{HERE}:Late"), late=policy, root=ONCE)
 
 
 def default_policies(run_dir: Path) -> Application:
@@ -280,7 +282,7 @@ def default_policies(run_dir: Path) -> Application:
 
 def brittle(run_dir: Path) -> Application:
     policy = Policy(max_restarts=2, period_seconds=60, backoff_seconds=0.01)
-    return _application(run_dir, _echo("echo"), echo=policy)
+    return _application(run_dir, _echo("echo"), echo=policy, root=ONCE)
 
 
 def programs(run_dir: Path) -> Application:

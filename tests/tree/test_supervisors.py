@@ -146,7 +146,7 @@ def test_the_total_of_all_children_counts_too(tmp_path: Path) -> None:
 
 def test_levels_escalate_up_to_the_root_and_the_agent_ends_with_one(tmp_path: Path) -> None:
     once = QUICK | {"max_restarts": 1, "period_seconds": 60}
-    with agent(tmp_path, {"group": once, "group/x": once}) as found:
+    with agent(tmp_path, {"group": once, "group/x": once, "root": {"max_restarts": 0}}) as found:
         for incarnation in (1, 2, 3, 4):
             found.crash("group/x", incarnation)
         assert found.fork_server.wait_end(10) == 1
@@ -157,6 +157,17 @@ def test_levels_escalate_up_to_the_root_and_the_agent_ends_with_one(tmp_path: Pa
             ("group", "exit"),
         ]
         assert found.causes()[6:] == [("root", "exit")]
+
+
+def test_a_root_that_gives_up_is_started_again_with_all_below_it(tmp_path: Path) -> None:
+    with agent(tmp_path, {"a": QUICK | {"max_restarts": 0}, "root": {"max_restarts": 2}}) as found:
+        for incarnation in (1, 2):
+            found.crash("a", incarnation)
+            found.fork_server.wait_running("root", "a", "b", *GROUP, incarnation=incarnation + 1)
+        assert found.fork_server.tree()["root"].gave_up == 2
+        found.crash("a", 3)
+        assert found.fork_server.wait_end(10) == 1
+        assert found.causes() == [("a", "signal"), ("root", "exit")] * 3
 
 
 def test_the_first_restart_is_immediate_and_the_next_wait_twice_as_long_each(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from supervision.fork_server.root import RootSupervision
 from supervision.protocol import EXIT_ESCALATED, ROOT, Exited
 from supervision.spec import Policy
@@ -9,7 +11,7 @@ from supervision.spec import Policy
 POLICY = Policy(max_restarts=2, period_seconds=60.0, backoff_seconds=0.5, backoff_reset_seconds=10.0)
 
 
-def _exited(status: int = 9, uptime: float = 1.0, detail: str = "") -> Exited:
+def _exited(status: int = 11, uptime: float = 1.0, detail: str = "") -> Exited:
     return Exited(ROOT, 1, 100, status, "signal", "", detail, uptime)
 
 
@@ -28,6 +30,19 @@ def test_the_agent_gives_up_when_the_root_fails_too_often_within_the_period() ->
     assert isinstance(root.failed(_exited(), POLICY), float), "the period is over"
 
 
-def test_a_root_that_escalates_is_not_restarted() -> None:
-    decision = RootSupervision().failed(_exited(EXIT_ESCALATED << 8, detail="pleg failed once"), POLICY)
-    assert decision == "the root supervisor gives up: pleg failed once"
+def test_a_root_that_gives_up_is_a_failure_like_others() -> None:
+    root = RootSupervision(clock=lambda: 0.0, rng=lambda: 0.0)
+    gives_up = _exited(EXIT_ESCALATED << 8, detail="pleg failed 9 times in 30 s")
+    assert [root.failed(gives_up, POLICY) for _ in range(3)] == [
+        0.0,
+        0.5,
+        "the root failed more than 2 times in 60 s: pleg failed 9 times in 30 s",
+    ]
+
+
+def test_a_root_that_is_killed_from_outside_is_always_started_again_after_longer_and_longer_pauses() -> None:
+    """As by an operator or the kernel; a SIGKILL of the agent's own has another cause."""
+    root = RootSupervision(clock=lambda: 0.0, rng=lambda: 0.0)
+    assert [root.failed(_exited(signal.SIGKILL), POLICY) for _ in range(4)] == [0.0, 0.5, 1.0, 2.0]
+    hang = Exited(ROOT, 1, 100, signal.SIGKILL, "hang", "", "", 1.0)
+    assert isinstance([root.failed(hang, POLICY) for _ in range(3)][-1], str)
