@@ -63,7 +63,7 @@ class ConfigController(Actor):
         self._candidates = Candidates(self._sources, self._store, agent.config_hash)
         self._state = self._store.state()
         self._configuration = RunningConfiguration(self, agent, self._consumers)
-        self._trial_checks = TrialChecks(self, self._step)
+        self._trial_checks = TrialChecks(self, self._step, self._failed_supervisors)
         self._files = ConfigFileWatch(self, self.follow)
         contention = bool(agent.flags.get("exit-on-lock-contention"))
         self._lock_file = LockFileWatch(agent.flags["lock-file"], self._stop_on_contention) if contention else None
@@ -71,6 +71,7 @@ class ConfigController(Actor):
         await self._look_at_tree()
         self._read()
         self._step(trial.AgentStarted(session.boot(), agent.config_hash))
+        self._trial_checks.update(on_trial=self._state.trial_until > 0)  # also of an earlier incarnation's trial
         if self._configuration.is_continued:
             self._repeat_policies()
         self._configuration.begin_restart()
@@ -186,6 +187,9 @@ class ConfigController(Actor):
         self._state = trial.with_outcome(state, self._configuration.outcome) if name else state
         self._save()
         self._trial_checks.update(on_trial=self._state.trial_until > 0)
+
+    def _failed_supervisors(self, ages: Mapping[str, float]) -> list[str]:
+        return trial.supervisors_that_gave_up(self._state, ages, self._clock())
 
     def _apply(self, name: str) -> bool:
         """Put the configuration with this hash in force. False when it is invalid or not known."""

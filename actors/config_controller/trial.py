@@ -172,12 +172,11 @@ def origin(state: State) -> str:
     return f"configmap {state.source.get('namespace', '')}/{state.source.get('name', '')}"
 
 
-def supervisors_that_gave_up(gave_up: Mapping[str, int], before: Mapping[str, int]) -> list[str]:
-    """The supervisors that reached their restart intensity since the last look.
-
-    `gave_up`: how often each did, by name; `before`: at the last look.
-    """
-    return [name for name, times in gave_up.items() if times > before.get(name, times)]
+def supervisors_that_gave_up(state: State, ages: Mapping[str, float], now: float) -> list[str]:
+    """The supervisors that reached their restart intensity since the trial began. `ages`: by name, how many seconds ago
+    each did last. A controller that was itself restarted with them sees it, too."""
+    began = state.trial_until - TRIAL_SECONDS
+    return [name for name, age in ages.items() if age < now - began]
 
 
 def _with_entry(state: State, entry: HistoryEntry) -> State:

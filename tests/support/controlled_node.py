@@ -24,7 +24,9 @@ class Node:
 
     def __init__(self, directory):
         self.directory, self.clock = directory, VirtualClock(1_000_000.0)
-        self.restarts = self.gave_up = 0
+        self.restarts = 0
+        self.gave_up: list[float] = []
+        """When pod_workers did, by the clock."""
         self.flags = []
         self.renewed, self.fork_server_answer = [], Done()
         (directory / "conf.d").mkdir()
@@ -52,7 +54,8 @@ class Node:
             kind="supervisor",
             state="running",
             restarts=self.restarts,
-            gave_up=self.gave_up,
+            gave_up=len(self.gave_up),
+            gave_up_age=self.clock() - self.gave_up[-1] if self.gave_up else 0.0,
         )
         return Tree(pid=1, uptime=1.0, state="ready", actors=[root, workers])
 

@@ -175,7 +175,7 @@ def test_a_configuration_under_which_a_supervisor_reaches_its_intensity_is_rolle
             node.restarts = 1
             await harness.advance(10)
             assert (await effective(harness))["maxPods"] == 20
-            node.restarts, node.gave_up = 2, 1
+            node.restarts, node.gave_up = 2, [node.clock()]
             await harness.advance(10)
             found = status(harness)
             assert ((await effective(harness))["maxPods"], found.history[-1].what) == (10, "rolled back")
@@ -183,6 +183,41 @@ def test_a_configuration_under_which_a_supervisor_reaches_its_intensity_is_rolle
             await harness.advance(200)
             assert (await effective(harness))["maxPods"] == 10
             assert node.renewed == [("container_manager",), ("container_manager",)]
+
+    run(test())
+
+
+def test_a_controller_that_is_restarted_goes_on_with_the_trial(node):
+    """It may be restarted with the whole tree, by the very fault for which the configuration is on trial."""
+
+    async def test():
+        async with node.running() as harness:
+            await harness.advance(TRIAL_SECONDS + 10)
+            node.gave_up = [node.clock()]
+            await harness.advance(60)
+            node.write("maxPods: 20\n")
+            await changed(harness)
+            await harness.advance(60)
+        async with node.running() as harness:
+            await harness.advance(10)
+            assert ((await effective(harness))["maxPods"], status(harness).trial_until > 0) == (20, True)
+        node.gave_up.append(node.clock())
+        async with node.running() as harness:
+            await harness.advance(10)
+            assert ((await effective(harness))["maxPods"], status(harness).history[-1].what) == (10, "rolled back")
+
+    run(test())
+
+
+def test_a_trial_ends_also_where_its_controller_was_restarted(node):
+    async def test():
+        async with node.running() as harness:
+            await harness.advance(TRIAL_SECONDS + 10)
+            node.write("maxPods: 20\n")
+            await changed(harness)
+        async with node.running() as harness:
+            await harness.advance(TRIAL_SECONDS + 10)
+            assert (status(harness).trial_until, status(harness).history[-1].what) == (0.0, "accepted")
 
     run(test())
 

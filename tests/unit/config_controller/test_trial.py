@@ -212,7 +212,9 @@ def test_the_fields_that_wait_for_a_restart_are_in_the_last_entry():
     assert with_outcome(State(), "port") == State()
 
 
-def test_a_supervisor_gave_up_when_it_did_once_more_than_at_the_last_look():
-    assert supervisors_that_gave_up({"up": 0, "again": 2, "once": 1, "new": 5}, {"up": 0, "again": 1, "once": 1}) == [
-        "again"
+def test_a_supervisor_that_gave_up_fails_the_trial_when_that_was_after_its_beginning():
+    state = State(trial_until=1000.0 + TRIAL_SECONDS)
+    assert supervisors_that_gave_up(state, {"before": 60.0, "in it": 49.0, "just now": 0.0}, 1050.0) == [
+        "in it",
+        "just now",
     ]
