@@ -41,11 +41,15 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Collection(msgspec.Struct, frozen=True):
-    """Images to remove, in order, with the bytes wanted and the bytes that can be freed."""
+    """Images to remove, in order: those that are too old, then those for room."""
 
     remove: list[str]
     wanted_bytes: int
+    """Besides those of the images that are too old."""
     freeable_bytes: int
+    """As `wanted_bytes`."""
+    aged: int = 0
+    """So many of the images, the first ones, are too old."""
 
 
 def observe(
@@ -70,20 +74,21 @@ def plan(
 ) -> Collection:
     """Plan the removal. Images in use, pinned, or younger than the minimum age are never removed."""
     removable = _removable(records, in_use, thresholds, now)
-    freeable = sum(image.size_bytes for image in removable)
     expired = [image for image in removable if _is_expired(image, thresholds, now, running_for)]
     remove = dict.fromkeys(image.id for image in expired)
+    freed = sum(image.size_bytes for image in expired)
+    freeable = sum(image.size_bytes for image in removable) - freed
     wanted = 0
     if disk.capacity_bytes > 0 and thresholds.high_percent < 100 and disk.used_percent >= thresholds.high_percent:
         wanted = disk.capacity_bytes * (100 - thresholds.low_percent) // 100 - disk.available_bytes
-    left = wanted - sum(image.size_bytes for image in expired)
+    wanted = left = max(0, wanted - freed)
     for image in removable:
         if left <= 0:
             break
         if image.id not in remove:
             remove[image.id] = None
             left -= image.size_bytes
-    return Collection(list(remove), max(0, wanted), freeable)
+    return Collection(list(remove), wanted, freeable, len(expired))
 
 
 def unused(records: Iterable[ImageRecord], in_use: set[str], thresholds: Thresholds, now: float) -> list[str]:
@@ -109,11 +114,23 @@ def shortfall(disk: Disk, collection: Collection) -> tuple[str, str] | None:
         return "InvalidDiskCapacity", f"invalid capacity {disk.capacity_bytes} on image filesystem"
     if collection.wanted_bytes > collection.freeable_bytes:
         text = (
-            f"Failed to garbage collect required amount of images. Attempted to free {collection.wanted_bytes} bytes, "
-            f"but only found {collection.freeable_bytes} bytes eligible to free."
+            f"Insufficient free disk space on the node's image filesystem ({disk.used_percent}% of "
+            f"{_size_text(disk.capacity_bytes)} used). Failed to free sufficient space by deleting unused images "
+            f"(freed {collection.freeable_bytes} bytes). Investigate disk usage, as it could be used by active images, "
+            "logs, volumes, or other data."
         )
         return "FreeDiskSpaceFailed", text
     return None
+
+
+def _size_text(size: int) -> str:
+    """`1.5 GiB`."""
+    amount, unit = float(size), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{size} B" if unit == "B" else f"{amount:.1f} {unit}"
 
 
 def _is_expired(image: ImageRecord, thresholds: Thresholds, now: float, running_for: float) -> bool:

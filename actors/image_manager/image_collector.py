@@ -73,7 +73,9 @@ class ImageCollector:
         while True:
             disk = await self._disk()
             collection = plan(left.values(), in_use, disk, self._thresholds, now, now - self._began)
-            failed = [text for image_id in collection.remove if (text := await self._remove(image_id))]
+            reasons = ["age"] * collection.aged + ["space"] * (len(collection.remove) - collection.aged)
+            removals = zip(collection.remove, reasons, strict=True)
+            failed = [text for image_id, reason in removals if (text := await self._remove(image_id, reason))]
             for image_id in collection.remove:
                 del left[image_id]
             failures += failed
@@ -115,14 +117,14 @@ class ImageCollector:
         if self._node_name:
             self._actor.tell(EVENT_CLIENT, node_event(self._node_name, reason, text, "Warning"), deadline=60.0)
 
-    async def _remove(self, image_id: str) -> str:
-        """Remove the image. Returns the error, '' on success."""
+    async def _remove(self, image_id: str, reason: str = "space") -> str:
+        """Remove the image. `reason`: label of the metric, age or space. Returns the error, '' on success."""
         try:
             await self._client.remove_image(image_id)
         except CriError as error:
             return f"{image_id}: {error}"
         self._actor.log.info("removed unused image %s", image_id)
-        self._actor.metrics.count("kubelet_image_garbage_collected_total", reason="space")
+        self._actor.metrics.count("kubelet_image_garbage_collected_total", reason=reason)
         return ""
 
     async def _disk(self) -> Disk:

@@ -44,6 +44,13 @@ def test_the_maximum_age_counts_only_after_the_agent_ran_for_longer():
     assert removed(records, available=90, thresholds=age, running_for=500) == []
 
 
+def test_what_goes_for_its_age_comes_first_and_counts_for_no_room():
+    records = [record("old", last_used=NOW - 2000), record("fresh", last_used=NOW - 10)]
+    found = plan(records, set(), Disk(100, 5), Thresholds(maximum_age=1000), NOW, 1e6)
+    assert (found.remove, found.aged, found.wanted_bytes) == (["old", "fresh"], 1, 15 - records[0].size_bytes)
+    assert found.freeable_bytes == records[1].size_bytes
+
+
 def test_a_disk_without_capacity_collects_nothing():
     assert plan([record("a")], set(), Disk(0, 0), Thresholds(), NOW, 1e6).remove == []
 
@@ -88,11 +95,13 @@ def test_an_image_is_in_use_by_whichever_name_the_runtime_tells_of_it(told):
 
 def test_a_full_disk_and_one_without_a_size_are_events_with_the_kubelets_messages():
     assert shortfall(Disk(100, 50), Collection([], 10, 10)) is None
-    assert shortfall(Disk(100, 5), Collection([], 15, 10)) == (
-        "FreeDiskSpaceFailed",
-        "Failed to garbage collect required amount of images. Attempted to free 15 bytes, but only found 10 bytes "
-        "eligible to free.",
-    )
+    for capacity, shown in ((100, "100 B"), (1600, "1.6 KiB"), (100 << 30, "100.0 GiB"), (5000 << 40, "5000.0 TiB")):
+        assert shortfall(Disk(capacity, capacity // 20), Collection([], 15, 10)) == (
+            "FreeDiskSpaceFailed",
+            f"Insufficient free disk space on the node's image filesystem (95% of {shown} used). Failed to free "
+            "sufficient space by deleting unused images (freed 10 bytes). Investigate disk usage, as it could be used "
+            "by active images, logs, volumes, or other data.",
+        )
     assert shortfall(Disk(0, 0), Collection([], 0, 0)) == (
         "InvalidDiskCapacity",
         "invalid capacity 0 on image filesystem",
