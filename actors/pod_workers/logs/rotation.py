@@ -1,9 +1,9 @@
 """Rotates the logs of running containers by containerLogMaxSize and containerLogMaxFiles.
 
-A log larger than containerLogMaxSize is renamed, and the runtime is asked to open a new one. This is fast and loses no
-line, because the runtime writes to the renamed file until then. If the agent dies between the two steps, the next round
-repairs the missing live log. Older files are then compressed in a process of their own; never the newest, to which the
-runtime may still write.
+A log that has reached containerLogMaxSize is renamed, and the runtime is asked to open a new one. This is fast and
+loses no line, because the runtime writes to the renamed file until then. If the agent dies between the two steps, the
+next round repairs the missing live log. Older files are then compressed in a process of their own; never the newest, to
+which the runtime may still write.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import os
 import re
 import shutil
 import stat
+import time
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -36,7 +36,7 @@ Compress = Callable[[str], Awaitable[None]]
 
 class LogRotationPolicy(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
-    """The size in bytes above which a log is rotated; negative: never."""
+    """The size in bytes from which on a log is rotated; negative: never."""
     files: int
     """Files of one container, the live one included."""
     at_once: int = 1
@@ -81,7 +81,8 @@ def rotation_plan(live: str, names: Iterable[str], files: int) -> RotationPlan:
 
 
 def rotated_name(path: str, now: float) -> str:
-    return f"{path}.{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}"
+    """With the node's local time, as by the kubelet: the names are compared with those that it has given."""
+    return f"{path}.{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
 
 
 class LogRotation:
@@ -111,7 +112,7 @@ class LogRotation:
             return os.path.isdir(os.path.dirname(path))
         except OSError:
             return False
-        return stat.S_ISREG(about.st_mode) and about.st_size > self._limits.size_bytes
+        return stat.S_ISREG(about.st_mode) and about.st_size >= self._limits.size_bytes
 
     async def _rotate_log(self, ran: CriContainer, now: float) -> str:
         async with self._slots:
@@ -156,12 +157,13 @@ def compress(path: str) -> None:
 
     temporary, flags = f"{path}{TEMPORARY}", os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
-    source = os.fdopen(descriptor, "rb")
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    source, mode = os.fdopen(descriptor, "rb"), os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
         source.close()
         raise OSError(errno.EINVAL, "is no regular file", path)  # reading a pipe may never end
-    target = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flags, 0o640), "wb")
+    target = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flags, 0o600), "wb")
     with source, target:
+        os.fchmod(target.fileno(), stat.S_IMODE(mode))
         with gzip.GzipFile(fileobj=target, mode="wb") as packed:
             shutil.copyfileobj(source, packed, 1 << 20)
         target.flush()

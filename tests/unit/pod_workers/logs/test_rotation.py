@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,24 @@ def test_a_small_log_is_left_alone(tmp_path):
     assert logs.names() == ["0.log"]
 
 
+@pytest.mark.parametrize(("size", "files"), [(21, 2), (22, 1)])
+def test_a_log_that_has_reached_its_size_is_rotated(tmp_path, size, files):
+    logs = Logs(tmp_path, size=size)
+    logs.writer.write(3)
+    assert logs.round() == []
+    assert len(logs.names()) == files
+
+
+def test_a_rotated_log_is_named_by_the_local_time_as_by_the_kubelet(monkeypatch):
+    monkeypatch.setenv("TZ", "XYZ-5")
+    time.tzset()
+    try:
+        assert rotated_name("/0.log", 86_400.0) == "/0.log.19700102-050000"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 def test_a_big_log_is_rotated_and_older_ones_compressed_and_in_the_end_removed(tmp_path):
     logs = Logs(tmp_path, files=4)
     for _ in range(3):
@@ -158,10 +177,12 @@ def test_a_negative_size_switches_it_off(tmp_path):
     assert logs.names() == ["0.log"]
 
 
-def test_a_compressed_log_has_the_same_lines(tmp_path):
+def test_a_compressed_log_has_the_same_lines_and_the_same_mode(tmp_path):
     (tmp_path / "x").write_bytes(b"line\n" * 10_000)
+    (tmp_path / "x").chmod(0o604)
     compress(str(tmp_path / "x"))
     assert os.listdir(tmp_path) == ["x.gz"]
+    assert (tmp_path / "x.gz").stat().st_mode & 0o777 == 0o604
     assert gzip.decompress((tmp_path / "x.gz").read_bytes()) == b"line\n" * 10_000
 
 
