@@ -8,6 +8,7 @@ from actors.shared.admission.checks.sysctls import of_host
 from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount, pod_limits, pod_requests
+from actors.shared.kube.sysctls import normalized
 from actors.shared.linux.resolv_conf import Dns
 from actors.shared.linux.subordinate_ids import IdRange
 from proto import cri_pb2 as cri
@@ -55,9 +56,9 @@ def sandbox_config(pod: Pod, attempt: int, context: SandboxContext) -> cri.PodSa
     linux.security_context.namespace_options.userns_options.CopyFrom(user_namespace(context.ids))
     for name, value in context.pod_sysctls.items():
         if not of_host(name, pod):
-            linux.sysctls[name.replace("/", ".")] = value
+            linux.sysctls[normalized(name)] = value
     for sysctl in pod.spec.securityContext.sysctls:
-        linux.sysctls[sysctl.name.replace("/", ".")] = sysctl.value
+        linux.sysctls[normalized(sysctl.name)] = sysctl.value
     overhead, resources = sizes(pod, context.cpu_period_us)
     linux.resources.CopyFrom(resources)
     if overhead is not None:

@@ -21,6 +21,7 @@ quantity_text.py       amounts of resources as the API server writes them (canon
 resource_claims.py     resource claims (resource.k8s.io/v1, KEP-4381), and which of them a pod has
 resource_fields.py     a container's resources for the downward API (API doc, ResourceFieldSelector)
 restart_policy.py      whether an ended container is restarted: by its rules, its policy, its pod's policy
+sysctls.py             the names of sysctls
 times.py               times of the API (RFC 3339), and the start time of a pod
 volumes.py             volumes of pods and of claims: the type of each source, its validation
 resource_versions.py   the order of two versions of an object or of a collection

@@ -7,6 +7,7 @@ from typing import Final
 
 from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.sysctls import normalized
 
 SAFE: Final = frozenset(
     {
@@ -35,9 +36,9 @@ def forbidden_sysctl(candidate: PodAdmitAttributes, node: NodeState) -> Refusal 
 
 def forbidden(pod: Pod, allowed: Iterable[str]) -> str:
     """The first forbidden sysctl of the pod and the reason; '' for none."""
-    patterns = [pattern.replace("/", ".") for pattern in allowed]
+    patterns = [normalized(pattern) for pattern in allowed]
     for sysctl in pod.spec.securityContext.sysctls:
-        name = sysctl.name.replace("/", ".")
+        name = normalized(sysctl.name)
         listed = any(
             name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1])) for pattern in patterns
         )
@@ -50,7 +51,7 @@ def forbidden(pod: Pod, allowed: Iterable[str]) -> str:
 
 def of_host(name: str, pod: Pod) -> str:
     """The namespace (net, ipc) that the pod shares with the node and the sysctl would change; '' for none."""
-    name = name.replace("/", ".")
+    name = normalized(name)
     if pod.spec.hostNetwork and name.startswith("net."):
         return "net"
     return "ipc" if pod.spec.hostIPC and name.startswith(_IPC) else ""

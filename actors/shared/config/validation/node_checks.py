@@ -12,6 +12,7 @@ from actors.shared.config.fields import names
 from actors.shared.config.fields.groups import Taint, VModule
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.quantity import parse
+from actors.shared.kube.sysctls import normalized
 
 from .rule_kinds import Finding, ValidationContext, gate
 from .unsupported import REFUSED_GATES
@@ -88,7 +89,7 @@ def wrong_sysctl(config: KubeletConfiguration, index: str, pattern: str) -> str:
     name = pattern.removesuffix("*").rstrip("./-_") if pattern.endswith("*") else pattern
     if len(pattern) > 253 or not _SYSCTL.match(name):
         return "must be the name of a sysctl, or its beginning with a trailing *"
-    if not _NAMESPACED_SYSCTL.match(pattern.replace("/", ".")):
+    if not _NAMESPACED_SYSCTL.match(normalized(pattern)):
         return "must be in a group with a namespace: kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.*, net.*"
     return ""
 

@@ -106,9 +106,17 @@ def test_the_nodes_own_sysctls_are_under_those_of_the_pod_and_never_change_the_n
     assert dict(host) == {}
 
 
-def test_sysctls_go_by_dots():
-    sysctls = [{"name": "net/ipv4/tcp_syncookies", "value": "1"}]
-    assert dict(box(pod(securityContext={"sysctls": sysctls})).linux.sysctls) == {"net.ipv4.tcp_syncookies": "1"}
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("net/ipv4/tcp_syncookies", "net.ipv4.tcp_syncookies"),
+        ("net/ipv4/conf/eth0.100/forwarding", "net.ipv4.conf.eth0/100.forwarding"),
+        ("net.ipv4.conf.eth0/100.forwarding", "net.ipv4.conf.eth0/100.forwarding"),
+    ],
+)
+def test_sysctls_go_by_dots_and_keep_those_of_an_interface(name, told):
+    sysctls = [{"name": name, "value": "1"}]
+    assert dict(box(pod(securityContext={"sysctls": sysctls})).linux.sysctls) == {told: "1"}
 
 
 def test_a_volume_is_a_device_that_no_container_writes_to_where_the_pod_only_reads_it():

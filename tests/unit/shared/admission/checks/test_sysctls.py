@@ -27,6 +27,9 @@ def refused(name: str, *allowed: str, **spec: Any) -> str:
         ("kernel.msgmax", ["kernel.msg*"], True),
         ("kernel.msgmax", ["kernel.msg"], False),
         ("kernel.sem", ["kernel.msg*"], False),
+        ("net/ipv4/conf/eth0.100/forwarding", ["net.ipv4.conf.eth0/100.*"], True),
+        ("net.ipv4.conf.eth0/100.forwarding", ["net/ipv4/conf/eth0.100/*"], True),
+        ("net.ipv4.conf.eth0.100.forwarding", ["net/ipv4/conf/eth0.100/*"], False),
     ],
 )
 def test_a_safe_or_an_allowed_sysctl_may_be_set(name: str, allowed: list[str], expected: bool) -> None:
