@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 from supervision.actor import Actor, Timer
+from supervision.protocol import FORK_SERVER, ServiceState
 
 from .clocks import CertificateClocks
 from .request_attempt import AttemptFailed, PendingRequest, RequestAttempts, RequestTemplate
@@ -16,11 +18,14 @@ from .request_retries import FailureKind, Failures, PendingReports, pause_before
 Template = Callable[[], "RequestTemplate | None"]
 Installed = Callable[[], Awaitable[None]]
 Failed = Callable[[], None]
+_AWAY_TRIES: Final = 2
+"""A server that does not answer is told after so many, as it may only be starting."""
 
 
 class CertificateRequester:
     """`template` returns the certificate to request now, None for none; it is called before each attempt. `installed`
-    is called after each success, `failed` after each failure. `title` names the certificate in the log."""
+    is called after each success, `failed` after each failure. `title` names the certificate in the log and in
+    `supervise status`, which says what an attempt waits for."""
 
     def __init__(
         self,
@@ -33,12 +38,14 @@ class CertificateRequester:
     ) -> None:
         self._actor, self._title, self._clocks = actor, title, clocks
         self._template, self._installed, self._failed = template, installed, failed
-        self._attempts = RequestAttempts(actor)
+        self._attempts = RequestAttempts(actor, self._waits)
         self._current: RequestTemplate | None = None
         """The template of the current attempt or pause."""
         self._task: asyncio.Task[Any] | None = None
         self._timer: Timer | None = None
         self._failures, self._pending_reports, self._reported = Failures(), PendingReports(), ""
+        self._trouble: str | None = None
+        """What was told last; None: nothing yet."""
 
     def wake(self) -> None:
         """Check what to request. An attempt or pause for the same template continues; one for another is dropped."""
@@ -81,6 +88,7 @@ class CertificateRequester:
             return self._after_pending(pending)
         self._actor.log.info("%s: signed and installed, %s", self._title, template.store.current_path)
         self._pending_reports, self._reported = PendingReports(), ""
+        self._tell("")
         await self._installed()
         return self._after_success(template)
 
@@ -90,6 +98,8 @@ class CertificateRequester:
         if failed.text != self._reported:
             self._actor.log.error("%s: %s; the next attempt is in %.0f s", self._title, failed.text, pause)
         self._reported = failed.text
+        if failed.kind is not FailureKind.AWAY or self._failures.consecutive > _AWAY_TRIES:
+            self._tell(failed.text)
         self._failed()
         return pause
 
@@ -100,6 +110,14 @@ class CertificateRequester:
             text = "%s: request %s is pending; to approve it: kubectl certificate approve %s"
             write(text, self._title, pending.name, pending.name)
         return self._pending_reports.pause
+
+    def _waits(self, name: str) -> None:
+        self._tell(f"request {name} is pending; to approve it: kubectl certificate approve {name}")
+
+    def _tell(self, text: str) -> None:
+        if text != self._trouble:
+            self._trouble = text
+            self._actor.tell(FORK_SERVER, ServiceState(self._title, text, time.monotonic()))
 
     def _after_success(self, template: RequestTemplate) -> float:
         """0 when the certificate needs no rotation; else a pause, because the next one may be due at once, too."""

@@ -7,6 +7,7 @@ from the key. The next attempt, of this process or of another, goes on from ther
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -62,10 +63,11 @@ class AttemptFailed(Exception):
 
 
 class RequestAttempts:
-    """Keeps the signed request between attempts, so that its key is not read again each time."""
+    """Keeps the signed request between attempts, so that its key is not read again each time. `waits` is called with
+    the name of a request before it is watched."""
 
-    def __init__(self, actor: Actor) -> None:
-        self._actor = actor
+    def __init__(self, actor: Actor, waits: Callable[[str], None]) -> None:
+        self._actor, self._waits = actor, waits
         self._signed: tuple[RequestTemplate, dict[str, Any]] | None = None
 
     async def attempt(self, template: RequestTemplate) -> PendingRequest | None:
@@ -87,6 +89,7 @@ class RequestAttempts:
         try:
             request = await _create_or_get(client, template, signed)
             if request.state is RequestState.PENDING:
+                self._waits(signed["name"])
                 request = await _watch(client, signed["name"], request)
         except ApiError as error:
             raise AttemptFailed(*_kind_and_text(error), error.retry_after) from None

@@ -72,7 +72,7 @@ def _client_certificate(agent: Agent, now: datetime, *, running: bool) -> Iterat
     if found is not None:
         yield of_pem(CLIENT, found.where, found.pem, now, NEW_CERTIFICATE)
     elif running and agent.bootstrap_kubeconfig and not Path(agent.kubeconfig).exists():
-        text = f"{stored}: none yet, the agent has asked the cluster for one"
+        text = f"{stored}: none yet, the agent asks the cluster for one"
         yield failure(CLIENT, text, "kubectl get csr; kubectl certificate approve NAME")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -74,9 +74,17 @@ PERMISSIONS: Final = (
 )
 
 
-def cluster(kubeconfig: str, node: str, stored: str = "") -> Iterator[Finding]:
+REQUESTING: Final = tuple(
+    Permission(verb, "certificatesigningrequests", group="certificates.k8s.io") for verb in ("create", "get", "watch")
+)
+"""What a node needs to obtain its first certificate."""
+_BOOTSTRAPPERS: Final = "kubectl create clusterrolebinding bootstrappers --clusterrole=system:node-bootstrapper "
+    "--group=system:bootstrappers"
+
+
+def cluster(kubeconfig: str, node: str, stored: str = "", *, bootstrap: bool = False) -> Iterator[Finding]:
     """All checks with this kubeconfig, for the node of this name. `stored`: path of the client certificate that the
-    agent obtained."""
+    agent obtained. `bootstrap`: the kubeconfig is the one to obtain it with, and may do nothing else."""
     from kubernetes import client
     from kubernetes.config import ConfigException, load_kube_config
 
@@ -96,7 +104,7 @@ def cluster(kubeconfig: str, node: str, stored: str = "") -> Iterator[Finding]:
         ended = shown is not None and _is_invalid(shown)
         with client.ApiClient(settings) as api:
             api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = _trust(settings)
-            for found in _check_server(api, settings.host, node):
+            for found in _check_server(api, settings.host, node, bootstrap=bootstrap):
                 if not (ended and "401" in found.text):  # the check of the certificate says why
                     yield found
 
@@ -117,7 +125,7 @@ def _is_invalid(shown: ShownCertificate) -> bool:
     return of_pem(CLIENT, shown.where, shown.pem, datetime.now(UTC), NEW_CERTIFICATE).level is Level.FAILURE
 
 
-def _check_server(api: Any, server: str, node: str) -> Iterator[Finding]:
+def _check_server(api: Any, server: str, node: str, *, bootstrap: bool) -> Iterator[Finding]:
     from kubernetes import client
     from kubernetes.client import ApiException
     from urllib3.exceptions import HTTPError
@@ -134,7 +142,7 @@ def _check_server(api: Any, server: str, node: str) -> Iterator[Finding]:
         return
     yield from version(server, found.git_version)
     yield from clock(headers.get("Date", ""), began, ended)
-    for check in (identity, rights, registration, lease):
+    for check in (requesting,) if bootstrap else (identity, rights, registration, lease):
         try:
             for one in check(api, node):
                 yield one
@@ -236,12 +244,33 @@ def identity(api: Any, node: str) -> Iterator[Finding]:
         )
 
 
+def requesting(api: Any, node: str) -> Iterator[Finding]:
+    """Whether the credentials of the bootstrap kubeconfig may ask for a certificate."""
+    missing = _not_allowed(api, node, REQUESTING)
+    if missing:
+        text = f"the API server does not let the bootstrap kubeconfig {', '.join(missing)}"
+        yield failure("rights", text, _BOOTSTRAPPERS)
+    else:
+        yield ok("rights", "the bootstrap kubeconfig may ask for a certificate")
+
+
 def rights(api: Any, node: str) -> Iterator[Finding]:
     """Whether the API server permits the requests of a node."""
+    missing = _not_allowed(api, node, PERMISSIONS)
+    if missing:
+        text = f"the API server does not let this node {', '.join(missing)}"
+        yield failure(
+            "rights", text, "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings"
+        )
+    else:
+        yield ok("rights", f"all {len(PERMISSIONS)} that were asked for")
+
+
+def _not_allowed(api: Any, node: str, wanted: Sequence[Permission]) -> list[str]:
     from kubernetes import client
 
     missing = []
-    for right in PERMISSIONS:
+    for right in wanted:
         of_pods = client.V1FieldSelectorAttributes(
             requirements=[client.V1FieldSelectorRequirement(key="spec.nodeName", operator="In", values=[node])]
         )
@@ -260,13 +289,7 @@ def rights(api: Any, node: str) -> Iterator[Finding]:
         )
         if not review.status.allowed:
             missing.append(str(right))
-    if missing:
-        text = f"the API server does not let this node {', '.join(missing)}"
-        yield failure(
-            "rights", text, "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings"
-        )
-    else:
-        yield ok("rights", f"all {len(PERMISSIONS)} that were asked for")
+    return missing
 
 
 def registration(api: Any, node: str) -> Iterator[Finding]:

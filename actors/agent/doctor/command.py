@@ -151,12 +151,11 @@ def _load_agent(words: Sequence[str], *, in_force: bool = False) -> Agent | None
 
 
 def _cluster(agent: Agent) -> Iterator[Finding]:
-    return cluster_checks.cluster(_kubeconfig(agent), agent.node_name, certificate_checks.stored_client_pair(agent))
-
-
-def _kubeconfig(agent: Agent) -> str:
-    """The one in use: before the node has a certificate, the one to obtain it with."""
-    return agent.kubeconfig if Path(agent.kubeconfig).exists() else agent.bootstrap_kubeconfig or agent.kubeconfig
+    # before the node has a certificate, the kubeconfig to obtain it with
+    bootstrap = bool(agent.bootstrap_kubeconfig) and not Path(agent.kubeconfig).exists()
+    used = agent.bootstrap_kubeconfig if bootstrap else agent.kubeconfig
+    stored = certificate_checks.stored_client_pair(agent)
+    return cluster_checks.cluster(used, agent.node_name, stored, bootstrap=bootstrap)
 
 
 def _pods(answers: Answers) -> Iterator[Finding]:

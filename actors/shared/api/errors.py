@@ -16,7 +16,8 @@ class ApiError(Exception):
 
     def __init__(self, status: int, reason: str, message: str, retry_after: float = 0.0) -> None:
         said = reason or str(status)
-        super().__init__(said if message in ("", said) else f"{said}: {message}")
+        told = message in ("", said) or message.startswith(f"{said}: ")  # by another actor, which passes its error on
+        super().__init__((message or said) if told else f"{said}: {message}")
         self.status, self.reason, self.message, self.retry_after = status, reason, message, retry_after
 
 

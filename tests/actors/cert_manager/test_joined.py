@@ -13,7 +13,7 @@ import pytest
 from actors.api_clients.messages import EVENT_CLIENT, CredentialsChanged
 from actors.cert_manager.actor import CHECK_SECONDS
 from actors.shared.api import kubeconfig
-from supervision.protocol import Hello
+from supervision.protocol import FORK_SERVER, Hello, ServiceState
 from tests.support.apiserver import kubeconfigs
 from tests.support.apiserver.server import ApiServer
 from tests.support.certified_node import CSRS, USER, Node, decide, failures, joined, mode, requests, scenario, values
@@ -83,8 +83,11 @@ async def test_a_pending_request_is_watched_until_it_is_approved(node):
         assert not harness.sent(CredentialsChanged)
         assert not node.kubeconfig.exists()
         assert mode(node.pki / "kubelet-client.key.tmp") == 0o600
+        await harness.wait_sent(ServiceState, to=FORK_SERVER, timeout=10)
         decide(node, "Approved", name)
         await joined(harness)
+    states = [state for state in harness.sent(ServiceState, FORK_SERVER) if state.service == "client certificate"]
+    assert [state.text.partition(";")[0] for state in states] == [f"request {name} is pending", ""]
     assert await node.who_am_i() == USER
     assert not (node.pki / "kubelet-client.key.tmp").exists()
 
@@ -167,6 +170,7 @@ async def test_refused_credentials_are_logged_with_a_hint(node, caplog):
     async with node.start() as harness:
         await harness.wait(lambda: "kubeadm token create" in caplog.text, "complaint", timeout=10)
         assert not harness.sent(CredentialsChanged)
+        assert (await harness.wait_sent(ServiceState, to=FORK_SERVER, timeout=10)).service == "client certificate"
 
 
 @scenario

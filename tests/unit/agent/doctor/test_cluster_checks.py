@@ -30,11 +30,18 @@ NODE = {
 }
 
 
-def findings(folder: Path, kubeconfig: Callable[[ApiServer], str], node: str = "n1", stored: str = "") -> list[Finding]:
+def findings(
+    folder: Path,
+    kubeconfig: Callable[[ApiServer], str],
+    node: str = "n1",
+    stored: str = "",
+    *,
+    bootstrap: bool = False,
+) -> list[Finding]:
     async def story() -> list[Finding]:
         async with ApiServer(folder) as server:
             server.create("nodes", NODE)
-            return await asyncio.to_thread(lambda: list(cluster(kubeconfig(server), node, stored)))
+            return await asyncio.to_thread(lambda: list(cluster(kubeconfig(server), node, stored, bootstrap=bootstrap)))
 
     return asyncio.run(story())
 
@@ -110,6 +117,16 @@ def test_somebody_without_rights_is_told_which_are_missing(tmp_path: Path) -> No
     rights = next(one for one in found if one.subject == "rights")
     assert rights.level is Level.FAILURE
     assert "patch nodes/status" in rights.text
+
+
+def test_of_a_bootstrap_kubeconfig_it_only_matters_that_it_may_ask_for_a_certificate(tmp_path: Path) -> None:
+    found = findings(tmp_path / "1", lambda server: server.bootstrap_kubeconfig(), bootstrap=True)
+    assert [one.subject for one in found] == ["API server", "clock", "rights"]
+    assert found[-1].level is Level.OK
+    (*_, rights) = findings(tmp_path / "2", lambda server: server.kubeconfig("jane", "developers"), bootstrap=True)
+    assert rights.level is Level.FAILURE
+    assert "let the bootstrap kubeconfig create certificatesigningrequests, get certificate" in rights.text
+    assert "--clusterrole=system:node-bootstrapper" in rights.remedy
 
 
 def test_refused_credentials_are_told_as_such(tmp_path: Path) -> None:
