@@ -78,8 +78,10 @@ REQUESTING: Final = tuple(
     Permission(verb, "certificatesigningrequests", group="certificates.k8s.io") for verb in ("create", "get", "watch")
 )
 """What a node needs to obtain its first certificate."""
-_BOOTSTRAPPERS: Final = "kubectl create clusterrolebinding bootstrappers --clusterrole=system:node-bootstrapper "
+_BOOTSTRAPPERS: Final = (
+    "kubectl create clusterrolebinding bootstrappers --clusterrole=system:node-bootstrapper "
     "--group=system:bootstrappers"
+)
 
 
 def cluster(kubeconfig: str, node: str, stored: str = "", *, bootstrap: bool = False) -> Iterator[Finding]:
