@@ -41,8 +41,8 @@ from supervision.protocol import Tree
 from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks
 from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
 
-_FLAG: Final = re.compile(r"(?<=: )--[a-z][a-z0-9-]+")
-"""The first one of a list in a warning."""
+_NAMED: Final = re.compile(r"(?<=: )(?:feature gate )?(--[a-z][a-z0-9-]+|[A-Za-z][\w.]+(?= \())")
+"""The first flag, field or gate of a list in a warning."""
 _KUBECONFIGS: Final = {"--kubeconfig", "--bootstrap-kubeconfig"}
 """Problems with these have been told, and no cluster is asked."""
 _SIGNS: Final = {Level.OK: "ok", Level.WARNING: "WARN", Level.FAILURE: "FAIL", Level.UNKNOWN: "????"}
@@ -122,8 +122,8 @@ def findings(context: Context) -> Iterator[Finding]:
     concerns = [] if flagz is None else [*agent_checks.configuration(flagz, checked=bool(problems))]
     yield from concerns
     for said in warnings:
-        flag = _FLAG.search(said)
-        yield warning("configuration", said, f"supervise config explain {flag[0] if flag else 'FIELD'}")
+        named = _NAMED.search(said)
+        yield warning("configuration", said, f"supervise config explain {named[1] if named else 'FIELD'}")
     if agent is None:
         return  # what follows depends on it
     if not (problems or warnings or concerns):

@@ -22,8 +22,8 @@ MISSING_GATES: Final[dict[str, str]] = {
     "CRIListStreaming": "streaming of CRI lists",
     "ChangeContainerStatusOnKubeletRestart": "reset of container statuses at a restart",
     "ClusterTrustBundleProjection": "volume source clusterTrustBundle",
-    "DRANodeAllocatableResources": "resource claims",
-    "DRAWorkloadResourceClaims": "resource claims",
+    "DRANodeAllocatableResources": "claims on CPU and memory of the node",
+    "DRAWorkloadResourceClaims": "claims of groups of pods",
     "GitRepoVolumeDriver": "gitRepo volume",
     "ImageVolumeWithDigest": "digest of image volumes",
     "KubeletInUserNamespace": "rootless agent",
@@ -59,12 +59,12 @@ def without_effect(config: KubeletConfiguration, given: Container[str] = ()) -> 
     `given`: the fields that a file or a flag sets.
     """
     named = [
-        f"{field} (there is no {MISSING[field]} yet)"
+        f"{field} (not done here: {MISSING[field]})"
         for field in sorted(MISSING)
         if getattr(config, field) != getattr(_DEFAULTS, field)
     ]
     named += [
-        f"feature gate {gate} (there is no {feature} yet)"
+        f"feature gate {gate} (not done here: {feature})"
         for gate, feature in MISSING_GATES.items()
         if enabled(gate, config.featureGates)
     ]

@@ -15,6 +15,7 @@ from cryptography import x509
 from actors.agent.doctor import agent_checks, runtime_checks
 from actors.agent.doctor.certificate_checks import certificate, checks
 from actors.agent.doctor.command import (
+    _NAMED,
     _run_check,
     _run_checks,
     findings,
@@ -267,6 +268,20 @@ def test_a_file_that_is_not_there_is_told_once(tmp_path: Path) -> None:
     said = [one.text for one in findings(cast(Context, NoAgent())) if one.level is not Level.OK]
     for name in ("client-ca-file", "tls-cert-file", "kubeconfig"):
         assert len([text for text in said if f"{tmp_path}/{name}" in text]) == 1, said
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("accepted without effect: volumePluginDir (not done here: FlexVolume)", "volumePluginDir"),
+        ("accepted without effect: feature gate NativeHistograms (not done here: x), y (z)", "NativeHistograms"),
+        ("deprecated flags, set these in the file of --config instead: --address, --port", "--address"),
+    ],
+)
+def test_a_warning_is_explained_by_its_first_flag_field_or_gate(said: str, name: str) -> None:
+    found = _NAMED.search(said)
+    assert found is not None
+    assert found[1] == name
 
 
 def test_a_group_of_checks_that_cannot_look_is_unknown() -> None:

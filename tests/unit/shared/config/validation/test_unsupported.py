@@ -50,7 +50,7 @@ def test_a_gate_that_is_said_to_be_missing_is_off_and_read_by_nobody(gate: str) 
 
 def test_a_gate_whose_feature_is_missing_is_named_when_it_is_on() -> None:
     (warning,) = without_effect(KubeletConfiguration(featureGates={"NativeHistograms": True, "SELinuxMount": False}))
-    assert warning == "accepted without effect: feature gate NativeHistograms (there is no native histogram yet)"
+    assert warning == "accepted without effect: feature gate NativeHistograms (not done here: native histogram)"
     assert without_effect(KubeletConfiguration(featureGates={"NativeHistograms": False})) == []
 
 
@@ -87,7 +87,7 @@ def test_one_warning_names_all_that_has_no_effect() -> None:
     config = KubeletConfiguration(enableContentionProfiling=True, volumePluginDir="/x", maxPods=5)
     (warning,) = without_effect(config)
     assert re.search(
-        r"enableContentionProfiling \(there is no profiling of contention yet\), volumePluginDir \(", warning
+        r"enableContentionProfiling \(not done here: profiling of contention\), volumePluginDir \(", warning
     )
     assert without_effect(KubeletConfiguration(maxPods=5)) == []
 
