@@ -41,7 +41,7 @@ from supervision.protocol import Tree
 from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks
 from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
 
-_NAMED: Final = re.compile(r"(?<=: )(?:feature gate )?(--[a-z][a-z0-9-]+|[A-Za-z][\w.]+(?= \())")
+_NAMED: Final = re.compile(r"(?<=: )(?:feature gate )?(--[a-z][a-z0-9-]+|[A-Za-z][\w.]+(?= \())|^([a-z][\w.]+)(?=: )")
 """The first flag, field or gate of a list in a warning."""
 _KUBECONFIGS: Final = {"--kubeconfig", "--bootstrap-kubeconfig"}
 """Problems with these have been told, and no cluster is asked."""
@@ -123,7 +123,7 @@ def findings(context: Context) -> Iterator[Finding]:
     yield from concerns
     for said in warnings:
         named = _NAMED.search(said)
-        yield warning("configuration", said, f"supervise config explain {named[1] if named else 'FIELD'}")
+        yield warning("configuration", said, f"supervise config explain {named[1] or named[2] if named else 'FIELD'}")
     if agent is None:
         return  # what follows depends on it
     if not (problems or warnings or concerns):

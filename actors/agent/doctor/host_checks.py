@@ -7,7 +7,7 @@ import platform
 import re
 import shlex
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -94,8 +94,9 @@ def swap(swaps: str, *, allowed: bool) -> Iterator[Finding]:
         yield failure("swap", f"on: {', '.join(areas)}", "swapoff -a, or failSwapOn: false")
 
 
-def disk(path: str) -> Iterator[Finding]:
-    """The file system of the root directory, or of the nearest directory above it that exists."""
+def disk(path: str, evicts: Container[str] = ("nodefs.available", "nodefs.inodesFree")) -> Iterator[Finding]:
+    """The file system of the root directory, or of the nearest directory above it that exists. `evicts`: the signals of
+    evictionHard."""
     place = Path(path)
     while not place.is_dir():
         place = place.parent
@@ -106,10 +107,12 @@ def disk(path: str) -> Iterator[Finding]:
     if found.f_flag & os.ST_RDONLY:
         yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,rw {shlex.quote(str(place))}")
     elif space < LOW_SHARE:
-        yield failure("disk", f"{text}: DiskPressure", f"free space: du -xh {shlex.quote(str(place))} | sort -h | tail")
+        what = "DiskPressure" if "nodefs.available" in evicts else "nearly full"
+        yield failure("disk", f"{text}: {what}", f"free space: du -xh {shlex.quote(str(place))} | sort -h | tail")
     elif inodes < LOW_INODE_SHARE:
+        what = "DiskPressure" if "nodefs.inodesFree" in evicts else "nearly full"
         yield failure(
-            "disk", f"{text}: DiskPressure", f"remove files: du --inodes -x {shlex.quote(str(place))} | sort -n | tail"
+            "disk", f"{text}: {what}", f"remove files: du --inodes -x {shlex.quote(str(place))} | sort -n | tail"
         )
     else:
         yield ok("disk", text)
@@ -183,7 +186,7 @@ def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
     yield kernel(platform.release())
     yield cgroups(agent.config.cgroupDriver, refused=agent.config.failCgroupV1 and not running)
     yield swap(_swaps(), allowed=not agent.config.failSwapOn)
-    yield disk(agent.root_dir)
+    yield disk(agent.root_dir, agent.config.evictionHard)
     if not running:
         yield ports(agent)
     yield dns(agent)

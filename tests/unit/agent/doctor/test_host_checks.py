@@ -109,6 +109,9 @@ def test_what_finds_the_space_depends_on_what_has_run_out(
     (finding,) = disk(str(tmp_path))
     assert remedy.format(tmp_path) in finding.remedy
     assert (finding.level is Level.FAILURE) is bool(remedy)
+    assert ("DiskPressure" in finding.text) is bool(remedy)
+    (finding,) = disk(str(tmp_path), ["memory.available"])
+    assert ("nearly full" in finding.text) is bool(remedy), "the node evicts for nothing but memory"
 
 
 def test_a_port_that_is_taken_is_named_with_its_field() -> None:
