@@ -40,7 +40,10 @@ class Client:
                 answer = _exchange(sock, encode(f"client-{os.getpid()}", message, ask=1), end)
             except (EOFError, ConnectionError):
                 raise AskError(f"{name} closed the connection before it answered") from None
-            except (OSError, WireError) as error:
+            except WireError as error:
+                text = f"{name}: {error}: it runs another version than this one: restart it, pods keep running"
+                raise AskError(text) from error
+            except OSError as error:
                 raise AskError(f"{name}: {error_reason(error)}") from error
         if answer is None:
             raise AskError(f"{name} did not answer {type(message).__name__} within {timeout:g} s")

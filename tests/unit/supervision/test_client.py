@@ -1,0 +1,32 @@
+"""What somebody from outside is told who asks an actor that does not answer as expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from supervision import client
+from supervision.errors import AskError
+from supervision.names import Names
+from supervision.protocol import GetTree, Tree
+from supervision.wire import WireError
+
+
+def test_an_answer_of_a_type_that_is_not_known_is_that_of_another_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(*_: object) -> None:
+        raise WireError("unknown message type 'Old'")
+
+    monkeypatch.setattr(client, "_exchange", unknown)
+    names = Names(tmp_path / "names")
+    with names.listen("fork_server", 1):
+        names.publish("fork_server", 1)
+        asking = client.Client(tmp_path)
+        with pytest.raises(
+            AskError, match="'Old': it runs another version than this one: restart it, pods keep running"
+        ):
+            asking.ask(GetTree(), Tree)
+        asking.close()
+    names.remove()
