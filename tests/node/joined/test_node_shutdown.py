@@ -87,6 +87,8 @@ def test_a_cancelled_shutdown_leaves_who_was_not_told_and_the_node_is_ready_agai
     kept = site.running_ids()["critical/main"]
     bus.tell("begin")
     site.nodes.until(lambda: not is_ready(site.nodes.now[f"/{NODE}"]), "not ready", 30)
+    killed = ("get", "events", "--field-selector=reason=Killing", "-o", "jsonpath={.items[*].involvedObject.name}")
+    wait_for(lambda: "stubborn" in site.kubectl(*killed))
     bus.tell("cancel")
     site.wait_ready()
     bus.wait_seen("lock", 2)
