@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.config.sources.checkpoints import KEPT_HISTORY, HistoryEntry, State
+from actors.shared.config.sources.checkpoints import DEATHS, KEPT_HISTORY, HistoryEntry, State
 
 TRIAL_SECONDS: Final = 600.0
 _DETAIL_COLUMN: Final = 53
@@ -95,24 +95,26 @@ def _new_configuration(state: State, event: NewConfiguration, now: float) -> tup
 
 
 def _with_trial(state: State, name: str, now: float) -> State:
-    return _change(state, current=name, trial_until=now + TRIAL_SECONDS)
+    return _change(state, current=name, trial_until=now + TRIAL_SECONDS, deaths=0)
 
 
 def _agent_started(state: State, event: AgentStarted, now: float) -> State:
     same_run = event.boot == state.boot
     died = not same_run and not state.orderly and state.trial_until > 0 and event.hash == state.last_known_good
     if died and state.current != event.hash:
-        detail = f"the agent died while {state.current} was on trial"
+        detail = f"the agent died {DEATHS} times in a row while {state.current} was on trial"
         state = _with_entry(
             _with_current_bad(state), HistoryEntry(when=now, hash=event.hash, what="rolled back", detail=detail)
         )
-        state = _change(state, current=event.hash, trial_until=0.0)
+        state = _change(state, current=event.hash, trial_until=0.0, deaths=0)
     elif not same_run and event.hash != state.current:
         state = _with_entry(
             _with_trial(state, event.hash, now), HistoryEntry(when=now, hash=event.hash, what="applied")
         )
         if event.hash == state.last_known_good:
             state = _change(state, trial_until=0.0)
+    elif not same_run and state.trial_until > 0:
+        state = _change(_with_trial(state, state.current, now), deaths=0 if state.orderly else state.deaths + 1)
     return _change(state, boot=event.boot, orderly=False)
 
 

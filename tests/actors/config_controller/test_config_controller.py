@@ -287,14 +287,18 @@ def test_the_next_incarnation_continues_with_the_configuration_in_force(node):
     run(test())
 
 
-def test_an_agent_that_died_during_a_trial_starts_with_the_last_known_good(node, monkeypatch):
+def test_an_agent_that_died_three_times_during_a_trial_starts_with_the_last_known_good(node, monkeypatch):
     async def test():
         async with node.running() as harness:
             await harness.advance(TRIAL_SECONDS + 10)
         async with node.running(orderly=False) as harness:
             node.write("maxPods: 20\n")
             await changed(harness)
-        monkeypatch.setattr("actors.config_controller.session.boot", lambda: "another")
+        for boot in ("second", "third"):
+            monkeypatch.setattr("actors.config_controller.session.boot", lambda boot=boot: boot)
+            async with node.running(orderly=False) as harness:
+                assert (await effective(harness))["maxPods"] == 20
+        monkeypatch.setattr("actors.config_controller.session.boot", lambda: "fourth")
         async with node.running() as harness:
             assert (await effective(harness))["maxPods"] == 10
             found = status(harness)

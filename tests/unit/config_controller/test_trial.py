@@ -115,13 +115,32 @@ def test_the_trial_continues_after_an_orderly_restart():
     assert (state.current, state.trial_until > 0, applied, state.orderly) == ("b", True, [], False)
 
 
-def test_an_agent_that_died_during_a_trial_starts_with_the_last_known_good():
+def test_an_agent_that_died_three_times_in_a_row_during_a_trial_starts_with_the_last_known_good():
     state, _ = after(*GOOD, NewConfiguration("b"))
+    for boot in ("b2", "b3"):
+        assert instead_of("b", state) == "", "it may have been killed, or its host lost power"
+        state, _ = after(TRIAL_SECONDS / 2, AgentStarted(boot, "b"), state=state)
+        assert (state.current, state.bad) == ("b", ())
     assert instead_of("b", state) == "a"
-    state, _ = after(AgentStarted("b2", "a"), state=state)
+    state, _ = after(AgentStarted("b4", "a"), state=state)
     assert (state.current, state.bad, state.trial_until, kinds(state)[-1]) == ("a", ("b",), 0.0, "rolled back")
     assert instead_of("b", state) == "a"
     assert instead_of("c", state) == ""
+
+
+def test_deaths_between_which_a_run_ends_in_order_or_another_configuration_is_tried_do_not_add_up():
+    died, _ = after(*GOOD, NewConfiguration("b"), AgentStarted("b2", "b"), AgentStarted("b3", "b"))
+    assert (died.deaths, instead_of("b", died)) == (2, "a")
+    state, _ = after(AgentStopping(), AgentStarted("b4", "b"), state=died)
+    assert (state.deaths, instead_of("b", state)) == (0, "")
+    state, _ = after(NewConfiguration("c"), state=died)
+    assert (state.deaths, instead_of("c", state)) == (0, "")
+
+
+def test_a_trial_begins_again_with_the_next_run():
+    """The time in which no agent ran proves nothing."""
+    state, _ = after(*GOOD, NewConfiguration("b"), 10 * TRIAL_SECONDS, AgentStarted("b2", "b"), TrialTick())
+    assert (state.last_known_good, state.trial_until > 0) == ("a", True)
 
 
 def test_the_death_of_the_controller_does_not_fail_the_trial():

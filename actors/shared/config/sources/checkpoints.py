@@ -27,6 +27,8 @@ KEPT_CONFIGURATIONS: Final = 20
 REQUESTS: Final = "requests"
 REQUEST: Final = f"{REQUESTS}/rollback"
 
+DEATHS: Final = 3
+"""How many runs of the agent must die during the trial of a configuration, one after the other, to fail it."""
 What = Literal["applied", "accepted", "refused", "rolled back", "restored"]
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -56,6 +58,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Configurations that were rolled back; they are not used again."""
     trial_until: float = 0.0
     """Seconds since the epoch at which `current` becomes the last known good; 0: no trial."""
+    deaths: int = 0
+    """How many runs of the agent in a row have died while `current` was on trial."""
     boot: str = ""
     """The identifier of the agent's run that wrote this."""
     orderly: bool = False
@@ -168,10 +172,12 @@ def _is_hash(name: str) -> bool:
 def instead_of(assigned: str, state: State) -> str:
     """The configuration to start with instead of the files' one; '' for the files' one.
 
-    There is one if the files' configuration was rolled back, or if the last run crashed during its trial.
+    There is one if the files' configuration was rolled back, or if DEATHS runs in a row died during its trial: one that
+    is killed, or whose host loses power, says nothing of the configuration.
     """
     good = state.last_known_good
     if not good or good == assigned:
         return ""
-    broke = state.trial_until > 0 and state.current == assigned and not state.orderly
+    died = state.trial_until > 0 and state.current == assigned and not state.orderly
+    broke = died and state.deaths + 1 >= DEATHS
     return good if assigned in state.bad or broke else ""
