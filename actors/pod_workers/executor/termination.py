@@ -37,6 +37,8 @@ from .hooks import HookFailed, PodIp, run_hook, unobserved
 from .unlisted import refuse_unlisted_remains
 
 MIN_GRACE_SECONDS = 2
+LEAST_GRACE_SECONDS = 1
+"""Of the containers of a pod that ends, also of one that is deleted by force and has a finalizer: their hooks begin."""
 _AT_ONCE = 50
 """Containers that are announced or planned without a pause for others."""
 CREATED_TRIES = 3
@@ -205,7 +207,8 @@ async def stop_pod(run: Execution, effect: StopPod) -> None:
             announce_termination(run, ran, f"Stopping container {ran.name}")
     if effect.remove_created:
         await _remove_created(run, runtime)
-    failures = [*await _stop_containers(run, runtime), *await _stop_sandboxes(run, runtime)]
+    least = LEAST_GRACE_SECONDS if effect.ends_pod else 0
+    failures = [*await _stop_containers(run, runtime, least), *await _stop_sandboxes(run, runtime)]
     if not failures and effect.ends_pod:
         await refuse_unlisted_remains(run)
     if failures:
@@ -215,12 +218,13 @@ async def stop_pod(run: Execution, effect: StopPod) -> None:
         raise problem
 
 
-async def _stop_containers(run: Execution, runtime: PodRuntime) -> list[str]:
-    """Returns the failures. Raises EffectInterrupted."""
+async def _stop_containers(run: Execution, runtime: PodRuntime, least: int) -> list[str]:
+    """`least`: seconds of grace that each one has whatever its pod says. Returns the failures. Raises
+    EffectInterrupted."""
     pod, grace = run.state.wanted.pod, run.state.wanted.ordered_grace
     try:
         planned = [plan(ran, pod, grace) async for some in pieces(alive(runtime), _AT_ONCE) for ran in some]
-        await terminate(run, planned)
+        await terminate(run, [msgspec.structs.replace(one, grace=max(least, one.grace)) for one in planned])
     except Unstopped as problem:
         return list(problem.failures)
     run.report(ContainersStopped([one.ran.id for one in planned]))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from actors.pod_workers.pod.state import DEFAULT_GRACE_SECONDS, LEAST_GRACE_SECONDS
+from actors.pod_workers.pod.state import DEFAULT_GRACE_SECONDS
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube import names as known
 from actors.shared.kube.codec import ObjectError, decode
@@ -41,7 +41,7 @@ def grace_of(ran: CriContainer, pod: Pod | None, override: int | None = None, pr
     annotated = ran.annotations.get(known.POD_DELETION_GRACE_PERIOD, "")
     if pod is not None:
         if pod.metadata.deletionGracePeriodSeconds is not None:
-            return max(LEAST_GRACE_SECONDS, pod.metadata.deletionGracePeriodSeconds)
+            return pod.metadata.deletionGracePeriodSeconds
         container = find_container(pod, ran.name)
         own = getattr(container, f"{probe}Probe", None) if container is not None and probe else None
         if own is not None and own.terminationGracePeriodSeconds is not None:

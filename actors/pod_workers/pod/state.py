@@ -26,8 +26,6 @@ from .table import PodWorkerEvent, PodWorkerPhase, step
 from .unlisted import NOTHING, UnlistedContainers
 
 DEFAULT_GRACE_SECONDS: Final = 30
-LEAST_GRACE_SECONDS: Final = 1
-"""Of a pod that ends, also of one that is deleted by force and has a finalizer: its hooks begin."""
 SANDBOX: Final = ""
 """The key of the sandbox, among the container names."""
 replace = msgspec.structs.replace
@@ -70,8 +68,7 @@ class DesiredState(msgspec.Struct, frozen=True, kw_only=True):
         if self.kill is None:
             return None
         deletion = self.pod.metadata.deletionGracePeriodSeconds if self.pod is not None else None
-        grace = self.kill.grace_seconds if deletion is None else min(deletion, self.kill.grace_seconds)
-        return max(LEAST_GRACE_SECONDS, grace)
+        return self.kill.grace_seconds if deletion is None else min(deletion, self.kill.grace_seconds)
 
     @property
     def grace_seconds(self) -> int:

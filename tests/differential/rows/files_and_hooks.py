@@ -176,10 +176,10 @@ ROWS = [
         before=(served(b""),),
     ),
     Row(
-        "a preStop hook does not run without grace, and the runtime is given 2 s",
-        "subsystems 61: minimum 2 s; kuberuntime killContainer: a hook only with grace",
+        "a pod that ends has a second of grace for its preStop hooks, and the runtime is given 2 s",
+        "pod_workers.go, calculateEffectiveGracePeriod: never zero; kuberuntime killContainer: minimum 2 s",
         pod(c("a", lifecycle=hook("preStop", exec={"command": ["true"]})), terminationGracePeriodSeconds=0),
-        (deleted(0), waits(3), not_asked("ExecSync a"), asked("StopContainer a 2")),
+        (deleted(0), waits(3), asked("ExecSync a true", "StopContainer a 2")),
     ),
     Row(
         "a static pod whose file is removed and written again at once begins anew",

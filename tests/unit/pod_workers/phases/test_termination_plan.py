@@ -40,7 +40,6 @@ def pod(*, grace: int | None = 30, deletion: int | None = None, probe: int | Non
     [
         (pod(grace=40), None, "", 40),
         (pod(grace=40, deletion=5), None, "", 5),
-        (pod(grace=40, deletion=0), None, "", 1),
         (pod(grace=40, probe=7), None, "liveness", 7),
         (pod(grace=40, probe=7), None, "", 40),
         (pod(grace=40, probe=7, deletion=5), None, "liveness", 5),
