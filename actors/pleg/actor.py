@@ -136,6 +136,8 @@ class Pleg(Actor):
         self._view = runtime_view.completed(self._view, began)
         if not self._health_check.health.ready:
             await self.check_health()  # it is back
+        elif not self._health_check.health.network_ready:
+            await self._health_check.check()  # a CNI plugin that is installed makes the node Ready within a second
         if first:
             self._health_check.send_report()
             for worker in self._workers():
