@@ -51,31 +51,61 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         if text is not None:
             sys.stdout.write(text)
             return 0
-        agent = load_with_all(argv)
-        loading = _begin_to_load(agent)
-        _configure_logs(agent)
-        for verbosity, line in announced(agent):
-            log.log(logs.V(verbosity), "%s", line)
-        time_scale.establish(log)
-        wrong = list(start_checks.problems(agent))
-        found = policies(agent, wrong)
-        made = start_checks.missing_cgroups(agent)
-        for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong, made=made):
-            log.warning("%s", warning)
-        for warning in start_checks.warnings(agent):
-            log.warning("%s", warning)
-        for warning in start_checks.enter_cgroup(agent):
-            log.warning("%s", warning)
-        _refuse_a_second(agent)
-        _take_over_records(agent)
-        application = _application(agent, _container_runtime(agent), found)
-        if loading is not None:
-            application = _with_access(application, agent, loading)
+        application = _application_of(argv)
     except ConfigErrors as errors:
         return _refuse([str(problem) for problem in errors.problems])
     except _Refused as error:
         return _refuse([str(error)])
     return run(application)
+
+
+def _application_of(argv: Sequence[str]) -> Application:
+    """The application of the last known good configuration instead of the files' one where that was rolled back, unless
+    it prevents the start: a state file may be of another policy since."""
+    agent = None
+    try:
+        agent = load_with_all(argv)
+        return _checked_application(agent)
+    except ConfigErrors as errors:
+        in_files = load_with_all(argv, recover=False)
+        if agent is None or agent.config_hash == in_files.config_hash:
+            raise
+        note = f"configuration {agent.config_hash}, the last known good, prevents the start: {errors.problems[0]}"
+        instead = f"{note}; starting with {in_files.config_hash}, that of the files, though it was rolled back"
+        return _checked_application(msgspec.structs.replace(in_files, warnings=(*in_files.warnings, instead)))
+
+
+def _checked_application(agent: Agent) -> Application:
+    """Check the configuration against the host, and do what the start needs. Raises ConfigErrors and _Refused."""
+    loading = _begin_to_load(agent)
+    try:
+        found = _check(agent)
+    except ConfigErrors:
+        if loading is not None:
+            loading.end()
+        raise
+    application = _application(agent, _container_runtime(agent), found)
+    return application if loading is None else _with_access(application, agent, loading)
+
+
+def _check(agent: Agent) -> dict[str, Policy]:
+    """The policies of the actors. Raises ConfigErrors and _Refused."""
+    _configure_logs(agent)
+    for verbosity, line in announced(agent):
+        log.log(logs.V(verbosity), "%s", line)
+    time_scale.establish(log)
+    wrong = list(start_checks.problems(agent))
+    found = policies(agent, wrong)
+    made = start_checks.missing_cgroups(agent)
+    for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong, made=made):
+        log.warning("%s", warning)
+    for warning in start_checks.warnings(agent):
+        log.warning("%s", warning)
+    for warning in start_checks.enter_cgroup(agent):
+        log.warning("%s", warning)
+    _refuse_a_second(agent)
+    _take_over_records(agent)
+    return found
 
 
 def _begin_to_load(agent: Agent) -> KubeconfigLoad | None:
