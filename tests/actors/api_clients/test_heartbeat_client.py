@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.heartbeat_client.actor import FAST_SECONDS, VOLUMES_SECONDS
+from actors.api_clients.heartbeat_client.actor import VOLUMES_SECONDS
 from actors.api_clients.messages import (
     GetObject,
     NodePressure,
@@ -23,7 +23,6 @@ from actors.api_clients.messages import (
 )
 from actors.cert_manager.messages import CERT_MANAGER, NodeAddresses
 from actors.container_manager.messages import GetNodeResources, NodeResources
-from actors.pleg.messages import PodNetwork
 from actors.shared.config.fields.duration import Duration
 from actors.shared.kube.declared_features import OFFERED
 from supervision.protocol import FORK_SERVER, Hello, ServiceState
@@ -138,39 +137,6 @@ def test_a_host_that_was_booted_since_says_so_once(play):
             await node.pass_time(30)
             assert node.events().count("Rebooted") == 1
             assert node.node["status"]["nodeInfo"]["bootID"] not in ("", "before")
-
-    play(story)
-
-
-def test_the_network_that_the_cluster_gives_the_nodes_pods_is_passed_on_to_who_tells_the_runtime(play):
-    async def story(server: ApiServer) -> None:
-        async with Heartbeat(server) as node:
-            await node.ready()
-            assert not node.harness.sent(PodNetwork)
-            given = ["10.244.3.0/24", "fd00:3::/64"]
-            server.patch("nodes", "n1", {"spec": {"podCIDR": given[0], "podCIDRs": given}})
-            await node.until(lambda: bool(node.harness.sent(PodNetwork)), "the network")
-            assert set(node.harness.sent(PodNetwork)) == {PodNetwork("10.244.3.0/24,fd00:3::/64")}
-            assert node.node["spec"]["podCIDRs"] == given
-
-    play(story)
-
-
-def test_a_runtime_that_waits_for_the_clusters_network_is_told_of_it_at_once(play):
-    """The node is Ready only then, so the next regular look at it is too late."""
-
-    async def story(server: ApiServer) -> None:
-        async with Heartbeat(server) as node:
-            node.harness.answer(GetObject, lambda ask: ObjectState(ask.ref, body=json.dumps(node.node).encode()))
-            await node.runtime(network_error="NetworkReady=false")
-            await node.until(lambda: node.status("Ready") == "False", "the first status")
-            server.patch("nodes", "n1", {"spec": {"podCIDR": "10.244.3.0/24", "podCIDRs": ["10.244.3.0/24"]}})
-            await node.harness.advance(3 * FAST_SECONDS)
-            assert PodNetwork("10.244.3.0/24") in node.harness.sent(PodNetwork)
-            await node.runtime()
-            await node.harness.advance(3 * FAST_SECONDS)
-            await node.quiet()
-            assert node.status("Ready") == "True"
 
     play(story)
 

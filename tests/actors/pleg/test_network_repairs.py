@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from actors.api_clients.messages import RuntimeReport
 from actors.pleg import actor as module
-from actors.pleg.actor import STATUS_SECONDS, Pleg
+from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
 from actors.pleg.messages import PodNetwork
 from actors.pleg.network_repairs import NOTICE_SECONDS, RESTORE, NetworkRepairs
 from actors.pleg.runtime_health import NETWORK
@@ -179,3 +180,15 @@ def test_that_it_cannot_be_made_again_is_logged_once(fake, caplog):
 
     tell(story, managed_runtime=True)
     assert caplog.text.count("cannot look for containerd's missing configuration") == 1
+
+
+def test_a_network_that_becomes_ready_is_reported_with_the_next_relist(fake):
+    async def story(harness: Node) -> None:
+        fake.network_ready = False
+        await harness.advance(STATUS_SECONDS)
+        assert harness.sent(RuntimeReport)[-1].network_error
+        fake.network_ready = True
+        await harness.advance(RELIST_SECONDS)
+        assert not harness.sent(RuntimeReport)[-1].network_error
+
+    tell(story, standalone=False)

@@ -356,19 +356,6 @@ def test_a_network_that_is_not_ready_is_reported_apart_from_the_runtime(fake):
     tell(story, fake, joined=True)
 
 
-def test_a_network_that_becomes_ready_is_reported_with_the_next_relist(fake):
-    async def story(harness: Harness, fake: FakeRuntime) -> None:
-        await harness.wait_sent(RuntimePods)
-        fake.network_ready = False
-        await harness.advance(STATUS_SECONDS)
-        assert reports(harness)[-1].network_error
-        fake.network_ready = True
-        await harness.advance(RELIST_SECONDS)
-        assert not reports(harness)[-1].network_error
-
-    tell(story, fake, joined=True)
-
-
 def test_a_runtime_that_does_not_answer_leaves_the_times_of_its_last_answers(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
