@@ -42,6 +42,8 @@ class PodVolumes(msgspec.Struct, frozen=True, kw_only=True):
     inputs: ApiInputs = ApiInputs()
     failed: bool = False
     """Some volume could not be mounted: the pod's worker waits."""
+    requested_at: float = 0.0
+    """When the mount was first ordered that is not complete yet, or the last that is; by the clock of PodMounts."""
 
 
 class PodMounts:
@@ -99,15 +101,18 @@ class PodMounts:
         except ObjectError as error:
             return VolumesFailed(uid, f"the pod cannot be read: {error}"), []
         plans, groups = await self._plan(uid, pod)
+        requested_at = self._pods[uid].requested_at if self.waits(uid) else self._clock()
         mounters = {one.volume: one for one in plans if isinstance(one, Mounter)}
         rejected = [one for one in plans if isinstance(one, RejectedVolume)]
         if rejected:
-            self._pods[uid] = PodVolumes(mounters=mounters)
+            self._pods[uid] = PodVolumes(mounters=mounters, requested_at=requested_at)
             text = "; ".join(one.message for one in rejected)
             return VolumesFailed(uid, text, [one.volume for one in rejected]), []
         inputs = _inputs(pod, mounters.values())
-        self._pods[uid] = known = PodVolumes(data=data if inputs else b"", mounters=mounters, inputs=inputs)
-        errors = await self._set_up(pod, mounters.values())
+        self._pods[uid] = known = PodVolumes(
+            data=data if inputs else b"", mounters=mounters, inputs=inputs, requested_at=requested_at
+        )
+        errors = await self._set_up(pod, mounters.values(), requested_at)
         unrefreshed = [volume for volume in errors if mounters[volume].is_filled()]
         self._report_unrefreshed(uid, pod, {volume: errors.pop(volume) for volume in unrefreshed})
         pending = [one for one in plans if isinstance(one, PendingVolume)]
@@ -132,7 +137,8 @@ class PodMounts:
         if known is None or not known.data:
             return {}
         pod = decode_pod(known.data)
-        errors = await self._set_up(pod, [mounter for mounter in known.mounters.values() if mounter.refreshed])
+        refreshed = [mounter for mounter in known.mounters.values() if mounter.refreshed]
+        errors = await self._set_up(pod, refreshed, self._clock())
         self._report_unrefreshed(uid, pod, errors)
         for _ in errors:
             self._actor.metrics.count("volume_renewals_failed_total")
@@ -163,13 +169,13 @@ class PodMounts:
         bound = [one.persistent for one in claims.values() if isinstance(one, ClaimedVolume)]
         return plan(context, claims, joined=joined), supplemental_groups(bound)
 
-    async def _set_up(self, pod: Pod, mounters: Iterable[Mounter]) -> dict[str, MountError]:
+    async def _set_up(self, pod: Pod, mounters: Iterable[Mounter], requested_at: float) -> dict[str, MountError]:
         """Set up all volumes concurrently. Errors by volume."""
         each = list(mounters)
-        errors = await asyncio.gather(*(self._measure_set_up(pod, mounter) for mounter in each))
+        errors = await asyncio.gather(*(self._measure_set_up(pod, mounter, requested_at) for mounter in each))
         return {mounter.volume: error for mounter, error in zip(each, errors, strict=True) if error}
 
-    async def _measure_set_up(self, pod: Pod, mounter: Mounter) -> MountError | None:
+    async def _measure_set_up(self, pod: Pod, mounter: Mounter, requested_at: float) -> MountError | None:
         started = self._clock()
         found = await mounter.set_up(pod, self._tools)
         error = found if isinstance(found, MountError) else MountError(found) if found else None
@@ -181,6 +187,13 @@ class PodMounts:
             status="fail-unknown" if error else "success",
             migrated="false",
         )
+        if error is None:
+            self._actor.metrics.observe(
+                "volume_operation_total_seconds",
+                self._clock() - requested_at,
+                operation_name="overall_volume_mount",
+                plugin_name=mounter.plugin,
+            )
         return error
 
     # -- subPath ------------------------------------------------------------------------------------------------------

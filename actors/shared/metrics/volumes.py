@@ -15,6 +15,10 @@ METRICS: Final[tuple[Metric, ...]] = (
         "migrated", "operation_name", "status", "volume_plugin", buckets=_SECONDS,
     ),
     histogram(
+        "volume_operation_total_seconds", "time from the first order to mount a volume until it is mounted",
+        "operation_name", "plugin_name", buckets=_SECONDS,
+    ),
+    histogram(
         "csi_operations_seconds", "time of a call to a CSI driver",
         "driver_name", "grpc_status_code", "method_name", "migrated", buckets=_SECONDS,
     ),

@@ -19,6 +19,7 @@ from actors.volume_manager.host import memory_mounts, propagation
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from actors.volume_manager.volume_refresh import RETRY_SECONDS, TOKEN_SECONDS
 from supervision.harness import Harness
+from supervision.virtual_clock import VirtualClock
 from tests.support.volumes import user_of
 
 UID = "0a1b"
@@ -37,10 +38,13 @@ def secret(value: bytes) -> ObjectState:
 class Node:
     """A volume manager, and what the API server has."""
 
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch, clock: VirtualClock | None = None) -> None:
         monkeypatch.setattr(propagation, "make_shared", lambda path: False)
         context = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=2, standalone=False)
-        self.harness = Harness(VolumeManager, name="volume_manager", context=context)
+        arguments = {"clock": clock} if clock else {}
+        self.harness = Harness(
+            VolumeManager, name="volume_manager", context=context, arguments=arguments, clock=clock or VirtualClock()
+        )
         self.objects: dict[ObjectRef, ObjectState] = {}
         self.token = 0
         self.harness.answer(GetObject, lambda ask: self.objects.get(ask.ref, ObjectState(ask.ref, reason="NotFound")))
@@ -183,3 +187,26 @@ async def test_that_secrets_may_be_swapped_to_a_disk_is_an_event_of_the_node_onc
         assert isinstance(await node.mount(*volumes), VolumesMounted)
         found = [event.reason for event in node.harness.sent(RecordEvent, "api_clients/event_client")]
     assert found == ["PossibleMemoryBackedVolumesOnDisk"] * said
+
+
+async def test_the_time_of_a_mount_is_counted_from_its_first_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, volume = VirtualClock(), {"name": "v", "secret": {"secretName": "s"}}
+    monkeypatch.setattr(memory_mounts, "mount_memory", _no_tmpfs)
+    node = Node(tmp_path, monkeypatch, clock)
+
+    def seconds() -> list[float]:
+        samples = node.harness.actor.metrics.snapshot("volume_manager", 1).samples
+        return [one.value for one in samples if one.name == "volume_operation_total_seconds"]
+
+    async with node.harness:
+        assert isinstance(await node.mount(volume), VolumesFailed)
+        assert seconds() == []
+        await node.harness.advance(7.0)
+        node.objects[SECRET] = secret(b"one")
+        assert isinstance(await node.mount(volume), VolumesMounted)
+        (first,) = seconds()
+        assert first >= 7.0
+        assert isinstance(await node.mount(volume), VolumesMounted)
+        assert seconds()[0] - first < 7.0

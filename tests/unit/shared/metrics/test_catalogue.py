@@ -165,6 +165,7 @@ FACTS = {
     ("histogram", "0.1 0.25 0.5 1 2.5 5 10 15 25 50 120 300 600"): """
         csi_operations_seconds driver_name grpc_status_code method_name migrated
         storage_operation_duration_seconds migrated operation_name status volume_plugin
+        volume_operation_total_seconds operation_name plugin_name
     """,
     ("histogram", "0.5 1 2 3 4 5 6 8 10 20 30 45 60 120 180 240 300 360 480 600 900 1200 1800 2700 3600"): """
         kubelet_pod_start_duration_seconds
