@@ -17,6 +17,7 @@ from actors.shared.linux.beneath import UnsafePathError, clean_relative
 from actors.shared.linux.removal import remove_tree
 from actors.shared.paced import pieces
 
+from . import mount_points
 from .downward_fields import File
 
 DATA: Final = "..data"
@@ -30,22 +31,29 @@ _GROUP_READS: Final = 0o440
 """The mode bits that fsGroup adds to the files of a read-only volume."""
 
 
-async def write(directory: str, files: Iterable[File], stamp: str, group: int | None) -> bool:
+async def write(
+    directory: str, files: Iterable[File], stamp: str, group: int | None, mounts: Iterable[str] = ()
+) -> bool:
     """Make the volume at `directory` have exactly these files. Returns whether anything changed.
 
+    `mounts`: the paths in it at which containers mount other volumes; a file of the volume with such a name wins.
     `stamp` names the new directory: `..` and a time, never one used before. Raises OSError, UnsafePathError for a path
     that would leave the volume.
     """
     desired = {"/".join(_check_path(file.path)): file for file in files}
     names = {path.split("/", 1)[0] for path in desired}
+    points = [path for path in mounts if path.split("/", 1)[0] not in names]
+    kept = {path.split("/", 1)[0] for path in points}
     if await _same(directory, desired):
-        await _link_names(directory, names)  # a writer may have died before it did
+        await _link_names(directory, names, kept)  # a writer may have died before it did
+        mount_points.make(directory, points, _mode(group), group)
         return False
     await _fill(f"{directory}/{stamp}", desired, group)
     remove_tree(f"{directory}/{_NEW}")
     os.symlink(stamp, f"{directory}/{_NEW}")
     os.rename(f"{directory}/{_NEW}", f"{directory}/{DATA}")
-    await _link_names(directory, names)
+    await _link_names(directory, names, kept)
+    mount_points.make(directory, points, _mode(group), group)
     for name in os.listdir(directory):
         if name.startswith("..") and name not in {DATA, stamp}:
             await _remove(directory, name)
@@ -124,7 +132,11 @@ def _set_modes(directory: str, group: int | None) -> None:
     """Set the modes of a volume with fsGroup as the kubelet does: the group owns the directory and new files in it."""
     if group is not None:
         os.chown(directory, -1, group)
-    os.chmod(directory, _DIRECTORY_MODE if group is None else _DIRECTORY_MODE | _GROUP_DIRECTORY)
+    os.chmod(directory, _mode(group))
+
+
+def _mode(group: int | None) -> int:
+    return _DIRECTORY_MODE if group is None else _DIRECTORY_MODE | _GROUP_DIRECTORY
 
 
 def _create(path: str, file: File, group: int | None) -> None:
@@ -138,14 +150,21 @@ def _create(path: str, file: File, group: int | None) -> None:
         os.fchmod(fd, file.mode if group is None else file.mode | _GROUP_READS)
 
 
-async def _link_names(directory: str, names: set[str]) -> None:
+async def _link_names(directory: str, names: set[str], kept: set[str]) -> None:
+    """`kept`: names of directories that stay, as containers have mounts below them."""
     async for some in pieces(names, _AT_ONCE):
         for name in some:
             _link(directory, name)
     async for found in pieces(os.listdir(directory), _AT_ONCE):
         for name in found:
             if not name.startswith("..") and name not in names:
-                remove_tree(f"{directory}/{name}")
+                _remove_stale(f"{directory}/{name}", keep=name in kept)
+
+
+def _remove_stale(path: str, *, keep: bool) -> None:
+    """`keep`: a directory stays, as removing it would remove the mounts of containers."""
+    if not keep or os.path.islink(path):
+        remove_tree(path)
 
 
 def _link(directory: str, name: str) -> None:

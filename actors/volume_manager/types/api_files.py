@@ -9,7 +9,7 @@ from typing import ClassVar
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import VolumeProjection
 from actors.shared.linux.beneath import UnsafePathError
-from actors.volume_manager.files import atomic, projections
+from actors.volume_manager.files import atomic, mount_points, projections
 from actors.volume_manager.files.downward_fields import DEFAULT_MODE
 from actors.volume_manager.files.projections import Content, ContentError
 from actors.volume_manager.host.directories import make_directory
@@ -42,7 +42,8 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
         try:
             if self.size is None:
                 make_directory(self.path, _MODE, self.group)
-            await atomic.write(self.path, files, f"..{tools.stamp()}", self.group)
+            points = mount_points.nested(pod, self.volume)
+            await atomic.write(self.path, files, f"..{tools.stamp()}", self.group, points)
         except (OSError, UnsafePathError) as error:
             return error_text(error)
         return ""

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.volumes import DownwardAPIVolumeSource, Volume
-from actors.volume_manager.files import atomic, downward_fields
+from actors.volume_manager.files import atomic, downward_fields, mount_points
 from actors.volume_manager.tools.tools import VolumeTools
 from supervision.errors import error_text
 
@@ -34,7 +34,8 @@ class DownwardApiFiles(Mounter, frozen=True, kw_only=True):
         if not self._has_files() and (problem := tools.memory.mount(self.path, self.size, self.group)):
             return problem
         try:
-            await atomic.write(self.path, files, f"..{tools.stamp()}", self.group)
+            points = mount_points.nested(pod, self.volume)
+            await atomic.write(self.path, files, f"..{tools.stamp()}", self.group, points)
         except OSError as error:
             return error_text(error)
         return ""

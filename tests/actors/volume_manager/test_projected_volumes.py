@@ -91,6 +91,32 @@ async def test_a_secret_becomes_files_and_its_change_a_change_of_the_files(node:
         assert file.read_bytes() == b"two"
 
 
+async def test_other_volumes_have_a_place_below_a_volume_of_files_that_outlives_its_changes(node: Node) -> None:
+    node.objects[SECRET] = secret(b"one")
+    fields = [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]
+    names = ("s", "d", "other")
+    sources: list[dict[str, Any]] = [
+        {"secret": {"secretName": "s"}},
+        {"downwardAPI": {"items": fields}},
+        {"emptyDir": {}},
+    ]
+    paths = {"s": "/s", "d": "/d", "other": "/s/other"}
+    mounts = [{"name": name, "mountPath": path} for name, path in paths.items()]
+    mounts.append({"name": "other", "mountPath": "/d/sub/other"})
+    spec = {
+        "volumes": [{"name": name, **source} for name, source in zip(names, sources, strict=True)],
+        "containers": [{"name": "c", "volumeMounts": mounts}],
+    }
+    meta = {"name": "p", "namespace": "ns", "uid": UID}
+    async with node.harness:
+        answer = await node.harness.deliver(MountVolumes(UID, json.dumps({"metadata": meta, "spec": spec}).encode()))
+        assert isinstance(answer, VolumesMounted)
+        await node.changed(secret(b"two"))
+        assert Path(answer.paths["s"], "key").read_bytes() == b"two"
+        assert Path(answer.paths["s"], "other").is_dir()
+        assert Path(answer.paths["d"], "sub", "other").is_dir()
+
+
 async def test_a_volume_whose_object_is_missing_says_so_and_its_worker_hears_when_it_comes(node: Node) -> None:
     volume = {"name": "v", "configMap": {"name": "c"}}
     async with node.harness:

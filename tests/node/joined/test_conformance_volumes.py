@@ -67,6 +67,19 @@ def test_files_of_config_maps_and_secrets_have_mode_group_and_place_as_asked_for
     gone(site, "moded")
 
 
+def test_other_volumes_are_mounted_below_a_volume_of_files(site: Joined) -> None:
+    put(site, "configmaps", "below", data={"k": "1"})
+    volumes: list[dict[str, Any]] = [{"name": "map", "configMap": {"name": "below"}}, {"name": "own", "emptyDir": {}}]
+    mounts = [mount("map"), {"name": "own", "mountPath": "/map/sub/own"}]
+    site.create(pod("below", container("main", volumeMounts=mounts), volumes=volumes))
+    site.wait_pods_ready("below")
+    assert sh(site, "below", "cat /map/k; echo 2 > /map/sub/own/new; cat /map/sub/own/new") == "12\n"
+    put(site, "configmaps", "below", data={"k": "3"})
+    within(90, lambda: sh(site, "below", "cat /map/k") == "3", "change")
+    assert sh(site, "below", "cat /map/sub/own/new") == "2\n"
+    gone(site, "below")
+
+
 def test_what_is_optional_comes_changes_and_goes(site: Joined) -> None:
     def optional(kind: str, name: str, **more: Any) -> dict[str, Any]:
         key = "secretName" if kind == "secret" and not more else "name"
