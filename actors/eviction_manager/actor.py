@@ -22,6 +22,7 @@ from actors.shared.linux import cgroup_tree
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 
+from .limit_check import LimitCheck
 from .local_storage import is_limited
 from .memory_notices import MemoryNotices
 from .messages import PreemptPods
@@ -41,7 +42,6 @@ LOOK_SECONDS: Final = 0.25
 """Interval between observations of memory that is only just above a threshold."""
 FILL_BYTES_A_SECOND: Final = 2 << 30
 """Assumed rate at which a node fills its memory: the next observation comes before the headroom can be gone."""
-DEFAULT_DISK_SECONDS: Final = 60.0
 
 
 class EvictionManager(Actor):
@@ -79,8 +79,8 @@ class EvictionManager(Actor):
         self.every(REPEAT_SECONDS, self._evictions.look)
         self.start_task(self._run(), "rounds")
         if agent.config.localStorageCapacityIsolation and not agent.standalone:
-            period = float(agent.config.volumeStatsAggPeriod)
-            self.every(period if period > 0 else DEFAULT_DISK_SECONDS, self._enforce_limits, jitter=0.1)
+            self._limits = LimitCheck(self._usage, float(agent.config.volumeStatsAggPeriod), self._clock)
+            self.every(min(ROUND_SECONDS, self._limits.period), self._enforce_limits, jitter=0.1)
 
     async def on_hello(self, name: ActorName) -> None:
         if name == CONTAINER_MANAGER:
@@ -199,8 +199,8 @@ class EvictionManager(Actor):
         pods = [one for one in evictable(await self._usage.pods() or [], self._evictions.uids) if is_limited(one.pod)]
         if not pods:
             return
-        usages, layout = await self._usage.disks(pods), (await self._observer.observe()).layout
-        for eviction in over_limits(pods, usages or {}, layout):
+        usages, layout = await self._limits.usages(pods), (await self._observer.observe(disks=False)).layout
+        for eviction in over_limits(pods, usages, layout):
             self._evictions.add(eviction)
 
     # -- reports ------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented
+from actors.shared.kube import names as known
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.cgroup_tree import CgroupTree
@@ -27,6 +29,8 @@ from .usage import ContainerUsage, DiskUsage, PodUsage
 ASK_SECONDS: Final = 5.0
 DISK_SECONDS: Final = 30.0
 _AT_ONCE: Final = 32
+_FEW_PODS: Final = 16
+"""The runtime is asked for the containers of each one; it measures all for a list of all."""
 
 
 class RunningPod(msgspec.Struct, frozen=True):
@@ -105,29 +109,32 @@ class UsageReader:
         }
         return msgspec.structs.replace(usage, containers=containers)
 
-    async def disks(self, pods: Iterable[RunningPod]) -> dict[str, PodUsage] | None:
-        """Disk usage of each pod by UID; None when it cannot be measured."""
+    async def disks(self, pods: Iterable[RunningPod], *, volumes: bool = True) -> dict[str, PodUsage] | None:
+        """Disk usage of each pod by UID; None when it cannot be measured. `volumes`: False leaves theirs out."""
         pods, agent = list(pods), self._agent
         places = []
         for pod in pods:
             meta = pod.pod.metadata
             logs = f"{agent.pod_logs_dir}/{meta.namespace}_{meta.name}_{meta.uid}"
             places.append([meta.uid, agent.pod_dir(meta.uid), logs])
-        layers = await self._layers()
+        layers = await self._layers([pod.uid for pod in pods])
         if layers is None:
             return None
+        measure = self._pod_disks.measure if volumes else self._pod_disks.measure_logs
         try:
-            measured = await self._pod_disks.measure(places)
+            measured = await measure(places)
         except DisposableError as error:
             self._actor.log.warning("cannot measure the disk usage of the pods: %s", error)
             return None
         return {pod.uid: disk_usage(pod, measured[pod.uid], layers) for pod in pods}
 
-    async def _layers(self) -> dict[str, DiskUsage] | None:
+    async def _layers(self, uids: list[str]) -> dict[str, DiskUsage] | None:
         """Usage of the writable layers by container ID. None: unknown; without it the wrong pod would be evicted."""
+        client = self._runtime()
+        few = [{known.POD_UID_LABEL: uid} for uid in uids] if len(uids) <= _FEW_PODS else [{}]
         try:
             async with asyncio.timeout(scaled(DISK_SECONDS)):
-                stats = await self._runtime().list_container_stats()
+                stats = chain.from_iterable(await asyncio.gather(*(client.list_container_stats(one) for one in few)))
         except Unimplemented:
             return {}
         except (CriError, TimeoutError) as error:
@@ -142,9 +149,9 @@ class UsageReader:
 
     async def container_name(self, pod: RunningPod, container_id: str) -> str:
         """Empty if unknown. A container that has just started, or was replaced, only the runtime knows."""
-        known = next((name for name, id_ in pod.containers.items() if id_ == container_id), "")
-        if known or not container_id:
-            return known
+        name = next((name for name, id_ in pod.containers.items() if id_ == container_id), "")
+        if name or not container_id:
+            return name
         try:
             async with asyncio.timeout(scaled(ASK_SECONDS)):
                 return (await self._runtime().container_status(container_id)).name

@@ -31,15 +31,20 @@ WALK_SECONDS = 20.0
 """For the files of all pods."""
 
 
-def measure_pods(pods: list[list[str]], seconds: float = WALK_SECONDS) -> dict[str, dict[str, Any]]:
+def measure_pods(
+    pods: list[list[str]], seconds: float = WALK_SECONDS, *, volumes: bool = True
+) -> dict[str, dict[str, Any]]:
     """Each pod as [uid, its directory, directory of its logs]; by uid: `volumes` and `logs` by name, and `own` (what
     the agent wrote for it), each with `used_bytes` and `inodes_used`, and for volumes what `measure_volumes` answers
     but the name; `mounted`: the paths of the volumes that are left to that.
 
     Pods take turns; after so many seconds, figures are what has been seen so far. So one with more files than can be
-    counted has figures that are too small, and the others have theirs."""
-    points = [mount.point for mount in mountinfo.read() if mount.kind not in _IN_MEMORY]
-    found = [_PodDirectories(uid, os.path.realpath(directory), logs, points) for uid, directory, logs in pods]
+    counted has figures that are too small, and the others have theirs. `volumes`: False leaves them out."""
+    points = [mount.point for mount in mountinfo.read() if mount.kind not in _IN_MEMORY] if volumes else []
+    found = [
+        _PodDirectories(uid, os.path.realpath(directory), logs, points, volumes=volumes)
+        for uid, directory, logs in pods
+    ]
     end = time.monotonic() + seconds
     for _ in in_turns(one.parts() for one in found):
         if time.monotonic() >= end:
@@ -50,11 +55,11 @@ def measure_pods(pods: list[list[str]], seconds: float = WALK_SECONDS) -> dict[s
 class _PodDirectories:
     """What of a pod is on the node's own file systems, and what is mounted in its volumes."""
 
-    def __init__(self, uid: str, directory: str, logs: str, points: list[str]) -> None:
+    def __init__(self, uid: str, directory: str, logs: str, points: list[str], *, volumes: bool) -> None:
         self.uid, self._top = uid, f"{directory}/volumes"
         self._devices = [
             f"{directory}/{_DEVICES}/{plugin}/{name}"
-            for plugin in _PERSISTENT
+            for plugin in (_PERSISTENT if volumes else ())
             for name in _names(f"{directory}/{_DEVICES}/{plugin}")
         ]
         top = self._top
@@ -63,7 +68,7 @@ class _PodDirectories:
         }
         self._volumes: dict[str, DirectorySize | None] = {}
         """By path; None: its file system is asked."""
-        for plugin in _names(top):
+        for plugin in _names(top) if volumes else ():
             for name in _names(f"{top}/{plugin}"):
                 path = f"{top}/{plugin}/{name}"
                 # what is no directory is a note of the volume manager

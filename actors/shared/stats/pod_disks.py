@@ -37,6 +37,10 @@ class PodDisks:
         self._disposable, self._hanging = disposable, HangingPaths(disposable, log, clock)
         self._ask_drivers = ask_drivers
 
+    async def measure_logs(self, pods: list[list[str]]) -> dict[str, dict[str, Any]]:
+        """Measure as `disk.measure_pods`, no volumes. Raises DisposableError."""
+        return dict(await self._disposable(_PODS, {"pods": pods, "volumes": False}, PODS_SECONDS))
+
     async def measure(self, pods: list[list[str]]) -> dict[str, dict[str, Any]]:
         """Measure as `disk.measure_pods`, without volumes that hang. What a driver measures is its word alone.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.errors import CriError, NotFound
 from actors.shared.cri.model import CriContainer, CriContainerState
-from actors.shared.cri.stats import ContainerStats
+from actors.shared.cri.stats import ContainerStats, FileSystem
 from actors.status_manager.messages import ActivePod, ActivePods, GetActivePods, GetLivePods, LivePod, LivePods
 from supervision.harness import Harness
 from supervision.virtual_clock import VirtualClock
@@ -40,6 +41,9 @@ class MadeUpNode:
         self.live: dict[str, LivePod] = {}
         self.disks: dict[str, list[int]] = {}
         self.measured: dict[str, Any] = {}
+        self.layers: dict[str, int] = {}
+        """Bytes of the writable layer of each container, by ID."""
+        self.volumes_measured = 0
         self.listed = True
         self.in_runtime: dict[str, str] = {}
         """Name of each container that the runtime has, by ID."""
@@ -50,11 +54,14 @@ class MadeUpNode:
         (root / "proc/self/mountinfo").write_text("30 1 0:9 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n")
         self.set_free(1000)
 
-    async def list_container_stats(self) -> list[ContainerStats]:
+    async def list_container_stats(self, labels: Mapping[str, str] | None = None) -> list[ContainerStats]:
         """The answer of the runtime."""
         if self.runtime_error is not None:
             raise self.runtime_error
-        return []
+        return [
+            ContainerStats(id=id_, name="", pod_uid="", writable_layer=FileSystem(at_ns=0, mountpoint="", used_bytes=used, inodes_used=1))
+            for id_, used in self.layers.items()
+        ]
 
     async def container_status(self, container_id: str) -> CriContainer:
         """The answer of the runtime: one that the status manager does not know yet, too."""
@@ -93,6 +100,11 @@ class MadeUpNode:
         names = {str(self.root / "kubelet"): NODE_DISK, "/images": IMAGE_DISK}
         return {path: self.disks[names[path]] for path in paths if names[path] in self.disks}
 
+    def measure(self, pods: list[list[str]], *, volumes: bool = True) -> dict[str, Any]:
+        """The figures of `measured`, by UID."""
+        self.volumes_measured += volumes
+        return {uid: self.measured[uid] if volumes else {**self.measured[uid], "volumes": {}} for uid, *_ in pods}
+
     def stop(self, uid: str, *, written: bool = True) -> None:
         """Its pod worker has ended it."""
         self.pods.pop(uid, None)
@@ -109,7 +121,7 @@ class MadeUpNode:
             arguments={"host": str(self.root), "clock": lambda: self.clock.now, "runtime": self},
         )  # fmt: skip
         harness.disposables[DISKS] = self.read_disks
-        harness.disposables[MEASURE] = lambda pods: {uid: self.measured[uid] for uid, *_ in pods}
+        harness.disposables[MEASURE] = self.measure
         harness.answer(GetImageFilesystem, ImageFilesystem("/images"))
         harness.answer(GetActivePods, lambda _: ActivePods([ActivePod(uid, *one) for uid, one in self.pods.items()]))
         harness.answer(GetLivePods, lambda _: LivePods(list(self.live.values()), complete=self.listed))

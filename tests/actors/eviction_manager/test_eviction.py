@@ -187,6 +187,30 @@ async def test_a_pod_over_a_storage_limit_is_evicted_without_any_threshold(node:
         assert killed(manager) == ["over"]
 
 
+async def test_logs_and_layers_over_a_limit_are_found_in_each_round_and_volumes_once_in_their_period(
+    node: MadeUpNode,
+) -> None:
+    limits = {"limits": {"ephemeral-storage": "2Ki"}}
+    for uid in ("layer", "logs", "volume"):
+        node.add(uid, volumes=[{"name": "v", "emptyDir": {}}], containers=[{"name": uid, "resources": limits}])
+        node.pods[uid] = (node.pods[uid][0], {uid: f"id-of-{uid}"})
+    size, none = {"used_bytes": 4096, "inodes_used": 1}, {"used_bytes": 0, "inodes_used": 0}
+    node.measured = {uid: {"volumes": {}, "logs": {}, "own": none} for uid in node.pods}
+    async with node.start(evictionHard={}) as manager:
+        await manager.advance(12.0)
+        assert killed(manager) == []
+        node.layers = {"id-of-layer": 4096}
+        await manager.advance(11.0)
+        assert killed(manager) == ["layer"]
+        node.measured["logs"] = {"volumes": {}, "logs": {"logs": size}, "own": none}
+        node.measured["volume"] = {"volumes": {"v": size}, "logs": {}, "own": none}
+        await manager.advance(11.0)
+        assert killed(manager) == ["layer", "logs"]
+        assert node.volumes_measured == 1
+        await manager.advance(60.0)
+        assert killed(manager) == ["layer", "logs", "volume"]
+
+
 async def test_storage_limits_are_not_enforced_without_local_storage_isolation(node: MadeUpNode) -> None:
     node.add("over", volumes=[{"name": "cache", "emptyDir": {"sizeLimit": "1Ki"}}])
     async with node.start(evictionHard={}, localStorageCapacityIsolation=False) as manager:

@@ -150,6 +150,8 @@ def test_a_disk_is_measured_with_each_file_once(tmp_path):
     (tmp_path / "logs/main").mkdir(parents=True)
     (tmp_path / "logs/main/0.log").write_text("log\n" * 2000)
     found = disk.measure_pods([["u", str(tmp_path / "pods/u"), str(tmp_path / "logs")], ["v", "/nowhere", "/nowhere"]])
+    without = disk.measure_pods([["u", str(tmp_path / "pods/u"), str(tmp_path / "logs")]], volumes=False)["u"]
+    assert without == {**found["u"], "volumes": {}, "mounted": []}
     volume = found["u"]["volumes"]["data"]
     assert volume["inodes_used"] == 3
     assert 10000 <= volume["used_bytes"] < 30000
