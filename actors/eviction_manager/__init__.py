@@ -6,7 +6,7 @@ signals.py            reads the eviction signals
 memory_notices.py     the kernel's notifications that memory runs short
 usage.py              what a pod uses; usage_reader.py reads it
 ranking.py            which pod is evicted first; explanation.py: the message of an eviction
-local_storage.py      limits of emptyDir volumes and ephemeral storage
+local_storage.py      limits of emptyDir volumes and ephemeral storage; limit_check.py measures the pods that have one
 pod_evictions.py      evictions in progress: saved in a file, ordered again until the pod has ended
 oom_watcher.py        reports processes that the OOM killer killed (kernel_log.py)
 node_cleanup.py       removes dead containers and unused images before any pod is evicted

@@ -59,7 +59,12 @@ class MadeUpNode:
         if self.runtime_error is not None:
             raise self.runtime_error
         return [
-            ContainerStats(id=id_, name="", pod_uid="", writable_layer=FileSystem(at_ns=0, mountpoint="", used_bytes=used, inodes_used=1))
+            ContainerStats(
+                id=id_,
+                name="",
+                pod_uid="",
+                writable_layer=FileSystem(at_ns=0, mountpoint="", used_bytes=used, inodes_used=1),
+            )
             for id_, used in self.layers.items()
         ]
 
