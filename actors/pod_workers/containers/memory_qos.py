@@ -45,7 +45,8 @@ def unified(pod: Pod, container: Container, limit: int, qos: MemoryQos) -> dict[
 def memory_high(request: int, limit: int, qos: MemoryQos) -> int:
     """Bytes in whole pages, above which the kernel slows the container down; 0 for not at all."""
     most = limit or qos.allocatable
-    if request == limit or most <= request:
+    if request == limit:
         return 0
     pages = math.floor((request + (most - request) * qos.throttling) / qos.page_bytes)
-    return pages * qos.page_bytes
+    high = pages * qos.page_bytes
+    return high if high > request else 0

@@ -8,8 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from actors.pod_workers.errors import ConfigError
+from actors.shared.kube.apparmor import profile_of
 from actors.shared.kube.container import Container, SeccompProfile, SecurityContext
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import all_containers
 from proto import cri_pb2 as cri
 
 from .names import label
@@ -39,7 +41,7 @@ def sandbox_context(pod: Pod) -> cri.LinuxSandboxSecurityContext:
     whole = pod.spec.securityContext
     context = cri.LinuxSandboxSecurityContext(
         namespace_options=namespaces(pod),
-        privileged=any(privileged(container) for container in (*pod.spec.initContainers, *pod.spec.containers)),
+        privileged=any(map(privileged, all_containers(pod))),
         seccomp=cri.SecurityProfile(profile_type=cri.SecurityProfile.RuntimeDefault),
         supplemental_groups=supplemental_groups(pod),
         supplemental_groups_policy=groups_policy(pod),
@@ -91,7 +93,7 @@ def container_context(
     selinux = own.seLinuxOptions or whole.seLinuxOptions
     if selinux is not None:
         context.selinux_options.CopyFrom(_selinux(selinux))
-    profile = own.appArmorProfile or whole.appArmorProfile
+    profile = profile_of(pod, container)
     if profile is not None:
         context.apparmor.CopyFrom(apparmor(profile))
     if not _is_unmasked(own):

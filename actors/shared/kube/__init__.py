@@ -1,6 +1,7 @@
 """Typed objects of the Kubernetes API: the parts that a node agent reads and writes. Imports no other package of the
 agent.
 
+apparmor.py            the AppArmor profile of a container, of fields and of the older annotation
 codec.py               reading and writing API objects as JSON
 container.py           containers: image, environment, ports, probes, hooks, resources, security context
 contents.py            the data of Secrets and ConfigMaps, as bytes by key

@@ -6,6 +6,7 @@ import pytest
 
 from actors.pod_workers.containers.security import container_context, namespaces, sandbox_context
 from actors.pod_workers.errors import ConfigError
+from actors.shared.kube.apparmor import ANNOTATION
 from actors.shared.kube.codec import decode_pod, encode
 from proto import cri_pb2 as cri
 
@@ -28,6 +29,32 @@ def test_the_default_is_confined_and_masked():
 def test_an_app_armor_profile_is_named_as_it_was_loaded(name):
     made = context({"appArmorProfile": {"type": "Localhost", "localhostProfile": name}}).apparmor
     assert (made.profile_type, made.localhost_ref) == (cri.SecurityProfile.Localhost, name)
+
+
+@pytest.mark.parametrize(
+    ("value", "profile"),
+    [
+        ("localhost/k8s-nginx", (cri.SecurityProfile.Localhost, "k8s-nginx")),
+        ("runtime/default", (cri.SecurityProfile.RuntimeDefault, "")),
+        ("what is this", (cri.SecurityProfile.Unconfined, "")),
+    ],
+)
+def test_an_annotation_stands_in_for_the_profile_of_a_container(value, profile):
+    spec = {
+        "containers": [
+            {"name": "a"},
+            {"name": "b", "securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}},
+        ],
+        "securityContext": {"appArmorProfile": {"type": "Unconfined"}},
+    }
+    annotations = {f"{ANNOTATION}{name}": value for name in "ab"}
+    pod = decode_pod(encode({"metadata": {"annotations": annotations}, "spec": spec}))
+    first, second = (
+        container_context(pod, one, (None, ""), seccomp_default=True, seccomp_dir="/s").apparmor
+        for one in pod.spec.containers
+    )
+    assert (first.profile_type, first.localhost_ref) == profile
+    assert second.profile_type == cri.SecurityProfile.RuntimeDefault, "the container's own field wins"
 
 
 def test_values_of_the_container_win_over_those_of_the_pod():
@@ -109,6 +136,7 @@ def test_namespaces_follow_the_pod(spec, expected):
     assert (options.network, options.pid, options.ipc) == expected
 
 
-def test_the_sandbox_is_privileged_when_any_container_is():
-    spec = {"containers": [{"name": "a"}, {"name": "b", "securityContext": {"privileged": True}}]}
+@pytest.mark.parametrize("kind", ["initContainers", "containers", "ephemeralContainers"])
+def test_the_sandbox_is_privileged_when_any_container_is(kind):
+    spec = {"containers": [{"name": "a"}], kind: [{"name": "b", "securityContext": {"privileged": True}}]}
     assert sandbox_context(decode_pod(encode({"spec": spec}))).privileged

@@ -12,6 +12,7 @@ from actors.shared.admission.checks.declared_features import undeclared_features
 from actors.shared.admission.checks.groups_policy import unsupported_groups_policy
 from actors.shared.admission.checks.pod_level_resources import pod_level_resources
 from actors.shared.admission.request import CheckFunction, NodeState, PodAdmitAttributes, demand_of
+from actors.shared.kube.apparmor import ANNOTATION
 from actors.shared.kube.declared_features import declared_features
 from actors.shared.kube.pod import PodStatus
 from tests.support.shard_harness import container, pod
@@ -29,7 +30,10 @@ STRICT = {"securityContext": {"supplementalGroupsPolicy": "Strict"}}
         (CONFINED, "AppArmor"),
         ({"containers": [container("a", **CONFINED)]}, "AppArmor"),
         ({"initContainers": [container("i", **CONFINED)]}, "AppArmor"),
-        ({**CONFINED, "containers": [container("a", **OPEN)]}, ""),
+        ({**CONFINED, "containers": [container("a", **OPEN)]}, "AppArmor"),
+        ({"metadata": {"annotations": {f"{ANNOTATION}c": "runtime/default"}}}, "AppArmor"),
+        ({"metadata": {"annotations": {f"{ANNOTATION}c": "localhost/k8s-nginx"}}}, "AppArmor"),
+        ({"metadata": {"annotations": {f"{ANNOTATION}c": "unconfined", "other": "runtime/default"}}}, ""),
         (STRICT, "SupplementalGroupsPolicyNotSupported"),
     ],
 )
