@@ -26,5 +26,9 @@ async def put(handler: ServerHandler) -> None:
 
 
 ENDPOINT = Endpoint(
-    paths=("/debug/flags/v",), answers={"PUT": put}, switch=lambda config: config.enableDebugFlagsHandler, exact=True
+    paths=("/debug/flags/v",),
+    answers={"PUT": put},
+    switch=lambda config: config.enableDebugFlagsHandler,
+    what="flags",
+    exact=True,
 )

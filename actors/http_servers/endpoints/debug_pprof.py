@@ -83,6 +83,7 @@ ENDPOINT = Endpoint(
     paths=("/debug/pprof", "/debug/pprof/{profile}"),
     answers={"GET": get},
     switch=lambda config: config.enableProfilingHandler,
+    what="profiling",
     answers_405_when_disabled=True,
     long_running=True,
 )

@@ -158,5 +158,6 @@ ENDPOINT = Endpoint(
     answers={"GET": get},
     subresources=("log",),
     switch=lambda config: config.enableSystemLogHandler,
+    what="logs",
     answers_405_when_disabled=True,
 )

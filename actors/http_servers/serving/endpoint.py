@@ -42,6 +42,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Feature gate of the path; without it the answer is 404."""
     switch: Callable[[KubeletConfiguration], bool] | None = None
     """Reads the configuration field that disables the endpoint when it is false."""
+    what: str = ""
+    """What the switch disables, for the answer."""
     answers_405_when_disabled: bool = False
     """The answer is 405, not 404, where debugging handlers are disabled."""
     exact: bool = False
@@ -73,6 +75,12 @@ def availability(endpoint: Endpoint, config: KubeletConfiguration, *, read_only:
     if endpoint.switch is not None and not endpoint.switch(config):
         return Availability.DISABLED
     return Availability.SERVED
+
+
+def disabled_text(endpoint: Endpoint, config: KubeletConfiguration, *, read_only: bool) -> str:
+    """The answer of an endpoint that is disabled: by its own switch, or with all paths for debugging."""
+    by_switch = config.enableDebuggingHandlers and not read_only and endpoint.what
+    return f"{endpoint.what} endpoint is disabled.\n" if by_switch else "Debug endpoints are disabled.\n"
 
 
 def pattern(path: str, *, exact: bool = False) -> str:

@@ -195,10 +195,16 @@ class EndpointHandler(ServerHandler):
 class DisabledHandler(ServerHandler):
     """Answers for an endpoint that is disabled."""
 
+    text: str
+
+    def initialize(self, state: ServerState, text: str = "") -> None:
+        super().initialize(state)
+        self.text = text
+
     async def prepare(self) -> None:
         await super().prepare()
         if not self._finished:
-            self.refuse(405, "Debug endpoints are disabled.\n")
+            self.refuse(405, self.text)
 
 
 class NotFoundHandler(ServerHandler):

@@ -10,7 +10,7 @@ from tornado.web import Application
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
-from .endpoint import Availability, Endpoint, availability, pattern
+from .endpoint import Availability, Endpoint, availability, disabled_text, pattern
 from .handler import DisabledHandler, EndpointHandler, NotFoundHandler
 from .server_state import ServerState
 
@@ -28,7 +28,8 @@ def application(state: ServerState, endpoints: Iterable[Endpoint], config: Kubel
                 routes.append((found, EndpointHandler, {**given, "endpoint": endpoint}))
         elif available is Availability.DISABLED:
             below = "" if endpoint.exact else "(?:/.*)?"
-            routes.append((re.escape(endpoint.prefix) + below, DisabledHandler, given))
+            text = disabled_text(endpoint, config, read_only=state.read_only)
+            routes.append((re.escape(endpoint.prefix) + below, DisabledHandler, {**given, "text": text}))
         else:
             continue
         served = available is Availability.SERVED

@@ -24,8 +24,24 @@ def test_debugging_paths_can_be_switched_off(tmp_path):
     serve(Node(tmp_path, enableDebuggingHandlers=False), story)
 
 
+@pytest.mark.parametrize(
+    ("switch", "path", "what"),
+    [
+        ("enableSystemLogHandler", "/logs/x", "logs"),
+        ("enableProfilingHandler", "/debug/pprof/heap", "profiling"),
+        ("enableDebugFlagsHandler", "/debug/flags/v", "flags"),
+    ],
+)
+def test_a_path_that_is_switched_off_by_itself_is_told(tmp_path, switch: str, path: str, what: str):
+    async def story(node: Node) -> None:
+        assert await node.fetch(path) == (405, f"{what} endpoint is disabled.\n")
+
+    serve(Node(tmp_path, **{switch: False}), story)
+
+
 def test_the_read_only_server_has_only_what_is_harmless(tmp_path):
     async def story(node: Node) -> None:
+        assert await node.fetch("/logs/x") == (405, "Debug endpoints are disabled.\n")
         assert (await node.fetch("/pods"))[0] == 200
         for path in ("/exec/d/p/c", "/containerLogs/d/p/c", "/run/d/p/c", "/logs/x"):
             assert (await node.fetch(path))[0] == 405
