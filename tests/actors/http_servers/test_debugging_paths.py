@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -32,11 +33,12 @@ def test_debugging_paths_can_be_switched_off(tmp_path):
         ("enableDebugFlagsHandler", "/debug/flags/v", "flags"),
     ],
 )
-def test_a_path_that_is_switched_off_by_itself_is_told(tmp_path, switch: str, path: str, what: str):
+def test_a_path_that_is_switched_off_by_itself_is_told(tmp_path, switch, path, what):
     async def story(node: Node) -> None:
         assert await node.fetch(path) == (405, f"{what} endpoint is disabled.\n")
 
-    serve(Node(tmp_path, **{switch: False}), story)
+    off: dict[str, Any] = {switch: False}
+    serve(Node(tmp_path, **off), story)
 
 
 def test_the_read_only_server_has_only_what_is_harmless(tmp_path):
