@@ -40,6 +40,10 @@ class VolumeClaimError(Exception):
     """The claim cannot be used now; the text says why."""
 
 
+class MisusedClaimError(VolumeClaimError):
+    """The claim is not for this pod, or not for this use; the text is whole without the claim's name before it."""
+
+
 class UnusableVolume(msgspec.Struct, frozen=True):
     """The PersistentVolume `name` of a claim, which this pod cannot have on this node now."""
 
@@ -92,26 +96,26 @@ def claimed_volume(pod: Pod, volume: Volume, persistent: PersistentVolume) -> Cl
     )
 
 
-def claim_error(pod: Pod, volume: Volume, error: VolumeClaimError) -> str:
-    """The text of the event."""
-    return f"error processing PVC {pod.metadata.namespace}/{claim_name(pod, volume)}: {error}"
+def claim_error(pod: Pod, claim: str, error: VolumeClaimError) -> str:
+    """The text of the event. `claim`: its name."""
+    before = "" if isinstance(error, MisusedClaimError) else f"error processing PVC {pod.metadata.namespace}/{claim}: "
+    return f"{before}{error}"
 
 
 def check_claim(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> None:
     """Raises VolumeClaimError for a claim that this pod cannot use now."""
     meta = claim.metadata
-    whole = f"{meta.namespace}/{meta.name}"
-    if volume.persistentVolumeClaim is None and not any(
-        owner.controller and owner.uid == pod.metadata.uid for owner in meta.ownerReferences
-    ):
-        owner = f"{pod.metadata.namespace}/{pod.metadata.name}"
-        raise VolumeClaimError(f"PVC {whole} was not created for pod {owner} (pod is not owner)")
     if meta.deletionTimestamp is not None and PROTECTION not in meta.finalizers:
         raise VolumeClaimError("PVC is being deleted")
     if claim.status.phase != BOUND:
         raise VolumeClaimError("PVC is not bound")
     if not claim.spec.volumeName:
         raise VolumeClaimError("PVC has empty pvc.Spec.VolumeName")
+    if volume.persistentVolumeClaim is None and not any(
+        owner.controller and owner.uid == pod.metadata.uid for owner in meta.ownerReferences
+    ):
+        owner, whole = f"{pod.metadata.namespace}/{pod.metadata.name}", f"{meta.namespace}/{meta.name}"
+        raise MisusedClaimError(f"PVC {whole} was not created for pod {owner} (pod is not owner)")
 
 
 def check_use(pod: Pod, volume: ClaimedVolume) -> None:
@@ -119,7 +123,7 @@ def check_use(pod: Pod, volume: ClaimedVolume) -> None:
     field = "volumeMounts" if volume.is_block else "volumeDevices"
     if any(use.name == volume.volume for container in all_containers(pod) for use in getattr(container, field)):
         mode = BLOCK if volume.is_block else "Filesystem"
-        raise VolumeClaimError(f"volume {volume.volume} has volumeMode {mode}, but is specified in {field}")
+        raise MisusedClaimError(f"volume {volume.volume} has volumeMode {mode}, but is specified in {field}")
 
 
 def check_persistent_volume(claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:

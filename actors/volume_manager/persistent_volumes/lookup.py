@@ -69,7 +69,8 @@ class ClaimLookup:
                 found[volume.name] = error.unusable
             except VolumeClaimError as error:
                 known = saved.get(volume.name) if isinstance(error, ApiUnavailable) else None
-                found[volume.name] = claimed_volume(pod, volume, known) if known else claim_error(pod, volume, error)
+                text = claim_error(pod, claim_name(pod, volume), error)
+                found[volume.name] = claimed_volume(pod, volume, known) if known else text
             else:
                 found[volume.name] = claimed_volume(pod, volume, persistent)
         # one that is not found any more may still be mounted, and is then in use

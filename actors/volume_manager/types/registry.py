@@ -10,7 +10,13 @@ from msgspec.structs import replace
 from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.layout import is_name
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, UnusableVolume, VolumeClaimError, check_use
+from actors.volume_manager.persistent_volumes.claims import (
+    ClaimedVolume,
+    UnusableVolume,
+    VolumeClaimError,
+    check_use,
+    claim_error,
+)
 
 from . import (
     claim,
@@ -108,4 +114,4 @@ def _plan_claim(name: str, claimed: ClaimedVolume | UnusableVolume | str, contex
         supported = ", ".join(sorted(found.source for found in TYPES if found.plan_claim is not None))
         raise VolumeClaimError(f"PV {claimed.name}: its source is not supported by this agent, only {supported}")
     except VolumeClaimError as error:
-        return PendingVolume(name, f"error processing PVC {context.pod.metadata.namespace}/{claimed.claim}: {error}")
+        return PendingVolume(name, claim_error(context.pod, claimed.claim, error))

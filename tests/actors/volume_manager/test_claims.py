@@ -178,7 +178,7 @@ async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_m
         (
             {},
             {"local": {"path": "/dev/x"}, "volumeMode": "Block"},
-            "error processing PVC ns/disk: volume v has volumeMode Block, but is specified in volumeMounts",
+            "failed to process volumes=[v]: volume v has volumeMode Block, but is specified in volumeMounts",
         ),
         ({"spec": {"volumeName": "none"}}, {}, 'fetch PV none from API server: persistentvolumes "none" not found'),
         (
@@ -277,7 +277,7 @@ async def test_a_claim_made_for_a_pod_is_for_that_pod_alone(node: Node, tmp_path
     async with node.harness:
         answer = await node.mount(template)
         assert isinstance(answer, VolumesFailed)
-        assert "PVC ns/p-v was not created for pod ns/p" in answer.message
+        assert "volumes=[v]: PVC ns/p-v was not created for pod ns/p (pod is not owner)" in answer.message
         made["metadata"]["ownerReferences"] = [{"kind": "Pod", "uid": UID, "controller": True}]
         assert await node.mount(template) == VolumesMounted(UID, bound(node))
 
