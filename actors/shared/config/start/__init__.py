@@ -6,5 +6,6 @@ preflight.py        requirements on the host
 lock_file.py        --lock-file
 layout.py           the directories with their modes
 kernel_tunables.py  the sysctls that the agent sets or checks
+selinux_labels.py   the SELinux label of directories that plugins in containers use
 start_records.py    directories, endpoints and cgroup root of each start, in a file: `supervise reset` finds them
 """

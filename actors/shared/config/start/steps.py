@@ -20,6 +20,7 @@ from supervision.errors import error_reason
 
 from . import layout, lock_file, preflight
 from .kernel_tunables import set_all
+from .selinux_labels import label_plugin_directories
 
 
 def prepare(
@@ -41,8 +42,9 @@ def prepare(
         # this process and its children hold it until they end
         lock_file.acquire(agent.flags["lock-file"], say=say)
     layout.make(agent, made)
+    labels = label_plugin_directories(agent)
     tunables = [] if agent.config.protectKernelDefaults or not agent.flags["set-kernel-tunables"] else [*set_all()]
-    return [*agent.warnings, *preflight.warnings(agent, host), *limits(agent), *tunables]
+    return [*agent.warnings, *preflight.warnings(agent, host), *limits(agent), *labels, *tunables]
 
 
 def limits(agent: Agent) -> Iterator[str]:

@@ -14,7 +14,7 @@ import pytest
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.groups import Authorization, MemorySwap
 from actors.shared.config.loading import load
-from actors.shared.config.start import layout, lock_file, preflight, start_records
+from actors.shared.config.start import layout, lock_file, preflight, start_records, steps
 from actors.shared.config.start.preflight import PreflightHost
 from actors.shared.config.start.steps import announced, limits, prepare
 from actors.shared.config.version import OWN_VERSION
@@ -161,7 +161,13 @@ def test_the_steps_of_a_start_are_done_and_refusals_are_warnings(agent, tmp_path
     assert (tmp_path / "root/pods").is_dir()
     assert (tmp_path / "lock").exists()
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 4096
-    assert all(line.startswith(("authorization.mode", "maxOpenFiles", "oomScoreAdj")) for line in warnings)
+    refusals = ("authorization.mode", "maxOpenFiles", "oomScoreAdj", "plugins in containers")
+    assert all(line.startswith(refusals) for line in warnings)
+
+
+def test_a_directory_that_cannot_be_labelled_is_a_warning(agent, keep_limits, monkeypatch):
+    monkeypatch.setattr(steps, "label_plugin_directories", lambda given: iter([f"{given.plugins_dir} has no label"]))
+    assert f"{agent.plugins_dir} has no label" in prepare(configured(agent, oomScoreAdj=0), GOOD)
 
 
 def test_limits_that_are_not_granted_are_warnings(agent, keep_limits):

@@ -1,0 +1,27 @@
+"""The SELinux label of directories that plugins in containers have their sockets in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from actors.shared.config.agent import Agent
+from supervision.errors import error_reason
+
+ENFORCE: Final = "/sys/fs/selinux/enforce"
+ATTRIBUTE: Final = "security.selinux"
+LABEL: Final = "system_u:object_r:container_file_t:s0"
+"""Containers without privileges may use files with it."""
+
+
+def label_plugin_directories(agent: Agent, enforce: str = ENFORCE) -> Iterator[str]:
+    """Label them where SELinux is enabled: containers of storage drivers and device plugins may use them then without
+    privileges. A warning for each that cannot be labelled. `enforce`: a file that is there where SELinux is."""
+    if not os.path.exists(enforce):
+        return
+    for path in (agent.plugins_dir, agent.plugins_registry_dir, agent.device_plugins_dir):
+        try:
+            os.setxattr(path, ATTRIBUTE, LABEL.encode())
+        except OSError as error:
+            yield f"plugins in containers without privileges may not work: {path} has no label: {error_reason(error)}"
