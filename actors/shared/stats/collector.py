@@ -254,12 +254,16 @@ def newest(sandboxes: list[Sandbox]) -> list[Sandbox]:
     return list(found.values())
 
 
-def own_cgroup() -> str:
-    """The agent's own cgroup, from /proc/self/cgroup (cgroups(7)): of the memory controller, or of v2."""
+def own_cgroup(proc: str = "/proc") -> str:
+    """The agent's own cgroup, from /proc/self/cgroup (cgroups(7)). Empty where, on v1, the controllers of CPU and
+    memory have it in different ones: the figures of one would be those of other processes, too. So does the kubelet."""
     try:
-        with open("/proc/self/cgroup", encoding="utf-8") as file:
+        with open(f"{proc}/self/cgroup", encoding="utf-8") as file:
             lines = [line.rstrip("\n").split(":", 2) for line in file]
     except OSError:
         return ""
     by_controller = {name: path for _, names, path in lines for name in names.split(",")}
-    return by_controller.get("memory") or by_controller.get("", "")
+    if "memory" not in by_controller:
+        return by_controller.get("", "")
+    memory = by_controller["memory"]
+    return memory if by_controller.get("cpu") == memory else ""

@@ -19,7 +19,7 @@ from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from actors.shared.cri.stats import ContainerStats, CpuUsage
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 from actors.shared.stats import collector as stats_collector
-from actors.shared.stats.collector import Collector
+from actors.shared.stats.collector import Collector, own_cgroup
 from supervision.metrics import Metrics
 
 CONTROLLERS = frozenset({"cpu", "memory", "pids", "io"})
@@ -188,3 +188,21 @@ def test_who_asks_for_the_disks_soon_again_waits_for_nothing(tmp_path: Path, mon
         return disks.looks
 
     assert asyncio.run(looks()) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ("0::/system.slice/agent.service", "/system.slice/agent.service"),
+        (
+            "4:memory:/system.slice/agent.service\n3:cpu,cpuacct:/system.slice/agent.service\n0::/",
+            "/system.slice/agent.service",
+        ),
+        ("4:memory:/somebody\n3:cpu,cpuacct:/\n0::/", ""),
+        ("4:memory:/somebody\n0::/", ""),
+    ],
+)
+def test_the_agents_cgroup_is_that_of_both_its_cpu_and_its_memory(tmp_path, lines, found):
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self/cgroup").write_text(f"{lines}\n")
+    assert own_cgroup(str(tmp_path)) == found
