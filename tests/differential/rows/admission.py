@@ -196,6 +196,18 @@ ROWS = [
         refused("SysctlForbidden", 'forbidden sysctl: "kernel.msgmax" not allowlisted'),
     ),
     Row(
+        "a sysctl that is not allowed, with slashes: it is named with dots",
+        "sysctl.validateSysctl",
+        pod(securityContext={"sysctls": [{"name": "kernel/msgmax", "value": "1"}]}),
+        refused("SysctlForbidden", 'forbidden sysctl: "kernel.msgmax" not allowlisted'),
+    ),
+    Row(
+        "a sysctl of the node's network",
+        "sysctl.validateSysctl: the names of namespaces are Net and IPC",
+        pod(hostNetwork=True, securityContext={"sysctls": [{"name": "net.ipv4.tcp_syncookies", "value": "1"}]}),
+        refused("SysctlForbidden", 'forbidden sysctl: "net.ipv4.tcp_syncookies" not allowed with host Net enabled'),
+    ),
+    Row(
         "a sysctl that is safe",
         "subsystems 30.1",
         pod(securityContext={"sysctls": [{"name": "net.ipv4.tcp_syncookies", "value": "1"}]}),

@@ -102,7 +102,7 @@ def test_kernel_settings_are_set_where_they_are_safe_and_refuse_the_pod_where_no
     refused = {"unsafe": 'forbidden sysctl: "kernel.msgmax" not allowlisted'}
     with suppress(Invalid):  # the server may refuse it already
         site.create(setting("of-host", ("net.ipv4.tcp_syncookies", "1"), hostNetwork=True))
-        refused["of-host"] = 'forbidden sysctl: "net.ipv4.tcp_syncookies" not allowed with host net enabled'
+        refused["of-host"] = 'forbidden sysctl: "net.ipv4.tcp_syncookies" not allowed with host Net enabled'
     for name, text in refused.items():
         said = status(site.wait_phase(name, "Failed"))
         assert (said["reason"], said["message"]) == ("SysctlForbidden", f"Pod was rejected: {text}")

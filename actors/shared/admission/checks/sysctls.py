@@ -43,18 +43,18 @@ def forbidden(pod: Pod, allowed: Iterable[str]) -> str:
             name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1])) for pattern in patterns
         )
         if name not in SAFE and not listed:
-            return f'forbidden sysctl: "{sysctl.name}" not allowlisted'
+            return f'forbidden sysctl: "{name}" not allowlisted'
         if host := of_host(name, pod):
-            return f'forbidden sysctl: "{sysctl.name}" not allowed with host {host} enabled'
+            return f'forbidden sysctl: "{name}" not allowed with host {host} enabled'
     return ""
 
 
 def of_host(name: str, pod: Pod) -> str:
-    """The namespace (net, ipc) that the pod shares with the node and the sysctl would change; '' for none."""
+    """The namespace (Net, IPC) that the pod shares with the node and the sysctl would change; '' for none."""
     name = normalized(name)
     if pod.spec.hostNetwork and name.startswith("net."):
-        return "net"
-    return "ipc" if pod.spec.hostIPC and name.startswith(_IPC) else ""
+        return "Net"
+    return "IPC" if pod.spec.hostIPC and name.startswith(_IPC) else ""
 
 
 CHECK: Final = AdmissionCheck(20, forbidden_sysctl, of_admitted=True, before_hardware=True)

@@ -39,13 +39,14 @@ def test_a_safe_or_an_allowed_sysctl_may_be_set(name: str, allowed: list[str], e
 @pytest.mark.parametrize(
     ("name", "spec", "namespace"),
     [
-        ("net.ipv4.tcp_syncookies", {"hostNetwork": True}, "net"),
+        ("net.ipv4.tcp_syncookies", {"hostNetwork": True}, "Net"),
         ("net.ipv4.tcp_syncookies", {"hostIPC": True}, ""),
-        ("kernel.shm_rmid_forced", {"hostIPC": True}, "ipc"),
-        ("kernel/shm_rmid_forced", {"hostIPC": True}, "ipc"),
+        ("kernel.shm_rmid_forced", {"hostIPC": True}, "IPC"),
+        ("kernel/shm_rmid_forced", {"hostIPC": True}, "IPC"),
         ("kernel.shm_rmid_forced", {"hostNetwork": True}, ""),
     ],
 )
 def test_no_sysctl_of_a_namespace_of_the_host_is_set(name: str, spec: dict[str, bool], namespace: str) -> None:
-    text = f'forbidden sysctl: "{name}" not allowed with host {namespace} enabled' if namespace else ""
+    dotted = name.replace("/", ".")
+    text = f'forbidden sysctl: "{dotted}" not allowed with host {namespace} enabled' if namespace else ""
     assert refused(name, **spec) == text
