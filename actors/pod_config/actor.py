@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, cast
 
-from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, pod_event
 from actors.pod_workers.messages import (
     DesiredPods,
     KnownPods,
@@ -22,7 +22,7 @@ from actors.pod_workers.messages import (
 )
 from actors.shared.config.agent import Agent
 from actors.shared.kube import codec
-from actors.shared.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
+from actors.shared.kube.names import CONFIG_SOURCE, SOURCE_API, SOURCE_FILE, SOURCE_HTTP
 from actors.shared.kube.pods import grace_period
 from supervision.actor import Actor, Address, DisposableError, on
 from supervision.addresses import ActorName
@@ -61,6 +61,8 @@ class PodConfig(Actor):
         self._errors: list[str] = []
         self._duplicates: list[str] = []
         """An error for each pod that was not chosen."""
+        self._ignored: set[str] = set()
+        """The UIDs of pods with the name of another one, which their events tell already."""
         self._conflicts = NameConflicts()
         self._ready = False
 
@@ -180,6 +182,7 @@ class PodConfig(Actor):
         before, self._chosen = self._chosen, chosen.pods
         self._duplicates = chosen.errors
         self._report(chosen.errors)
+        self._tell_namesakes(chosen.namesakes)
         self._seen_times.keep(chosen.pods)
         for uid in [uid for uid, (data, _) in self._quarantined.items() if self._data_of(uid) != data]:
             del self._quarantined[uid]
@@ -192,6 +195,16 @@ class PodConfig(Actor):
                 self._send_all(worker)
         else:
             self._send(orders)
+
+    def _tell_namesakes(self, ignored: list[PodCandidate]) -> None:
+        """An event for each pod that is ignored since the last call."""
+        for one in ignored:
+            if one.uid not in self._ignored:
+                meta = codec.decode_pod(one.data).metadata
+                source, whole = meta.annotations.get(CONFIG_SOURCE, ""), f"{one.full_name}({one.uid})"
+                text = f'Error validating pod {whole} from {source} due to duplicate pod name "{meta.name}", ignoring'
+                self.tell(EVENT_CLIENT, pod_event(meta, "Warning", "FailedValidation", text))
+        self._ignored = {one.uid for one in ignored}
 
     def _send(self, orders: Iterable[PodOperation]) -> None:
         for operation in orders:

@@ -24,6 +24,8 @@ class MergedPods(msgspec.Struct, frozen=True):
 
     pods: dict[str, PodCandidate]
     errors: list[str]
+    namesakes: list[PodCandidate] = []
+    """Those that were not chosen because another pod of their source has their name."""
 
 
 def choose(sources: Iterable[list[PodCandidate]], before: Mapping[str, PodCandidate]) -> MergedPods:
@@ -35,16 +37,18 @@ def choose(sources: Iterable[list[PodCandidate]], before: Mapping[str, PodCandid
     incumbents = {(pod.full_name, pod.place) for pod in before.values()}
     pods: dict[str, PodCandidate] = {}
     errors: list[str] = []
+    namesakes: list[PodCandidate] = []
     for source in sources:
         names: dict[str, str] = {}
         for pod in sorted(source, key=lambda each: (each.full_name, each.place) not in incumbents):
             owner = names.get(pod.full_name) or (pods[pod.uid].place if pod.uid in pods else "")
             if owner:
+                namesakes += [pod] if pod.full_name in names and pod.uid not in pods else []
                 errors.append(f"{pod.place}: pod {pod.full_name} is also in {owner}, which stays")
                 continue
             names[pod.full_name] = pod.place
             pods[pod.uid] = pod
-    return MergedPods(pods, sorted(errors))
+    return MergedPods(pods, sorted(errors), namesakes)
 
 
 def operations(before: Mapping[str, PodCandidate], now: Mapping[str, PodCandidate]) -> list[PodOperation]:

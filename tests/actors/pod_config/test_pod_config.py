@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from actors.api_clients.messages import RecordEvent
 from actors.pod_config.actor import PodConfig
 from actors.pod_config.manifest import Origin, read_manifest
 from actors.pod_config.messages import GetSources, PodQuarantined, SourcePods
@@ -192,6 +193,13 @@ async def test_a_second_manifest_with_the_name_of_another_is_an_error_of_its_sou
         said = f"{tmp_path}/copy.yaml: pod web-n1_default is also in {tmp_path}/web.yaml, which stays"
         await harness.wait(lambda: harness.actor._errors == [said])
         assert await errors_of(harness) == [said]
+        (event,) = harness.sent(RecordEvent)
+        assert (event.type, event.reason, event.name) == ("Warning", "FailedValidation", "web-n1")
+        pod = f"web-n1_default({event.uid})"
+        assert event.message == f'Error validating pod {pod} from file due to duplicate pod name "web-n1", ignoring'
+        (tmp_path / "other.yaml").write_text(manifest("other"))
+        await harness.wait(lambda: len(harness.actor._chosen) == 2)
+        assert harness.sent(RecordEvent) == [event], "it is told once"
 
 
 async def test_a_restart_keeps_the_last_good_pod_of_an_invalid_file(tmp_path):
