@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, pod_event
 from actors.shared.kube.pod import Pod
@@ -18,7 +18,17 @@ from supervision.actor import Actor
 from .api_objects import ApiObjects
 from .drivers import CsiDrivers
 from .errors import CsiError, StageError, code_of
-from .expansion_plan import IN_USE, Expansion, expansion, failed, finished, in_progress, may_need, size_of_claim
+from .expansion_plan import (
+    IN_USE,
+    STORAGE,
+    Expansion,
+    expansion,
+    failed,
+    finished,
+    in_progress,
+    may_need,
+    size_of_claim,
+)
 from .model import CsiMount, Driver, unique_name
 
 if TYPE_CHECKING:
@@ -76,6 +86,8 @@ class VolumeExpansion:
         Raises StageError.
         """
         if not _may_grow(step, driver):
+            if driver.expands and step.claim:
+                await self._tell_read_only(pod, step)
             return
         try:
             await self._expand(pod, step, driver, connection, path)
@@ -83,6 +95,23 @@ class VolumeExpansion:
             raise StageError(CsiError(str(error))) from None
         except CsiError as error:
             raise StageError(error) from None
+
+    async def _tell_read_only(self, pod: Pod, step: CsiMount) -> None:
+        """Say so when a volume that has grown is mounted read-only: it keeps its size here."""
+        try:
+            claim = await self._api.claim(pod.metadata.namespace, step.claim)
+            size = size_of_claim(claim)
+            if not may_need(claim, size):
+                return
+            volume: PersistentVolume = await self._api.persistent_volume(step.source.name)
+            grown = quantity_value(volume.spec.capacity.get(STORAGE, 0)) > size
+        except (CsiError, QuantityError) as error:
+            self._actor.log.info("not known whether volume %s has grown: %s", step.source.name, error)
+            return
+        if grown:
+            name = step.source.name
+            text = f'MountVolume.NodeExpandVolume failed for volume "{name}" requested read-only file system'
+            self._tell(pod, claim, "Warning", "FileSystemResizeFailed", text)
 
     async def _expand_used(self) -> None:
         """Expand each volume for one of its pods, as they share its file system; all concurrently, as a driver may
@@ -134,7 +163,8 @@ class VolumeExpansion:
         self._failed.discard(name)
         if wanted.updates_claim:
             await self._api.patch_claim_status(claim, finished(claim, wanted.size))
-        self._tell(pod, claim, step)
+        text = f'MountVolume.NodeExpandVolume succeeded for volume "{step.source.name}"  {self._node_name}'
+        self._tell(pod, claim, "Normal", "FileSystemResizeSuccessful", text)
 
     async def _note_failure(self, name: str, claim: PersistentVolumeClaim, wanted: Expansion, error: CsiError) -> None:
         now = rfc3339(time.time())
@@ -149,14 +179,21 @@ class VolumeExpansion:
         except CsiError as problem:
             self._actor.log.warning("cannot note on the claim of volume %s that it failed: %s", name, problem)
 
-    def _tell(self, pod: Pod, claim: PersistentVolumeClaim, step: CsiMount) -> None:
-        text = f'MountVolume.NodeExpandVolume succeeded for volume "{step.source.name}"  {self._node_name}'
+    def _tell(
+        self, pod: Pod, claim: PersistentVolumeClaim, kind: Literal["Normal", "Warning"], reason: str, text: str
+    ) -> None:
+        """An event of the pod, and one of the claim."""
         meta = claim.metadata
-        more: dict[str, Any] = {"type": "Normal", "reason": "FileSystemResizeSuccessful", "message": text}
         of_claim = RecordEvent(
-            kind="PersistentVolumeClaim", namespace=meta.namespace, name=meta.name, uid=meta.uid, **more
+            kind="PersistentVolumeClaim",
+            namespace=meta.namespace,
+            name=meta.name,
+            uid=meta.uid,
+            type=kind,
+            reason=reason,
+            message=text,
         )
-        for event in (pod_event(pod.metadata, "Normal", more["reason"], text), of_claim):
+        for event in (pod_event(pod.metadata, kind, reason, text), of_claim):
             self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
 
 

@@ -12,7 +12,7 @@ from actors.api_clients.messages import RecordEvent
 from actors.shared.kube.codec import decode, encode
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from actors.volume_manager.csi import records
-from actors.volume_manager.csi.errors import CallError
+from actors.volume_manager.csi.errors import CallError, PlainError
 from actors.volume_manager.csi.model import CsiMount, Driver
 from tests.actors.volume_manager.csi_storage import POD, Node, Storage
 
@@ -198,6 +198,33 @@ async def test_a_volume_that_is_only_read_or_no_longer_used_is_left_alone(
         storage.grow()
         await node.harness.advance(130)
         assert storage.expanded == []
+
+
+async def test_a_grown_volume_that_is_mounted_read_only_is_told_and_keeps_its_size(
+    node: ClaimNode, storage: GrowingStorage
+) -> None:
+    text = 'MountVolume.NodeExpandVolume failed for volume "pv" requested read-only file system'
+    async with node.harness:
+        only_read = msgspec.structs.replace(node.step(), read_only=True)
+        assert await node.mounting.mount(POD, only_read) is None
+        assert node.events() == [], "it has not grown"
+        assert await node.unmount() == ""
+        storage.grow()
+        assert await node.mounting.mount(POD, only_read) is None
+        assert node.events() == [(kind, "FileSystemResizeFailed", text) for kind in ("Pod", "PersistentVolumeClaim")]
+        assert storage.expanded == []
+
+
+async def test_a_read_only_volume_is_mounted_whose_claim_cannot_be_read(
+    node: ClaimNode, storage: GrowingStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(namespace: str, name: str) -> PersistentVolumeClaim:
+        raise PlainError("connection refused")
+
+    monkeypatch.setattr(storage, "claim", away)
+    async with node.harness:
+        assert await node.mounting.mount(POD, msgspec.structs.replace(node.step(), read_only=True)) is None
+        assert node.events() == []
 
 
 async def test_a_later_incarnation_goes_on_where_the_claim_says(node: ClaimNode, storage: GrowingStorage) -> None:
