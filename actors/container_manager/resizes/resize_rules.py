@@ -45,7 +45,7 @@ class ResizeRules:
     def refusal(self, wanted: Pod, allocated: Pod) -> RefusedResize | None:
         """None: the resize is carried out once there is room."""
         if not self._pod_level and _differ(wanted.spec.resources, allocated.spec.resources):
-            return RefusedResize("InPlacePodLevelResourcesVerticalScaling is disabled", "feature_gate_off")
+            return RefusedResize("InPlacePodLevelResourcesVerticalScaling is disabled", "plr_feature_gate_off")
         if qos_class(wanted) != "Guaranteed":
             return None
         changed = self._changed_resources(wanted, allocated)

@@ -62,7 +62,7 @@ def test_the_pods_own_resources_are_resized_unless_the_gate_is_off() -> None:
     off = {"InPlacePodLevelResourcesVerticalScaling": False}
     assert refusal(before, after, feature_gates=off) == (
         "InPlacePodLevelResourcesVerticalScaling is disabled",
-        "feature_gate_off",
+        "plr_feature_gate_off",
     )
     assert refusal(before, before, feature_gates=off) == ("", "")
 
