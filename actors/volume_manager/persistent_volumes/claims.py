@@ -130,9 +130,8 @@ def check_persistent_volume(claim: PersistentVolumeClaim, volume: PersistentVolu
     """Raises VolumeClaimError for a volume that is not the claim's."""
     name, reference = volume.metadata.name, volume.spec.claimRef
     if reference is None:
-        raise VolumeClaimError(
-            f"found PV object {name} but it has a nil pv.Spec.ClaimRef: it is not yet bound to the claim"
-        )
+        text = "it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim"
+        raise VolumeClaimError(f"found PV object {name} but {text}")
     if reference.uid != claim.metadata.uid:
         text = f"its pv.Spec.ClaimRef.UID {reference.uid} does not point to claim.UID {claim.metadata.uid}"
         raise VolumeClaimError(f"found PV object {name} but {text}")

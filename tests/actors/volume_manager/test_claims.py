@@ -186,6 +186,11 @@ async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_m
             {"claimRef": {"uid": "other"}, "local": {"path": "/"}},
             "ClaimRef.UID other does not point to claim.UID c1",
         ),
+        (
+            {},
+            {"claimRef": None, "local": {"path": "/"}},
+            "found PV object pv but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim",
+        ),
         ({}, {"iscsi": {}}, "PV pv: its source is not supported by this agent"),
         ({}, {"csi": {"driver": "..", "volumeHandle": "h"}}, "driver '..' or volumeHandle is empty"),
         ({}, {"csi": {"driver": "d", "volumeHandle": "h"}}, "driver name d not found in the list of registered"),
