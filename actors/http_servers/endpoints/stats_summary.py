@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 import msgspec
 
+from actors.http_servers.exposition.scrape import find_tree
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
@@ -25,7 +27,10 @@ async def get(handler: ServerHandler) -> None:
     except CriError as error:
         raise HttpError(500, f"Internal Error: the runtime does not list its pods: {error}") from None
     processes = {} if small else handler.state.collector.process_count(sample)
-    found = summary(sample, handler.state.agent.node_name, processes, only_cpu_and_memory=small)
+    tree = await find_tree(handler.state.actor)
+    started = time.time() - tree.uptime if tree is not None else 0.0
+    node = handler.state.agent.node_name
+    found = summary(sample, node, processes, agent_started=started, only_cpu_and_memory=small)
     handler.finish_json(msgspec.json.encode(found))
 
 

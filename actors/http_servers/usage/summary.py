@@ -20,20 +20,26 @@ NONE: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 def summary(
-    sample: UsageSample, node_name: str, processes: Mapping[str, int] = NONE, *, only_cpu_and_memory: bool = False
+    sample: UsageSample,
+    node_name: str,
+    processes: Mapping[str, int] = NONE,
+    *,
+    agent_started: float = 0.0,
+    only_cpu_and_memory: bool = False,
 ) -> Json:
-    """The whole document. `processes`: the number of processes by pod UID."""
-    node = _node(sample, node_name, only_cpu_and_memory)
+    """The whole document. `processes`: the number of processes by pod UID; `agent_started`: seconds since 1970, 0: not
+    known."""
+    node = _node(sample, node_name, agent_started, only_cpu_and_memory)
     pods = [_pod(sample, pod, processes, only_cpu_and_memory) for pod in sample.pods]
     return {"node": node, "pods": pods}
 
 
 # -- the node -----------------------------------------------------------------------------------------------------
-def _node(sample: UsageSample, node_name: str, small: bool) -> Json:
+def _node(sample: UsageSample, node_name: str, agent_started: float, small: bool) -> Json:
     host = sample.host
     found = {
         "nodeName": node_name,
-        "systemContainers": _system(sample, small),
+        "systemContainers": _system(sample, agent_started, small),
         "startTime": rfc3339(host.boot),
         "cpu": _cpu(sample.root, host.psi),
         "memory": _node_memory(sample),
@@ -58,7 +64,8 @@ def _node(sample: UsageSample, node_name: str, small: bool) -> Json:
     )
 
 
-def _system(sample: UsageSample, small: bool) -> list[Json]:
+def _system(sample: UsageSample, agent_started: float, small: bool) -> list[Json]:
+    started = {"kubelet": agent_started}
     measured = dict(sample.system)
     if sample.tiers:
         measured["pods"] = sample.tiers[0]
@@ -66,7 +73,7 @@ def _system(sample: UsageSample, small: bool) -> list[Json]:
         _without_nulls(
             {
                 "name": name,
-                "startTime": rfc3339(sample.host.boot),
+                "startTime": rfc3339(started.get(name) or one.created or sample.host.boot),
                 "cpu": _cpu(one),
                 "memory": _memory(one.usage),
                 "io": None if small else _io(one.usage.at, one.usage.psi),

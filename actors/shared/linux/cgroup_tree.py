@@ -102,6 +102,13 @@ class CgroupTree(msgspec.Struct, frozen=True):
         """Whether it exists in any hierarchy."""
         return any(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self.hierarchies)
 
+    def created(self, cgroup: str) -> float:
+        """When it was made, in seconds since 1970; 0: it is gone. A directory changes when a child is made, these files
+        do not."""
+        directories = [hierarchy.path + cgroup for hierarchy in self.hierarchies]
+        files = [f"{path}/{name}" for path in directories for name in ("cgroup.clone_children", "cgroup.events")]
+        return min(filter(None, map(_modified, (*directories, *files))), default=0.0)
+
     def read(self, cgroup: str, controller: str, name: str) -> str:
         """The text of one file. Raises OSError; FileNotFoundError also if no hierarchy has the controller."""
         return Path(f"{self.directory(cgroup, controller)}/{name}").read_text("ascii").strip()
@@ -172,6 +179,14 @@ class CgroupTree(msgspec.Struct, frozen=True):
         for hierarchy in self.hierarchies:
             left += [path for path in _depth_first(hierarchy.path + cgroup) if not _remove(path)]
         return left
+
+
+def _modified(path: str) -> float:
+    """Seconds since 1970; 0: it is not there."""
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
 
 
 def find(root: str = "") -> CgroupTree:

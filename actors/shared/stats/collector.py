@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+import msgspec
+
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
@@ -117,7 +119,7 @@ class Collector:
     def _groups(self) -> _Groups:
         return _Groups(
             self._measure("/", self._read("/")),
-            [self._measure(path, self._read(path)) for path in self._places.tiers],
+            [self._measure_group(path) for path in self._places.tiers],
             self._system(),
         )
 
@@ -180,8 +182,12 @@ class Collector:
         for name, given in wanted.items():
             path = plain_path(given)
             if path != "/" and self.tree.anywhere(path):
-                found[name] = self._measure(path, self._read(path))
+                found[name] = self._measure_group(path)
         return found
+
+    def _measure_group(self, path: str) -> CgroupSample:
+        """A cgroup of the node itself."""
+        return msgspec.structs.replace(self._measure(path, self._read(path)), created=self.tree.created(path))
 
     @property
     def tree(self) -> CgroupTree:

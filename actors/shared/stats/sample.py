@@ -27,6 +27,8 @@ class CgroupSample(msgspec.Struct, frozen=True):
     path: str
     usage: CgroupUsage
     nano_cores: int | None = None
+    created: float = 0.0
+    """Seconds since 1970, of groups of the node; 0: not known."""
 
 
 class ContainerSample(msgspec.Struct, frozen=True):

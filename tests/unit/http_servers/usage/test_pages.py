@@ -10,6 +10,7 @@ from actors.http_servers.usage import cadvisor_metrics, resource_metrics
 from actors.http_servers.usage.summary import summary
 from actors.shared.cri.model import CriContainer, CriContainerState, Sandbox
 from actors.shared.cri.stats import FileSystem
+from actors.shared.kube.times import rfc3339
 from actors.shared.linux.psi import Psi
 from actors.shared.metrics.usage import CADVISOR, RESOURCE
 from actors.shared.stats.cgroup_usage import CgroupUsage
@@ -170,6 +171,17 @@ def test_no_series_is_there_twice():
 def test_the_summary_has_io_and_swap_of_system_containers():
     for one in summary(SAMPLE, "node")["node"]["systemContainers"]:
         assert {"cpu", "memory", "io", "swap"} <= set(one), one["name"]
+
+
+def test_system_containers_start_when_the_agent_or_their_cgroup_did():
+    runtime = msgspec.structs.replace(SAMPLE.system["kubelet"], created=200.0)
+    sample = msgspec.structs.replace(SAMPLE, system={**SAMPLE.system, "runtime": runtime})
+    times = {
+        one["name"]: one["startTime"] for one in summary(sample, "n", agent_started=300.0)["node"]["systemContainers"]
+    }
+    assert times["kubelet"] == rfc3339(300.0)
+    assert times["runtime"] == rfc3339(200.0)
+    assert times["pods"] == rfc3339(SAMPLE.host.boot), "that of its cgroup is not known"
 
 
 def test_the_summary_counts_processes_and_not_their_threads():

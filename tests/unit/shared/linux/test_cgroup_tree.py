@@ -1,6 +1,8 @@
 """Cgroup trees on made-up hosts: v1, v2, hybrid. Real ones are in tests/node/shared/linux."""
 
 import errno
+import os
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +57,19 @@ def _dress(directory, *names):
     """The files that the kernel puts into a new cgroup."""
     for name in names:
         (directory / name).write_text("")
+
+
+@pytest.mark.parametrize(("version", "file"), [(v1, "cgroup.clone_children"), (v2, "cgroup.events")])
+def test_a_cgroup_is_as_old_as_its_oldest_file_though_children_change_its_directory(tmp_path, version, file):
+    tree = version(tmp_path).tree()
+    for age, hierarchy in enumerate(tree.hierarchies):
+        directory = Path(hierarchy.path) / "pods"
+        directory.mkdir()
+        _dress(directory, file)
+        os.utime(directory / file, (100 + age, 100 + age))
+        os.utime(directory, (900, 900))
+    assert tree.created("/pods") == 100
+    assert tree.created("/gone") == 0
 
 
 def test_hierarchies_are_found_in_the_mount_table(tmp_path):
