@@ -34,9 +34,13 @@ def main() -> int:
         before, after = (report.read(Path(path)) for path in arguments.compare)
         print(report.compared(before, after))
         return 0
+    sections = tuple(arguments.only.split(",")) if arguments.only else SECTIONS
+    if unknown := sorted(set(sections) - set(SECTIONS)):
+        print(f"error: --only: {', '.join(unknown)}: there are {', '.join(SECTIONS)}", file=sys.stderr)
+        return 2
     sizes = sorted({int(size) for size in arguments.sizes.split(",")} | ({110} if arguments.full else set()))
     plan = Plan(
-        sections=tuple(arguments.only.split(",")) if arguments.only else SECTIONS,
+        sections=sections,
         sizes=tuple(sizes),
         rounds=arguments.rounds,
         idle_seconds=arguments.idle_seconds,
