@@ -63,12 +63,13 @@ class Target(msgspec.Struct, frozen=True):
 
 
 async def serve(handler: ServerHandler, find_target: Callable[[], Awaitable[Target]]) -> None:
-    """Answer with a stream. `find_target` asks the runtime for it. Raises HttpError."""
-    headers = handler.request.headers
-    if "upgrade" not in headers.get("Connection", "").lower() or not headers.get("Upgrade"):
-        raise HttpError(_BAD_REQUEST, "you must ask for an upgrade of the connection (SPDY/3.1 or websocket)")
+    """Answer with a stream. `find_target` asks the runtime for it. Raises HttpError.
+
+    As with the kubelet, a pod that is not there is said before an upgrade that is not asked for.
+    """
     try:
         target = await find_target()
+        _check_upgrade(handler)
         with handler.state.streams.one_more():
             await _join(handler, target)
     except OptionsError as error:
@@ -77,6 +78,12 @@ async def serve(handler: ServerHandler, find_target: Callable[[], Awaitable[Targ
         raise HttpError(_status_of(handler, error), error.rpc_text) from None
     except UpstreamError as error:
         raise HttpError(500, str(error)) from None
+
+
+def _check_upgrade(handler: ServerHandler) -> None:
+    headers = handler.request.headers
+    if "upgrade" not in headers.get("Connection", "").lower() or not headers.get("Upgrade"):
+        raise HttpError(_BAD_REQUEST, "you must ask for an upgrade of the connection (SPDY/3.1 or websocket)")
 
 
 def _status_of(handler: ServerHandler, error: CriError) -> int:

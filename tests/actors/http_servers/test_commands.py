@@ -26,6 +26,7 @@ class Runtime:
         self.hangs = asyncio.Event()
         self.given_up = asyncio.Event()
         self.error: CriError | None = None
+        self.url = ""
 
     async def exec_sync(self, _: str, command: Sequence[str], timeout_seconds: int = 0) -> ExecResult:
         self.commands.append((list(command), timeout_seconds))
@@ -39,6 +40,8 @@ class Runtime:
         return ExecResult(0, said, b"")
 
     async def exec_url(self, _: Any) -> str:
+        if self.url:
+            return self.url
         raise self.error or AssertionError
 
 
@@ -104,6 +107,20 @@ def test_a_pod_with_another_uid_is_refused_as_by_the_kubelet(tmp_path: Path, run
 
     serve(Node(tmp_path), story)
     assert runtime.commands == []
+
+
+def test_a_stream_without_an_upgrade_is_refused_after_the_runtime_has_taken_it(tmp_path: Path, runtime: Runtime):
+    path = "/exec/d/p/c?output=1&command=ls"
+    runtime.url = "http://127.0.0.1:1/exec/token"
+
+    async def story(node: Node) -> None:
+        status, text, _ = await node.send("POST", path, {})
+        assert (status, text) == (400, "you must ask for an upgrade of the connection (SPDY/3.1 or websocket)")
+        runtime.url, runtime.error = "", NotFound("exec", "NOT_FOUND", "no such container")
+        status, text, _ = await node.send("POST", path, {})
+        assert (status, text.rpartition(" = ")[2]) == (404, "no such container")
+
+    serve(Node(tmp_path), story)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,8 @@ def test_a_container_that_does_not_run_is_an_error_and_a_pod_that_is_not_there_i
             ("/attach/d/p/z?output=1", (500, "container z not found in pod p_d")),
         ):
             assert (await node.send("POST", path, upgrade))[:2] == expected
+            # A missing upgrade is said last, as with the kubelet.
+            assert (await node.send("POST", path, {}))[:2] == expected
 
     serve(Node(tmp_path), story)
 
@@ -105,7 +107,7 @@ def test_a_command_of_a_hundred_thousand_characters_is_taken_of_whoever_has_a_ce
     async def story(node: Node) -> None:
         target = f"/exec/d/p/c?command={'x' * 100_000}"
         status, text = await node.fetch(target, method="POST")
-        assert (status, "you must ask for an upgrade" in text) == (400, True)
+        assert (status, text) == (400, "you must specify at least 1 of stdin, stdout, stderr")
         with pytest.raises(http.client.RemoteDisconnected):
             await node.fetch(target, client=None)
 
