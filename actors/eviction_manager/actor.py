@@ -134,7 +134,7 @@ class EvictionManager(Actor):
         verdict = self._tracker.observe(observed.signals, now, observed.layout)
         self._set_conditions(verdict.conditions, observed.signals)
         if verdict.due:
-            await self._reclaim(verdict.due[0], observed, now)
+            await self._reclaim(verdict.due, observed, now)
         return observed
 
     def _set_conditions(self, conditions: frozenset[str], signals: dict[str, SignalObservation]) -> None:
@@ -150,8 +150,9 @@ class EvictionManager(Actor):
             self._report_pressure()
 
     # -- eviction -----------------------------------------------------------------------------------------------------
-    async def _reclaim(self, threshold: Threshold, observed: NodeObservations, at: float) -> None:
-        """`at`: time of the observation, in seconds of the clock."""
+    async def _reclaim(self, due: tuple[Threshold, ...], observed: NodeObservations, at: float) -> None:
+        """`due`: the most urgent one first; `at`: time of the observation, in seconds of the clock."""
+        threshold = due[0]
         self._record(threshold)
         cleaned = reclaims(threshold.signal, observed.layout)
         for what in cleaned:
@@ -161,7 +162,7 @@ class EvictionManager(Actor):
             if after.signals and not still_met(for_layout(self._watched, after.layout), after.signals):
                 self.log.info("the clean-up freed enough, no pod is evicted: %s", _described(after.signals))
                 return
-        await self._evict(threshold, observed, at)
+        await self._evict(due, observed, at)
 
     def _record(self, threshold: Threshold) -> None:
         self.log.warning("%s is below its threshold", threshold.signal)
@@ -170,9 +171,9 @@ class EvictionManager(Actor):
             event = node_event(self._agent.node_name, "EvictionThresholdMet", text, "Warning")
             self.tell(EVENT_CLIENT, event, deadline=60.0)
 
-    async def _evict(self, threshold: Threshold, observed: NodeObservations, at: float) -> None:
+    async def _evict(self, due: tuple[Threshold, ...], observed: NodeObservations, at: float) -> None:
         """Evict one pod."""
-        signal = threshold.signal
+        threshold, signal = due[0], due[0].signal
         known = await self._usage.pods()
         pods = evictable(known or [], self._evictions.uids)
         usages = await self._usage.of(signal, pods)
@@ -183,7 +184,8 @@ class EvictionManager(Actor):
         usage = usages.get(selected.uid)
         if usage is not None and RESOURCE_OF[signal] == "memory":
             usage = self._usage.with_containers(selected, usage)
-        self.metrics.observe("kubelet_eviction_stats_age_seconds", self._clock() - at, eviction_signal=signal)
+        for one in due:
+            self.metrics.observe("kubelet_eviction_stats_age_seconds", self._clock() - at, eviction_signal=one.signal)
         most = self._agent.config.evictionMaxPodGracePeriod
         self._evictions.add(of_threshold(selected, usage, threshold, observed.signals.get(signal), most))
         self._news.set()

@@ -31,7 +31,8 @@ def explain(
 ) -> Explanation:
     """Names the containers (with pod-level memory, the pod too) that use more than they request.
 
-    As in the kubelet the event of a pod of which nothing is known has no annotations.
+    As in the kubelet the event of a pod of which nothing is known has no annotations, and where no container is named
+    the annotations are there, empty.
     """
     resource = RESOURCE_OF[threshold.signal]
     parts = [f"The node was low on resource: {resource}. "]
@@ -40,9 +41,8 @@ def explain(
     if usage is None:
         return Explanation("".join(parts))
     annotations = {"starved_resource": resource}
-    if resource in ("memory", "ephemeral-storage"):
-        parts += _of_pod(pod, usage, resource, annotations)
-        parts += _of_containers(pod, usage, resource, annotations)
+    parts += _of_pod(pod, usage, resource, annotations)
+    parts += _of_containers(pod, usage, resource, annotations)
     return Explanation("".join(parts), annotations)
 
 
@@ -89,7 +89,9 @@ def _usage_of(known: Mapping[str, ContainerUsage], container: Container, resourc
     usage = known.get(container.name)
     if usage is None:
         return None
-    return usage.memory if resource == "memory" else usage.rootfs.bytes + usage.logs.bytes
+    if resource == "memory":
+        return usage.memory
+    return usage.rootfs.bytes + usage.logs.bytes if resource == "ephemeral-storage" else None
 
 
 def _request(resources: ResourceRequirements, resource: str) -> Quantity | None:

@@ -12,7 +12,6 @@ from actors.shared.stats.pod_cgroups import container_id, pod_uid
 _KILL: Final = re.compile(
     r"oom-kill:constraint=(?P<constraint>[A-Z_]+),.*?task_memcg=(?P<cgroup>[^,]*),task=(?P<process>.*),pid=(?P<pid>[0-9]+),uid=[0-9]+\Z"
 )
-ROOT: Final = "/"
 
 
 class OomKill(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +23,7 @@ class OomKill(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the process."""
     pid: int
     of_node: bool
-    """The node itself was out of memory, not a cgroup at its limit."""
+    """The node itself was out of memory, not a cgroup at its limit; the process may be of any cgroup."""
 
     @property
     def pod_uid(self) -> str:

@@ -8,15 +8,14 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.kube.container import Container
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import is_sidecar
+from actors.shared.kube.pods import limits_with_overhead
 from actors.shared.kube.quantity import quantity_value
 from actors.shared.kube.quantity_text import alike
 
 from .resources import CONTAINER_LIMIT, EMPTY_DIR_LIMIT, POD_LIMIT, DiskLayout
-from .usage import ROOTFS, PodUsage, disk_usage, local_parts
+from .usage import PodUsage, ephemeral_bytes
 
 STORAGE: Final = "ephemeral-storage"
 
@@ -38,7 +37,7 @@ def is_limited(pod: Pod) -> bool:
 
 def violation(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Violation | None:
     """The first limit that the pod exceeds, in the kubelet's order."""
-    violations = chain(_empty_dirs(pod, usage), _whole_pod(pod, usage, layout), _containers(pod, usage, layout))
+    violations = chain(_empty_dirs(pod, usage), _whole_pod(pod, usage), _containers(pod, usage, layout))
     return next(violations, None)
 
 
@@ -51,20 +50,20 @@ def _empty_dirs(pod: Pod, usage: PodUsage) -> Iterator[Violation]:
             yield Violation(EMPTY_DIR_LIMIT, text)
 
 
-def _whole_pod(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Iterator[Violation]:
+def _whole_pod(pod: Pod, usage: PodUsage) -> Iterator[Violation]:
     limit = _pod_limit(pod)
-    used = disk_usage(pod, usage, local_parts(layout)).bytes + usage.own.bytes
-    if limit is not None and used > limit:
+    if limit is not None and ephemeral_bytes(pod, usage) > limit:
         total = alike(_first_limit(pod), limit)
         text = f"Pod ephemeral local storage usage exceeds the total limit of containers {total}. "
         yield Violation(POD_LIMIT, text)
 
 
 def _containers(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Iterator[Violation]:
-    with_layer = ROOTFS in local_parts(layout)
+    """A limit of 0 counts for the pod only, and writable layers only where all disks are one."""
+    with_layer = layout is DiskLayout.SINGLE
     for container in pod.spec.containers:
         limit, one = container.resources.limits.get(STORAGE), usage.containers.get(container.name)
-        if limit is None or one is None:
+        if limit is None or one is None or not _size(limit):
             continue
         if one.logs.bytes + (one.rootfs.bytes if with_layer else 0) > _size(limit):
             text = f'Container {container.name} exceeded its local ephemeral storage limit "{_quantity_text(limit)}". '
@@ -72,21 +71,14 @@ def _containers(pod: Pod, usage: PodUsage, layout: DiskLayout) -> Iterator[Viola
 
 
 def _pod_limit(pod: Pod) -> int | None:
-    """The larger of the sum of the containers' limits and the largest limit of an init container; None without
-    limits."""
-    regular = [*_limits(pod.spec.containers), *_limits([one for one in pod.spec.initContainers if is_sidecar(one)])]
-    initial = _limits([one for one in pod.spec.initContainers if not is_sidecar(one)])
-    return max([sum(regular), *initial]) if regular or initial else None
+    """None without limits."""
+    return limits_with_overhead(pod).get(STORAGE)
 
 
 def _first_limit(pod: Pod) -> Quantity:
     """It decides how the sum of all limits is printed."""
     limits = (one.resources.limits.get(STORAGE) for one in (*pod.spec.containers, *pod.spec.initContainers))
     return next((limit for limit in limits if limit is not None), 0)
-
-
-def _limits(containers: list[Container]) -> list[int]:
-    return [_size(one.resources.limits[STORAGE]) for one in containers if STORAGE in one.resources.limits]
 
 
 def _size(quantity: Quantity) -> int:

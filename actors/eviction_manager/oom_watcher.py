@@ -1,7 +1,8 @@
 """Watches the kernel log for processes that the OOM killer killed, and reports them as events.
 
-A process outside all containers: event SystemOOM of the node. A process in a container: event OOMKilling of its pod,
-with the container's name; for a process other than the container's first one this is the only report.
+A node that is out of memory itself: event SystemOOM of the node, whichever process is killed. A process in a container:
+event OOMKilling of its pod, with the container's name; for a process other than the container's first one this is the
+only report.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from actors.shared.kube.pods import container_field
 from supervision.actor import Actor
 from supervision.errors import error_text
 
-from .kernel_log import ROOT, OomKill, read_kill
+from .kernel_log import OomKill, read_kill
 from .usage_reader import UsageReader
 
 PATH: Final = "/dev/kmsg"
@@ -73,17 +74,22 @@ class OomWatcher:
 
     async def _report(self, kills: list[OomKill]) -> None:
         for kill in kills:
+            if kill.of_node:
+                self._report_node(kill)
             if kill.pod_uid:
                 await self._report_pod(kill)
-            else:
-                self._report_node(kill)
+            elif not kill.of_node:
+                self._log_kill(kill)
 
     def _report_node(self, kill: OomKill) -> None:
-        self._actor.log.warning("the kernel killed %s (%d) of %s: out of memory", kill.process, kill.pid, kill.cgroup)
-        if kill.cgroup == ROOT and not self._agent.standalone:
+        self._log_kill(kill)
+        if not self._agent.standalone:
             text = f"System OOM encountered, victim process: {kill.process}, pid: {kill.pid}"
             event = node_event(self._agent.node_name, "SystemOOM", text, "Warning")
             self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
+
+    def _log_kill(self, kill: OomKill) -> None:
+        self._actor.log.warning("the kernel killed %s (%d) of %s: out of memory", kill.process, kill.pid, kill.cgroup)
 
     async def _report_pod(self, kill: OomKill) -> None:
         pod = next((one for one in await self._usage.pods() or [] if one.uid == kill.pod_uid), None)

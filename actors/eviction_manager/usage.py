@@ -51,9 +51,9 @@ def measured_parts(disk: str, layout: DiskLayout) -> frozenset[str]:
     return frozenset() if disk == IMAGE_DISK else frozenset({ROOTFS, LOGS, VOLUMES})
 
 
-def local_parts(layout: DiskLayout) -> frozenset[str]:
-    """Which parts count against limits of ephemeral storage."""
-    return measured_parts(NODE_DISK, layout)
+def ephemeral_bytes(pod: Pod, usage: PodUsage) -> int:
+    """What counts against the pod's limit of ephemeral storage, whichever disk it is on."""
+    return disk_usage(pod, usage, (ROOTFS, LOGS, VOLUMES)).bytes + usage.own.bytes
 
 
 def local_volumes(pod: Pod) -> list[str]:
@@ -61,7 +61,7 @@ def local_volumes(pod: Pod) -> list[str]:
     return [
         volume.name
         for volume in pod.spec.volumes
-        if (volume.emptyDir is not None and volume.emptyDir.medium != "Memory")
+        if (volume.emptyDir is not None and not volume.emptyDir.medium)
         or volume.hostPath is not None
         or volume.configMap is not None
         or volume.gitRepo != msgspec.Raw()

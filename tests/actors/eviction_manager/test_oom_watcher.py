@@ -31,15 +31,25 @@ class KernelLog:
         os.write(self._end, record.encode())
 
 
-async def test_an_oom_kill_outside_all_containers_is_an_event_of_the_node(node: MadeUpNode) -> None:
+@pytest.mark.parametrize("cgroup", ["/", "/system.slice/sshd.service"])
+async def test_an_oom_of_the_node_is_its_event_whatever_was_killed(node: MadeUpNode, cgroup: str) -> None:
     log = KernelLog(node.root)
     async with node.start() as manager:
-        log.say(NODE.format(cgroup="/system.slice/sshd.service") + NODE.format(cgroup="/"))
+        log.say(POD.format(cgroup="/system.slice/sshd.service") + NODE.format(cgroup=cgroup))
         told = await manager.wait_sent(RecordEvent, to=EVENT_CLIENT)
         assert (told.kind, told.type, told.reason) == ("Node", "Warning", "SystemOOM")
         assert told.message == "System OOM encountered, victim process: hungry, pid: 77"
         await manager.settle()
         assert len(manager.sent(RecordEvent)) == 1
+
+
+async def test_an_oom_of_the_node_that_kills_in_a_container_is_an_event_of_both(node: MadeUpNode) -> None:
+    log = KernelLog(node.root)
+    node.add(UID)
+    async with node.start() as manager:
+        log.say(NODE.format(cgroup=f"/kubepods/besteffort/pod{UID}/{CONTAINER_ID}"))
+        await manager.wait(lambda: len(manager.sent(RecordEvent)) == 2)
+        assert [one.reason for one in manager.sent(RecordEvent)] == ["SystemOOM", "OOMKilling"]
 
 
 async def test_an_oom_kill_in_a_container_is_an_event_of_its_pod_and_names_the_container(node: MadeUpNode) -> None:

@@ -97,7 +97,8 @@ def test_quantities_are_written_as_the_api_writes_them(signal, amount, capacity,
 def test_no_container_is_named_for_inodes_and_process_ids():
     usage = PodUsage(processes=9000, containers={"main": ContainerUsage(rootfs=DiskUsage(1, 9000))})
     explanation = explain(active().pod, usage, Threshold("pid.available", Amount(absolute=1)), None)
-    assert explanation.annotations == {"starved_resource": "pids"}
+    empty = {"offending_containers": "", "offending_containers_usage": ""}
+    assert explanation.annotations == {"starved_resource": "pids", **empty}
     assert explanation.message == "The node was low on resource: pids. "
 
 

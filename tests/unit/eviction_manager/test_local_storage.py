@@ -11,6 +11,7 @@ from actors.eviction_manager.usage import ContainerUsage, DiskUsage, PodUsage
 from .pods import active, container
 
 MI = 1 << 20
+SINGLE = DiskLayout.SINGLE
 
 
 def volume(name="cache", **source):
@@ -85,12 +86,64 @@ def test_a_container_over_its_own_limit_is_a_violation():
     )
 
 
-def test_writable_layers_on_a_disk_of_their_own_count_against_no_limit():
-    pod = active(container(**LIMITED)).pod
-    assert violation(pod, used(rootfs=500 * MI), DiskLayout.DEDICATED) is None
-    broken = violation(pod, used(rootfs=500 * MI), DiskLayout.SPLIT)
+@pytest.mark.parametrize(
+    ("layout", "signal"),
+    [
+        (DiskLayout.SINGLE, "ephemeralcontainerfs.limit"),
+        (DiskLayout.DEDICATED, None),
+        (DiskLayout.SPLIT, None),
+    ],
+)
+def test_writable_layers_count_against_a_containers_limit_where_all_disks_are_one(layout, signal):
+    pod = active(container(**LIMITED), container("other", **LIMITED)).pod
+    broken = violation(pod, used(rootfs=11 * MI), layout)
+    assert (broken.signal if broken else None) == signal
+
+
+@pytest.mark.parametrize("layout", DiskLayout)
+def test_writable_layers_count_against_the_pods_limit_whichever_disk_they_are_on(layout):
+    broken = violation(active(container(**LIMITED)).pod, used(rootfs=11 * MI), layout)
     assert broken is not None
     assert broken.signal == "ephemeralpodfs.limit"
+
+
+def test_a_limit_of_zero_counts_for_the_pod_only():
+    none: dict[str, Any] = {"limits": {"ephemeral-storage": "0"}}
+    assert violation(active(container(**none), container("other", **LIMITED)).pod, used(logs=MI), SINGLE) is None
+    broken = violation(active(container(**none)).pod, used(logs=1), SINGLE)
+    assert broken is not None
+    assert broken.signal == "ephemeralpodfs.limit"
+
+
+@pytest.mark.parametrize(
+    ("pod", "limit"),
+    [
+        (active(container(**LIMITED), overhead={"ephemeral-storage": "2Mi"}), 12),
+        (active(container(), overhead={"ephemeral-storage": "2Mi"}), None),
+        (active(container(**LIMITED), initContainers=[container("init", limits={"ephemeral-storage": "30Mi"})]), 30),
+        (
+            active(
+                container(**LIMITED),
+                initContainers=[
+                    {**container("sidecar", limits={"ephemeral-storage": "7Mi"}), "restartPolicy": "Always"},
+                    container("init", **LIMITED),
+                    container("later", limits={"ephemeral-storage": "15Mi"}),
+                ],
+            ),
+            22,
+        ),
+    ],
+)
+def test_the_pods_limit_has_the_overhead_and_what_runs_at_the_same_time(pod, limit):
+    at, above = (violation(pod.pod, used(cache=0, own=(limit or 900) * MI + more), SINGLE) for more in (0, 1))
+    assert at is None
+    assert (above is None) is (limit is None)
+
+
+@pytest.mark.parametrize(("medium", "counts"), [("", True), ("Memory", False), ("HugePages", False)])
+def test_only_volumes_on_the_disk_count_against_the_pods_limit(medium, counts):
+    pod = active(container(**LIMITED), volumes=[volume(medium=medium)]).pod
+    assert (violation(pod, used(cache=11 * MI), SINGLE) is not None) is counts
 
 
 @pytest.mark.parametrize(

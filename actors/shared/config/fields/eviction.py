@@ -93,10 +93,10 @@ def parse_reclaim(text: str) -> Amount:
 
 
 def parse_grace(text: str) -> Duration:
-    """A grace period. Raises ValueError with the rule."""
+    """A grace period; with 0 a soft threshold is a hard one. Raises ValueError with the rule."""
     grace = Duration.parse(text)
-    if grace <= 0:
-        raise ValueError("must be more than 0s")
+    if grace < 0:
+        raise ValueError("must not be negative")
     return grace
 
 

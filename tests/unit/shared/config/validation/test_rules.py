@@ -190,7 +190,7 @@ BREAKS = [
     ("evictionHard[memory.available]", {"evictionHard": {"memory.available": "0"}}),
     ("evictionHard[nodefs.available]", {"evictionHard": {"nodefs.available": "101%"}}),
     ("evictionSoft[memory.available]", {"evictionSoft": {"memory.available": "5%"}}),
-    ("evictionSoftGracePeriod[memory.available]", {"evictionSoftGracePeriod": {"memory.available": "0s"}}),
+    ("evictionSoftGracePeriod[memory.available]", {"evictionSoftGracePeriod": {"memory.available": "-1s"}}),
     ("evictionMinimumReclaim[nodefs.available]", {"evictionMinimumReclaim": {"nodefs.available": "-1"}}),
     ("evictionPressureTransitionPeriod", {"evictionPressureTransitionPeriod": "-1s"}),
     ("shutdownGracePeriod", {"shutdownGracePeriod": "500ms"}),
