@@ -45,7 +45,7 @@ class Allocator:
         for name, needed in sorted(request.amounts.items()):
             resource, key = self._inventory.get(name), Key(request.uid, request.container, name)
             share = self._holdings.get(key)
-            if resource is None and share is None:
+            if resource is None and share is None and not self._holdings.taken(name):
                 continue
             served, firm = True, self._holdings.is_firm(key)
             held = share.ids if share is not None else self._holdings.reserved(key) if firm else None
@@ -61,7 +61,7 @@ class Allocator:
         for name, needed in sorted(request.amounts.items()):
             resource, key = self._inventory.get(name), Key(request.uid, request.container, name)
             share = self._holdings.get(key)
-            if resource is None and share is None:
+            if resource is None and share is None and not self._holdings.taken(name):
                 continue
             if running:
                 if share is None and needed:
@@ -92,6 +92,9 @@ class Allocator:
             await self.allocate(again, None, running=False)
         for name, share in self._holdings.of(request.uid, request.container).items():
             plugin = self._plugins.get(name)
+            if plugin is None and self._plugins.must_prepare(name):
+                text = f"endpoint {name} has been stopped"
+                raise DevicesUnavailable(f"device plugin PreStartContainer rpc failed with err: {text}")
             if plugin is not None and plugin.options.pre_start:
                 try:
                     await plugin.client.pre_start(share.ids)

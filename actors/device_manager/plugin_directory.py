@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from actors.shared.relay import is_socket
+
 from .checkpoint import NAME
 
 SOCKET: Final = "kubelet.sock"
@@ -13,14 +15,14 @@ _NOTE: Final = "Plugins of devices may register in the directory plugins_registr
 
 
 def prepare(directory: str) -> list[str]:
-    """Make the directory, and remove every file in it but the checkpoint, as the kubelet does when it starts: plugins
-    see that their sockets are gone and register again. Returns what could not be removed, with the reason.
+    """Make the directory, and remove every socket in it, as the kubelet does when it starts: plugins see that theirs are
+    gone and register again. Returns what could not be removed, with the reason.
 
     Raises OSError when the directory cannot be made or read."""
     os.makedirs(directory, 0o750, exist_ok=True)
     left = []
     for entry in list(os.scandir(directory)):
-        if entry.name != NAME and not entry.is_dir(follow_symlinks=False):
+        if entry.name != NAME and is_socket(entry.path):
             try:
                 os.unlink(entry.path)
             except OSError as error:

@@ -47,9 +47,15 @@ class DevicePlugins:
         self._latest: dict[str, PluginClient] = {}
         """The client that registered last; it may still be connecting."""
         self._pace: dict[str, TokenBucket] = {}
+        self._preparing: set[str] = set()
+        """Resources whose plugin, which may be away, prepares a device before each start."""
 
     def get(self, resource: str) -> ConnectedPlugin | None:
         return self._connected.get(resource)
+
+    def must_prepare(self, resource: str) -> bool:
+        """Whether the resource's plugin, which may be away, prepares a device before each start."""
+        return resource in self._preparing
 
     @property
     def endpoints(self) -> dict[str, str]:
@@ -82,6 +88,10 @@ class DevicePlugins:
             raise
         before = self._connected.get(resource)
         self._connected[resource] = connected = ConnectedPlugin(client, options)
+        if options.pre_start:
+            self._preparing.add(resource)
+        else:
+            self._preparing.discard(resource)
         self._inventory.registered(resource)
         self._actor.start_task(self._follow(resource, connected), f"devices of {resource}")
         self._actor.log.info("the device plugin of %s at %s is registered", resource, path)

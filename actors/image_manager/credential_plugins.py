@@ -120,6 +120,15 @@ class CredentialPlugins:
         response = await self._measure_run(
             provider, CredentialProviderRequest(image, identity.token, identity.annotations)
         )
+        if (
+            identity.token
+            and not _is_by_token(provider)
+            and any(password == identity.token for _, password in response.auth.values())
+        ):
+            raise PluginFailed(
+                "credential provider plugin returned the service account token as the password which is not allowed "
+                "when service account cache type is not set to 'Token'"
+            )
         ring = Keyring([(pattern, Credential(*pair)) for pattern, pair in response.auth.items()])
         default = float(provider.defaultCacheDuration or 0.0)
         seconds = default if response.cache_seconds is None else response.cache_seconds
@@ -154,10 +163,13 @@ def registry(image: str) -> str:
     return image.partition("/")[0]
 
 
+def _is_by_token(provider: Provider) -> bool:
+    """Whether an answer counts for one token only, so that it may be that token."""
+    return provider.tokenAttributes is not None and provider.tokenAttributes.cacheType == "Token"
+
+
 def _account_key(provider: Provider, account: Account, identity: Identity) -> tuple[str, ...]:
     """The rest of the cache key of a plug-in that knows the pod's service account."""
-    attributes = provider.tokenAttributes
-    by_token = attributes is not None and attributes.cacheType == "Token"
     annotations = [f"{key}={value}" for key, value in sorted(identity.annotations.items())]
-    token = identity.token if by_token else ""
+    token = identity.token if _is_by_token(provider) else ""
     return account.namespace, account.name, identity.account_uid, token, *annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import time
@@ -10,7 +11,7 @@ from typing import Final, cast
 
 from actors.api_clients.messages import EVENT_CLIENT, node_event
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError
+from actors.shared.cri.errors import CriError, NotFound
 from actors.shared.cri.model import CriContainer, Image
 from actors.shared.tracing.tracer import Tracer
 from supervision.actor import Actor, DisposableError
@@ -20,6 +21,8 @@ from .pull_record_store import PullRecords
 
 COLLECT_SECONDS: Final = 300.0
 FAILURES_LOGGED: Final = 3
+_AT_ONCE: Final = 16
+"""Containers whose status is asked for at once."""
 _STATFS: Final = "actors.image_manager.image_collector:disk_of"
 
 
@@ -103,9 +106,26 @@ class ImageCollector:
     async def _list_images(self) -> tuple[list[Image], set[str], float]:
         """List the images, the ids of those in use, and the time; update their records. Raises CriError."""
         images, containers = await self._client.list_images(), await self._client.list_containers()
-        in_use, now = used_images(images, containers), self._clock()
+        in_use, now = used_images(images, containers) | await self._mounted_images(images, containers), self._clock()
         self._records = observe(self._records, ((i.id, i.size_bytes, spared(i)) for i in images), in_use, now)
         return images, in_use, now
+
+    async def _mounted_images(self, images: list[Image], containers: list[CriContainer]) -> set[str]:
+        """IDs of the images of image volumes, which the runtime does not list. Raises CriError."""
+        mounted = set[str]()
+        for first in range(0, len(containers), _AT_ONCE):
+            asked = (self._status(one.id) for one in containers[first : first + _AT_ONCE])
+            mounted.update(
+                name for one in await asyncio.gather(*asked) if one is not None for name in one.mounted_images
+            )
+        return {image.id for image in images if mounted & {image.id, *image.tags, *image.digests}}
+
+    async def _status(self, container_id: str) -> CriContainer | None:
+        """None: it is gone. Raises CriError."""
+        try:
+            return await self._client.container_status(container_id)
+        except NotFound:
+            return None
 
     async def _forget_pulls(self, recorded: frozenset[str], images: list[Image]) -> None:
         """Forget the pull records of images that are no longer listed."""

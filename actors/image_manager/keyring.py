@@ -1,7 +1,8 @@
 """Selects the registry credentials for an image. Pure.
 
-A key is `[scheme://]host[:port][/path]`; host labels may be globs, the port must be equal, the path a prefix. The
-longest key is tried first (kubelet: credentialprovider keyring).
+A key is `[scheme://]host[:port][/path]`; host labels may be globs, the port must be equal, the path a prefix, also one
+that ends amid a name. Keys are tried in descending order, so the longer path comes first (kubelet: credentialprovider
+keyring).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Keyring(msgspec.Struct, frozen=True):
         """The credentials for an image name (no tag), best first, each once."""
         host, _, path = qualified(name).partition("/")
         fitting = [(key, credential) for key, credential in self.entries if _fits(key, host, path)]
-        fitting.sort(key=lambda entry: len(entry[0]), reverse=True)
+        fitting.sort(key=lambda entry: _split(entry[0]), reverse=True)
         return list(dict.fromkeys(credential for _, credential in fitting))
 
 
@@ -54,9 +55,7 @@ def fits(pattern: str, name: str) -> bool:
 
 
 def _fits(key: str, host: str, path: str) -> bool:
-    pattern, _, prefix = key.partition("://")[2].partition("/") if "://" in key else key.partition("/")
-    if prefix.startswith(("v1", "v2")) and prefix.strip("/") in ("v1", "v2"):
-        prefix = ""
+    pattern, prefix = _split(key)
     if pattern in _DOCKER_HUB:
         pattern = DEFAULT_HOST
     wanted, _, wanted_port = pattern.partition(":")
@@ -66,8 +65,13 @@ def _fits(key: str, host: str, path: str) -> bool:
         return False
     if not all(fnmatchcase(have, want) for have, want in zip(given, labels, strict=True)):
         return False
-    prefix = prefix.strip("/")
-    return not prefix or path == prefix or path.startswith(prefix + "/")
+    return path.startswith(prefix)
+
+
+def _split(key: str) -> tuple[str, str]:
+    """(host, path) of a key; `/v1/` and `/v2/` are of the registry's API."""
+    pattern, _, prefix = key.partition("://")[2].partition("/") if "://" in key else key.partition("/")
+    return pattern, "" if prefix in {"v1", "v2"} else prefix.removeprefix("v1/").removeprefix("v2/")
 
 
 def read_docker_config(documents: Iterable[bytes]) -> Keyring:
@@ -91,7 +95,8 @@ def _credential(entry: Any) -> Credential | None:
     username, password = values.get("username", ""), values.get("password", "")
     if auth := values.get("auth"):
         try:
-            username, _, password = base64.b64decode(auth, validate=True).decode().partition(":")
+            padded = auth if auth.endswith("=") else auth + "=" * (-len(auth) % 4)
+            username, _, password = base64.b64decode(padded, validate=True).decode().partition(":")
         except ValueError:  # no base64, no ASCII, or no text
             return None
     found = Credential(

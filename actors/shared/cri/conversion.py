@@ -134,6 +134,7 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> CriContai
         user=_user(status),
         stop_signal=_stop_signal(status.stop_signal),
         recursive_read_only=[mount.container_path for mount in status.mounts if mount.recursive_read_only],
+        mounted_images=[mount.image.image for mount in status.mounts if mount.image.image],
     )
 
 

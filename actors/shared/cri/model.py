@@ -97,6 +97,8 @@ class CriContainer(msgspec.Struct, frozen=True, kw_only=True):
     """SIGTERM; from the status, if the runtime reports it."""
     recursive_read_only: list[str] = []
     """Paths in the container of recursively read-only mounts; from the status."""
+    mounted_images: list[str] = []
+    """Images of its image volumes; from the status."""
 
     @property
     def start_given_up(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -107,12 +108,16 @@ async def test_a_plugin_of_another_version_is_refused_in_plugins_registry(node: 
         await node.harness.stop()
 
 
-async def test_an_agent_that_starts_removes_the_sockets_of_plugins_and_keeps_the_checkpoint(node: Node) -> None:
+async def test_an_agent_that_starts_removes_the_sockets_of_plugins_and_keeps_other_files(node: Node) -> None:
     directory = Path(node.root, "device-plugins")
-    (directory / "old.sock").write_text("")
+    with socket.socket(socket.AF_UNIX) as old:
+        old.bind(str(directory / "old.sock"))
+    (directory / "plugin.json").write_text("{}")
     (directory / NAME).write_text('{"Data":{"PodDeviceEntries":null,"RegisteredDevices":{}},"Checksum":0}')
     async with node.harness:
-        assert sorted(one.name for one in directory.iterdir()) == ["DEPRECATION", "kubelet.sock", NAME]
+        assert sorted(one.name for one in directory.iterdir()) == [
+            "DEPRECATION", "kubelet.sock", NAME, "plugin.json",
+        ]  # fmt: skip
         await node.harness.stop()
 
 
@@ -208,6 +213,9 @@ async def test_a_device_that_needs_it_is_prepared_before_each_start(node: Node) 
             plugin.failing["PreStartContainer"] = "too hot"
             text = "device plugin PreStartContainer rpc failed with err: rpc error: code = Unknown desc = too hot"
             assert await node.prepare() == refused(text)
+        await node.reported({THING: 2}, {THING: 0})
+        text = f"device plugin PreStartContainer rpc failed with err: endpoint {THING} has been stopped"
+        assert await node.prepare() == refused(text)
         await node.harness.stop()
 
 

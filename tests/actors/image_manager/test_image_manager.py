@@ -20,8 +20,10 @@ from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from proto import cri_pb2 as cri
 from supervision.harness import Harness
 from tests.support.fake_cri import FakeRuntime, Fault
+from tests.support.fake_cri.world import Container
 
 IMAGE = "registry.test/app:1"
 Story = Callable[[Harness, FakeRuntime], Awaitable[None]]
@@ -199,6 +201,35 @@ def test_a_full_disk_costs_unused_images_only(fake):
         assert not any(IMAGE in one.names for one in left)
 
     add_image(fake, IMAGE)
+    tell(story, fake, **AGELESS)
+
+
+def test_an_image_that_a_container_has_as_a_volume_is_in_use(fake):
+    volume = "registry.test/files:1"
+
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        async def collected() -> bool:
+            await harness.advance(COLLECT_SECONDS)
+            return not any(volume in one.names for one in (await harness.deliver(GetImages())).images)
+
+        answer = await harness.ask(wanted(volume))
+        mount = cri.Mount(container_path="/files", image=cri.ImageSpec(image=answer.image_ref))
+        fake.world.containers["c"] = Container(
+            id="c",
+            sandbox_id="s",
+            config=cri.ContainerConfig(metadata=cri.ContainerMetadata(name="c"), mounts=[mount]),
+            image_ref="sha256:another",
+            image_name="another",
+            created_ns=1,
+            log_path="",
+            resources=cri.LinuxContainerResources(),
+        )
+        harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [1000, 10]
+        assert not await collected()
+        del fake.world.containers["c"]
+        assert await collected()
+
+    add_image(fake, volume)
     tell(story, fake, **AGELESS)
 
 

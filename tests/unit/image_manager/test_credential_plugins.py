@@ -134,6 +134,14 @@ async def test_a_plugin_that_wants_a_token_is_given_that_of_the_pods_account():
     assert len(site.calls) == 2, "what was said to one account is not for another"
 
 
+@pytest.mark.parametrize(("kind", "names"), [("ServiceAccount", []), ("Token", ["me"])])
+async def test_a_token_is_a_password_only_where_the_answer_counts_for_that_token(kind, names):
+    response = CredentialProviderResponse("Image", None, {"*.example.com": ("me", "t"), "b.io": ("x", "y")})
+    site = Site(with_token(kind), response=response)
+    assert await site.names() == names
+    assert bool(site.said) is not bool(names)
+
+
 async def test_what_was_said_to_a_token_is_for_that_token_only():
     site = Site(with_token("Token"))
     await site.names()

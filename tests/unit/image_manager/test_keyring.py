@@ -24,7 +24,12 @@ def ring(*keys: str) -> Keyring:
         ("index.docker.io", "quay.io/a/b", False),
         ("quay.io", "quay.io/a/b", True),
         ("quay.io/a", "quay.io/a/b", True),
-        ("quay.io/a", "quay.io/ab", False),
+        ("quay.io/a", "quay.io/ab", True),
+        ("quay.io/a/", "quay.io/ab", False),
+        ("quay.io/a/", "quay.io/a/b", True),
+        ("*.example.com/a", "r.example.com/b/a", False),
+        ("*-good.example.com", "prefix-good.example.com/x", True),
+        ("*example.com", "a.example.com/x", False),
         ("*.example.com", "r.example.com/x", True),
         ("*.example.com", "a.r.example.com/x", False),
         ("127.0.0.1:5001", "127.0.0.1:5001/p/b", True),
@@ -42,6 +47,19 @@ def test_the_longest_key_is_tried_first():
         "quay.io/a",
         "quay.io",
     ]
+
+
+def test_keys_are_tried_in_descending_order():
+    keys = ["*.quay.io/team/image", "a.quay.io", "a.*.io/team", "a.quay.io/team"]
+    expected = ["a.quay.io/team", "a.quay.io", "a.*.io/team", "*.quay.io/team/image"]
+    assert [c.username for c in ring(*keys).matching("a.quay.io/team/image")] == expected
+
+
+@pytest.mark.parametrize("password", ["p", "pq", "pqr"])
+def test_base64_may_have_no_padding(password):
+    auth = base64.b64encode(f"u:{password}".encode()).decode().rstrip("=")
+    document = json.dumps({"a.io": {"auth": auth}}).encode()
+    assert read_docker_config([document]).entries == [("a.io", Credential("u", password))]
 
 
 @pytest.mark.parametrize("auth", ["no base64!", "\u00e9", base64.b64encode(b"\xff:\xfe").decode(), "=", ""])
@@ -79,7 +97,7 @@ def test_any_content_and_any_name_are_taken(document, name):
         ("docker.io/host", "host/a", True),
         ("quay.io/v1", "quay.io/a", True),
         ("quay.io/v2/", "quay.io/a", True),
-        ("quay.io/v1/a", "quay.io/v1/a", True),
+        ("quay.io/v1/a", "quay.io/a", True),
         ("quay.io/v1/a", "quay.io/b", False),
         ("quay.io/v1x", "quay.io/a", False),
     ],

@@ -8,6 +8,8 @@ from typing import Final
 from actors.shared.admission.request import AdmissionCheck, Demand, NodeState, PodAdmitAttributes, Refusal
 
 _ALWAYS_CHECKED: Final = ("cpu", "memory", "ephemeral-storage")
+_OF_NODES_ONLY: Final = "hugepages-"
+"""A node that does not list a resource of this name has none of it."""
 
 
 def insufficient_resource(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
@@ -53,7 +55,11 @@ def _amounts(demand: Demand, node: NodeState) -> Iterator[tuple[str, int, int, i
     extended = node.object.extended if node.object is not None else {}
     allocatable = {**{name: extended[name] for name in extended.keys() - demand.served}, **node.allocatable}
     yield "pods", 1, node.usage.pods, allocatable["pods"]
-    others = sorted(name for name in demand.requests if name not in _ALWAYS_CHECKED and name in allocatable)
+    others = sorted(
+        name
+        for name in demand.requests
+        if name not in _ALWAYS_CHECKED and (name in allocatable or name.startswith(_OF_NODES_ONLY))
+    )
     for name in (*_ALWAYS_CHECKED, *others):
         yield name, demand.requests.get(name, 0), node.usage.requests.get(name, 0), allocatable.get(name, 0)
 

@@ -31,6 +31,12 @@ def test_each_resource_runs_out_by_its_own_name(resource: str) -> None:
     assert check({resource: 998}, {resource: 3}) == Refusal(f"OutOf{resource}", text)
 
 
+def test_a_node_without_huge_pages_of_a_size_has_none() -> None:
+    text = "Node didn't have enough resource: hugepages-1Gi, requested: 5, used: 0, capacity: 0"
+    assert check({"hugepages-1Gi": 5}, {}) == Refusal("OutOfhugepages-1Gi", text)
+    assert check({"hugepages-1Gi": 0}, {}) is None
+
+
 def test_what_exactly_fits_is_admitted() -> None:
     assert check({"cpu": 600}, {"cpu": 400}) is None
     assert reason(check({"cpu": 601}, {"cpu": 400})) == "OutOfcpu"
