@@ -15,8 +15,8 @@ _NOTE: Final = "Plugins of devices may register in the directory plugins_registr
 
 
 def prepare(directory: str) -> list[str]:
-    """Make the directory, and remove every socket in it, as the kubelet does when it starts: plugins see that theirs are
-    gone and register again. Returns what could not be removed, with the reason.
+    """Make the directory, and remove every socket in it, as the kubelet does when it starts: plugins see that their
+    sockets are gone and register again. Returns what could not be removed, with the reason.
 
     Raises OSError when the directory cannot be made or read."""
     os.makedirs(directory, 0o750, exist_ok=True)

@@ -105,7 +105,7 @@ class CountedPods:
         """Stop counting the pod; its pending admissions fail. `why`: a label for the resizes that get its room."""
         self.pending.withdraw(uid)
         self._preemption.forget(uid)
-        self._resizes.forget(uid)
+        self._resizes.settled(uid)
         self._hardware.release(uid)
         if self._ledger.drop(uid):
             self._cgroups.demand_changed()

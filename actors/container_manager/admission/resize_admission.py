@@ -37,4 +37,5 @@ class ResizeAdmission:
                 return AdmissionFailed(uid, WITHDRAWN)
             if refused is not None:
                 return PodRejected(uid, refused.reason, refused.message, refused.detail)
+            demand = self._resizes.counted(demand)
             return await self._counted.enter(pod, demand, limits, admission, running=True, resized=True)

@@ -11,7 +11,7 @@ from actors.shared.kube.quantity import QuantityError
 from ..cgroups.cgroup_manager import CgroupManager
 from ..cgroups.pod_limits import Rules
 from ..messages import CountRunningPod
-from ..resizes.pod_resizes import UPDATED, PodResizes
+from ..resizes.pod_resizes import PodResizes
 from ..topology.pod_hardware import PodHardware
 from ..topology.provider import AllocationError
 from .candidate import read_candidate
@@ -45,9 +45,9 @@ class RunningPods:
             if message.uid not in self._counted and not admission.withdrawn:
                 self._restore(candidate.pod)
             if not admission.withdrawn:
-                self._resizes.forget(message.uid)
+                label = self._resizes.settled(message.uid)
                 await self._counted.enter(candidate.pod, candidate.demand, limits, admission, running=True)
-                self._resizes.room_is_free(UPDATED)
+                self._resizes.room_is_free(label)
 
     def _restore(self, pod: Pod) -> None:
         try:

@@ -1,8 +1,9 @@
 """Decides resizes of admitted pods, and tries those that wait for room again whenever there may be some.
 
-Only what is allocated is counted. A waiting resize that fits is counted with what it wants at once, so that nobody else
-takes the room, and its worker is told to ask again; the worker's question, or its CountRunningPod, puts right what is
-counted. The queue is in memory only: the workers ask the next incarnation again.
+What is allocated is counted, and what a pod's containers still have above that, until its worker counts the pod when
+they are resized. A waiting resize that fits is counted with what it wants at once, so that nobody else takes the room,
+and its worker is told to ask again; the worker's question, or its CountRunningPod, puts right what is counted.
+The queue is in memory only: the workers ask the next incarnation again.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from msgspec.structs import replace
+
 from actors.pod_workers.messages import ResizeMayFit, worker_of
 from actors.shared.admission.checks.resources import resize_refusal
-from actors.shared.admission.request import NodeState, Refusal
+from actors.shared.admission.request import Demand, NodeState, Refusal
 from actors.shared.config.agent import Agent
 from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
@@ -30,7 +33,8 @@ FIRST_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 180.0
 """When waiting resizes are tried again although no pod has given room: the kubelet's times."""
 TELL_SECONDS: Final = 30.0
-PERIODIC, UPDATED, REMOVED, TERMINATED = "periodic_retry", "pod_updated", "pods_removed", "pod_terminated"
+PERIODIC, UPDATED, RESIZED = "periodic_retry", "pod_updated", "pod_resized"
+REMOVED, TERMINATED = "pods_removed", "pod_terminated"
 """The causes of another try; labels of a metric."""
 
 
@@ -47,6 +51,8 @@ class PodResizes:
         self._rules = ResizeRules(agent.gate, static_cpu=static_cpu, static_memory=static_memory)
         self._size = allocatable(totals.capacity, config, with_thresholds=False)
         self._queue, self._opened = ResizeQueue(), asyncio.Event()
+        self._unsettled: dict[str, Demand] = {}
+        """What containers may have that are to have less, by UID of their pod."""
 
     def begin(self) -> None:
         self._actor.after(OPEN_SECONDS, self._open)
@@ -61,7 +67,7 @@ class PodResizes:
 
     async def decide(self, resize: WaitingResize) -> RefusedResize | None:
         """Why the pod cannot have these resources, or not now: then it waits for room. None: they are counted."""
-        self._ledger.add(resize.before)
+        self._ledger.add(self.counted(resize.before))
         self._queue.put(resize)
         await self._opened.wait()
         if resize.uid not in self._ledger:
@@ -70,7 +76,7 @@ class PodResizes:
         if refused is None or refused.reason != "Deferred":
             self._queue.drop(resize.uid)
         if refused is None:
-            self._ledger.add(resize.after)
+            self._count(resize)
             self._retry(UPDATED)
             return None
         return RefusedResize(refused.message, NO_CAPACITY, refused.reason)
@@ -78,6 +84,23 @@ class PodResizes:
     def forget(self, uid: str) -> None:
         """This pod asks for nothing."""
         self._queue.drop(uid)
+
+    def settled(self, uid: str) -> str:
+        """This pod asks for nothing, and its containers have what it is allocated. Returns the label for the resizes
+        that get its room."""
+        self._queue.drop(uid)
+        return UPDATED if self._unsettled.pop(uid, None) is None else RESIZED
+
+    def counted(self, demand: Demand) -> Demand:
+        """The demand, and what the pod's containers still have above it."""
+        return at_least(demand, self._unsettled.get(demand.uid))
+
+    def _count(self, resize: WaitingResize) -> None:
+        had = self.counted(resize.before)
+        counted = at_least(resize.after, had)
+        if counted != resize.after:
+            self._unsettled[resize.uid] = had
+        self._ledger.add(counted)
 
     def room_is_free(self, why: str) -> None:
         """Other pods take less than before. `why`: one of the labels."""
@@ -97,7 +120,7 @@ class PodResizes:
         for resize in self._queue.ordered():
             if self._refusal(resize) is not None:
                 continue
-            self._ledger.add(resize.after)
+            self._count(resize)
             self._queue.drop(resize.uid)
             if resize.since and why:
                 self._actor.metrics.count("kubelet_pod_deferred_accepted_resizes_total", retry_trigger=why)
@@ -113,3 +136,11 @@ class PodResizes:
             if refused is not None:
                 return refused
         return None
+
+
+def at_least(demand: Demand, had: Demand | None) -> Demand:
+    """The larger amount of each resource. Pure."""
+    if had is None:
+        return demand
+    now, before = demand.requests, had.requests
+    return replace(demand, requests={name: max(now.get(name, 0), before.get(name, 0)) for name in {**now, **before}})

@@ -72,12 +72,38 @@ async def test_a_pod_that_no_worker_has_any_more_gives_room(host: Any) -> None:
         assert may_fit(manager) == ["a"]
 
 
-async def test_a_shrinking_pod_gives_room(host: Any) -> None:
+async def test_a_shrinking_pod_gives_room_when_its_containers_have_shrunk(host: Any) -> None:
     async with host.start() as manager:
         await full(manager, "a")
-        await grow(manager, "a", 60)
+        await grow(manager, "a", 60, since=5.0)
         assert isinstance(await grow(manager, "big", 20, before=60), PodAdmitted)
+        assert await counted(manager) == 70
+        assert may_fit(manager) == []
+        assert (await admit(manager, "new", sized(50))).reason == "OutOfcpu"
+        await manager.deliver(CountRunningPod("big", sized(20)))
         assert may_fit(manager) == ["a"]
+        samples = manager.actor.metrics.snapshot("x", 1).samples
+        accepted = [one.labels for one in samples if one.name == "kubelet_pod_deferred_accepted_resizes_total"]
+        assert accepted == [{"retry_trigger": "pod_resized"}]
+
+
+async def test_a_pod_that_grows_again_before_it_has_shrunk_has_that_room(host: Any) -> None:
+    async with host.start() as manager:
+        await full(manager, "a")
+        assert isinstance(await grow(manager, "big", 20, before=60), PodAdmitted)
+        assert isinstance(await grow(manager, "big", 60, before=20), PodAdmitted)
+        assert (await grow(manager, "big", 95, before=60)).reason == "Deferred"
+        await manager.deliver(CountRunningPod("big", sized(60)))
+        assert await counted(manager) == 70
+
+
+async def test_a_shrunken_pod_that_ends_leaves_nothing(host: Any) -> None:
+    async with host.start() as manager:
+        await full(manager, "a")
+        await grow(manager, "big", 20, before=60)
+        await manager.deliver(ReleasePod("big"))
+        assert isinstance(await admit(manager, "big", sized(20)), PodAdmitted)
+        assert await counted(manager) == 30
 
 
 async def test_room_goes_by_priority_and_age_not_by_who_asks_first(host: Any) -> None:
