@@ -79,20 +79,20 @@ def enter_cgroup(agent: Agent) -> Iterator[str]:
 
 
 def _reservations(agent: Agent) -> Iterator[ConfigProblem]:
-    """The reservations must not exceed the capacity."""
+    """Reservations and hard eviction thresholds together must not exceed the capacity."""
     from actors.container_manager import node_resources
 
     config = agent.config
-    if not (config.kubeReserved or config.systemReserved or config.reservedSystemCPUs):
-        return
     try:
         capacity = node_resources.capacity(config, _nearest_directory(agent.root_dir))
     except OSError as error:
         yield ConfigProblem("--root-dir", agent.root_dir, f"cannot be measured: {error.strerror}")
         return
-    for name, amount in node_resources.reserved(config).items():
+    counts = node_resources.counts_thresholds(agent)
+    for name, amount in node_resources.withheld(capacity, config, with_thresholds=counts).items():
         if name in capacity and amount > capacity[name]:
-            rule = f"kubeReserved and systemReserved are {amount} together, this host has {capacity[name]}"
+            what = "kubeReserved, systemReserved and evictionHard" if counts else "kubeReserved and systemReserved"
+            rule = f"{what} are {amount} together, this host has {capacity[name]}"
             yield ConfigProblem(name, "", f"{rule}{' (thousandths of a core)' if name == 'cpu' else ''}")
 
 

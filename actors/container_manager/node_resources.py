@@ -39,9 +39,13 @@ class NodeResourceTotals(msgspec.Struct, frozen=True):
 def measure(agent: Agent, root: str = "") -> NodeResourceTotals:
     """The totals of this machine, or of the one whose root directory is `root`. Raises OSError."""
     total = capacity(agent.config, agent.root_dir, root)
-    ignored = bool(agent.flags.get("experimental-allocatable-ignore-eviction"))
-    given = allocatable(total, agent.config, with_thresholds=not ignored)
+    given = allocatable(total, agent.config, with_thresholds=counts_thresholds(agent))
     return NodeResourceTotals(total, given, most_pids(root), listed_cpus(root))
+
+
+def counts_thresholds(agent: Agent) -> bool:
+    """Whether allocatable is without the hard eviction thresholds."""
+    return not agent.flags.get("experimental-allocatable-ignore-eviction")
 
 
 def pods_memory(total: dict[str, int], config: KubeletConfiguration) -> int:
@@ -141,13 +145,19 @@ def enforced(total: dict[str, int], config: KubeletConfiguration) -> dict[str, i
 
 def allocatable(total: dict[str, int], config: KubeletConfiguration, *, with_thresholds: bool = True) -> dict[str, int]:
     """Allocatable. Huge pages are subtracted from memory, as they cannot be used for anything else."""
+    less = withheld(total, config, with_thresholds=with_thresholds)
+    less["memory"] = less.get("memory", 0) + sum(total[name] for name in total if name.startswith("hugepages-"))
+    return {name: max(0, value - less.get(name, 0)) for name, value in total.items()}
+
+
+def withheld(total: dict[str, int], config: KubeletConfiguration, *, with_thresholds: bool) -> dict[str, int]:
+    """What pods cannot request: the reservations and the hard eviction thresholds together. `total`: the capacity."""
     less = reserved(config)
     for signal, amount in _hard_thresholds(config) if with_thresholds else ():
         name = _HARD_SIGNALS.get(signal, "")
         if name in total:
             less[name] = less.get(name, 0) + amount.of(total[name])
-    less["memory"] = less.get("memory", 0) + sum(total[name] for name in total if name.startswith("hugepages-"))
-    return {name: max(0, value - less.get(name, 0)) for name, value in total.items()}
+    return less
 
 
 def _hard_thresholds(config: KubeletConfiguration) -> list[tuple[str, Amount]]:

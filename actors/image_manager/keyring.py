@@ -25,6 +25,8 @@ class Credential(msgspec.Struct, frozen=True):
     password: str = ""
     identity_token: str = ""
     registry_token: str = ""
+    email: str = ""
+    """No registry is told it; it is a part of the hash in the records of pulls."""
 
 
 class Keyring(msgspec.Struct, frozen=True):
@@ -99,7 +101,6 @@ def _credential(entry: Any) -> Credential | None:
             username, _, password = base64.b64decode(padded, validate=True).decode().partition(":")
         except ValueError:  # no base64, no ASCII, or no text
             return None
-    found = Credential(
-        username, password.rstrip("\0"), values.get("identitytoken", ""), values.get("registrytoken", "")
-    )
-    return found if found != Credential() else None
+    tokens = values.get("identitytoken", ""), values.get("registrytoken", "")
+    found = Credential(username, password.rstrip("\0"), *tokens, values.get("email", ""))
+    return found if found != Credential(email=found.email) else None

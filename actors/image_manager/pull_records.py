@@ -18,6 +18,8 @@ from supervision.errors import UNREADABLE
 from .keyring import Credential, qualified
 
 API_VERSION: Final = "kubelet.config.k8s.io/v1beta1"
+_ESCAPED: Final = "<>&\u2028\u2029"
+"""What Go writes as escapes in JSON, besides what must be."""
 MAX_SOURCES: Final = 10
 """The limit of secrets and of accounts for one image of a record; the latest are kept."""
 
@@ -144,7 +146,12 @@ def with_pull(
 
 
 def credential_hash(credential: Credential) -> str:
-    return hashlib.sha256(msgspec.json.encode(credential)).hexdigest()
+    """The kubelet's, so that what is pulled under one agent may be used under the other: of the JSON as Go writes it."""
+    given = {"username": credential.username, "password": credential.password, "email": credential.email}
+    text = msgspec.json.encode({name: value for name, value in given.items() if value}).decode()
+    for odd in _ESCAPED:
+        text = text.replace(odd, f"\\u{ord(odd):04x}")
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def file_name(key: str) -> str:

@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from actors.api_clients.messages import EVENT_CLIENT, node_event
 from actors.shared.config.agent import Agent
+from actors.shared.kube.go_text import quoted
 from actors.shared.linux.cgroup_limits import UNLIMITED, CgroupLimits
 from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree
 from supervision.actor import Actor
@@ -49,28 +50,29 @@ class NodeAllocatableCgroups:
             await self._tiers.apply(again=True)
         except (CgroupError, SliceError) as error:
             self._warnings.warn("enforce", f"the limits of all pods are not enforced (tried each minute): {error}")
-            text = f"Failed to update Node Allocatable Limits {self._cgroups.top!r}: {error}"
+            top = " ".join(map(quoted, self._cgroups.top_names))
+            text = f"Failed to update Node Allocatable Limits [{top}]: {error}"
             self._record("Warning", "FailedNodeAllocatableEnforcement", text)
         else:
             self._warnings.resolved("enforce")
-            if "pods" in self._agent.config.enforceNodeAllocatable:
+            if self._agent.config.cgroupsPerQOS:
                 self._report_enforced("Updated Node Allocatable limit across pods")
         self._hold_reserved()
 
     def _hold_reserved(self) -> None:
         """Limit the reserved cgroups that the configuration names."""
         for field, path, limits in reserved_cgroups(self._agent.config, self._cgroups.driver):
-            whose = OWNERS[field]
+            whose, name = OWNERS[field], getattr(self._agent.config, field)
             try:
                 self._tree.apply(path, limits)
             except CgroupError as error:
                 text = f"{field}: {path} is not held to its reservation (tried each minute): {error}"
                 self._warnings.warn(field, text)
-                text = f"Failed to enforce {whose.title()} Cgroup Limits on {path!r}: {error}"
+                text = f"Failed to enforce {whose.title()} Cgroup Limits on {quoted(name)}: {error}"
                 self._record("Warning", "FailedNodeAllocatableEnforcement", text)
             else:
                 self._warnings.resolved(field)
-                self._report_enforced(f"Updated limits on {whose} cgroup {path}")
+                self._report_enforced(f"Updated limits on {whose} cgroup {name}")
 
     def _report_enforced(self, text: str) -> None:
         """The node's event: once in a life of the agent."""

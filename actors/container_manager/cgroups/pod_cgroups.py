@@ -59,6 +59,11 @@ class PodCgroups:
         """The path of kubepods."""
         return self.path(self._top)
 
+    @property
+    def top_names(self) -> CgroupName:
+        """The name of kubepods, whatever the driver makes of it."""
+        return self._top
+
     def path(self, name: CgroupName) -> str:
         """Below each hierarchy's mount point, and in the sandbox's config."""
         return path_of(name, self.driver)

@@ -80,12 +80,12 @@ async def test_what_is_held_to_its_reservation_and_what_is_not_are_events_of_the
     async with host.start(standalone=False, enforceNodeAllocatable=enforced, **reserved) as manager:
         await manager.settle()
         events = manager.sent(RecordEvent, "api_clients/event_client")
-    assert (events[0].reason, events[0].message) == (
-        "NodeAllocatableEnforced",
-        "Updated limits on system reserved cgroup /system",
-    )
-    assert events[1].reason == "FailedNodeAllocatableEnforcement"
-    assert events[1].message.startswith("Failed to enforce Kube Reserved Cgroup Limits on '/none': ")
+    assert [(event.reason, event.message) for event in events[:2]] == [
+        ("NodeAllocatableEnforced", "Updated Node Allocatable limit across pods"),
+        ("NodeAllocatableEnforced", "Updated limits on system reserved cgroup /system"),
+    ]
+    assert events[2].reason == "FailedNodeAllocatableEnforcement"
+    assert events[2].message.startswith('Failed to enforce Kube Reserved Cgroup Limits on "/none": ')
 
 
 async def test_the_burstable_tier_has_the_shares_of_its_pods(host):

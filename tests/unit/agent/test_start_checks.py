@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from actors.agent.start_checks import missing_cgroups, problems, warnings
+from actors.container_manager.node_resources import capacity
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from tests.support.machines import machine, write_sysfs
@@ -50,6 +51,17 @@ def test_on_cgroup_v2_a_cgroup_root_below_one_with_processes_forbids_the_start_b
     config = KubeletConfiguration(cgroupRoot=root, cgroupDriver="cgroupfs")
     found = [str(problem) for problem in problems(Agent(config=config), str(tmp_path))]
     assert [("cgroupRoot" in text, "/busy has some" in text) for text in found] == [(True, True)] * forbidden
+
+
+@pytest.mark.parametrize(
+    ("threshold", "flags", "forbids"),
+    [("10%", {}, False), ("60%", {}, True), ("60%", {"experimental-allocatable-ignore-eviction": True}, False)],
+)
+def test_reservations_and_hard_thresholds_together_do_not_exceed_the_capacity(tmp_path, threshold, flags, forbids):
+    half = capacity(KubeletConfiguration(), str(tmp_path))["memory"] // 2
+    config = KubeletConfiguration(kubeReserved={"memory": str(half)}, evictionHard={"memory.available": threshold})
+    agent = Agent(config=config, root_dir=str(tmp_path), flags=flags)
+    assert any("together, this host has" in str(problem) for problem in problems(agent)) is forbids
 
 
 @pytest.mark.parametrize(("enforced", "forbids"), [((), False), (("system-reserved",), True), (("pods",), False)])

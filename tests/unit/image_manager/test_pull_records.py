@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import msgspec
@@ -16,6 +17,7 @@ from actors.image_manager.pull_records import (
     ServiceAccount,
     accessible,
     accessible_by_all,
+    credential_hash,
     file_name,
     needs_verification,
     read_intent,
@@ -126,3 +128,21 @@ def test_a_record_reads_back_and_rubbish_is_no_record() -> None:
         assert read_record(rubbish) is None
     assert read_intent(b'{"kind": "ImagePullIntent", "image": "x"}') is not None
     assert read_intent(b"{}") is None
+
+
+@pytest.mark.parametrize(
+    ("credential", "expected"),
+    [
+        (
+            Credential("ada", "smash", email="ada@example.com"),
+            "353258b53f5e9a57b059eab3f05312fc35bbeb874f08ce101e7bf0bf46977423",
+        ),
+        (
+            Credential("rex", "tiny arms", "not hashed", email="rex@example.com"),
+            "899748fec74c8dd761845fca727f4249b05be275ff24026676fcd4351f656363",
+        ),
+        (Credential("a<b", "&"), hashlib.sha256(rb'{"username":"a\u003cb","password":"\u0026"}').hexdigest()),
+    ],
+)
+def test_the_hash_of_a_credential_is_the_kubelets(credential: Credential, expected: str) -> None:
+    assert credential_hash(credential) == expected
