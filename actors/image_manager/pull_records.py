@@ -146,7 +146,7 @@ def with_pull(
 
 
 def credential_hash(credential: Credential) -> str:
-    """The kubelet's, so that what is pulled under one agent may be used under the other: of the JSON as Go writes it."""
+    """The kubelet's, so that what is pulled under one agent may be used under the other: of JSON as Go writes it."""
     given = {"username": credential.username, "password": credential.password, "email": credential.email}
     text = msgspec.json.encode({name: value for name, value in given.items() if value}).decode()
     for odd in _ESCAPED:
