@@ -42,8 +42,9 @@ from actors.pod_workers.pod.resizes import (
     ResizeFailed,
     ResizePending,
 )
-from actors.shared.cri.errors import CriError, Unimplemented
-from actors.shared.cri.model import CriContainer
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError, NotFound, Unimplemented
+from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.hardware.allocation import NOTHING
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container
@@ -181,9 +182,25 @@ async def _restart(run: Execution, found: list[tuple[Container, CriContainer]]) 
 
 
 async def _update(run: Execution, container: Container, ran: CriContainer) -> None:
-    """Update the container in place. Raises CriError."""
-    await run.services.client.update_container_resources(ran.id, _resources(run, container))
+    """Update the container in place. One that has ended meanwhile is left: its next instance is created with the
+    allocated resources. Raises CriError."""
+    client = run.services.client
+    try:
+        await client.update_container_resources(ran.id, _resources(run, container))
+    except CriError:
+        if await _runs(client, ran.id):
+            raise
+        return
     run.report(ContainerResized(ran.id, container.resources))
+
+
+async def _runs(client: CriClient, container_id: str) -> bool:
+    """Raises CriError."""
+    try:
+        found = await client.container_status(container_id)
+    except NotFound:
+        return False
+    return found.state is CriContainerState.RUNNING
 
 
 def _resources(run: Execution, container: Container) -> cri.LinuxContainerResources:

@@ -91,6 +91,19 @@ async def test_a_resize_that_fails_is_tried_again_after_ten_seconds_whatever_hap
         await node.until(lambda: node.count_of(UPDATE) == 2)
 
 
+async def test_a_container_that_ends_before_it_is_resized_does_not_fail_the_resize(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda question: PodAdmitted(question.uid, ""))
+        node.fake.finish(node.containers("a")[-1].id, 0)  # no relist has seen it
+        await node.want(sized("200m"))
+        await node.until(lambda: "ResizeCompleted" in dict(node.events()))
+        assert node.count_of(UPDATE) == 1
+        assert "ResizeError" not in dict(node.events())
+        await node.relist()
+        await node.until(lambda: node.running("a"))
+        assert node.containers("a")[-1].config.linux.resources.cpu_shares == 204
+
+
 async def test_another_request_is_tried_at_once_after_one_that_failed(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, lambda question: PodAdmitted(question.uid, ""))
