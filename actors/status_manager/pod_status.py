@@ -11,7 +11,7 @@ from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.container import Container
 from actors.shared.kube.node_addresses import pod_ips_of_sandbox
 from actors.shared.kube.pod import ContainerStatus, Pod, PodIP, PodStatus
-from actors.shared.kube.pods import is_sidecar, is_static, qos_class
+from actors.shared.kube.pods import is_static, qos_class
 from actors.shared.kube.restart_policy import RESTART_ALL, RESTARTING_ALL, can_restart_all, may_restart, rule_for
 from actors.shared.kube.times import start_time
 
@@ -206,8 +206,8 @@ def _ips(observation: PodStatusInput, node: PodStatusNode, old: PodStatus, *, re
 def _expected_phase(
     observation: PodStatusInput, by_name: dict[str, ContainerStatus], old: PodStatus, initialized: bool
 ) -> str:
-    """The phase that the conditions speak of. It is terminal as soon as that is certain, and that of a pod which ended
-    before all its containers began is not.
+    """The phase that the conditions speak of. It is terminal as soon as that is certain, and that of a pod which was
+    deleted before all its containers began is not.
     """
     seen = observation.seen
     if seen.worker_phase == "rejected" or (seen.worker_phase in _BY_ORDER and seen.reason == DEADLINE_EXCEEDED):
@@ -218,6 +218,10 @@ def _expected_phase(
         phase = "Pending" if waits else pod_phase(observation.pod, by_name, ended=over, initialized=initialized)
         # one whose containers all exit with 0 when it is preempted or evicted has succeeded, as in the kubelet
         if seen.worker_phase == "terminated" and seen.reason and (phase != "Succeeded" or seen.reason == SHUTDOWN):
+            phase = "Failed"
+        # one whose sandbox is lost before its containers began, and that is not restarted, has failed
+        deleted = observation.pod.metadata.deletionTimestamp is not None
+        if over and phase not in TERMINAL and not deleted and not is_static(observation.pod):
             phase = "Failed"
     return old.phase if phase in TERMINAL and old.phase in TERMINAL else phase
 
@@ -244,7 +248,7 @@ def _came_back(pod: Pod, before: dict[str, ContainerStatus], now: dict[str, Cont
     for container in (*pod.spec.initContainers, *pod.spec.containers):
         old, new = before.get(container.name), now.get(container.name)
         ended = old.state.terminated if old is not None else None
-        if ended is None or new is None or new.state.terminated is not None or is_sidecar(container):
+        if ended is None or new is None or new.state.terminated is not None:
             continue
         init = container not in pod.spec.containers
         if not may_restart(pod, container, ended.exitCode, init=init) and (not init or ended.exitCode != 0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from actors.shared.cri.model import PodRuntime
 from tests.support.pod_statuses import INIT, NEVER, NOW, S, look, of, pod_of, ran
@@ -111,10 +112,19 @@ def test_an_init_container_that_completes_as_the_pod_is_stopped_makes_no_other_o
     assert look(pod_of(INIT, over), ran("i", code=0), worker_phase="terminated", before=over) == over
 
 
-def test_a_pod_that_ends_before_its_containers_began_has_failed_and_says_that_they_are_not_ready():
-    over = look(pod_of(), worker_phase="terminated")
+def test_a_pod_that_is_deleted_before_its_containers_began_has_failed_and_says_that_they_are_not_ready():
+    deleted = pod_of()
+    deleted = replace(deleted, metadata=replace(deleted.metadata, deletionTimestamp="2026-01-01T00:00:00Z"))
+    over = look(deleted, worker_phase="terminated")
     assert (over.phase, of(over, "Ready")) == ("Failed", ("False", "ContainersNotReady"))
-    assert look(pod_of(), worker_phase="terminated", before=over) == over
+    assert look(deleted, worker_phase="terminated", before=over) == over
+
+
+def test_a_pod_that_lost_its_sandbox_before_its_containers_began_has_failed_in_phase_and_conditions():
+    over = look(pod_of(NEVER), worker_phase="terminated")
+    assert (over.phase, of(over, "Ready")) == ("Failed", ("False", "PodFailed"))
+    assert of(over, "ContainersReady") == ("False", "PodFailed")
+    assert look(pod_of(NEVER), worker_phase="terminated", before=over) == over
 
 
 @pytest.mark.parametrize(
