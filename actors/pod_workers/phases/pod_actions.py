@@ -33,9 +33,9 @@ def compute_actions(
     are stopped for a restart; `stopped`: ids of those that the runtime has stopped."""
     sandbox, replace, attempt = choose_sandbox(pod, runtime)
     if replace:
-        if runtime.sandboxes and not _needs_new_sandbox(pod, runtime):
+        if runtime.sandboxes and not _needs_new_sandbox(pod, runtime, restarting):
             return PodActions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
-        starts = _first_init(pod, runtime) or _fresh(pod, runtime)
+        starts = _first_init(pod, runtime) or _fresh(pod, runtime, restarting)
         kill = bool(runtime.sandboxes or alive(runtime))
         return PodActions(kill_pod=kill, create_sandbox=True, attempt=attempt, start=starts)
     here = [ran for ran in runtime.containers if sandbox is not None and ran.sandbox_id == sandbox.id]
@@ -64,13 +64,20 @@ def choose_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool,
     return newest, False, newest.attempt
 
 
-def _needs_new_sandbox(pod: Pod, runtime: PodRuntime) -> bool:
+def lost_with_sandbox(pod: Pod, runtime: PodRuntime) -> list[str]:
+    """IDs of the containers that are stopped only because their sandbox is lost: however these end, their work is not
+    done, and they run again in the next sandbox. One with the policy Never is not among them."""
+    policies = {one.name: one.restartPolicy or pod.spec.restartPolicy for one in pod.spec.containers}
+    return [ran.id for ran in alive(runtime) if policies.get(ran.name, "Never") != "Never"]
+
+
+def _needs_new_sandbox(pod: Pod, runtime: PodRuntime, restarting: AbstractSet[str]) -> bool:
     """Whether any container would run in a new sandbox."""
     if not runtime.containers:
         return True
     if any(_failed_for_good(pod, container, runtime) for container in pod.spec.initContainers):
         return False
-    return any(_runs_again(pod, container, runtime) for container in pod.spec.containers)
+    return any(_runs_again(pod, container, runtime, restarting) for container in pod.spec.containers)
 
 
 def _failed_for_good(pod: Pod, container: Container, runtime: PodRuntime) -> bool:
@@ -81,13 +88,13 @@ def _failed_for_good(pod: Pod, container: Container, runtime: PodRuntime) -> boo
     return not starts_again(pod, container, last, init=True)
 
 
-def _runs_again(pod: Pod, container: Container, runtime: PodRuntime) -> bool:
+def _runs_again(pod: Pod, container: Container, runtime: PodRuntime, restarting: AbstractSet[str]) -> bool:
     """Whether this container would run in a new sandbox. A container that never ended is lost with the old sandbox, and
     runs again unless its policy is Never."""
     last = runtime.newest(container.name)
     if last is None or last.state is not CriContainerState.EXITED:
         return (container.restartPolicy or pod.spec.restartPolicy) != "Never" or bool(container.restartPolicyRules)
-    return starts_again(pod, container, last, init=False)
+    return last.id in restarting or starts_again(pod, container, last, init=False)
 
 
 def _has_run(pod: Pod, runtime: PodRuntime) -> bool:
@@ -98,12 +105,12 @@ def _first_init(pod: Pod, runtime: PodRuntime) -> list[Start]:
     return [next_start(container, runtime) for container in pod.spec.initContainers[:1]]
 
 
-def _fresh(pod: Pod, runtime: PodRuntime) -> list[Start]:
+def _fresh(pod: Pod, runtime: PodRuntime, restarting: AbstractSet[str]) -> list[Start]:
     """The containers to start in a new sandbox of a pod without init containers."""
     starts = []
     for container in pod.spec.containers:
         last = runtime.newest(container.name)
         ended = last is not None and last.state is CriContainerState.EXITED
-        if last is None or not ended or starts_again(pod, container, last, init=False):
+        if last is None or not ended or last.id in restarting or starts_again(pod, container, last, init=False):
             starts.append(next_start(container, runtime))
     return starts

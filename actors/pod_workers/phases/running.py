@@ -37,7 +37,7 @@ from .effects import (
     StopPod,
 )
 from .garbage import collect
-from .pod_actions import actions_of
+from .pod_actions import actions_of, lost_with_sandbox
 from .step import Step, StepInput
 from .termination_reasons import active_deadline, termination
 
@@ -105,6 +105,7 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: StepInput) -> St
         if actions.create_sandbox and runtime.sandboxes:
             text = "Pod sandbox changed, it will be killed and re-created."
             effects.append(Announce("Normal", "SandboxChanged", text))
+            state = state.with_instances(lost_with_sandbox(pod, runtime), restarting=True)
         effects.append(StopPod())
     if actions.restart_all:
         return Step(state, (*effects, RestartAll(actions.restart_all)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod
 from tests.support.fake_cri import Fault
-from tests.support.shard_harness import Driven, pod
+from tests.support.shard_harness import Driven, container, pod
 
 
 async def test_a_sandbox_that_died_is_stopped_before_there_is_a_new_one(tmp_path: Path) -> None:
@@ -21,6 +21,34 @@ async def test_a_sandbox_that_died_is_stopped_before_there_is_a_new_one(tmp_path
         order = [name for name, _ in node.fake.calls if name in ("RunPodSandbox", "StopPodSandbox")]
         assert order == ["RunPodSandbox", "StopPodSandbox", "RunPodSandbox"]
         assert [one.pod_sandbox_id for one in node.fake.requests_for("StopPodSandbox")] == [first]
+
+
+async def test_a_container_that_ends_well_because_its_sandbox_is_lost_has_not_done_its_work(tmp_path: Path) -> None:
+    """`a` exits with 0 when it is stopped, `done` has exited with 0 by itself."""
+    async with Driven(tmp_path) as node:
+        spec = {"restartPolicy": "OnFailure", "containers": [container("a"), container("done", ["sh", "-c", "serve"])]}
+        await node.want(pod(**spec))
+        await node.until(lambda: node.running("a") and node.running("done"))
+        await node.end("done", 0)
+        await node.settled()
+        node.fake.lose_sandbox(next(iter(node.fake.world.sandboxes)))
+        await node.relist()
+        await node.until(lambda: node.count_of("RunPodSandbox") == 2)
+        await node.until(lambda: node.running("a"))
+        assert [one.exit_code for one in node.containers("a")] == [0, 0]
+        assert (node.attempts("a"), node.attempts("done")) == ([0, 1], [0])
+        assert node.stage() == "running"
+
+
+async def test_a_container_that_its_policy_never_restarts_ends_with_its_sandbox(tmp_path: Path) -> None:
+    async with Driven(tmp_path) as node:
+        await node.want(pod(restartPolicy="Never"))
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        node.fake.lose_sandbox(next(iter(node.fake.world.sandboxes)))
+        await node.relist()
+        await node.until(lambda: node.stage() == "terminated")
+        assert (node.attempts("a"), node.count_of("RunPodSandbox")) == ([0], 1)
 
 
 async def test_the_cgroup_of_a_pod_is_ensured_again_with_a_new_sandbox(tmp_path: Path) -> None:

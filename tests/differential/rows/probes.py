@@ -165,7 +165,7 @@ ROWS = [
         (
             waits(3),
             said("Normal Killing a: Container a failed liveness probe"),
-            shows({"phase": "Failed", "containers.a": "terminated 143 Error"}),
+            shows({"phase": "Succeeded", "containers.a": "terminated 0 Completed"}),
             asked_times("CreateContainer a", 1),
         ),
     ),

@@ -91,7 +91,7 @@ ROWS = [
             deleted(5),
             waits(6),
             gone(),
-            shows({"containers.a": "terminated 143 Error", "containers.b": "terminated 137 Error", "phase": "Failed"}),
+            shows({"containers.a": "terminated 0 Completed", "containers.b": "terminated 137 Error", "phase": "Failed"}),
         ),
     ),
     Row(
@@ -280,7 +280,7 @@ ROWS = [
                     "phase": "Failed",
                     "reason": "DeadlineExceeded",
                     "message": "Pod was active on the node longer than the specified deadline",
-                    "containers.a": "terminated 143 Error",
+                    "containers.a": "terminated 0 Completed",
                     "conditions.Ready.reason": "PodFailed",
                     "conditions.DisruptionTarget": None,
                 }

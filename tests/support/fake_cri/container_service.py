@@ -122,7 +122,7 @@ class ContainerService:
         program = program_of([*container.config.command, *container.config.args])
         is_pid_1 = container.config.linux.security_context.namespace_options.pid == cri.CONTAINER
         if grace_seconds > 0 and (program.heeds_term or not is_pid_1):
-            self.world.end(container, 143 if container.config.command else 0)
+            self.world.end(container, program.term_code if container.config.command else 0)
             return
         waiting = [asyncio.ensure_future(container.ended.wait()), asyncio.ensure_future(self.sleep(grace_seconds))]
         try:

@@ -21,6 +21,8 @@ class Program:
     stderr: str = ""
     heeds_term: bool = True
     """The first process of a container ignores SIGTERM unless it handles it."""
+    term_code: int = 143
+    """The exit code after a SIGTERM that it heeds."""
     exists: bool = True
 
 
@@ -48,13 +50,15 @@ def _seconds(text: str) -> float | None:
 
 def _script(text: str) -> Program:
     seconds: float | None = 0.0
-    exit_code, stdout, stderr, heeds_term = 0, "", "", False
+    exit_code, stdout, stderr, heeds_term, term_code = 0, "", "", False, Program.term_code
     for step in text.replace("&&", ";").split(";"):
         words = shlex.split(step)
         if not words:
             continue
         if words[0] == "trap":
             heeds_term = True
+            handler = shlex.split(words[1])
+            term_code = int(handler[1]) if handler[:1] == ["exit"] and len(handler) > 1 else term_code
         elif words[0] == "exit":
             exit_code = int(words[1]) if len(words) > 1 else 0
             break
@@ -67,4 +71,4 @@ def _script(text: str) -> Program:
             seconds = None if pause is None or seconds is None else seconds + pause
         else:
             seconds = None  # something that goes on
-    return Program(seconds, exit_code, stdout, stderr, heeds_term)
+    return Program(seconds, exit_code, stdout, stderr, heeds_term, term_code=term_code)
