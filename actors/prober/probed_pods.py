@@ -11,7 +11,7 @@ import msgspec
 from actors.shared.kube import codec
 from actors.shared.kube.container import Container, Probe
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import container_field, is_sidecar, sidecars
+from actors.shared.kube.pods import container_field, has_sidecar, sidecars
 
 from .messages import ProbedContainer, ProbedPod
 from .outcome import ProbeOutcome
@@ -116,7 +116,7 @@ def updated(before: PodProbes | None, message: ProbedPod, now: float) -> PodProb
     facts = {container.name: container for container in message.containers}
     probes = {}
     for container, kind, probe in probes_of(pod):
-        if message.deleting and kind != "readiness" and not is_sidecar(container):
+        if message.deleting and kind != "readiness" and not has_sidecar(pod, container.name):
             continue
         key: Key = (message.uid, container.name, kind)
         fact = facts.get(container.name) or ProbedContainer(container.name, "", False, 0)

@@ -18,7 +18,7 @@ from actors.container_manager.topology.provider import AllocationError
 from actors.shared.hardware.hints import Hints, TopologyHint, mask_of, masks_of, nodes_of
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import container_requests, is_sidecar, qos_class
+from actors.shared.kube.pods import container_requests, has_sidecar, is_sidecar, qos_class
 
 from .state import Block, Machine, MemoryState, MemoryTable, NodeMemory, taken
 
@@ -132,7 +132,7 @@ def has_given_back(state: MemoryState, pod: Pod, container: Container) -> bool:
     """Whether it is an init container whose memory was freed when a later one was created. It gets none again: the
     pod's would be another one's then."""
     given, names = state.of(pod.metadata.uid), [one.name for one in (*pod.spec.initContainers, *pod.spec.containers)]
-    if container.name in given or container.name not in names or is_sidecar(container):
+    if container.name in given or container.name not in names or has_sidecar(pod, container.name):
         return False
     return any(name in given for name in names[names.index(container.name) + 1 :])
 

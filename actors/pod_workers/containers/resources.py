@@ -8,7 +8,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.kube.container import Container
 from actors.shared.kube.names import NODE_CRITICAL_CLASS
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import amount, container_limits, container_requests, container_sum, is_sidecar, qos_class
+from actors.shared.kube.pods import amount, container_limits, container_requests, container_sum, has_sidecar, qos_class
 
 MIN_SHARES, MAX_SHARES = 2, 262_144
 MIN_QUOTA_US = 1000
@@ -95,7 +95,7 @@ def oom_score(pod: Pod, container: Container, node_memory: int) -> int:
         return BEST_EFFORT_SCORE
     share = _share_of_rest(pod)
     own = _burstable(container, share, node_memory)
-    if is_sidecar(container) and any(container.name == one.name for one in pod.spec.initContainers):
+    if has_sidecar(pod, container.name):
         return min([own, *(_burstable(one, share, node_memory) for one in pod.spec.containers)])
     return own
 

@@ -18,7 +18,7 @@ from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.cri.next_instance import starts_again
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import find_container, is_sidecar
+from actors.shared.kube.pods import find_container, has_sidecar, is_sidecar
 from actors.shared.kube.restart_policy import RESTART_ALL, init_exit_code, rule_for
 
 from .actions import ContainerBackoff, Kill, PodActions, Start
@@ -51,11 +51,11 @@ def _has_other_image(container: Container, last: CriContainer) -> bool:
     return bool(created_hash) and created_hash != container_hash(container)
 
 
-def _kill_message(container: Container, what: str, *, again: bool) -> str:
+def _kill_message(pod: Pod, name: str, what: str, *, again: bool) -> str:
     """The text of the event. The kubelet does not say of sidecars that they are restarted, as they always are."""
-    if is_sidecar(container):
-        return f"Init container {container.name} {what}"
-    return f"Container {container.name} {what}" + (", will be restarted" if again else "")
+    if has_sidecar(pod, name):
+        return f"Init container {name} {what}"
+    return f"Container {name} {what}" + (", will be restarted" if again else "")
 
 
 def _restarts(pod: Pod, container: Container) -> bool:
@@ -160,7 +160,7 @@ class ContainerActions:
                 if not self._later_init_ran(container):
                     self._start(container)
                     return False, False
-            elif last.state is CriContainerState.EXITED and init_exit_code(last.exit_code, last.reason) == 0:
+            elif self._has_completed(last):
                 continue
             elif last.state is CriContainerState.EXITED:
                 if not self._is_restarted(container, last, init=True):
@@ -173,6 +173,11 @@ class ContainerActions:
                 self._not_running(last) or self._unhealthy(last)
                 return False, False
         return False, True
+
+    def _has_completed(self, last: CriContainer) -> bool:
+        """Whether an init container has done its work; one that was stopped to be restarted has not."""
+        good = last.state is CriContainerState.EXITED and init_exit_code(last.exit_code, last.reason) == 0
+        return good and last.id not in self.restarting
 
     def _later_init_ran(self, container: Container) -> bool:
         names = [one.name for one in self.pod.spec.initContainers]
@@ -198,7 +203,7 @@ class ContainerActions:
         if last is None:
             older = self.runtime.newest(container.name)
             ended = older is not None and older.state is CriContainerState.EXITED
-            if older is None or not ended or starts_again(self.pod, container, older, init=False):
+            if older is None or not ended or self._is_restarted(container, older, init=False):
                 self._start(container)
                 return True
             return False
@@ -236,7 +241,8 @@ class ContainerActions:
     def _kill_if_changed(self, container: Container, last: CriContainer) -> bool:
         if not _has_other_image(container, last):
             return False
-        self.kill.append(Kill(last, _kill_message(container, "definition changed", again=True), restart=True))
+        text = _kill_message(self.pod, container.name, "definition changed", again=True)
+        self.kill.append(Kill(last, text, restart=True))
         return True
 
     def _unhealthy(self, last: CriContainer) -> bool:
@@ -248,7 +254,7 @@ class ContainerActions:
         if kind == POST_START:
             self.kill.append(Kill(last, "FailedPostStartHook", kind))
         else:
-            text = _kill_message(container or Container(name=last.name), f"failed {kind} probe", again=again)
+            text = _kill_message(self.pod, last.name, f"failed {kind} probe", again=again)
             self.kill.append(Kill(last, text, kind, restart=again))
         return True
 

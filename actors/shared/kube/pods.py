@@ -37,13 +37,18 @@ def is_critical(pod: Pod) -> bool:
     return is_static(pod) or is_mirror(pod) or (pod.spec.priority or 0) >= SYSTEM_CRITICAL_PRIORITY
 
 
-def is_sidecar(container: Container) -> bool:
-    """An init container that keeps running (KEP-753)."""
-    return container.restartPolicy == "Always"
+def is_sidecar(init_container: Container) -> bool:
+    """Whether this init container keeps running (KEP-753)."""
+    return init_container.restartPolicy == "Always"
 
 
 def sidecars(pod: Pod) -> list[Container]:
     return [container for container in pod.spec.initContainers if is_sidecar(container)]
+
+
+def has_sidecar(pod: Pod, name: str) -> bool:
+    """Whether this container is a sidecar. A regular one with `restartPolicy: Always` (KEP-5307) is none."""
+    return any(container.name == name for container in sidecars(pod))
 
 
 def all_containers(pod: Pod) -> Iterator[Container]:

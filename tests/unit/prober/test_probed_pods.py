@@ -111,6 +111,17 @@ def test_the_sidecars_of_a_pod_being_deleted_keep_all_their_probes():
     assert (active(after), list(replaced(before, after))) == ({"liveness"}, [])
 
 
+def test_a_regular_container_with_a_restart_policy_of_its_own_is_no_sidecar_while_its_pod_is_deleted():
+    def always(**more) -> ProbedPod:
+        told = message("liveness", "readiness", **more)
+        spec = {"containers": [{**json.loads(told.pod)["spec"]["containers"][0], "restartPolicy": "Always"}]}
+        pod = json.dumps({"metadata": {"uid": "u", "name": "p", "namespace": "n"}, "spec": spec}).encode()
+        return msgspec.structs.replace(told, pod=pod)
+
+    before = updated(None, always(), 0.0)
+    assert active(updated(before, always(deleting=True), 0.0)) == {"readiness"}
+
+
 events = st.lists(
     st.one_of(
         st.builds(

@@ -200,6 +200,16 @@ def test_the_event_of_a_failed_probe_announces_a_restart_where_the_policy_has_on
     assert (kill.why, kill.restart) == (text, again)
 
 
+def test_a_regular_container_with_a_restart_policy_of_its_own_is_called_no_init_container():
+    own = Container(name="a", image="i", restartPolicy="Always")
+    wanted = Pod(spec=PodSpec(containers=[own], restartPolicy="Never"))
+    kill = do(wanted, ran("a"), verdicts=Verdicts(unhealthy={"a-0": "liveness"})).kill[0]
+    assert (kill.why, kill.restart) == ("Container a failed liveness probe, will be restarted", True)
+    sidecar = pod("a", init=(Container(name="i", restartPolicy="Always"),))
+    kill = do(sidecar, ran("i"), verdicts=Verdicts(unhealthy={"i-0": "liveness"})).kill[0]
+    assert (kill.why, kill.restart) == ("Init container i failed liveness probe", True)
+
+
 def test_a_failed_post_start_hook_leaves_the_restart_to_the_policy():
     assert not do(pod("a"), ran("a"), verdicts=Verdicts(unhealthy={"a-0": POST_START})).kill[0].restart
 
