@@ -26,8 +26,8 @@ async def test_a_sandbox_that_died_is_stopped_before_there_is_a_new_one(tmp_path
 async def test_a_container_that_ends_well_because_its_sandbox_is_lost_has_not_done_its_work(tmp_path: Path) -> None:
     """`a` exits with 0 when it is stopped, `done` has exited with 0 by itself."""
     async with Driven(tmp_path) as node:
-        spec = {"restartPolicy": "OnFailure", "containers": [container("a"), container("done", ["sh", "-c", "serve"])]}
-        await node.want(pod(**spec))
+        containers = [container("a"), container("done", ["sh", "-c", "serve"])]
+        await node.want(pod(restartPolicy="OnFailure", containers=containers))
         await node.until(lambda: node.running("a") and node.running("done"))
         await node.end("done", 0)
         await node.settled()

@@ -91,7 +91,9 @@ ROWS = [
             deleted(5),
             waits(6),
             gone(),
-            shows({"containers.a": "terminated 0 Completed", "containers.b": "terminated 137 Error", "phase": "Failed"}),
+            shows(
+                {"containers.a": "terminated 0 Completed", "containers.b": "terminated 137 Error", "phase": "Failed"}
+            ),
         ),
     ),
     Row(
