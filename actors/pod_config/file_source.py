@@ -228,9 +228,16 @@ def manifest_paths(path: str) -> list[str]:
         if not stat.S_ISDIR(info.st_mode):
             return [path]
         with os.scandir(path) as entries:
-            return sorted(entry.path for entry in entries if not is_ignored(entry.name) and not entry.is_dir())
+            return sorted(entry.path for entry in entries if not is_ignored(entry.name) and not _is_directory(entry))
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a loop of links, or a file system that fails: of this one name, and `look` says so
+        return False
 
 
 def _content(path: str) -> bytes:

@@ -257,11 +257,12 @@ async def test_one_invalid_file_does_not_block_the_others(tmp_path):
     (tmp_path / "b.yaml").write_text(manifest())
     os.mkfifo(tmp_path / "c.yaml")
     (tmp_path / "d.yaml").write_bytes(b"x" * ((10 << 20) + 1))
+    (tmp_path / "e.yaml").symlink_to("e.yaml")
     (tmp_path / "sub").mkdir()
     async with started(str(tmp_path)) as harness:
         await World(harness).becomes({"web-n1": "busybox"})
         errors = await errors_of(harness)
-        assert [error.split(": ")[0].rsplit("/")[-1] for error in errors] == ["a.yaml", "c.yaml", "d.yaml"]
+        assert [error.split(": ")[0].rsplit("/")[-1] for error in errors] == ["a.yaml", "c.yaml", "d.yaml", "e.yaml"]
 
 
 async def test_the_periodic_scan_finds_a_change_that_inotify_missed(tmp_path):
