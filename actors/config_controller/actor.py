@@ -32,6 +32,8 @@ from .trial_checks import TrialChecks
 
 LOOK_SECONDS = 60.0
 """How often the controller reads the files without an event: some file systems give none."""
+UNWATCHED_LOOK_SECONDS = 10.0
+"""The same while the kernel lets it watch nothing more."""
 
 
 class ConfigController(Actor):
@@ -65,6 +67,7 @@ class ConfigController(Actor):
         self._configuration = RunningConfiguration(self, agent, self._consumers)
         self._trial_checks = TrialChecks(self, self._step, self._failed_supervisors)
         self._files = ConfigFileWatch(self, self.follow)
+        self._watched = True
         contention = bool(agent.flags.get("exit-on-lock-contention"))
         self._lock_file = LockFileWatch(agent.flags["lock-file"], self._stop_on_contention) if contention else None
         self._count_constants()
@@ -76,7 +79,7 @@ class ConfigController(Actor):
             self._repeat_policies()
         self._configuration.begin_restart()
         self.follow()
-        self.every(LOOK_SECONDS, self._look_and_follow, jitter=0.1)
+        self._look_later()
 
     async def on_stop(self) -> None:
         self._files.close()
@@ -147,10 +150,31 @@ class ConfigController(Actor):
     async def _look_and_follow(self) -> None:
         await self._look_at_tree()
         self.follow()
+        self._look_later()
+
+    def _look_later(self) -> None:
+        self.after(LOOK_SECONDS if self._watched else UNWATCHED_LOOK_SECONDS, self._look_and_follow)
+
+    def _watch(self) -> None:
+        """Watch the files, as far as the kernel lets it, and say once when it does not, and when it does again."""
+        watched = self._files.watch(self._sources.directories())
+        if self._lock_file is not None:
+            watched = self._lock_file.watch() and watched
+        if watched == self._watched:
+            return
+        self._watched = watched
+        if watched:
+            self.log.info("the files of the configuration are watched again")
+        else:
+            self.log.warning(
+                "the files of the configuration cannot be watched, and are read each %.0f s: no inotify instance or "
+                "watch is left (fs.inotify.max_user_instances, fs.inotify.max_user_watches)",
+                UNWATCHED_LOOK_SECONDS,
+            )
 
     def follow(self) -> None:
         """Read the sources; apply their configuration if it is new and valid."""
-        self._files.watch(self._sources.directories())
+        self._watch()
         request = self._store.take_request()
         if request is not None:
             self._roll_back(request)

@@ -17,27 +17,27 @@ class ConfigFileWatch:
     """Calls `changed` once after each burst of events in the watched directories."""
 
     def __init__(self, actor: Actor, changed: Callable[[], None]) -> None:
-        """Raises OSError if no inotify descriptor is free."""
         self._actor, self._changed = actor, changed
-        self._watcher = Watcher()
+        self._watcher: Watcher | None = None
         self._timer: Timer | None = None
-        asyncio.get_running_loop().add_reader(self._watcher.fileno(), self._on_events)
 
     @property
     def settling(self) -> bool:
         """Whether there were events that `changed` has not been called for."""
         return self._timer is not None
 
-    def watch(self, directories: Iterable[str]) -> None:
-        """Watch these directories too, as far as they exist."""
-        self._watcher.add_all(directories)
+    def watch(self, directories: Iterable[str]) -> bool:
+        """Watch these directories too, as far as they exist. Whether changes are seen: the user may have no inotify
+        instance or watch left."""
+        if self._watcher is None:
+            self._watcher = _watcher(self._on_events)
+        return self._watcher is not None and self._watcher.add_all(directories)
 
     def close(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._watcher.fileno())
-        self._watcher.close()
+        _close(self._watcher)
 
     def _on_events(self) -> None:
-        if self._watcher.read():
+        if self._watcher is not None and self._watcher.read():
             if self._timer is not None:
                 self._timer.cancel()
             self._timer = self._actor.after(SETTLE_SECONDS, self._report_change)
@@ -51,16 +51,46 @@ class LockFileWatch:
     """Calls `contended` when another process opens the lock file (--exit-on-lock-contention)."""
 
     def __init__(self, lock_file: str, contended: Callable[[], None]) -> None:
-        """Raises OSError if no inotify descriptor is free or there is no such file."""
-        self._contended = contended
-        self._watcher = Watcher()
-        self._watcher.add(lock_file, OPENED)
-        asyncio.get_running_loop().add_reader(self._watcher.fileno(), self._on_events)
+        self._lock_file, self._contended = lock_file, contended
+        self._watcher: Watcher | None = None
+
+    def watch(self) -> bool:
+        """Whether it is seen that the file is opened; if not, call again. Nothing else tells."""
+        if self._watcher is None:
+            watcher = _watcher(self._on_events)
+            if watcher is not None and not _adds(watcher, self._lock_file):
+                _close(watcher)
+                watcher = None
+            self._watcher = watcher
+        return self._watcher is not None
 
     def close(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._watcher.fileno())
-        self._watcher.close()
+        _close(self._watcher)
 
     def _on_events(self) -> None:
-        if self._watcher.read():
+        if self._watcher is not None and self._watcher.read():
             self._contended()
+
+
+def _watcher(on_events: Callable[[], None]) -> Watcher | None:
+    """None while the user has no inotify instance left (fs.inotify.max_user_instances)."""
+    try:
+        watcher = Watcher()
+    except OSError:
+        return None
+    asyncio.get_running_loop().add_reader(watcher.fileno(), on_events)
+    return watcher
+
+
+def _adds(watcher: Watcher, lock_file: str) -> bool:
+    try:
+        watcher.add(lock_file, OPENED)
+    except OSError:
+        return False
+    return True
+
+
+def _close(watcher: Watcher | None) -> None:
+    if watcher is not None:
+        asyncio.get_running_loop().remove_reader(watcher.fileno())
+        watcher.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Iterable
 from typing import Final, Protocol
 
@@ -17,6 +18,9 @@ OPENED: Final = flags.OPEN | flags.DELETE_SELF
 """A process opens the file."""
 LOST: Final = flags.DELETE_SELF | flags.MOVE_SELF | flags.Q_OVERFLOW | flags.IGNORED | flags.UNMOUNT
 """The watched file was removed or replaced, or events were lost."""
+
+NONE_LEFT: Final = (errno.ENOSPC, errno.ENOMEM)
+"""Why a path that is there cannot be watched: the user has fs.inotify.max_user_watches, or the kernel no memory."""
 
 
 class InotifyEvent(Protocol):
@@ -42,11 +46,17 @@ class Watcher:
         """Add a watch; return its number, which is the same if the path is already watched. Raises OSError."""
         return int(self._inotify.add_watch(path, mask))
 
-    def add_all(self, directories: Iterable[str]) -> None:
-        """Watch the existing paths."""
+    def add_all(self, directories: Iterable[str]) -> bool:
+        """Watch the existing paths. Whether each of them is watched: the kernel may have no watch left."""
+        watched = True
         for directory in directories:
-            with contextlib.suppress(OSError, ValueError):
+            try:
                 self.add(directory)
+            except ValueError:
+                continue
+            except OSError as error:
+                watched = watched and error.errno not in NONE_LEFT
+        return watched
 
     def forget(self, watch: int) -> None:
         """Remove a watch, unless the kernel already has."""

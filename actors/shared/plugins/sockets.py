@@ -53,8 +53,7 @@ class FolderWatch:
             self._inotify.add(self._directory)
         except OSError:
             return False
-        self._inotify.add_all(top for top, _ in _walk(self._directory))
-        return True
+        return self._inotify.add_all(top for top, _ in _walk(self._directory))
 
     def _read(self) -> None:
         if self._inotify is not None and self._inotify.read():

@@ -1,9 +1,11 @@
 """The config controller with faked neighbours, real files and a clock that the test sets."""
 
 import asyncio
+import errno
 import os
 
 import pytest
+from inotify_simple import INotify
 
 from actors.config_controller.actor import ConfigController
 from actors.config_controller.declaration import DECLARATION
@@ -76,6 +78,31 @@ def test_a_change_on_a_file_system_without_events_is_found_by_the_periodic_read(
             node.write("maxPods: 20\n")
             await harness.advance(70)
             assert (await effective(harness))["maxPods"] == 20
+
+    run(test())
+
+
+@pytest.mark.parametrize("kind", ["instance", "watch"])
+def test_without_inotify_the_files_are_read_soon_and_watched_when_that_is_possible(node, monkeypatch, kind):
+    """Another process of the user has all of fs.inotify.max_user_instances, or of max_user_watches."""
+
+    def none_left(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE if kind == "instance" else errno.ENOSPC, "none left")
+
+    async def test():
+        (node.directory / "lock").touch()
+        node.flags = [f"--lock-file={node.directory / 'lock'}", "--exit-on-lock-contention"]
+        with monkeypatch.context() as full:
+            full.setattr(INotify, "__init__" if kind == "instance" else "add_watch", none_left)
+            async with node.running() as harness:
+                node.write("maxPods: 20\n")
+                await harness.advance(11)
+                assert (await effective(harness))["maxPods"] == 20
+                full.undo()
+                await harness.advance(11)
+                node.write("maxPods: 30\n")
+                await changed(harness)
+                assert (await effective(harness))["maxPods"] == 30
 
     run(test())
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 from pathlib import Path
+
+import pytest
+from inotify_simple import INotify
 
 from actors.shared.plugins.sockets import FolderWatch, look
 
@@ -49,6 +53,27 @@ async def test_a_directory_that_is_missing_is_not_watched(tmp_path: Path) -> Non
     try:
         assert not watch.follow()
         (tmp_path / "none").mkdir()
+        assert watch.follow()
+    finally:
+        watch.close()
+
+
+async def test_a_folder_for_which_the_kernel_has_no_watch_left_is_not_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deep").mkdir()
+    add = INotify.add_watch
+
+    def only_the_first(self: INotify, path: str, mask: int) -> int:
+        if path == f"{tmp_path}/deep":
+            raise OSError(errno.ENOSPC, "no watch is left")
+        return int(add(self, path, mask))
+
+    watch = FolderWatch(str(tmp_path), lambda: None)
+    try:
+        with monkeypatch.context() as full:
+            full.setattr(INotify, "add_watch", only_the_first)
+            assert not watch.follow()
         assert watch.follow()
     finally:
         watch.close()
