@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import stat
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Generic, TypeVar
@@ -46,7 +47,8 @@ def read_private(path: Path | str) -> bytes:
 def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
     """Write `data` to `path` atomically, readable by the owner only. A missing directory is created with mode 0700.
 
-    `sync`: wait until it is on disk. Otherwise a loss of power may bring back an older version. Raises OSError.
+    `sync`: wait until it is on disk. Otherwise a loss of power may bring back an older version. A directory that
+    somebody has put in its place is renamed to `<name>.damaged`. Raises OSError.
     """
     path = Path(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -58,11 +60,27 @@ def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
             if sync:
                 file.flush()
                 os.fsync(file.fileno())
-        temporary.replace(path)
+        try:
+            temporary.replace(path)
+        except IsADirectoryError:
+            _set_aside(path)
+            temporary.replace(path)
         if sync:
             _sync_directory(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _aside(path: Path) -> Path:
+    """Where what is in the place of a file is kept."""
+    return path.with_name(f"{path.name}.damaged")
+
+
+def _set_aside(directory: Path) -> None:
+    aside = _aside(directory)
+    if os.path.lexists(aside):  # only an empty directory can be replaced
+        aside = directory.with_name(f"{aside.name}.{time.time_ns()}")
+    directory.rename(aside)
 
 
 def _sync_directory(directory: Path) -> None:
@@ -136,4 +154,4 @@ class StateFile(Generic[T]):
 
     @property
     def aside(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.damaged")
+        return _aside(self.path)
