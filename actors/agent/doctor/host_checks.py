@@ -16,7 +16,9 @@ from actors.agent.other_kubelets import kubelet_on
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigProblem
 from actors.shared.config.start import preflight
+from actors.shared.linux import mountinfo
 from actors.shared.linux.cgroup_tree import find
+from actors.shared.linux.mountinfo import MountInfoError
 
 from .finding import Finding, failure, ok, unknown, warning
 
@@ -26,6 +28,11 @@ NEEDED_CONTROLLERS: Final = ("cpu", "memory", "cpuset", "pids")
 LOW_SHARE: Final = 0.10
 """The default of evictionHard nodefs.available; inodes 5 %."""
 LOW_INODE_SHARE: Final = 0.05
+_SHUT_DOWN: Final = {
+    "emergency_ro": "is read-only since an error",
+    "shutdown": "is shut down",
+}
+"""Options of a file system in the mount table since Linux 6.14 (fs/ext4/super.c)."""
 _OWN_CHECKS: Final = frozenset({"failCgroupV1", "failSwapOn", "authentication.x509.clientCAFile", "tlsCertFile"})
 """Fields of the configuration that the checks of cgroups, swap and certificates judge."""
 _FORWARDING: Final = "proc/sys/net/ipv4/ip_forward"
@@ -94,7 +101,9 @@ def swap(swaps: str, *, allowed: bool) -> Iterator[Finding]:
         yield failure("swap", f"on: {', '.join(areas)}", "swapoff -a, or failSwapOn: false")
 
 
-def disk(path: str, evicts: Container[str] = ("nodefs.available", "nodefs.inodesFree")) -> Iterator[Finding]:
+def disk(
+    path: str, evicts: Container[str] = ("nodefs.available", "nodefs.inodesFree"), proc: str = "/proc"
+) -> Iterator[Finding]:
     """The file system of the root directory, or of the nearest directory above it that exists. `evicts`: the signals of
     evictionHard."""
     place = Path(path)
@@ -106,6 +115,8 @@ def disk(path: str, evicts: Container[str] = ("nodefs.available", "nodefs.inodes
     text = f"{place} has {found.f_bavail * found.f_frsize >> 20} MiB free ({space:.0%}), {inodes:.0%} of its inodes"
     if found.f_flag & os.ST_RDONLY:
         yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,rw {shlex.quote(str(place))}")
+    elif wrong := _is_shut_down(place, proc):
+        yield failure("disk", f"{place}: {wrong}", "dmesg | tail; check the file system (fsck), and mount it again")
     elif space < LOW_SHARE:
         what = "DiskPressure" if "nodefs.available" in evicts else "nearly full"
         yield failure("disk", f"{text}: {what}", f"free space: du -xh {shlex.quote(str(place))} | sort -h | tail")
@@ -116,6 +127,18 @@ def disk(path: str, evicts: Container[str] = ("nodefs.available", "nodefs.inodes
         )
     else:
         yield ok("disk", text)
+
+
+def _is_shut_down(place: Path, proc: str) -> str:
+    """Why the kernel lets nobody write there any more, or ''. Newer kernels still call such a mount `rw`."""
+    try:
+        mount = mountinfo.covering(mountinfo.read(proc), os.path.realpath(place))
+    except (OSError, MountInfoError):
+        return ""
+    for option, text in _SHUT_DOWN.items():
+        if mount is not None and option in mount.super_options:
+            return f"the file system of {mount.source} {text}"
+    return ""
 
 
 def ports(agent: Agent) -> Iterator[Finding]:

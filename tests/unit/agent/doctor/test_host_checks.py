@@ -114,6 +114,19 @@ def test_what_finds_the_space_depends_on_what_has_run_out(
     assert ("nearly full" in finding.text) is bool(remedy), "the node evicts for nothing but memory"
 
 
+@pytest.mark.parametrize(("options", "level"), [("rw,emergency_ro", Level.FAILURE), ("rw", Level.OK)])
+def test_a_file_system_that_is_read_only_since_an_error_is_a_failure(
+    options: str, level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = os.statvfs_result((4096, 4096, 100, 90, 90, 0, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: room)
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self" / "mountinfo").write_text(f"66 27 7:0 / / rw,relatime - ext4 /dev/vdb {options}\n")
+    (found,) = disk(str(tmp_path), proc=str(tmp_path))
+    assert found.level is level
+    assert ("/dev/vdb" in found.text) == (level is Level.FAILURE)
+
+
 def test_a_port_that_is_taken_is_named_with_its_field() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
