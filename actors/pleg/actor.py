@@ -34,6 +34,7 @@ from .runtime_repairs import SHIMS_SECONDS, RuntimeRepairs
 from .runtime_view import Relist, RuntimeView
 from .status_calls import Failure, ListedPod, StatusCalls, listed_pods
 
+RELIST: Final = "relist"
 RELIST_SECONDS: Final = 1.0
 STATUS_SECONDS: Final = 5.0
 EVENTS_RETRY_SECONDS: Final = 5.0
@@ -65,10 +66,10 @@ class Pleg(Actor):
             tracer=tracer,
             metrics=self.metrics,
         )
-        self._health_check = RuntimeHealthCheck(self, self.agent, self._client, lambda: self._listed_at)
+        self._silence = RuntimeSilence(self, RUNTIME, self.agent.runtime_endpoint)
+        self._health_check = RuntimeHealthCheck(self, self.agent, self._client, self._silence, lambda: self._listed_at)
         self._status_calls = StatusCalls(self, self._client, self._on_status)
         self._pod_network = PodNetworkSetting(self._client, self.log)
-        self._silence = RuntimeSilence(self, RUNTIME, self.agent.runtime_endpoint)
         self._repairs = RuntimeRepairs(self, self.agent)
         self._network_repairs = NetworkRepairs(self, self.agent, self._repairs.restart)
         self.every(RELIST_SECONDS, self.relist, immediately=True)
@@ -120,10 +121,10 @@ class Pleg(Actor):
             )
         except CriError as error:
             if is_answer(error):
-                self._silence.answered()
+                self._silence.refused(RELIST, str(error))
             self._health_check.relist_failed(error)
             return
-        self._silence.answered()
+        self._silence.answered(RELIST)
         if self._listed_at:
             self.metrics.observe("kubelet_pleg_relist_interval_seconds", began - self._listed_at)
         self._listed_at = began

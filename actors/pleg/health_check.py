@@ -5,26 +5,38 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from typing import Final
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT
 from actors.pod_workers.messages import RuntimeHealth, pod_workers
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError
+from actors.shared.cri.errors import CriError, is_answer
 from actors.shared.cri.model import RuntimeStatus
+from actors.shared.cri.silence import RuntimeSilence
 from supervision.actor import Actor
 from supervision.protocol import FORK_SERVER
 
 from . import runtime_health
 from .runtime_health import RuntimeAnswers, same_readiness
 
+STATUS: Final = "Status"
+
 
 class RuntimeHealthCheck:
     """Keeps the last answers; `runtime_health` interprets them."""
 
-    def __init__(self, actor: Actor, agent: Agent, client: CriClient, relisted_at: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        actor: Actor,
+        agent: Agent,
+        client: CriClient,
+        silence: RuntimeSilence,
+        relisted_at: Callable[[], float],
+    ) -> None:
         """`relisted_at`: when the last relist that the runtime answered began, on the monotonic clock."""
         self._actor, self._agent, self._client, self._relisted_at = actor, agent, client, relisted_at
+        self._silence = silence
         self._answers = RuntimeAnswers()
         self._logged = False
         self._troubles: dict[str, str] = {}
@@ -44,10 +56,13 @@ class RuntimeHealthCheck:
         try:
             status = await self._client.status()
         except CriError as error:
+            if is_answer(error):
+                self._silence.refused(STATUS, str(error))
             silent = runtime_health.without_version(self._answers)
             self._update(runtime_health.unreachable(silent, str(error)))
             self.send_report()
             return None
+        self._silence.answered(STATUS)
         self._update(runtime_health.answered(self._answers, status, time.monotonic()))
         self._tell_troubles(status)
         self.send_report()

@@ -1,6 +1,7 @@
-"""Reports a container runtime or image service that does not answer in `supervise status`, with the time since.
+"""Reports a container runtime or image service that does not work in `supervise status`, with the time since.
 
-An open socket proves nothing: a stopped or hanging program accepts connections but never answers.
+An open socket proves nothing: a stopped or hanging program accepts connections but never answers. Nor does an answer:
+a runtime whose store is broken answers each question with an error.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from supervision.time_scale import scaled
 
 LOOK_SECONDS: Final = 5.0
 SILENT_SECONDS: Final = 10.0
-"""Seconds without any answer. Single calls may be slow, but a working runtime answers several calls a second."""
+"""Seconds without any answer, or with errors alone to one question. Single calls may be slow, but a working runtime
+answers several calls a second."""
+TEXT_SIZE: Final = 200
+"""Characters of an error."""
 RUNTIME: Final = "container runtime"
 IMAGE_SERVICE: Final = "image service"
 
@@ -26,25 +30,43 @@ class RuntimeSilence:
     def __init__(self, actor: Actor, service: str, endpoint: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._actor, self._service, self._endpoint, self._clock = actor, service, endpoint, clock
         self._answered_at = clock()
+        self._errors: dict[str, tuple[float, str]] = {}
+        """By question: since when each answer is an error, and the first of them."""
         self._reported: str | None = None
         """None: this incarnation has reported nothing yet."""
-        actor.every(LOOK_SECONDS, self._check_silence)
+        actor.every(LOOK_SECONDS, self._check)
 
-    def answered(self) -> None:
-        """The service has answered, with a result or an error."""
+    def answered(self, question: str = "") -> None:
+        """The service has answered this question."""
         self._answered_at = self._clock()
-        self._tell("")
+        self._errors.pop(question, None)
+        self._check()
+        if self._reported is None and not self._errors:
+            self._tell("", self._answered_at)  # what an earlier incarnation may have reported
 
-    def _check_silence(self) -> None:
-        if self._clock() - self._answered_at >= scaled(SILENT_SECONDS):
-            self._tell(f"{self._endpoint} does not answer")
+    def refused(self, question: str, error: str) -> None:
+        """The service has answered this question with an error."""
+        self._answered_at = self._clock()
+        self._errors.setdefault(question, (self._answered_at, " ".join(error.split())[:TEXT_SIZE]))
+        self._check()
 
-    def _tell(self, text: str) -> None:
+    def _check(self) -> None:
+        now, limit = self._clock(), scaled(SILENT_SECONDS)
+        since, text = self._answered_at, "does not answer"
+        if now - since < limit:
+            since, error = min(self._errors.values(), default=(now, ""))
+            text = f"answers with errors: {error}"
+        if now - since >= limit:
+            self._tell(f"{self._endpoint} {text}", since)
+        elif self._reported:
+            self._tell("", since)
+
+    def _tell(self, text: str, since: float) -> None:
         if text == self._reported:
             return
         if text:
             self._actor.log.warning("%s: %s", self._service, text)
         elif self._reported:
-            self._actor.log.info("%s: %s answers again", self._service, self._endpoint)
+            self._actor.log.info("%s: %s works again", self._service, self._endpoint)
         self._reported = text
-        self._actor.tell(FORK_SERVER, ServiceState(self._service, text, self._answered_at))
+        self._actor.tell(FORK_SERVER, ServiceState(self._service, text, since))

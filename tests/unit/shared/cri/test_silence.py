@@ -39,3 +39,27 @@ async def test_silence_is_reported_once_with_the_time_since_and_withdrawn() -> N
         assert told()[1:] == [silent]
         harness.actor.silence.answered()
         assert told()[2:] == [ServiceState("runtime", "", harness.actor.clock)]
+
+
+async def test_a_question_that_is_answered_with_errors_alone_is_reported_though_others_are_answered() -> None:
+    harness = Harness(Watcher)
+    async with harness:
+        silence = harness.actor.silence
+
+        async def passes(seconds: float, error: str) -> list[ServiceState]:
+            for _ in range(round(seconds / LOOK_SECONDS)):
+                harness.actor.clock += LOOK_SECONDS
+                silence.refused("lists", error)
+                silence.answered("status")
+                await harness.advance(LOOK_SECONDS)
+            return harness.sent(ServiceState, FORK_SERVER)
+
+        silence.answered("status")
+        assert await passes(SILENT_SECONDS, "store\n is broken") == [ServiceState("runtime", "", 0.0)]
+        broken = ServiceState("runtime", "unix:///x.sock answers with errors: store is broken", LOOK_SECONDS)
+        assert (await passes(60, "another"))[1:] == [broken], "once, as it began"
+        harness.actor.clock += SILENT_SECONDS
+        await harness.advance(LOOK_SECONDS)
+        assert harness.sent(ServiceState, FORK_SERVER)[-1].text == "unix:///x.sock does not answer"
+        silence.answered("lists")
+        assert harness.sent(ServiceState, FORK_SERVER)[-1].text == ""
