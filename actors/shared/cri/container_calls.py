@@ -40,7 +40,8 @@ class ContainerCalls:
         request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=sandbox_config)
 
         async def create() -> str:
-            return (await self._runtime.call(methods.CREATE_CONTAINER, request, self._deadlines.request)).container_id
+            answer = await self._runtime.call(methods.CREATE_CONTAINER, request, self._deadlines.request)
+            return conversion.id_of(answer.container_id)
 
         async def find() -> ExistingObject | None:
             listed = await self.list_containers(sandbox_id=sandbox_id)
@@ -85,7 +86,9 @@ class ContainerCalls:
         """Raises NotFound. The status does not include the sandbox: that is set to `sandbox_id`."""
         request = cri.ContainerStatusRequest(container_id=container_id)
         answer = await self._runtime.call(methods.CONTAINER_STATUS, request, self._deadlines.request)
-        return conversion.container_of(answer.status, sandbox_id)
+        found = conversion.container_of(answer.status, sandbox_id)
+        conversion.check_id(found.id, container_id)
+        return found
 
     async def list_containers(
         self, labels: Mapping[str, str] | None = None, sandbox_id: str = ""

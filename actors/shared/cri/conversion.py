@@ -1,9 +1,16 @@
-"""Converts the runtime's answers to the values of model.py. Pure."""
+"""Converts the runtime's answers to the values of model.py. Pure.
+
+Names and UIDs become parts of paths. Neither this agent nor a kubelet makes one that cannot, so it is left out; with an
+ID that cannot, the whole answer is not believed: RuntimeFailure.
+"""
 
 from __future__ import annotations
 
+from typing import Final
+
 from proto import cri_pb2 as cri
 
+from .errors import RuntimeFailure
 from .model import (
     ContainerEvent,
     CriContainer,
@@ -21,6 +28,9 @@ POD_NAME = "io.kubernetes.pod.name"
 POD_NAMESPACE = "io.kubernetes.pod.namespace"
 POD_UID = "io.kubernetes.pod.uid"
 CONTAINER_NAME = "io.kubernetes.container.name"
+MAX_NAME_BYTES: Final = 255
+MAX_ATTEMPT: Final = 2**31 - 2
+"""The next one still is a restartCount of the API, an int32."""
 
 _STATES = {
     cri.CONTAINER_CREATED: CriContainerState.CREATED,
@@ -35,14 +45,41 @@ _EVENTS = {
 }
 
 
+def _is_part(text: str) -> bool:
+    """Whether it can be a name in a directory."""
+    return text not in {"", ".", ".."} and not {"/", "\0"} & set(text) and len(text.encode()) <= MAX_NAME_BYTES
+
+
+def _part(text: str) -> str:
+    """'' if it cannot be a part of a path."""
+    return text if _is_part(text) else ""
+
+
+def id_of(text: str) -> str:
+    """Raises RuntimeFailure."""
+    if not _is_part(text):
+        raise RuntimeFailure("CRI", "DATA_LOSS", f"the runtime answers with the ID {text[:100]!r}")
+    return text
+
+
+def check_id(found: str, wanted: str) -> None:
+    """What is said of another one would be done to this one. Raises RuntimeFailure."""
+    if found != wanted:
+        raise RuntimeFailure("CRI", "DATA_LOSS", f"the runtime answers of {found}, and was asked for {wanted}")
+
+
+def _attempt(number: int) -> int:
+    return min(number, MAX_ATTEMPT)
+
+
 def listed_sandbox(sandbox: cri.PodSandbox) -> Sandbox:
     """From a list: without addresses and network mode."""
     return Sandbox(
-        id=sandbox.id,
-        pod_uid=sandbox.metadata.uid,
-        pod_name=sandbox.metadata.name,
-        pod_namespace=sandbox.metadata.namespace,
-        attempt=sandbox.metadata.attempt,
+        id=id_of(sandbox.id),
+        pod_uid=_part(sandbox.metadata.uid),
+        pod_name=_part(sandbox.metadata.name),
+        pod_namespace=_part(sandbox.metadata.namespace),
+        attempt=_attempt(sandbox.metadata.attempt),
         ready=sandbox.state == cri.SANDBOX_READY,
         created_ns=sandbox.created_at,
         runtime_handler=sandbox.runtime_handler,
@@ -55,11 +92,11 @@ def sandbox_of(status: cri.PodSandboxStatus) -> Sandbox:
     """From a status or an event."""
     addresses = [status.network.ip, *(other.ip for other in status.network.additional_ips)]
     return Sandbox(
-        id=status.id,
-        pod_uid=status.metadata.uid,
-        pod_name=status.metadata.name,
-        pod_namespace=status.metadata.namespace,
-        attempt=status.metadata.attempt,
+        id=id_of(status.id),
+        pod_uid=_part(status.metadata.uid),
+        pod_name=_part(status.metadata.name),
+        pod_namespace=_part(status.metadata.namespace),
+        attempt=_attempt(status.metadata.attempt),
         ready=status.state == cri.SANDBOX_READY,
         created_ns=status.created_at,
         ips=[address for address in addresses if address],
@@ -88,13 +125,13 @@ def listed_container(container: cri.Container) -> CriContainer:
     """From a list: without times but creation, exit, reason, message, log path."""
     labels = dict(container.labels)
     return CriContainer(
-        id=container.id,
-        name=container.metadata.name or labels.get(CONTAINER_NAME, ""),
-        pod_uid=labels.get(POD_UID, ""),
-        pod_name=labels.get(POD_NAME, ""),
-        pod_namespace=labels.get(POD_NAMESPACE, ""),
+        id=id_of(container.id),
+        name=_part(container.metadata.name or labels.get(CONTAINER_NAME, "")),
+        pod_uid=_part(labels.get(POD_UID, "")),
+        pod_name=_part(labels.get(POD_NAME, "")),
+        pod_namespace=_part(labels.get(POD_NAMESPACE, "")),
         sandbox_id=container.pod_sandbox_id,
-        attempt=container.metadata.attempt,
+        attempt=_attempt(container.metadata.attempt),
         state=container_state(container.state),
         image=_image_name(container.image),
         image_ref=container.image_ref,
@@ -109,13 +146,13 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> CriContai
     """From a status or an event. They do not include the sandbox: `sandbox_id` is its ID, if known."""
     labels = dict(status.labels)
     return CriContainer(
-        id=status.id,
-        name=status.metadata.name or labels.get(CONTAINER_NAME, ""),
-        pod_uid=labels.get(POD_UID, ""),
-        pod_name=labels.get(POD_NAME, ""),
-        pod_namespace=labels.get(POD_NAMESPACE, ""),
+        id=id_of(status.id),
+        name=_part(status.metadata.name or labels.get(CONTAINER_NAME, "")),
+        pod_uid=_part(labels.get(POD_UID, "")),
+        pod_name=_part(labels.get(POD_NAME, "")),
+        pod_namespace=_part(labels.get(POD_NAMESPACE, "")),
         sandbox_id=sandbox_id,
-        attempt=status.metadata.attempt,
+        attempt=_attempt(status.metadata.attempt),
         state=container_state(status.state),
         image=_image_name(status.image),
         resolved_image=status.image.image,
@@ -216,5 +253,5 @@ def event_of(event: cri.ContainerEventResponse) -> ContainerEvent:
         container_id=event.container_id,
         kind=_EVENTS.get(event.container_event_type, EventKind.UNKNOWN),
         created_ns=event.created_at,
-        pod_uid=sandbox.metadata.uid or sandbox.labels.get(POD_UID, ""),
+        pod_uid=_part(sandbox.metadata.uid or sandbox.labels.get(POD_UID, "")),
     )

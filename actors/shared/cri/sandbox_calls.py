@@ -31,7 +31,9 @@ class SandboxCalls:
 
         async def create() -> str:
             deadline = self._deadlines.run_pod_sandbox
-            return (await self._runtime.call(methods.RUN_POD_SANDBOX, request, deadline)).pod_sandbox_id
+            return conversion.id_of(
+                (await self._runtime.call(methods.RUN_POD_SANDBOX, request, deadline)).pod_sandbox_id
+            )
 
         async def find() -> ExistingObject | None:
             listed = await self.list_pod_sandboxes({conversion.POD_UID: config.metadata.uid})
@@ -63,7 +65,9 @@ class SandboxCalls:
         """Raises NotFound."""
         request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
         answer = await self._runtime.call(methods.POD_SANDBOX_STATUS, request, self._deadlines.request)
-        return conversion.sandbox_of(answer.status)
+        found = conversion.sandbox_of(answer.status)
+        conversion.check_id(found.id, sandbox_id)
+        return found
 
     async def list_pod_sandboxes(self, labels: Mapping[str, str] | None = None) -> list[Sandbox]:
         """The sandboxes with all of `labels`, ready or not."""

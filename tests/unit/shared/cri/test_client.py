@@ -35,6 +35,23 @@ async def test_a_runtime_of_another_version_is_refused(monkeypatch: pytest.Monke
         await fake.client().version()
 
 
+async def test_the_status_of_another_than_was_asked_for_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeRuntime()
+
+    async def container(request: cri.ContainerStatusRequest) -> cri.ContainerStatusResponse:
+        return cri.ContainerStatusResponse(status=cri.ContainerStatus(id="other"))
+
+    async def sandbox(request: cri.PodSandboxStatusRequest) -> cri.PodSandboxStatusResponse:
+        return cri.PodSandboxStatusResponse(status=cri.PodSandboxStatus(id="other"))
+
+    monkeypatch.setattr(fake, "do_ContainerStatus", container)
+    monkeypatch.setattr(fake, "do_PodSandboxStatus", sandbox)
+    with pytest.raises(RuntimeFailure, match="answers of other, and was asked for mine"):
+        await fake.client().container_status("mine")
+    with pytest.raises(RuntimeFailure, match="answers of other, and was asked for mine"):
+        await fake.client().pod_sandbox_status("mine")
+
+
 async def test_a_stop_of_what_is_gone_is_a_success_where_the_runtime_answers_not_found() -> None:
     client = FakeRuntime("1.6").client()
     await client.stop_container("gone", 1)

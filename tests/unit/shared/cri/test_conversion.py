@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.shared.cri import conversion, stats_conversion
+from actors.shared.cri.errors import RuntimeFailure
 from actors.shared.cri.model import (
     CriContainer,
     CriContainerState,
@@ -80,7 +81,9 @@ def test_a_container_status_is_told_in_full() -> None:
 def test_the_never_of_any_runtime_is_time_zero() -> None:
     zero_of_go = -6795364578871345152
     for never in (0, zero_of_go):
-        container = conversion.container_of(cri.ContainerStatus(created_at=5, started_at=never, finished_at=never))
+        container = conversion.container_of(
+            cri.ContainerStatus(id="i", created_at=5, started_at=never, finished_at=never)
+        )
         assert (container.created_ns, container.started_ns, container.finished_ns) == (5, 0, 0)
 
 
@@ -160,7 +163,7 @@ def test_the_pressure_of_a_container_is_reported() -> None:
 @given(
     st.builds(
         cri.ContainerStatus,
-        id=st.text(),
+        id=st.just("i"),
         state=st.integers(0, 3),
         created_at=st.integers(-(2**63), 2**63 - 1),
         exit_code=st.integers(-(2**31), 2**31 - 1),
@@ -171,3 +174,41 @@ def test_the_pressure_of_a_container_is_reported() -> None:
 def test_whatever_a_status_holds_travels_unchanged(status: cri.ContainerStatus) -> None:
     runtime = PodRuntime(uid="u", containers=[conversion.container_of(status)])
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(runtime), type=PodRuntime) == runtime
+
+
+NO_PARTS = ["", ".", "..", "../../etc/passwd", "a/b", "a\0b", "ü" * 128]
+
+
+@pytest.mark.parametrize("text", NO_PARTS)
+def test_a_name_that_cannot_be_a_part_of_a_path_is_none(text: str) -> None:
+    labels = dict.fromkeys((conversion.POD_UID, conversion.POD_NAME, conversion.POD_NAMESPACE), text)
+    metadata, pod = cri.ContainerMetadata(name=text), cri.PodSandboxMetadata(name=text, uid=text, namespace=text)
+    for container in (
+        conversion.listed_container(cri.Container(id="i", metadata=metadata, labels=labels)),
+        conversion.container_of(cri.ContainerStatus(id="i", metadata=metadata, labels=labels)),
+    ):
+        assert (container.name, container.pod_uid, container.pod_name, container.pod_namespace) == ("", "", "", "")
+    for sandbox in (
+        conversion.listed_sandbox(cri.PodSandbox(id="i", metadata=pod)),
+        conversion.sandbox_of(cri.PodSandboxStatus(id="i", metadata=pod)),
+    ):
+        assert (sandbox.pod_uid, sandbox.pod_name, sandbox.pod_namespace) == ("", "", "")
+    event = cri.ContainerEventResponse(container_id="i", pod_sandbox_status=cri.PodSandboxStatus(metadata=pod))
+    assert conversion.event_of(event).pod_uid == ""
+
+
+@pytest.mark.parametrize("text", NO_PARTS)
+def test_an_answer_with_an_id_that_cannot_be_a_part_of_a_path_is_not_believed(text: str) -> None:
+    with pytest.raises(RuntimeFailure):
+        conversion.listed_container(cri.Container(id=text))
+    with pytest.raises(RuntimeFailure):
+        conversion.container_of(cri.ContainerStatus(id=text))
+    with pytest.raises(RuntimeFailure):
+        conversion.listed_sandbox(cri.PodSandbox(id=text))
+    with pytest.raises(RuntimeFailure):
+        conversion.sandbox_of(cri.PodSandboxStatus(id=text))
+
+
+def test_the_restart_after_any_attempt_is_a_number_of_the_api() -> None:
+    container = conversion.listed_container(cri.Container(id="i", metadata=cri.ContainerMetadata(attempt=2**32 - 1)))
+    assert container.restart_count + 1 < 2**31

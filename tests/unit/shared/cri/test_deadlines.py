@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -17,14 +17,22 @@ Call = Callable[[CriClient], Awaitable[object]]
 
 
 class Recorder:
-    """A transport that answers everything with an empty message."""
+    """A transport that answers everything with an empty message, but for the IDs that a client looks at."""
+
+    ANSWERS: ClassVar[dict[str, Any]] = {
+        "Version": cri.VersionResponse(version="0.1.0"),
+        "RunPodSandbox": cri.RunPodSandboxResponse(pod_sandbox_id="x"),
+        "PodSandboxStatus": cri.PodSandboxStatusResponse(status=cri.PodSandboxStatus(id="x")),
+        "CreateContainer": cri.CreateContainerResponse(container_id="x"),
+        "ContainerStatus": cri.ContainerStatusResponse(status=cri.ContainerStatus(id="x")),
+    }
 
     def __init__(self) -> None:
         self.deadlines: dict[str, float | None] = {}
 
     async def call(self, method: Any, request: Any, timeout: float | None) -> Any:
         self.deadlines[method.name] = timeout
-        return method.response(version="0.1.0") if method.name == "Version" else method.response()
+        return self.ANSWERS.get(method.name) or method.response()
 
     async def stream(self, method: Any, request: Any) -> AsyncIterator[Any]:
         self.deadlines[method.name] = None
