@@ -96,7 +96,7 @@ class ContainerManager(Actor):
             call=call or SystemBus().call,
         )
         preemption = Preemption(self, self._ledger, self._gate)
-        resizes = PodResizes(self, agent, totals, self._ledger, preemption)
+        resizes = PodResizes(self, agent, totals, self._ledger, preemption, self._gate)
         records = PodResourceRecords(StateFiles.of(self, agent))
         await begin_state(self, agent, runtime)
         self._hardware = pod_hardware(self, agent, self._ledger, warnings, self._host, runtime)

@@ -120,7 +120,8 @@ class PodRejected(Message, frozen=True):
     reason: str
     message: str
     detail: str = ""
-    """Of a resize: the label of kubelet_pod_infeasible_resizes_total."""
+    """Of a resize that is Infeasible: the label of kubelet_pod_infeasible_resizes_total; of one that is Deferred: what
+    its event calls the reason, that of the admission check."""
 
 
 class ResizePod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=True):

@@ -14,17 +14,20 @@ from typing import Final
 from msgspec.structs import replace
 
 from actors.pod_workers.messages import ResizeMayFit, worker_of
+from actors.shared.admission.checks.node_conditions import resize_under_pressure
+from actors.shared.admission.checks.node_shutdown import shutdown_refusal
 from actors.shared.admission.checks.resources import resize_refusal
 from actors.shared.admission.request import Demand, NodeState, Refusal
 from actors.shared.config.agent import Agent
 from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
 
+from ..admission.admission_gate import AdmissionGate
 from ..admission.ledger import Ledger
 from ..admission.preemption import Preemption
-from ..node_resources import NodeResourceTotals, allocatable
+from ..node_resources import NodeResourceTotals
 from .resize_queue import ResizeQueue, WaitingResize
-from .resize_rules import NO_CAPACITY, RefusedResize, ResizeRules
+from .resize_rules import DEFERRED, RefusedResize, ResizeRules
 
 OPEN_SECONDS: Final = 1.5
 """After a start resizes are collected for so long, by when the workers have reported what their pods have; then they
@@ -42,14 +45,19 @@ class PodResizes:
     """All resizes of the node."""
 
     def __init__(
-        self, actor: Actor, agent: Agent, totals: NodeResourceTotals, ledger: Ledger, preemption: Preemption
+        self,
+        actor: Actor,
+        agent: Agent,
+        totals: NodeResourceTotals,
+        ledger: Ledger,
+        preemption: Preemption,
+        gate: AdmissionGate,
     ) -> None:
         self._actor, self._agent, self._totals = actor, agent, totals
-        self._ledger, self._preemption = ledger, preemption
+        self._ledger, self._preemption, self._gate = ledger, preemption, gate
         config = agent.config
         static_cpu, static_memory = config.cpuManagerPolicy == "static", config.memoryManagerPolicy == "Static"
         self._rules = ResizeRules(agent.gate, static_cpu=static_cpu, static_memory=static_memory)
-        self._size = allocatable(totals.capacity, config, with_thresholds=False)
         self._queue, self._opened = ResizeQueue(), asyncio.Event()
         self._unsettled: dict[str, Demand] = {}
         """What containers may have that are to have less, by UID of their pod."""
@@ -73,13 +81,12 @@ class PodResizes:
         if resize.uid not in self._ledger:
             return None  # withdrawn meanwhile
         refused = self._refusal(resize)
-        if refused is None or refused.reason != "Deferred":
-            self._queue.drop(resize.uid)
-        if refused is None:
-            self._count(resize)
-            self._retry(UPDATED)
-            return None
-        return RefusedResize(refused.message, NO_CAPACITY, refused.reason)
+        if refused is not None:
+            return RefusedResize(refused.message, refused.reason, DEFERRED)
+        self._queue.drop(resize.uid)
+        self._count(resize)
+        self._retry(UPDATED)
+        return None
 
     def forget(self, uid: str) -> None:
         """This pod asks for nothing."""
@@ -129,13 +136,21 @@ class PodResizes:
                 self._actor.tell(worker, ResizeMayFit(resize.uid), deadline=TELL_SECONDS)
 
     def _refusal(self, resize: WaitingResize) -> Refusal | None:
-        node = NodeState(allocatable=self._totals.allocatable, usage=self._ledger.usage())
+        """Of the admission checks those whose outcome can change while the pod runs."""
+        node = NodeState(
+            allocatable=self._totals.allocatable,
+            usage=self._ledger.usage(),
+            conditions=self._gate.conditions,
+            shutting_down=self._gate.shutting_down,
+        )
+        if (refused := resize_under_pressure(resize.after, node)) is not None:
+            return refused
         own = self._ledger.get(resize.uid) or resize.before
         for state in (node, self._preemption.afterwards(node, resize.uid, resize=True)):
-            refused = resize_refusal(own, resize.after, state, self._size)
+            refused = resize_refusal(own, resize.after, state)
             if refused is not None:
                 return refused
-        return None
+        return shutdown_refusal(node)
 
 
 def at_least(demand: Demand, had: Demand | None) -> Demand:

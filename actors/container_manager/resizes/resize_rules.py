@@ -15,7 +15,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import amount, is_sidecar, qos_class
 
 INFEASIBLE: Final = "Infeasible"
-NO_CAPACITY: Final = "insufficient_node_allocatable"
+DEFERRED: Final = "Deferred"
 _GUARANTEED: Final = 'Resize is infeasible for Guaranteed Pods alongside {} Manager policy "{}"'
 
 
@@ -24,7 +24,8 @@ class RefusedResize(msgspec.Struct, frozen=True):
 
     message: str
     detail: str
-    """Label of the metric kubelet_pod_infeasible_resizes_total."""
+    """Label of the metric kubelet_pod_infeasible_resizes_total; of a deferred resize the reason of the admission check
+    that refused it, which its event names."""
     reason: str = INFEASIBLE
     """Or Deferred: not now."""
 

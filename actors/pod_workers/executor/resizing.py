@@ -86,7 +86,8 @@ async def _allocate(run: Execution, desired: Pod) -> None:
     if isinstance(answer, PodRejected):
         generation, known = desired.metadata.generation, run.state.resizing
         if (known.pending[0], known.pending_generation) != (answer.reason, generation):
-            text = f"Pod resize {answer.reason}: {summary(desired, answer.message)}"
+            why = answer.detail if answer.reason == "Deferred" and answer.detail else answer.reason
+            text = f"Pod resize {why}: {summary(desired, answer.message)}"
             run.announce("Warning", f"Resize{answer.reason}", text)
             if answer.reason == "Infeasible":
                 run.services.starter.metrics.resize_infeasible(answer.detail)

@@ -9,6 +9,7 @@ import pytest
 from actors.container_manager.messages import (
     CountRunningPod,
     GetNodeResources,
+    NodeEvictions,
     PodAdmitted,
     PodRejected,
     ReleasePod,
@@ -17,6 +18,7 @@ from actors.container_manager.messages import (
 )
 from actors.container_manager.resizes.pod_resizes import OPEN_SECONDS, RETRY_SECONDS
 from actors.pod_workers.messages import KnownPods, ResizeMayFit
+from actors.shutdown_manager.messages import NodeShutdown
 from tests.support.managed_host import CORES, admit, pod
 
 WORKER = "pod_workers/worker/0"
@@ -194,10 +196,36 @@ async def test_waiting_resizes_are_tried_again_from_time_to_time(host: Any) -> N
         assert may_fit(manager) == ["a"]
 
 
-async def test_what_the_node_can_never_give_does_not_wait(host: Any) -> None:
+async def test_what_the_node_can_never_give_waits_as_everything_else(host: Any) -> None:
     async with host.start() as manager:
         await full(manager, "a")
         refused = await grow(manager, "a", 101)
-        assert (refused.reason, refused.detail) == ("Infeasible", "insufficient_node_allocatable")
+        assert (refused.reason, refused.detail) == ("Deferred", "OutOfcpu")
+        assert refused.message.startswith("Node didn't have enough resource: cpu, requested: ")
         await manager.deliver(StopCounting("big"))
         assert may_fit(manager) == []
+
+
+@pytest.mark.parametrize(
+    ("report", "detail", "text"),
+    [
+        (NodeEvictions(["DiskPressure"]), "Evicted", "The node had condition: [DiskPressure]. "),
+        (NodeEvictions(["MemoryPressure"]), "", ""),
+        (NodeShutdown(active=True), "NodeShutdown", "Pod was rejected as the node is shutting down."),
+    ],
+)
+async def test_what_keeps_new_pods_away_defers_resizes(host: Any, report: Any, detail: str, text: str) -> None:
+    async with host.start(standalone=False) as manager:
+        await manager.deliver(NodeEvictions([]))
+        await manager.deliver(NodeShutdown(active=False))
+        await full(manager, "a")
+        await manager.deliver(report)
+        answer = await grow(manager, "a", 20)
+        if not detail:
+            assert isinstance(answer, PodAdmitted)
+            return
+        assert (answer.reason, answer.detail, answer.message) == ("Deferred", detail, text)
+        await manager.deliver(NodeEvictions([]))
+        await manager.deliver(NodeShutdown(active=False))
+        await manager.advance(RETRY_SECONDS)
+        assert may_fit(manager) == ["a"]

@@ -224,13 +224,14 @@ async def test_a_deferred_resize_is_asked_for_again_when_there_may_be_room(tmp_p
 async def test_a_request_that_waits_is_told_once_whatever_figures_its_reason_has(tmp_path):
     used = iter(range(100, 200))
     async with Driven(tmp_path) as node:
-        await up(node, lambda question: PodRejected(question.uid, "Deferred", f"used: {next(used)}"))
+        await up(node, lambda question: PodRejected(question.uid, "Deferred", f"used: {next(used)}", "OutOfcpu"))
         for generation in (2, 3):
             await node.want(sized("200m" if generation == 2 else "300m", metadata={"generation": generation}))
             for _ in range(3):
                 await node.harness.deliver(ResizeMayFit("u"))
                 await node.settled()
         told = [text for reason, text in node.events() if reason == "ResizeDeferred"]
+        assert all(text.startswith("Pod resize OutOfcpu: ") for text in told), "the event has the check's reason"
         assert ['"generation":2' in told[0], '"generation":3' in told[1], len(told)] == [True, True, 2]
         assert present(node.observed().resize).message != "used: 100", "the condition has the newest"
 

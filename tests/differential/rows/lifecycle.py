@@ -128,7 +128,7 @@ ROWS = [
         ),
     ),
     Row(
-        "a resize beyond the node is infeasible",
+        "a resize beyond the node waits",
         RESIZE,
         pod(sized("100m")),
         (
@@ -137,11 +137,11 @@ ROWS = [
             shows(
                 {
                     "conditions.PodResizePending": "True",
-                    "conditions.PodResizePending.reason": "Infeasible",
+                    "conditions.PodResizePending.reason": "Deferred",
                     "containers.a.resources.requests.cpu": "100m",
                 }
             ),
-            said(re.compile(r'Warning ResizeInfeasible: Pod resize Infeasible: \{"containers":.*"error":".*"\}')),
+            said(re.compile(r'Warning ResizeDeferred: Pod resize OutOfcpu: \{"containers":.*"error":".*"\}')),
         ),
     ),
     Row(

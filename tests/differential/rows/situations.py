@@ -317,7 +317,7 @@ ROWS = [
                     "containers.a.resources.requests.cpu": "100m",
                 }
             ),
-            said(re.compile(r"Warning ResizeDeferred: Pod resize Deferred: .*")),
+            said(re.compile(r"Warning ResizeDeferred: Pod resize OutOfcpu: .*")),
             not_asked("UpdateContainerResources"),
         ),
         before=(other("1"),),
@@ -372,7 +372,7 @@ ROWS = [
         (
             resized("100"),
             waits(3),
-            shows({"conditions.PodResizePending.reason": "Infeasible"}),
+            shows({"conditions.PodResizePending.reason": "Deferred"}),
             resized("100m"),
             waits(3),
             shows({"conditions.PodResizePending": None}),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitAttributes, Refusal
+from actors.shared.admission.request import AdmissionCheck, Demand, NodeState, PodAdmitAttributes, Refusal
 from actors.shared.kube.pod import Toleration
 from actors.shared.kube.pods import is_critical
 
@@ -26,6 +26,17 @@ def node_condition(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | 
     tolerated = any(map(_tolerates, candidate.pod.spec.tolerations))
     if node.conditions == {MEMORY_PRESSURE} and (candidate.demand.qos != "BestEffort" or tolerated):
         return None
+    return _evicted(node)
+
+
+def resize_under_pressure(demand: Demand, node: NodeState) -> Refusal | None:
+    """The same for a pod that asks for other resources."""
+    if not node.conditions or demand.critical:
+        return None
+    return None if node.conditions == {MEMORY_PRESSURE} and demand.qos != "BestEffort" else _evicted(node)
+
+
+def _evicted(node: NodeState) -> Refusal:
     conditions = " ".join(name for name in _ORDER if name in node.conditions)
     return Refusal("Evicted", f"The node had condition: [{conditions}]. ")
 

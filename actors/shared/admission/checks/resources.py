@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from actors.shared.admission.request import AdmissionCheck, Demand, NodeState, PodAdmitAttributes, Refusal
@@ -29,22 +29,15 @@ def shortages(demand: Demand, node: NodeState) -> dict[str, int]:
     }
 
 
-def resize_refusal(before: Demand, after: Demand, node: NodeState, size: Mapping[str, int]) -> Refusal | None:
-    """Why an admitted pod, which is part of the usage, cannot have new requests: Infeasible or Deferred.
-
-    `size`: what the node could give at most: allocatable without regard to eviction thresholds. What is above it is
-    Infeasible; what is above allocatable only is Deferred, as it may be configured otherwise, as the kubelet has it."""
+def resize_refusal(before: Demand, after: Demand, node: NodeState) -> Refusal | None:
+    """Why an admitted pod, which is part of the usage, cannot have new requests now: as insufficient_resource. Less
+    always fits."""
     grown = [name for name in ("cpu", "memory") if after.requests.get(name, 0) > before.requests.get(name, 0)]
-    for name in reversed(grown):
-        requested, capacity = after.requests[name], size.get(name, 0)
-        if requested > capacity:
-            text = f"Node didn't have enough capacity: {name}, requested: {requested}, capacity: {capacity}"
-            return Refusal("Infeasible", text)
     for name in grown:
         requested, capacity = after.requests[name], node.allocatable.get(name, 0)
         used = node.usage.requests.get(name, 0) - before.requests.get(name, 0)
         if requested > capacity - used:
-            return Refusal("Deferred", _insufficient_text(name, requested, used, capacity))
+            return Refusal(f"OutOf{name}", _insufficient_text(name, requested, used, capacity))
     return None
 
 

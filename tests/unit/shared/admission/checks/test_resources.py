@@ -70,10 +70,8 @@ def test_a_resize_is_checked_without_what_the_pod_has_itself() -> None:
     def resize(other: int, **requests: int) -> str:
         node = NodeState(allocatable={"cpu": 1000, "memory": 1000}, usage=AdmittedUsage(2, {"cpu": 400 + other}))
         before = Demand("a", {"cpu": 400}, frozenset(), "Burstable")
-        size = {"cpu": 1000, "memory": 1200}
-        return reason(resize_refusal(before, Demand("a", requests, frozenset(), "Burstable"), node, size))
+        return reason(resize_refusal(before, Demand("a", requests, frozenset(), "Burstable"), node))
 
-    assert [resize(400, cpu=600), resize(400, cpu=601), resize(400, cpu=1001)] == ["", "Deferred", "Infeasible"]
-    assert [resize(400, cpu=400, memory=1000), resize(400, memory=1201)] == ["", "Infeasible"]
-    assert resize(400, memory=1001) == "Deferred", "only the thresholds of evictions are in its way"
+    assert [resize(400, cpu=600), resize(400, cpu=601), resize(400, cpu=1001)] == ["", "OutOfcpu", "OutOfcpu"]
+    assert [resize(400, cpu=400, memory=1000), resize(400, memory=1201)] == ["", "OutOfmemory"]
     assert resize(900, cpu=300) == "", "less always fits"
