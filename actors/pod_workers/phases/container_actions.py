@@ -24,6 +24,8 @@ from actors.shared.kube.restart_policy import RESTART_ALL, init_exit_code, rule_
 from .actions import ContainerBackoff, Kill, PodActions, Start
 
 HASH = "io.kubernetes.container.hash"
+END_UNSEEN = "Unknown"
+"""containerd's reason for the end of a container that ended while containerd did not run."""
 
 
 def next_start(container: Container, runtime: PodRuntime, *, first_kill: bool = False) -> Start:
@@ -115,6 +117,15 @@ class ContainerActions:
             done=done,
             initialized=initialized,
         )
+
+    def first_starts(self) -> PodActions:
+        """The starts in a sandbox that is to be made: those of the first init containers, or of all regular ones. A
+        container that crashed in an earlier sandbox stays in backoff."""
+        _, initialized = self._init()
+        if initialized:
+            for container in self.pod.spec.containers:
+                self._regular(container)
+        return PodActions(start=self.start, backoff=self.backoff)
 
     def _duplicates(self) -> None:
         """Stop a container that runs beside a later instance: a runtime that crashed may have started it unnoticed, or
@@ -288,9 +299,13 @@ class ContainerActions:
 
     def _at_once(self, container: Container, last: CriContainer) -> bool:
         """Whether the next start has no backoff."""
-        if last.start_given_up or _has_changed(container, last):
+        if last.start_given_up or _has_changed(container, last) or self._is_lost(last):
             return True
         return last.id in self.restarting and not is_delayed_after_kill(last, self._previous(last), self.maximum)
+
+    def _is_lost(self, last: CriContainer) -> bool:
+        """Whether it was lost with its sandbox, as at a reboot: that is no crash of its own."""
+        return not self.here and last.reason == END_UNSEEN
 
     def _previous(self, last: CriContainer) -> CriContainer | None:
         """The instance before this one, if it has ended."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
+import msgspec
+
 from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.pod.state import PodState, Verdicts
 from actors.shared.cri.model import CriContainerState, PodRuntime, Sandbox
@@ -16,8 +18,8 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.restart_policy import init_exit_code
 
-from .actions import PodActions, Start
-from .container_actions import ContainerActions, next_start
+from .actions import PodActions
+from .container_actions import ContainerActions
 
 
 def compute_actions(
@@ -35,9 +37,9 @@ def compute_actions(
     if replace:
         if runtime.sandboxes and not _needs_new_sandbox(pod, runtime, restarting):
             return PodActions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
-        starts = _first_init(pod, runtime) or _fresh(pod, runtime, restarting)
+        first = ContainerActions(pod, runtime, [], verdicts, now, maximum_backoff, restarting, stopped).first_starts()
         kill = bool(runtime.sandboxes or alive(runtime))
-        return PodActions(kill_pod=kill, create_sandbox=True, attempt=attempt, start=starts)
+        return msgspec.structs.replace(first, kill_pod=kill, create_sandbox=True, attempt=attempt)
     here = [ran for ran in runtime.containers if sandbox is not None and ran.sandbox_id == sandbox.id]
     return ContainerActions(pod, runtime, here, verdicts, now, maximum_backoff, restarting, stopped).actions(attempt)
 
@@ -99,18 +101,3 @@ def _runs_again(pod: Pod, container: Container, runtime: PodRuntime, restarting:
 
 def _has_run(pod: Pod, runtime: PodRuntime) -> bool:
     return any(runtime.newest(container.name) is not None for container in pod.spec.containers)
-
-
-def _first_init(pod: Pod, runtime: PodRuntime) -> list[Start]:
-    return [next_start(container, runtime) for container in pod.spec.initContainers[:1]]
-
-
-def _fresh(pod: Pod, runtime: PodRuntime, restarting: AbstractSet[str]) -> list[Start]:
-    """The containers to start in a new sandbox of a pod without init containers."""
-    starts = []
-    for container in pod.spec.containers:
-        last = runtime.newest(container.name)
-        ended = last is not None and last.state is CriContainerState.EXITED
-        if last is None or not ended or last.id in restarting or starts_again(pod, container, last, init=False):
-            starts.append(next_start(container, runtime))
-    return starts

@@ -231,8 +231,16 @@ def test_of_a_container_in_an_unknown_state_no_other_instance_starts_before_the_
 
 
 def test_a_lost_sandbox_is_replaced_and_counts_go_on():
-    actions = do(pod("a"), ran("a", S.EXITED, exit_code=137, count=3), boxes=(box(2, ready=False),))
+    lost = ran("a", S.EXITED, exit_code=255, reason="Unknown", count=3)
+    actions = do(pod("a"), lost, boxes=(box(2, ready=False),))
     assert (actions.create_sandbox, actions.attempt, actions.kill_pod, starts(actions)) == (True, 3, True, [("a", 4)])
+
+
+def test_a_container_that_crashed_stays_in_backoff_when_its_sandbox_is_replaced():
+    crashed = ran("a", S.EXITED, exit_code=1, count=3)
+    actions = do(pod("a", "b"), crashed, ran("b"), boxes=(box(2, ready=False),))
+    assert (actions.create_sandbox, starts(actions)) == (True, [("b", 1)])
+    assert [(one.name, one.until) for one in actions.backoff] == [("a", NOW - 1 + 40)]
 
 
 @pytest.mark.parametrize(
@@ -273,7 +281,8 @@ def test_with_never_a_sandbox_that_was_lost_before_anything_ran_is_replaced():
 
 def test_init_containers_run_again_in_a_new_sandbox_and_their_counts_go_on():
     wanted = pod("a", init=(Container(name="i1"),))
-    actions = do(wanted, ran("a", S.EXITED, count=1), ran("i1", S.EXITED, count=2), boxes=gone_box(1))
+    ended = ran("i1", S.EXITED, count=2, finished_ns=int((NOW - 100) * 1e9))
+    actions = do(wanted, ran("a", S.EXITED, count=1), ended, boxes=gone_box(1))
     assert starts(actions) == [("i1", 3)]
 
 
