@@ -25,7 +25,7 @@ from actors.shared.kube.pod import (
     VolumeMountStatus,
 )
 from actors.shared.kube.pods import all_containers, is_sidecar
-from actors.shared.kube.restart_policy import RESTARTING_ALL, init_exit_code, may_restart
+from actors.shared.kube.restart_policy import POST_START_ERROR, RESTARTING_ALL, init_exit_code, may_restart
 
 from .claim_health import Claims, Devices, device_statuses, is_claim, resource_statuses
 from .container_resources import container_resources
@@ -190,14 +190,12 @@ def _state(
 
 
 def _starts_again(pod: Pod, container: Container, ended: CriContainer, waiting: Waiting, *, init: bool) -> bool:
-    """Whether a container that has ended is started again, and so waits. One whose start failed, and that no policy
-    starts again, has ended; one that ran may have been stopped to be restarted, whatever its policy.
+    """Whether a container that has ended is started again, and so waits. One whose start or postStart hook failed, and
+    that no policy starts again, has ended; another one may have been stopped to be restarted, whatever its policy.
     """
-    return (
-        ended.reason != START_ERROR
-        or waiting.reason == RESTARTING_ALL
-        or may_restart(pod, container, ended.exit_code, init=init)
-    )
+    failed = ended.reason == START_ERROR or waiting.reason == POST_START_ERROR
+    restarting = waiting.reason == RESTARTING_ALL or not failed
+    return restarting or may_restart(pod, container, ended.exit_code, init=init)
 
 
 def _waits(view: ContainerStatusInput, waiting: Waiting | None) -> ContainerState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from actors.shared.kube.restart_policy import RESTARTING_ALL
+from actors.shared.kube.restart_policy import POST_START_ERROR, RESTARTING_ALL
 from actors.status_manager.messages import Waiting
 
 from .event import PodEvent
@@ -167,4 +167,4 @@ class PostStartReported(PodEvent, frozen=True):
     message: str
 
     def apply(self, state: PodState) -> PodState:
-        return state.with_attempts([self.name], waiting=Waiting("PostStartHookError", self.message))
+        return state.with_attempts([self.name], waiting=Waiting(POST_START_ERROR, self.message))

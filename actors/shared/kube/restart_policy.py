@@ -12,7 +12,8 @@ RESTART: Final = "Restart"
 RESTART_ALL: Final = "RestartAllContainers"
 RESTARTING_ALL: Final = "RestartingAllContainers"
 """The waiting reason while all containers of the pod are stopped for RESTART_ALL."""
-
+POST_START_ERROR: Final = "PostStartHookError"
+"""The waiting reason of a container that was stopped because its postStart hook failed."""
 
 KILLED: Final = 137
 """Exit code of a container that was killed."""

@@ -54,6 +54,26 @@ def states(status: ContainerStatus) -> tuple[str, str]:
     return found[0], found[1]
 
 
+@pytest.mark.parametrize(
+    ("policy", "code", "shown"),
+    [
+        ("Never", 3, ("terminated", "none")),
+        ("OnFailure", 0, ("terminated", "none")),
+        ("OnFailure", 3, ("waiting", "terminated")),
+        ("Always", 0, ("waiting", "terminated")),
+    ],
+)
+def test_a_container_whose_post_start_hook_failed_waits_if_its_policy_restarts_it(policy, code, shown):
+    spec = {"restartPolicy": policy, "containers": [{"name": "a", "image": "i"}, {"name": "b", "image": "i"}]}
+    pod = codec.decode_pod(json.dumps({"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": spec}).encode())
+    ended = run("a", state=CriContainerState.EXITED, exit_code=code, finished_ns=NOW)
+    runtime = PodRuntime(uid="u", sandboxes=[], containers=[ended, run("b")])
+    waiting = {"a": Waiting("PostStartHookError", "the hook failed")}
+    seen = PodObserved("u", codec.encode(pod), "running", runtime=runtime, waiting=waiting)
+    observation = PodStatusInput(seen, pod, lambda *_: Readiness(True, True), NOW)
+    assert states(status_of(compute(observation, PodStatusNode(["10.0.0.1"]), None))) == shown
+
+
 @pytest.mark.parametrize("kind", ["containers", "ephemeralContainers"])
 @pytest.mark.parametrize(
     ("policy", "shown"), [("Never", ("terminated", "none")), ("OnFailure", ("waiting", "terminated"))]
