@@ -62,17 +62,23 @@ class ImagePulls:
         try:
             reference = parse(question.image)
         except ReferenceInvalid as error:
+            self._metrics.asked(question.policy)
             text = f'Failed to apply default image tag "{question.image}": {error}'
             return ImageFailed(question.image, "InvalidImageName", text)
         policy = pull_policy(question.policy, reference)
+        present, always = None, policy == "Always"  # then nobody looks whether it is there
         try:
-            present = await self._client.image_status(reference.full, question.runtime_handler)
+            if not always:
+                present = await self._client.image_status(reference.full, question.runtime_handler)
         except CriError as error:
+            self._metrics.asked(policy)
             text = f'Failed to inspect image "{reference.full}": {error.rpc_text}'
             return ImageFailed(question.image, "ImageInspectError", text, retry_seconds=1.0)
-        needed = policy == "Always" or (present is None and policy != "Never")
-        self._metrics.asked(policy, present=present is not None, pulled=needed)
-        if present is not None and policy != "Always" and await self._may_use(question, reference, present):
+        usable = present is not None and await self._may_use(question, reference, present)
+        missing = policy == "Never" and present is None
+        found = None if always else present is not None
+        self._metrics.asked(policy, present=found, pulled=None if missing else not usable)
+        if present is not None and usable:
             self._events.present(question, present.size_bytes, reference.full)
             return ready(question.image, present, pulled=False)
         if policy == "Never":

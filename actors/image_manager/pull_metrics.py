@@ -27,11 +27,12 @@ class PullMetrics:
         self._metrics = metrics
         self._took: dict[str, float] = {}
 
-    def asked(self, policy: str, *, present: bool, pulled: bool) -> None:
-        """An image was requested; `pulled`: it must be pulled."""
+    def asked(self, policy: str, *, present: bool | None = None, pulled: bool | None = None) -> None:
+        """An image was requested; `pulled`: it must be pulled. None: that was not found out."""
+        texts = {None: "unknown", True: "true", False: "false"}
         self._metrics.count(
             "kubelet_image_manager_ensure_image_requests_total",
-            present_locally=str(present).lower(), pull_policy=policy, pull_required=str(pulled).lower(),
+            present_locally=texts[present], pull_policy=policy.lower(), pull_required=texts[pulled],
         )  # fmt: skip
 
     def pulled(self, image: str, seconds: float) -> None:

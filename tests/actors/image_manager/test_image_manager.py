@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -76,6 +77,50 @@ def test_an_image_that_is_there_is_not_pulled_and_one_that_is_not_is(fake):
 def add_image(fake: FakeRuntime, name: str) -> None:
     """Put it into the registry that the fake pulls from."""
     fake.images.registry[name] = 50_000_000
+
+
+def test_an_image_that_is_always_pulled_is_not_looked_for_before(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.ask(wanted(policy="Always"))
+        methods = [method for method, _ in fake.calls if method in ("ImageStatus", "PullImage")]
+        assert methods[0] == "PullImage"
+
+    add_image(fake, IMAGE)
+    tell(story, fake)
+
+
+@pytest.mark.parametrize(
+    ("image", "policy", "here", "labels"),
+    [
+        (IMAGE, "Always", True, ("always", "unknown", "true")),
+        (IMAGE, "IfNotPresent", False, ("ifnotpresent", "false", "true")),
+        (IMAGE, "IfNotPresent", True, ("ifnotpresent", "true", "false")),
+        (IMAGE, "Never", True, ("never", "true", "false")),
+        (IMAGE, "Never", False, ("never", "false", "unknown")),
+        ("UPPER", "Never", False, ("never", "unknown", "unknown")),
+    ],
+)
+def test_each_question_is_counted_with_what_was_found_out(fake, image, policy, here, labels):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        def counted() -> Counter[tuple[str, ...]]:
+            samples = harness.actor.metrics.snapshot("image_manager", 1).samples
+            names = ("pull_policy", "present_locally", "pull_required")
+            return Counter(
+                {
+                    tuple(one.labels[name] for name in names): int(one.value)
+                    for one in samples
+                    if one.name == "kubelet_image_manager_ensure_image_requests_total"
+                }
+            )
+
+        if here:
+            await harness.ask(wanted())
+        before = counted()
+        await harness.ask(wanted(image, policy))
+        assert counted() - before == {labels: 1}
+
+    add_image(fake, IMAGE)
+    tell(story, fake)
 
 
 def test_never_means_never(fake):
