@@ -39,7 +39,7 @@ def test_limits_stand_in_the_files_of_each_class(site: Site) -> None:
     files = ("cpu.max", "cpu.weight", "memory.max", "pids.max", *HUGE)
     of_class = site.pod_files("burstable", *files)
     assert of_class == {
-        "cpu.max": "20000 100000", "cpu.weight": "17", "memory.max": str(128 * MIB), "pids.max": "300",
+        "cpu.max": "20000 100000", "cpu.weight": "4", "memory.max": str(128 * MIB), "pids.max": "300",
         "hugetlb.2MB.max": "0", "hugetlb.1GB.max": "0",
     }  # fmt: skip
     assert site.pod_files("best", *files) == {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import msgspec
@@ -35,14 +34,11 @@ class CgroupLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shares_to_weight(shares: int) -> int:
-    """cpu.weight for cpu.shares: the quadratic fit through minimum, default and maximum of both that the OCI runtimes
-    share (kubernetes/kubernetes#131216), so 2 is 1, 1024 is 100 and 262144 is 10000."""
-    if shares <= MIN_SHARES:
-        return 1
+    """cpu.weight for cpu.shares, as the kubelet has it for its cgroups (KEP-2254): in proportion, so that pods have CPU
+    time as they request it. The runtimes have another formula for containers, whose siblings are their own."""
     if shares >= MAX_SHARES:
         return MAX_WEIGHT
-    logarithm = math.log2(shares)
-    return math.ceil(10 ** ((logarithm * logarithm + 125 * logarithm) / 612 - 7 / 34))
+    return 1 + (max(shares, MIN_SHARES) - MIN_SHARES) * (MAX_WEIGHT - 1) // (MAX_SHARES - MIN_SHARES)
 
 
 def writes_v1(limits: CgroupLimits) -> list[Write]:

@@ -51,7 +51,7 @@ async def test_a_slice_is_started_updated_and_stopped(daemon: Daemon) -> None:
     assert daemon.seen("start")[0]["properties"]["TasksMax"] == ["t", 5]
     assert [one["properties"] for one in daemon.seen("set")] == [
         {"MemoryMax": ["t", (1 << 64) - 1]},
-        {"CPUWeight": ["t", 100]},
+        {"CPUWeight": ["t", 39]},
     ]
 
 

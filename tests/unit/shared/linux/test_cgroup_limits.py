@@ -29,7 +29,7 @@ def test_v1_files():
 
 def test_v2_files():
     assert writes_v2(EVERYTHING) == [
-        ("cpu", "cpu.weight", "59"),
+        ("cpu", "cpu.weight", "20"),
         ("cpu", "cpu.max", "50000 100000"),
         ("memory", "memory.max", "1048576"),
         ("pids", "pids.max", "100"),
@@ -50,8 +50,10 @@ def test_a_limit_can_be_taken_away():
     assert {value for _, value in unit_properties(free, 2).values()} == {2**64 - 1}
 
 
-@pytest.mark.parametrize(("shares", "weight"), [(0, 1), (2, 1), (1024, 100), (262144, 10000), (10**6, 10000)])
-def test_the_ends_and_the_default_of_shares_and_weight_meet(shares, weight):
+@pytest.mark.parametrize(
+    ("shares", "weight"), [(0, 1), (2, 1), (1024, 39), (8192, 313), (262143, 9999), (262144, 10000), (10**6, 10000)]
+)
+def test_weights_are_in_proportion_to_shares_as_the_kubelets(shares, weight):
     assert shares_to_weight(shares) == weight
 
 
@@ -64,7 +66,7 @@ def test_more_shares_never_weigh_less(one, other):
 
 def test_systemd_is_told_the_same_by_its_own_names():
     assert unit_properties(EVERYTHING, 2) == {
-        "CPUWeight": ("t", 59),
+        "CPUWeight": ("t", 20),
         "CPUQuotaPerSecUSec": ("t", 500_000),
         "MemoryMax": ("t", 1 << 20),
         "TasksMax": ("t", 100),

@@ -218,7 +218,7 @@ def test_v2_limits_are_written_by_their_v2_names(tmp_path):
 
     tree.apply("/pod1", LIMITS)
 
-    assert tree.read("/pod1", "cpu", "cpu.weight") == "100"
+    assert tree.read("/pod1", "cpu", "cpu.weight") == "39"
     assert tree.read("/pod1", "cpu", "cpu.max") == "20000 100000"
     assert not (tmp_path / "sys/fs/cgroup/pod1/pids.max").exists()  # not a file of this kernel
 
