@@ -33,11 +33,10 @@ class MemoryQos(msgspec.Struct, frozen=True):
 def unified(pod: Pod, container: Container, limit: int, qos: MemoryQos) -> dict[str, str]:
     """Values by file: memory.high, and memory.min or memory.low. `limit`: bytes, of the container or of its pod; 0: it
     has none."""
-    request, found = container_requests(container).get("memory", 0), {}
+    request = container_requests(container).get("memory", 0)
+    found = {"memory.min": "0", "memory.low": "0"}  # also where it was protected before
     if qos.tiered and request:
-        quality = qos_class(pod)
-        if quality != "BestEffort":
-            found["memory.min" if quality == "Guaranteed" else "memory.low"] = str(request)
+        found = {"memory.min" if qos_class(pod) == "Guaranteed" else "memory.low": str(request)}
     high = memory_high(request, limit, qos)
     return {**found, "memory.high": str(high)} if high else found
 

@@ -156,6 +156,7 @@ class PluginWatch:
             try:
                 await handler.register(plugin)
             except PluginError as error:
+                self._count(path, ACTUAL, there=False)
                 return await self._refuse(registrar, f"plugin registration failed with err: {error}")
             await registrar.notify("")
         except PluginError as error:

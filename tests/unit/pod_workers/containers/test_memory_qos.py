@@ -52,12 +52,13 @@ def test_it_is_never_above_the_limit_and_always_whole_pages(request: int, limit:
 
 def test_what_a_container_requests_is_protected_by_its_class_only_when_asked_for() -> None:
     guaranteed = {"cpu": "1", "memory": "100Mi"}
-    assert files(guaranteed, guaranteed, NODE) == {}
+    none = {"memory.min": "0", "memory.low": "0"}
+    assert files(guaranteed, guaranteed, NODE) == none
     assert files(guaranteed, guaranteed, TIERED) == {"memory.min": str(100 * MI)}
     burstable = {"memory": "100Mi"}
-    assert files(burstable, {"memory": "200Mi"}, NODE) == {"memory.high": str(190 * MI)}
+    assert files(burstable, {"memory": "200Mi"}, NODE) == {**none, "memory.high": str(190 * MI)}
     assert files(burstable, {"memory": "200Mi"}, TIERED) == {
         "memory.low": str(100 * MI),
         "memory.high": str(190 * MI),
     }
-    assert files({}, {}, TIERED) == {}, "BestEffort"
+    assert files({}, {}, TIERED) == none, "BestEffort"

@@ -160,6 +160,9 @@ async def test_a_plugin_whose_registration_failed_is_given_back_when_it_goes(nod
         node.come("a.sock")
         text = "RegisterPlugin error -- plugin registration failed with err: half way"
         await node.harness.wait(lambda: node.plugins.received == [("a.sock", text)])
+        samples = node.harness.actor.metrics.snapshot("x", 1).samples
+        states = [one.labels["state"] for one in samples if one.name == "plugin_manager_total_plugins"]
+        assert states == ["desired_state_of_world"], "it is no plugin of the agent"
         node.go("a.sock")
         await node.harness.wait(lambda: node.served.log == ["+p", "-p"])
 
