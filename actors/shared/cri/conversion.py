@@ -29,8 +29,9 @@ POD_NAMESPACE = "io.kubernetes.pod.namespace"
 POD_UID = "io.kubernetes.pod.uid"
 CONTAINER_NAME = "io.kubernetes.container.name"
 MAX_NAME_BYTES: Final = 255
-MAX_ATTEMPT: Final = 2**31 - 2
-"""The next one still is a restartCount of the API, an int32."""
+MAX_ATTEMPT: Final = 10**9
+"""Nobody has restarted anything so often: a larger number is rubbish. The next instance would have one that is no
+restartCount of the API, an int32, and none could come after it."""
 
 _STATES = {
     cri.CONTAINER_CREATED: CriContainerState.CREATED,
@@ -69,7 +70,7 @@ def check_id(found: str, wanted: str) -> None:
 
 
 def _attempt(number: int) -> int:
-    return min(number, MAX_ATTEMPT)
+    return number if number <= MAX_ATTEMPT else 0
 
 
 def listed_sandbox(sandbox: cri.PodSandbox) -> Sandbox:

@@ -209,6 +209,8 @@ def test_an_answer_with_an_id_that_cannot_be_a_part_of_a_path_is_not_believed(te
         conversion.sandbox_of(cri.PodSandboxStatus(id=text))
 
 
-def test_the_restart_after_any_attempt_is_a_number_of_the_api() -> None:
-    container = conversion.listed_container(cri.Container(id="i", metadata=cri.ContainerMetadata(attempt=2**32 - 1)))
-    assert container.restart_count + 1 < 2**31
+def test_an_attempt_that_nobody_has_made_is_not_continued() -> None:
+    highest = cri.ContainerMetadata(attempt=2**32 - 1)
+    assert conversion.listed_container(cri.Container(id="i", metadata=highest)).restart_count == 0
+    sandbox = cri.PodSandbox(id="i", metadata=cri.PodSandboxMetadata(attempt=2**32 - 1))
+    assert conversion.listed_sandbox(sandbox).attempt == 0
