@@ -10,11 +10,15 @@ def make_path(path: str, mode: int) -> None:
 
     Raises OSError; FileExistsError if the path is not a directory.
     """
-    if os.path.isdir(path):
-        return
-    above = os.path.dirname(path)
-    if above:
-        make_path(above, mode)
+    missing: list[str] = []
+    while path and not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for each in reversed(missing):
+        _make(each, mode)
+
+
+def _make(path: str, mode: int) -> None:
     try:
         os.mkdir(path, mode)
     except FileExistsError:

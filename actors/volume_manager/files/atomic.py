@@ -74,6 +74,8 @@ def _check_path(path: str) -> list[str]:
     parts = clean_relative(path)
     if not parts or parts[0].startswith(".."):
         raise UnsafePathError(errno.EINVAL, "is no name for a file of a volume", path)
+    if len(parts) > mount_points.MAX_FOLDERS:
+        raise mount_points.too_deep(path)
     return parts
 
 

@@ -5,12 +5,17 @@ The runtime cannot make them, because containers have volumes of files read-only
 
 from __future__ import annotations
 
+import errno
 import os
 import posixpath
 from collections.abc import Collection
+from typing import Final
 
 from actors.shared.kube.pod import Pod
-from actors.shared.linux.beneath import make_directories, path_of
+from actors.shared.linux.beneath import UnsafePathError, make_directories, path_of
+
+MAX_FOLDERS: Final = 64
+"""Of one path in a volume of files: one file with thousands of folders would hold up the volumes of other pods."""
 
 
 def nested(pod: Pod, volume: str) -> list[str]:
@@ -42,10 +47,16 @@ def make(directory: str, paths: Collection[str], mode: int, group: int | None) -
     try:
         for path in paths:
             parts = path.split("/")
+            if len(parts) > MAX_FOLDERS:
+                raise too_deep(path)
             for count in range(1, len(parts) + 1):
                 _make(root, "/".join(parts[:count]), mode, group)
     finally:
         os.close(root)
+
+
+def too_deep(path: str) -> UnsafePathError:
+    return UnsafePathError(errno.ENAMETOOLONG, f"has more than {MAX_FOLDERS} folders", f"{path[:100]}...")
 
 
 def _make(root: int, path: str, mode: int, group: int | None) -> None:

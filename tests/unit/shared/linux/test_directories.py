@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from actors.shared.linux.directories import make_path
+from actors.shared.linux.removal import remove_tree
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077])
@@ -32,3 +33,10 @@ def test_what_is_no_directory_is_an_error(tmp_path):
     for path in ("file", "file/below"):
         with pytest.raises(OSError, match="file"):
             make_path(f"{tmp_path}/{path}", 0o750)
+
+
+def test_a_path_may_be_as_deep_as_the_kernel_lets_it(tmp_path):
+    path = f"{tmp_path}/{'a/' * 1500}b"
+    make_path(path, 0o750)
+    assert os.path.isdir(path)
+    remove_tree(str(tmp_path / "a"))

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from actors.shared.kube.codec import decode_pod
+from actors.shared.linux.beneath import UnsafePathError
 from actors.volume_manager.files import atomic
 from actors.volume_manager.files.downward_fields import File
-from actors.volume_manager.files.mount_points import nested
+from actors.volume_manager.files.mount_points import MAX_FOLDERS, nested
 
 FILES = [File(path="a", data=b"one", mode=0o644)]
 
@@ -85,3 +86,13 @@ async def test_mount_points_belong_to_the_group_of_the_volume(tmp_path: Path) ->
     for path in (tmp_path / "sub", tmp_path / "sub" / "deep"):
         about = path.stat()
         assert (about.st_gid, stat.S_IMODE(about.st_mode)) == (4321, 0o2755)
+
+
+@pytest.mark.parametrize("folders", [MAX_FOLDERS, 2000])
+async def test_a_path_with_too_many_folders_is_refused_and_holds_up_nothing(tmp_path: Path, folders: int) -> None:
+    path = "/".join(["a"] * folders + ["b"])
+    with pytest.raises(UnsafePathError, match="more than 64 folders"):
+        await atomic.write(str(tmp_path), [File(path=path, data=b"", mode=0o644)], "..1", None)
+    with pytest.raises(UnsafePathError, match="more than 64 folders"):
+        await atomic.write(str(tmp_path), FILES, "..2", None, [path.replace("a", "x", 1)])
+    assert await atomic.write(str(tmp_path), [File(path.removeprefix("a/")[-127:], b"", 0o644)], "..3", None)
