@@ -1,5 +1,5 @@
-"""Finds out that this process can open nothing more, as one that leaks descriptors: its sends and reads fail from then
-on, but its heartbeat goes on. Another incarnation begins with none of them."""
+"""Finds out that this process can open hardly anything more, as one that leaks descriptors: its sends and reads fail
+from then on, but its heartbeat goes on. Another incarnation begins with none of them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from .time_scale import scaled
 
 PATIENCE_SECONDS: Final = 10.0
 """A burst of clients or of files passes."""
+NEEDED: Final = 8
+"""So many must be free: with fewer, small things go on, and what opens a directory in a directory fails for ever."""
 _MOST_LOOKED_AT: Final = 4096
 _MOST_NAMED: Final = 3
+_HARDLY_ANY: Final = f"fewer than {NEEDED} file descriptors have been free"
 _NUMBER = re.compile(r":?\[\d+\]")
 
 
@@ -26,22 +29,32 @@ class Descriptors:
         self._none_since: float | None = None
 
     def exhausted(self, now: float) -> OSError | None:
-        """The error for which to end, once none has been free for long. `now`: CLOCK_MONOTONIC.
+        """The error for which to end, once too few have been free for long. `now`: CLOCK_MONOTONIC.
 
         When the whole system has no more (ENFILE), another process would have none either."""
-        try:
-            os.close(os.open("/", os.O_PATH | os.O_CLOEXEC))
-        except OSError as error:
-            if error.errno != errno.EMFILE:
-                return None
-        else:
+        if not _lacks():
             self._none_since = None
             return None
         if self._none_since is None:
             self._none_since = now
         if now - self._none_since < scaled(PATIENCE_SECONDS):
             return None
-        return OSError(errno.EMFILE, f"no file descriptor has been free for {now - self._none_since:.0f} s: {_open()}")
+        return OSError(errno.EMFILE, f"{_HARDLY_ANY} for {now - self._none_since:.0f} s: {_open()}")
+
+
+def _lacks() -> bool:
+    """Whether fewer than NEEDED are free."""
+    taken: list[int] = []
+    try:
+        taken.append(os.open("/", os.O_PATH | os.O_CLOEXEC))
+        while len(taken) < NEEDED:
+            taken.append(os.dup(taken[0]))
+    except OSError as error:
+        return error.errno == errno.EMFILE
+    finally:
+        for each in taken:
+            os.close(each)
+    return False
 
 
 def _open() -> str:

@@ -67,7 +67,7 @@ def test_an_actor_that_has_no_descriptors_for_long_is_replaced_and_its_incident_
         assert fork_server.ask(Say("hi"), Said, "echo").text == "hi"
     ((name, cause, text),) = [(one["name"], one["cause"], one["detail"]) for one in incidents(tmp_path / "incidents")]
     assert (name, cause) == ("echo", "exception")
-    assert "no file descriptor has been free for " in text
+    assert "file descriptors have been free for " in text
 
 
 def _take_descriptors(pid: int) -> tuple[int, int]:

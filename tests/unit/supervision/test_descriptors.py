@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from supervision.descriptors import PATIENCE_SECONDS, Descriptors
+from supervision.descriptors import NEEDED, PATIENCE_SECONDS, Descriptors
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_process_without_descriptors_ends_when_none_was_free_for_long(refusal:
     assert found.exhausted(100.0 + 0.9 * PATIENCE_SECONDS) is None
     error = found.exhausted(100.0 + 100 * PATIENCE_SECONDS)
     assert error is not None
-    assert "no file descriptor has been free for 1000 s: " in str(error)
+    assert "fewer than 8 file descriptors have been free for 1000 s: " in str(error)
     assert " are open, the limit is " in str(error)
 
 
@@ -52,3 +52,26 @@ def test_what_the_whole_system_lacks_ends_nobody(refusal: list[int]) -> None:
     refusal.append(errno.ENFILE)
     assert found.exhausted(100.0) is None
     assert found.exhausted(100.0 + 100 * PATIENCE_SECONDS) is None
+
+
+def test_one_that_has_a_few_left_ends_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What opens a directory in a directory would fail in it for ever."""
+    duplicated = os.dup
+    left = [0]
+
+    def attempt(number: int) -> int:
+        if not left[0]:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        left[0] -= 1
+        return duplicated(number)
+
+    monkeypatch.setattr(os, "dup", attempt)
+    found = Descriptors()
+    before = len(os.listdir("/proc/self/fd"))
+    for now in (100.0, 100.0 + 100 * PATIENCE_SECONDS):
+        left[0] = NEEDED - 2
+        error = found.exhausted(now)
+    assert error is not None
+    assert len(os.listdir("/proc/self/fd")) == before
+    left[0] = NEEDED
+    assert found.exhausted(5000.0) is None
