@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from actors.http_servers.exposition.actor_metrics import text
 from actors.http_servers.exposition.scrape import scrape
-from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.endpoint import metrics_endpoint
 from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.metrics_page import MetricsPage
 from actors.http_servers.usage import log_metrics
@@ -33,11 +33,4 @@ async def _volumes(handler: ServerHandler) -> Iterable[MetricSample]:
     return volume_metrics.samples(sample) if sample is not None else ()
 
 
-ENDPOINT = Endpoint(
-    paths=("/metrics",),
-    answers={"GET": get},
-    heads=True,
-    subresources=("metrics",),
-    on_read_only_server=True,
-    exact=True,
-)
+ENDPOINT = metrics_endpoint("/metrics", {"GET": get})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.endpoint import metrics_endpoint
 from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.metrics_page import MetricsPage
 from actors.http_servers.usage.sample import CACHED_SECONDS, take_sample
@@ -21,11 +21,4 @@ async def get(handler: ServerHandler) -> None:
     await page.finish(cadvisor_metrics.errors(failed=sample is None))
 
 
-ENDPOINT = Endpoint(
-    paths=("/metrics/cadvisor",),
-    answers={"GET": get},
-    heads=True,
-    subresources=("metrics",),
-    on_read_only_server=True,
-    exact=True,
-)
+ENDPOINT = metrics_endpoint("/metrics/cadvisor", {"GET": get})

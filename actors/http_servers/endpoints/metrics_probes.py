@@ -7,7 +7,7 @@ from typing import Final
 from actors.http_servers.exposition.actor_metrics import text
 from actors.http_servers.exposition.program_metrics import start_sample
 from actors.http_servers.exposition.scrape import find_tree, scrape_actor
-from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.endpoint import metrics_endpoint
 from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.metrics_page import MetricsPage
 from actors.prober.messages import PROBER
@@ -24,11 +24,4 @@ async def get(handler: ServerHandler) -> None:
     await MetricsPage(handler).finish(text([*probes, *started]))
 
 
-ENDPOINT = Endpoint(
-    paths=("/metrics/probes",),
-    answers={"GET": get},
-    heads=True,
-    subresources=("metrics",),
-    on_read_only_server=True,
-    exact=True,
-)
+ENDPOINT = metrics_endpoint("/metrics/probes", {"GET": get})

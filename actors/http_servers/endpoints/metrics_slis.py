@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.http_servers.exposition.actor_metrics import text
 from actors.http_servers.exposition.scrape import find_tree
 from actors.http_servers.serving import health_checks
-from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.endpoint import metrics_endpoint
 from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.metrics_page import MetricsPage
 from supervision.protocol import MetricSample
@@ -34,11 +34,4 @@ async def delete(handler: ServerHandler) -> None:
     await handler.finish("metrics reset\n")
 
 
-ENDPOINT = Endpoint(
-    paths=("/metrics/slis",),
-    answers={"GET": get, "DELETE": delete},
-    heads=True,
-    subresources=("metrics",),
-    on_read_only_server=True,
-    exact=True,
-)
+ENDPOINT = metrics_endpoint("/metrics/slis", {"GET": get, "DELETE": delete})

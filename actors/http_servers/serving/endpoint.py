@@ -58,6 +58,13 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.paths[0].partition("{")[0].rstrip("/")
 
 
+def metrics_endpoint(path: str, answers: Mapping[str, Answer]) -> Endpoint:
+    """A page of metrics: on both servers, for a caller with permission for nodes/metrics."""
+    return Endpoint(
+        paths=(path,), answers=answers, heads=True, subresources=("metrics",), on_read_only_server=True, exact=True
+    )
+
+
 class Availability(Enum):
     SERVED = "served"
     DISABLED = "disabled"
