@@ -42,6 +42,39 @@ def test_a_name_means_the_incarnation_that_was_published_last(names: Names) -> N
     second.close()
 
 
+def test_a_name_or_socket_file_that_was_removed_is_made_again_from_the_other(names: Names) -> None:
+    with names.listen("a", 1) as listening:
+        names.publish("a", 1)
+        assert not names.restore("a", 1)
+        for removed in (file_of("a"), f"{file_of('a')}#1"):
+            (names.path / removed).unlink()
+            assert names.restore("a", 1)
+            assert not names.restore("a", 1)
+            names.connect("a")[0].close()
+            listening.accept()[0].close()
+
+
+def test_an_incarnation_without_name_and_socket_file_cannot_be_published_again(names: Names) -> None:
+    with names.listen("a", 1):
+        names.publish("a", 1)
+        for removed in (file_of("a"), f"{file_of('a')}#1"):
+            (names.path / removed).unlink()
+        with pytest.raises(NoSuchActor):
+            names.restore("a", 1)
+
+
+def test_the_identity_of_a_name_differs_for_each_incarnation_and_is_zero_without_one(names: Names) -> None:
+    with names.listen("a", 1), names.listen("a", 2):
+        found = [names.identity("a")]
+        for incarnation in (1, 2):
+            names.publish("a", incarnation)
+            found.append(names.identity("a"))
+    assert found[0] == 0
+    assert len(set(found)) == 3
+    names.retire("b")
+    assert names.identity("b") == 0
+
+
 def test_a_name_that_is_retired_is_gone(names: Names) -> None:
     names.retire("x")
     with pytest.raises(NoSuchActor) as caught:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from actors.shared.config.commands import early_text, run, take_option
+from actors.shared.config.commands import early_text, masked, run, take_option
 from actors.shared.config.documentation import entries
 from actors.shared.config.flags.table import FLAGS
 from tests.support.present import present
@@ -44,6 +44,14 @@ def test_show_names_the_source_of_every_value_and_hides_secrets(write):
     assert lines["port"].endswith("--port")
     assert lines["maxOpenFiles"].endswith("default")
     assert "Bearer" not in out
+
+
+def test_show_as_json_hides_secrets_and_adds_none(write):
+    header = write("staticPodURLHeader: {Authorization: [Bearer x]}")
+    _, out, _ = do("show", "-ojson", f"--config={header}")
+    assert json.loads(out)["kubeletconfig"]["staticPodURLHeader"] == "--- HIDDEN ---"
+    assert "Bearer" not in out
+    assert masked({"maxPods": 5}) == {"maxPods": 5}
 
 
 def test_show_as_json_is_the_configuration_with_its_sources(write):
