@@ -25,7 +25,7 @@ def child_spec(instance: ManagedRuntime, host: RuntimeHost) -> ChildSpec:
         environment={"PATH": host.search_path},
         ready_socket=instance.socket,
         probe=ProgramProbe(
-            function="actors.shared.cri.liveness:answers",
+            function="actors.shared.cri.liveness:serves",
             arguments={"path": instance.socket},
             stacks_file=f"{tempfile.gettempdir()}/containerd.{{pid}}.stacks.log",
         ),

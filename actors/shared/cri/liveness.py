@@ -22,8 +22,27 @@ _EMPTY_MESSAGE: Final = bytes(5)
 """gRPC's prefix of a message without content: VersionRequest has none that matters."""
 
 
+_UNIMPLEMENTED: Final = tuple(
+    name + b"\x0212" for name in (b"\x0bgrpc-status", b"\x88\x9a\xca\xc8\xb2\x12\x34\xda\x8f")
+)
+"""The header grpc-status: 12, with its name as it is, and in the shorter code of Huffman (RFC 7541 appendix B). That of
+`12` is not shorter, so nobody uses it."""
+
+
 def answers(path: str, seconds: float = CONNECT_SECONDS) -> bool:
     """Whether a server at this Unix socket answers Version within `seconds`, with any result."""
+    return _ask(path, seconds) is not None
+
+
+def serves(path: str, seconds: float = CONNECT_SECONDS) -> bool:
+    """Whether it answers, and not that it has no such service: containerd goes on without CRI when the plug-in for that
+    failed at its start, as where no inotify instance was free, and only another start loads it."""
+    headers = _ask(path, seconds)
+    return headers is not None and not any(each in headers for each in _UNIMPLEMENTED)
+
+
+def _ask(path: str, seconds: float) -> bytes | None:
+    """The headers of the answer to Version, as far as they were sent before its data; None: there is none."""
     seconds = scaled(seconds)
     end = time.monotonic() + seconds
     try:
@@ -33,7 +52,7 @@ def answers(path: str, seconds: float = CONNECT_SECONDS) -> bool:
             sock.sendall(_request())
             return _await_answer(sock, end)
     except OSError:
-        return False
+        return None
 
 
 def _request() -> bytes:
@@ -65,21 +84,24 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
     return _HEAD.pack(len(payload) >> 16, len(payload) & 0xFFFF, kind, flags, stream) + payload
 
 
-def _await_answer(sock: socket.socket, end: float) -> bool:
-    """Read frames until one belongs to the call: its data or its end (an error is an answer, too)."""
-    data = b""
+def _await_answer(sock: socket.socket, end: float) -> bytes | None:
+    """Read frames until one is data of the call or its end (an error is an answer, too). Its headers; None if it does
+    not come."""
+    data, headers = b"", b""
     while (remaining := end - time.monotonic()) > 0:
         sock.settimeout(remaining)
         got = sock.recv(65536)
         if not got:
-            return False
+            return None
         data += got
         while len(data) >= _HEAD.size:
             high, low, kind, flags, stream = _HEAD.unpack_from(data)
             size = _HEAD.size + (high << 16 | low)
             if len(data) < size:
                 break
-            data = data[size:]
+            payload, data = data[_HEAD.size : size], data[size:]
+            if stream == _STREAM and kind == _HEADERS:
+                headers += payload
             if stream == _STREAM and (kind == _DATA or (kind == _HEADERS and flags & _END_STREAM)):
-                return True
-    return False
+                return headers
+    return None

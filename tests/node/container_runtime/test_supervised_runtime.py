@@ -116,7 +116,7 @@ def test_it_is_replaced_when_it_does_not_answer_and_pods_go_on(runtime: RealRunt
         assert asyncio.run(started(runtime, container)) == before
         (incident,) = incidents(runtime.base / "incidents")
         assert (incident["name"], incident["cause"]) == (CONTAINER_RUNTIME, "hang")
-        assert "no answer to actors.shared.cri.liveness:answers" in str(incident["detail"])
+        assert "no answer to actors.shared.cri.liveness:serves" in str(incident["detail"])
 
 
 async def begin_a_start_that_never_ends(runtime: RealRuntime, logs: Path) -> None:

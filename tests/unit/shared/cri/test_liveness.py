@@ -7,6 +7,8 @@ import socket
 import time
 from pathlib import Path
 
+import grpc
+import grpc.aio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,27 @@ from tests.support.fake_cri.server import serve
 async def test_a_runtime_that_serves_cri_answers(tmp_path: Path) -> None:
     async with serve(FakeRuntime(), tmp_path / "s"):
         assert await asyncio.to_thread(liveness.answers, str(tmp_path / "s"), 10.0)
+
+
+async def test_a_runtime_without_cri_answers_and_does_not_serve(tmp_path: Path) -> None:
+    """As containerd does whose CRI plug-in could not be loaded."""
+    async with serve(FakeRuntime(), tmp_path / "whole"):
+        assert await asyncio.to_thread(liveness.serves, str(tmp_path / "whole"), 10.0)
+    server = grpc.aio.server()
+    server.add_insecure_port(f"unix://{tmp_path}/without")
+    await server.start()
+    try:
+        assert await asyncio.to_thread(liveness.answers, str(tmp_path / "without"), 10.0)
+        assert not await asyncio.to_thread(liveness.serves, str(tmp_path / "without"), 10.0)
+    finally:
+        await server.stop(None)
+
+
+@pytest.mark.parametrize("name", [b"\x0bgrpc-status", bytes.fromhex("889acac8b21234da8f")])
+def test_the_status_unimplemented_is_known_in_either_code(name: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    for status, served in ((b"\x0212", False), (b"\x012", True)):
+        monkeypatch.setattr(liveness, "_ask", lambda path, seconds, got=b"\x88@" + name + status: got)
+        assert liveness.serves("") is served
 
 
 def test_a_runtime_that_is_stopped_does_not_answer(tmp_path: Path) -> None:
@@ -39,7 +62,7 @@ def test_an_error_is_an_answer_too(kind: int) -> None:
     with ours, peer:
         peer.sendall(liveness._frame(liveness._SETTINGS, 0, 0, b""))
         peer.sendall(liveness._frame(kind, liveness._END_STREAM, liveness._STREAM, b"x"))
-        assert liveness._await_answer(ours, time.monotonic() + 10.0)
+        assert liveness._await_answer(ours, time.monotonic() + 10.0) is not None
 
 
 @given(st.binary(max_size=200))
@@ -48,4 +71,5 @@ def test_invalid_data_is_no_answer_and_raises_nothing(data: bytes) -> None:
     with ours:
         peer.sendall(data)
         peer.close()
-        assert liveness._await_answer(ours, time.monotonic() + 10.0) in (True, False)
+        found = liveness._await_answer(ours, time.monotonic() + 10.0)
+        assert found is None or found in data
