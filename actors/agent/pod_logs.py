@@ -7,7 +7,6 @@ import asyncio
 import codecs
 import sys
 import time
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -46,8 +45,9 @@ def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
     of_pods = parser.add_argument_group("of pods")
     of_pods.add_argument("--namespace", type=_no_namespace, help=argparse.SUPPRESS)
     of_pods.add_argument("--pod", action="store_true", help="the name is a pod's: NAME, NAMESPACE/NAME or UID")
-    of_pods.add_argument("-c", "--container", default="", help="which container (default: the only one)")
+    of_pods.add_argument("-c", "--container", default="", help="which container (default: the first one)")
     of_pods.add_argument("-p", "--previous", action="store_true", help="of the instance before the last restart")
+    of_pods.add_argument("--timestamps", action="store_true", help="begin each line with its time")
     of_pods.add_argument("--tail", type=count, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines")
     parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
 
@@ -60,10 +60,11 @@ def _no_namespace(text: str) -> str:
 def run(context: Context) -> int:
     """The log of an actor or of a pod."""
     arguments = context.arguments
-    only_pods = arguments.container or arguments.previous
+    only_pods = arguments.container or arguments.previous or arguments.timestamps
     if not (arguments.pod or (arguments.actor and _is_no_actor(context))):
         if only_pods:
-            raise CommandError(REFUSED, "-c and --previous are for logs of pods: `supervise logs --pod NAME`")
+            text = "-c, --previous and --timestamps are for logs of pods: `supervise logs --pod NAME`"
+            raise CommandError(REFUSED, text)
         return actor_logs.run(context)
     return _of_pod(context)
 
@@ -80,7 +81,7 @@ def _of_pod(context: Context) -> int:
     arguments = context.arguments
     actor_logs.refuse_followed_json(context)
     pod, status = find_pod(context)
-    container = arguments.container or only_container(pod)
+    container = arguments.container or _default_container(pod)
     try:
         log = find_log(pod, status, container, previous=arguments.previous)
     except HttpError as error:
@@ -88,6 +89,7 @@ def _of_pod(context: Context) -> int:
     query = LogQuery(
         follow=arguments.follow,
         previous=arguments.previous,
+        timestamps=arguments.timestamps,
         tail_lines=actor_logs.lines_of(arguments) or None,
         since_ns=int((time.time() - arguments.since) * 1e9) if arguments.since else 0,
     )
@@ -140,14 +142,17 @@ def find_pod(context: Context) -> tuple[Pod, PodStatus]:
         raise CommandError(REFUSED, str(error)) from None
 
 
-def only_container(pod: Pod) -> str:
-    """The one that is meant without -c. Raises CommandError."""
+def _default_container(pod: Pod) -> str:
+    """The one that is meant without -c: as for kubectl, that of the annotation, else the first one; stderr says so
+    where there are several. Raises CommandError."""
     if chosen := pod.metadata.annotations.get(_DEFAULT_CONTAINER, ""):
         return chosen
-    names: Sequence[str] = [container.name for container in pod.spec.containers]
-    if len(names) == 1:
-        return names[0]
-    raise CommandError(REFUSED, f"pod {pod.metadata.name} has the containers {', '.join(names)}: choose with -c")
+    names = [container.name for container in pod.spec.containers]
+    if not names:  # only the runtime was asked, and it has none yet
+        raise CommandError(REFUSED, f"pod {pod.metadata.name} has no container yet: see `supervise describe pod`")
+    if len(names) > 1:
+        print(f"supervise: this is {names[0]} of the containers {', '.join(names)}: choose with -c", file=sys.stderr)  # noqa: T201
+    return names[0]
 
 
 def logs_dir(context: Context) -> str:

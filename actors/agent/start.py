@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
@@ -16,7 +16,7 @@ import msgspec
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.commands import early_text
-from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from actors.shared.config.fields.log_settings import set_logging
 from actors.shared.config.paths import default_policy_file
 from actors.shared.config.start.steps import announced, prepare
@@ -89,12 +89,12 @@ def _checked_application(agent: Agent) -> Application:
 
 
 def _check(agent: Agent) -> dict[str, Policy]:
-    """The policies of the actors. Raises ConfigErrors and _Refused."""
+    """The policies of the actors. Raises ConfigErrors, with every problem, and _Refused."""
     _configure_logs(agent)
     for verbosity, line in announced(agent):
         log.log(logs.V(verbosity), "%s", line)
     time_scale.establish(log)
-    wrong = list(start_checks.problems(agent))
+    wrong = [*start_checks.problems(agent), *_others_here(agent)]
     found = policies(agent, wrong)
     made = start_checks.missing_cgroups(agent)
     for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong, made=made):
@@ -103,7 +103,6 @@ def _check(agent: Agent) -> dict[str, Policy]:
         log.warning("%s", warning)
     for warning in start_checks.enter_cgroup(agent):
         log.warning("%s", warning)
-    _refuse_a_second(agent)
     _take_over_records(agent)
     return found
 
@@ -150,20 +149,24 @@ def _refuse(problems: list[str]) -> int:
     return EXIT_REFUSED
 
 
-def _refuse_a_second(agent: Agent) -> None:
-    """Refuse to start beside an agent, or a kubelet, on these directories, before any file is touched. The fork server
-    locks later."""
+def _others_here(agent: Agent) -> Iterator[ConfigProblem]:
+    """The agents, and the kubelet, that run on these directories, found before anything on the host is touched. The
+    fork server locks later."""
+    known = 0
     for flag, directory in (("--root-dir", agent.state_dir), ("--run-dir", agent.run_dir)):
         try:
             holder = holder_of(Path(directory))
         except OSError:
             continue  # the fork server reports the error
-        if holder:
-            raise _Refused(f"{flag}: an agent with pid {holder} already runs on {directory}")
+        if holder and holder != known:  # one agent is one problem
+            known = holder
+            rule = f"an agent with pid {holder} already runs on {directory}: stop it first, or give another directory"
+            yield ConfigProblem(flag, "", rule)
     from .other_kubelets import kubelet_on
 
     if pid := kubelet_on(agent.root_dir):
-        raise _Refused(f"--root-dir: a kubelet with pid {pid} runs on {agent.root_dir}: stop it first, its pods go on")
+        rule = f"a kubelet with pid {pid} runs on {agent.root_dir}: stop it first, its pods go on"
+        yield ConfigProblem("--root-dir", "", rule)
 
 
 def _take_over_records(agent: Agent) -> None:

@@ -15,6 +15,7 @@ logs.py         `supervise logs`: the lines of one actor, or of a supervisor and
 parser.py       the parser of `supervise` and of each subcommand
 policy.py       `supervise policy`: the policies in force (`show`), and all errors of a policy file before it is used
 subcommands.py  puts the subcommands on an application's argument parser
+signals.py      which processes a signal has stopped
 status.py       `supervise status`: whether the agent is ready, degraded or down, as one line and as the exit code
 stop.py         `supervise stop`: stops the agent in order and waits until it has ended
 streams.py      stdout and stderr as they may be: closed, a pipe that nobody reads, a full disk

@@ -10,7 +10,7 @@ from ..protocol import ActorState, Tree
 from ..time_scale import scaled
 from .command import NO_ANSWER, CommandError, Context
 from .health import SILENT_SECONDS
-from .status import stopped_by_signal
+from .signals import stopped_by_signal
 from .text import duration
 
 PATIENCE_SECONDS: Final = 1.5

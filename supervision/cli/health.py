@@ -66,6 +66,13 @@ def of_trouble(trouble: Trouble) -> Reason:
     return Reason(trouble.service, f"{trouble.text}, for {duration(trouble.seconds)}")
 
 
+def unwell(actor: ActorState) -> str:
+    """What is wrong with one in service as far as its last words tell, '' for nothing: `busy 3s`, `silent 7s`."""
+    if actor.kind != "program" and actor.state == "running" and actor.heartbeat_age > SILENT_SECONDS:
+        return f"silent {duration(actor.heartbeat_age)}"
+    return f"busy {duration(actor.busy_seconds)}" if actor.busy_seconds >= 1 else ""
+
+
 def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
     down = actor.name == ROOT
     last = f", last incident: {actor.last_incident}" if actor.last_incident else ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from ..protocol import ActorState, Tree
 from .command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context
 from .health import Reason, TreeHealth, decide
+from .signals import stopped_by_signal
 from .text import duration, terminal_columns, wrapped
 from .tree import figures
 
@@ -47,18 +47,6 @@ def text(health: TreeHealth, tree: Tree, advice: str = "", columns: int = 0) -> 
     reasons = [line for reason in health.reasons for line in wrapped(str(reason), columns, "      ", "  ")]
     lines = [f"{health.state}: {figures(tree)}", *reasons]
     return "\n".join([*lines, advice] if advice and health.reasons else lines)
-
-
-def stopped_by_signal(actors: Iterable[ActorState], proc: Path = Path("/proc")) -> set[int]:
-    """The pids of those that SIGSTOP or a debugger has stopped."""
-    return {actor.pid for actor in actors if actor.pid and _state(proc / str(actor.pid) / "stat") in ("T", "t")}
-
-
-def _state(stat: Path) -> str:
-    try:
-        return stat.read_text(errors="replace").rpartition(") ")[2][:1]
-    except OSError:
-        return ""  # it has just ended: the fork server knows
 
 
 def line(actor: ActorState) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from ..process_stat import cpu_seconds
 from ..protocol import ActorState, Done, Inject, Tree
 from .command import OK, CommandError, Context, json_text
-from .text import table
+from .text import narrow_table, terminal_columns
 from .top_frame import COLUMNS, frame, rows
 from .top_keys import TopView, press
 from .tree import headline
@@ -75,18 +75,20 @@ def run(context: Context) -> int:
     arguments, samples, shown = context.arguments, Samples(), 0
     while True:
         samples.add(TreeSample(context.tree(), time.monotonic()))
-        print(json_text(_data(samples)) if context.json else "\n".join(page(samples)), flush=True)  # noqa: T201
+        columns = terminal_columns(sys.stdout)
+        print(json_text(_data(samples)) if context.json else "\n".join(page(samples, columns)), flush=True)  # noqa: T201
         shown += 1
         if arguments.count and shown >= arguments.count:
             return OK
         time.sleep(arguments.interval)
 
 
-def page(samples: Samples) -> list[str]:
-    """The lines of one refresh without a terminal."""
+def page(samples: Samples, columns: int = 0) -> list[str]:
+    """The lines of one refresh without keys. `columns`: of the terminal, 0: none."""
     found = rows(samples.tree, samples.rate, TopView())
-    header = [column.header for column in COLUMNS]
-    return [headline(samples.tree), "", *table(header, [[column.value(row) for column in COLUMNS] for row in found])]
+    cells = [[column.value(row) for column in COLUMNS] for row in found]
+    spare = [column.header for column in sorted(COLUMNS, key=lambda column: -column.weight) if column.weight]
+    return [headline(samples.tree), "", *narrow_table([column.header for column in COLUMNS], cells, columns, spare)]
 
 
 def _data(samples: Samples) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ..protocol import ActorState, Tree
+from .health import decide, unwell
 from .text import branches, duration, size
 from .top_keys import HELP, TopView, fault_lines, question, scrolled, selected
 from .tree import figures
@@ -42,14 +43,13 @@ class Column(NamedTuple):
 
 def state_style(row: Row) -> str:
     """The style of a cell in the column STATE."""
-    if row.actor.busy_seconds >= 1:
+    if unwell(row.actor):
         return "bad"
     return _STATE_STYLES.get(row.actor.state, "bad")
 
 
 def _state(row: Row) -> str:
-    busy = row.actor.busy_seconds
-    return f"busy {duration(busy)}" if busy >= 1 else row.actor.state
+    return unwell(row.actor) or row.actor.state
 
 
 def _work(row: Row) -> str:
@@ -152,8 +152,8 @@ def cut(line: Line, width: int) -> Line:
 
 
 def _headline(tree: Tree) -> Line:
-    style = "good" if tree.state == "ready" else "warning"
-    return [(style, tree.state), ("", f": {figures(tree)}")]
+    state = decide(tree).state
+    return [("good" if state == "ready" else "warning", f"actors {state}"), ("", f": {figures(tree)}")]
 
 
 def _footer(view: TopView, width: int) -> list[Line]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 
 from ..protocol import ActorState, Tree
 from .command import OK, Context
+from .health import decide, unwell
+from .signals import stopped_by_signal
 from .text import branches, duration, narrow_table, size, terminal_columns
 
 HEADER = ("NAME", "PID", "STATE", "UPTIME", "RESTARTS", "MEMORY", "MAILBOX", "LAST INCIDENT")
@@ -17,13 +20,14 @@ def run(context: Context) -> int:
     tree = context.tree()
     rows = [row(name, actor) for name, actor in branches(tree.actors)]
     lines = narrow_table(HEADER, rows, terminal_columns(sys.stdout), _SPARE)
-    context.show(tree, "\n".join([headline(tree), *lines]))
+    context.show(tree, "\n".join([headline(tree, stopped_by_signal(tree.actors)), *lines]))
     return OK
 
 
-def headline(tree: Tree) -> str:
-    """The fork server in one line."""
-    return f"{tree.state}: {figures(tree)}"
+def headline(tree: Tree, stopped: Collection[int] = ()) -> str:
+    """The actors and the fork server in one line. It says `actors`, because the node may be degraded for reasons that
+    only `status` asks for. `stopped`: pids of processes that a signal has stopped."""
+    return f"actors {decide(tree, stopped).state}: {figures(tree)}"
 
 
 def figures(tree: Tree) -> str:
@@ -38,8 +42,8 @@ def figures(tree: Tree) -> str:
 
 def row(name: str, actor: ActorState) -> tuple[str, ...]:
     state: str = actor.state
-    if actor.busy_seconds >= 1:
-        state += f" (busy {duration(actor.busy_seconds)})"
+    if since := unwell(actor):
+        state += f" ({since})"
     return (
         name,
         str(actor.pid or "-"),

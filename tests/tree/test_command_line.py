@@ -85,7 +85,7 @@ def test_the_tree_has_all_there_is_to_know(tmp_path: Path) -> None:
         found.crash("group/x", 1)
         found.fork_server.wait_running("group/x", incarnation=2)
         lines = found.supervise("tree").stdout.splitlines()
-        assert lines[0].startswith("ready: 7 of 7 actors in service")
+        assert lines[0].startswith("actors ready: 7 of 7 actors in service")
         assert lines[1].split() == [
             "NAME",
             "PID",

@@ -89,7 +89,7 @@ class Node:
     def is_well(self) -> bool:
         """All actors in service, none stopped or hung. Only `status`, which misses the runtime here, tells that."""
         health = self.run("status").stdout
-        return self.run("tree").stdout.startswith("ready: ") and "signal" not in health and "hangs" not in health
+        return self.run("tree").stdout.startswith("actors ready: ") and "signal" not in health and "hangs" not in health
 
     def _launch(self) -> None:
         flags = [f"--config={self.config}", f"--root-dir={self.root}", f"--log-file={self.log}"]

@@ -33,7 +33,7 @@ from supervision.cli.command import (
     program,
     program_of_root,
 )
-from supervision.cli.status import stopped_by_signal
+from supervision.cli.signals import stopped_by_signal
 from supervision.cli.text import terminal_columns, wrapped
 from supervision.errors import error_text
 from supervision.protocol import Tree

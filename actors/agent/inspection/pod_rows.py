@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from supervision.cli.text import duration
-
 HEADER: Final = ("NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE")
 WIDE: Final = ("IP", "SOURCE", "WORKER", "UID")
 _SOURCE: Final = "kubernetes.io/config.source"
+_MINUTE, _HOUR, _DAY, _YEAR_DAYS = 60, 3600, 86400, 365
 _TERMINAL: Final = ("Succeeded", "Failed")
 
 Object = dict[str, Any]
@@ -127,8 +126,24 @@ def age(time: str | None, now: float) -> str:
 
 
 def whole_seconds(length: float) -> str:
-    """A duration in whole seconds, never below zero: another clock may have written its begin."""
-    return f"{max(0, int(length))}s" if length < 10 else duration(length)
+    """As kubectl shows ages: `90s`, `2m5s`, `47m`, `3h5m`, `20h`, `3d4h`, `90d`, `2y30d`, the less exact the longer
+    (HumanDuration of apimachinery's util/duration). Never below zero: another clock may have written its begin."""
+    total = max(0, int(length))
+    minutes, hours, days = total // _MINUTE, total // _HOUR, total // _DAY
+    if minutes < 2:
+        return f"{total}s"
+    if hours < 3:
+        return _two(minutes, "m", total % _MINUTE if minutes < 10 else 0, "s")
+    if hours < 48:
+        return _two(hours, "h", minutes % 60 if hours < 8 else 0, "m")
+    if days < 2 * _YEAR_DAYS:
+        return _two(days, "d", hours % 24 if days < 8 else 0, "h")
+    years = days // _YEAR_DAYS
+    return _two(years, "y", days % _YEAR_DAYS if years < 8 else 0, "d")
+
+
+def _two(number: int, unit: str, rest: int, smaller: str) -> str:
+    return f"{number}{unit}{rest}{smaller}" if rest else f"{number}{unit}"
 
 
 def seconds(time: str) -> float:

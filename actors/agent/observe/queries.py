@@ -14,7 +14,7 @@ from supervision.cli.answers import Answers
 from supervision.cli.command import CommandError, Context
 from supervision.cli.health import Reason, decide
 from supervision.cli.incidents import incident_file, unwritten
-from supervision.cli.status import stopped_by_signal
+from supervision.cli.signals import stopped_by_signal
 from supervision.cli.top import TreeSample, rates
 from supervision.faults import EXPLAINED
 from supervision.incidents import Incident, read

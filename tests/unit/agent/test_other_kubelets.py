@@ -47,7 +47,7 @@ def test_the_directory_of_a_kubelet_that_has_ended_or_is_elsewhere_is_not_ours(
 def test_no_agent_starts_beside_a_kubelet(tmp_path: Path, processes: list[tuple[int, list[str]]]) -> None:
     processes.append((os.getppid(), ["kubelet", f"--root-dir={tmp_path}"]))
     agent = Agent(root_dir=str(tmp_path), run_dir=f"{tmp_path}/run")
-    with pytest.raises(start._Refused, match=f"a kubelet with pid {os.getppid()} runs on {tmp_path}: stop it first"):
-        start._refuse_a_second(agent)
+    (problem,) = start._others_here(agent)
+    assert str(problem).startswith(f"--root-dir: a kubelet with pid {os.getppid()} runs on {tmp_path}: stop it first")
     first = next(host_checks.start(agent, []))
     assert (first.level, first.text) == (Level.FAILURE, f"a kubelet with pid {os.getppid()} runs on {tmp_path}")

@@ -128,8 +128,30 @@ def test_a_character_that_is_split_between_two_pieces_is_shown(node: Path, capsy
 
 def test_of_several_containers_one_is_chosen(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(node, capsys, "two", "-c", "b", "-n", "1") == "b of two\n"
-    assert refusal(node, "two") == "pod two has the containers a, b: choose with -c"
+    assert shown(node, capsys, "two", "-n", "1") == "a of two\n"
     assert refusal(node, "two", "-c", "z") == 'container "z" not found in pod "two": it has a, b'
+
+
+def test_without_a_choice_the_first_container_is_shown_and_stderr_says_so(
+    node: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(_Asked(node, [pod("two", "a", "b")], "two", "-n", "1", "-o", "json")) == OK
+    out, err = capsys.readouterr()
+    assert json.loads(out) == ["a of two"]
+    assert err == "supervise: this is a of the containers a, b: choose with -c\n"
+
+
+def test_a_pod_of_which_only_a_sandbox_is_known_has_no_log_yet(node: Path) -> None:
+    with pytest.raises(CommandError, match="pod late has no container yet"):
+        run(_Asked(node, [pod("late")], "late"))
+
+
+def test_each_line_of_a_pod_may_begin_with_its_time(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = shown(node, capsys, "web", "--timestamps", "--tail", "1").splitlines()
+    time_of_it, _, text = found.partition(" ")
+    assert text == "main of web"
+    assert abs(time.time() - 5 - datetime.fromisoformat(time_of_it).timestamp()) < 60
+    assert "--timestamps" in refusal(node, "pleg", "--timestamps")
 
 
 def test_the_name_of_an_actor_wins_unless_a_pod_is_asked_for(node: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent import start
+from actors.agent import start, start_checks
 from actors.shared.config.agent import Agent
+from actors.shared.config.errors import ConfigErrors, ConfigProblem
 from supervision.fork_server.lock import Lock
 
 
@@ -17,10 +18,35 @@ def test_a_second_agent_on_the_same_directory_is_refused_before_it_touches_anyth
     tmp_path: Path, taken: str, flag: str
 ) -> None:
     agent = Agent(root_dir=str(tmp_path / "root"), run_dir=str(tmp_path / "run"))
-    start._refuse_a_second(agent)
+    assert not list(start._others_here(agent))
     (tmp_path / taken).mkdir(parents=True)
     lock = Lock(tmp_path / taken)
-    with pytest.raises(start._Refused, match=f"{flag}: an agent with pid {os.getpid()} already runs on {tmp_path}"):
-        start._refuse_a_second(agent)
+    (problem,) = start._others_here(agent)
+    assert str(problem).startswith(f"{flag}: an agent with pid {os.getpid()} already runs on {tmp_path}")
     lock.release()
-    start._refuse_a_second(agent)
+    assert not list(start._others_here(agent))
+
+
+def test_a_second_agent_is_refused_together_with_all_else_that_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").mkdir()
+    lock = Lock(tmp_path / "run")
+    other = ConfigProblem("failCgroupV1", "true", "this host has cgroup v1")
+    monkeypatch.setattr(start_checks, "problems", lambda agent: [other])
+    with pytest.raises(ConfigErrors) as refused:
+        start._check(Agent(root_dir=str(tmp_path / "root"), run_dir=str(tmp_path / "run")))
+    lock.release()
+    found = [problem.path for problem in refused.value.problems]
+    assert {"failCgroupV1", "--run-dir"} <= set(found)
+
+
+def test_an_agent_on_both_directories_is_one_problem(tmp_path: Path) -> None:
+    agent = Agent(root_dir=str(tmp_path / "root"), run_dir=str(tmp_path / "run"))
+    locks = []
+    for directory in (tmp_path / "root/troupelet", tmp_path / "run"):
+        directory.mkdir(parents=True)
+        locks.append(Lock(directory))
+    assert [problem.path for problem in start._others_here(agent)] == ["--root-dir"]
+    for lock in locks:
+        lock.release()

@@ -10,7 +10,8 @@ import pytest
 
 from supervision.cli.command import NO_ANSWER, AgentFiles, CommandError, Context
 from supervision.cli.health import Reason, TreeHealth, decide
-from supervision.cli.status import run, stopped_by_signal
+from supervision.cli.signals import stopped_by_signal
+from supervision.cli.status import run
 from supervision.protocol import ActorState, Tree, Trouble
 
 

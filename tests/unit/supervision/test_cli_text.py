@@ -4,7 +4,7 @@ import pytest
 
 from supervision.cli.logs import of_actor
 from supervision.cli.text import branches, duration, narrow_table, plain, size, table, table_with_texts, wrapped
-from supervision.cli.tree import headline
+from supervision.cli.tree import headline, row
 from supervision.protocol import ActorState, Tree
 
 
@@ -65,7 +65,7 @@ def tree(*actors: ActorState) -> Tree:
 
 def test_the_headline_counts_who_is_in_service() -> None:
     found = headline(tree(*TREE, actor("late", "root", state="starting", memory_bytes=1048576)))
-    assert found == "degraded: 6 of 7 actors in service, 1.0M in all, fork server pid 7, up 1h30m"
+    assert found == "actors degraded: 6 of 7 actors in service, 1.0M in all, fork server pid 7, up 1h30m"
 
 
 LINES = [
@@ -127,3 +127,16 @@ def test_a_table_that_is_too_wide_loses_the_columns_it_can_spare_and_says_which(
     assert narrow_table(header, rows, 28, ("UPTIME", "PID")) == fewer
     least = ["NAME  STATE", "pleg  running", "not in 5 columns: UPTIME, PID"]
     assert narrow_table(header, rows, 5, ("UPTIME", "PID")) == least, "the others stay, however narrow it is"
+
+
+def test_the_tree_does_not_say_that_the_node_is_ready_and_names_who_is_silent() -> None:
+    def of(one: ActorState) -> Tree:
+        return Tree(pid=7, uptime=5400, state="ready", actors=[one])
+
+    well = actor("prober", "root", pid=5, uptime=900.0)
+    silent = actor("prober", "root", pid=5, uptime=900.0, heartbeat_age=7.4)
+    assert headline(of(well)).startswith("actors ready: 1 of 1 ")
+    assert headline(of(well), {5}).startswith("actors degraded: ")
+    assert headline(of(silent)).startswith("actors degraded: ")
+    assert row("prober", silent)[2] == "running (silent 7.4s)"
+    assert row("prober", well)[2] == "running"

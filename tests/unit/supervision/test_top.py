@@ -61,6 +61,15 @@ def test_the_first_figures_are_averages_since_the_start_of_each_process() -> Non
     assert page(first)[3].split()[:5] == ["root", "10", "running", "10.0", "2.6"]
 
 
+def test_without_keys_the_table_fits_a_narrow_terminal_and_names_what_it_left_out() -> None:
+    samples = Samples()
+    samples.add(TreeSample(tree(actor("root", "fork_server", pid=10, handled=130, uptime=50.0)), 50.0))
+    lines = page(samples, 60)
+    assert max(map(len, lines[2:])) <= 60
+    assert lines[-1].startswith("not in 60 columns: OUT, ")
+    assert "OUT" in page(samples)[2]
+
+
 def test_rates_are_of_the_last_seconds() -> None:
     samples = Samples()
     for second in range(20):

@@ -91,10 +91,10 @@ def test_it_says_what_the_end_of_a_pod_waits_for() -> None:
 
 
 def test_events_are_last_and_their_absence_is_said() -> None:
-    assert text(events=[], events_since=NOW - 90).endswith("Events: no events since event_client started 1m30s ago")
+    assert text(events=[], events_since=NOW - 90).endswith("Events: no events since event_client started 90s ago")
     assert text(events=None).endswith("Events: not known")
     seen = [event("BackOff", field="spec.containers{main}", count=3, first=NOW - 60, last=NOW - 5)]
-    assert "5s (x3 over 1m) Warning BackOff main m" in text(events=seen)
+    assert "5s (x3 over 60s) Warning BackOff main m" in text(events=seen)
 
 
 def test_what_could_not_be_asked_is_said_first() -> None:

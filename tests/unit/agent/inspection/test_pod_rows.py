@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.agent.inspection.pod_rows import age, readiness, row, source, state
+from actors.agent.inspection.pod_rows import age, readiness, row, source, state, whole_seconds
 
 NOW = 1_800_000_000.0
 BEGIN = "2027-01-15T07:59:00Z"  # a minute before
@@ -109,7 +109,7 @@ def test_a_line_has_restarts_age_address_source_worker_and_uid() -> None:
     found = pod(container("a", **RUNS, lastState=last) | {"restartCount": 3}, podIP="10.0.0.1")
     found["metadata"]["annotations"] = {"kubernetes.io/config.source": "file"}
     assert row(found, NOW, "pod_workers/worker/1") == (
-        "shop", "web", "1/1", "Running", "3 (5s ago)", "1m", "10.0.0.1", "file", "pod_workers/worker/1", "u",
+        "shop", "web", "1/1", "Running", "3 (5s ago)", "60s", "10.0.0.1", "file", "pod_workers/worker/1", "u",
     )  # fmt: skip
 
 
@@ -126,3 +126,26 @@ def test_a_pod_of_which_nothing_is_known_yet_has_a_line_all_the_same() -> None:
 )  # fmt: skip
 def test_an_age_is_in_whole_seconds_and_never_negative(time: str | None, wanted: str) -> None:
     assert age(time, NOW) == wanted
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-3, "0s"),
+        (9.9, "9s"),
+        (119, "119s"),
+        (120, "2m"),
+        (125, "2m5s"),
+        (769, "12m"),
+        (10799, "179m"),
+        (3 * 3600 + 300, "3h5m"),
+        (8 * 3600 + 300, "8h"),
+        (47 * 3600, "47h"),
+        (3 * 86400 + 4 * 3600, "3d4h"),
+        (90 * 86400 + 4 * 3600, "90d"),
+        (760 * 86400, "2y30d"),
+        (8 * 365 * 86400 + 86400, "8y"),
+    ],
+)
+def test_ages_are_those_of_kubectl(seconds: float, text: str) -> None:
+    assert whole_seconds(seconds) == text

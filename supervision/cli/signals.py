@@ -1,0 +1,20 @@
+"""Which processes a signal has stopped, as /proc shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..protocol import ActorState
+
+
+def stopped_by_signal(actors: Iterable[ActorState], proc: Path = Path("/proc")) -> set[int]:
+    """The pids of those that SIGSTOP or a debugger has stopped."""
+    return {actor.pid for actor in actors if actor.pid and _state(proc / str(actor.pid) / "stat") in ("T", "t")}
+
+
+def _state(stat: Path) -> str:
+    try:
+        return stat.read_text(errors="replace").rpartition(") ")[2][:1]
+    except OSError:
+        return ""  # it has just ended: the fork server knows
