@@ -39,6 +39,7 @@ from .messages import (
     ContainerPrepared,
     CountRunningPod,
     ExclusiveHardware,
+    FreeRequests,
     GetExclusiveHardware,
     GetNodeResources,
     GiveUserNamespace,
@@ -155,6 +156,10 @@ class ContainerManager(Actor):
     async def on_stop_counting(self, message: StopCounting, sender: Address) -> None:
         """A coroutine although it never waits, so that it runs after the admissions that came before it."""
         self._counted.withdraw(message.uid)
+
+    @on(FreeRequests)
+    async def on_free_requests(self, message: FreeRequests, sender: Address) -> None:
+        self._counted.free_requests(message.uid)
 
     @on(ReleasePod)
     async def on_release(self, message: ReleasePod, sender: Address) -> PodReleased:

@@ -143,6 +143,13 @@ class StopCounting(Message, frozen=True):
     uid: str
 
 
+class FreeRequests(Message, frozen=True):
+    """From a worker: the API server or the static pod source has the pod no longer, and its containers are being
+    stopped. As in the kubelet, what it requests, with its ports, is free to others; its hardware is not yet."""
+
+    uid: str
+
+
 class ReleasePod(Question["PodReleased"], frozen=True):
     """From a worker: remove the pod's cgroup in every hierarchy. Answered with PodReleased. Idempotent."""
 

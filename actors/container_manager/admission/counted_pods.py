@@ -18,7 +18,7 @@ from supervision.errors import error_text
 from ..cgroups.cgroup_manager import CgroupManager
 from ..cgroups.systemd_slices import SliceError
 from ..messages import ActuatedResources, AdmissionFailed, PodAdmitted
-from ..resizes.pod_resizes import TERMINATED, PodResizes
+from ..resizes.pod_resizes import REMOVED, TERMINATED, PodResizes
 from ..resizes.pod_resource_records import PodResourceRecords
 from ..topology.pod_hardware import PodHardware
 from .admission_gate import AdmissionGate
@@ -107,6 +107,10 @@ class CountedPods:
         self._preemption.forget(uid)
         self._resizes.settled(uid)
         self._hardware.release(uid)
+        self.free_requests(uid, why)
+
+    def free_requests(self, uid: str, why: str = REMOVED) -> None:
+        """Give what the pod requests to others. `why`: as for `withdraw`."""
         if self._ledger.drop(uid):
             self._cgroups.demand_changed()
             self._resizes.room_is_free(why)

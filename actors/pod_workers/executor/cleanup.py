@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import asyncio
 
-from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, PodReleased, ReleasePod, StopCounting
+from actors.container_manager.messages import (
+    CONTAINER_MANAGER,
+    CountRunningPod,
+    FreeRequests,
+    PodReleased,
+    ReleasePod,
+    StopCounting,
+)
 from actors.pod_workers.containers import files
-from actors.pod_workers.phases.effects import CollectGarbage, Count, Release, ReleaseResources, RemoveTraces, Unmount
+from actors.pod_workers.phases.effects import (
+    CollectGarbage,
+    Count,
+    GiveRoom,
+    Release,
+    ReleaseResources,
+    RemoveTraces,
+    Unmount,
+)
 from actors.pod_workers.pod.results import Counted, Forgotten, Released, Unmounted
 from actors.pod_workers.pod.runtime import alive
 from actors.shared.cri.client import CriClient
@@ -29,6 +44,10 @@ async def count(run: Execution, effect: Count) -> None:
         return
     run.services.actor.tell(CONTAINER_MANAGER, CountRunningPod(state.uid, state.wanted.data), deadline=30.0)
     run.report(Counted())
+
+
+async def free_requests(run: Execution, effect: GiveRoom) -> None:
+    run.services.actor.tell(CONTAINER_MANAGER, FreeRequests(run.state.uid))
 
 
 async def release_resources(run: Execution, effect: ReleaseResources) -> None:

@@ -73,6 +73,7 @@ PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitab
     effects.RunPostStart: starts.run_post_start,
     effects.CollectGarbage: cleanup.collect_garbage,
     effects.Count: cleanup.count,
+    effects.GiveRoom: cleanup.free_requests,
     effects.ReleaseResources: cleanup.release_resources,
     effects.Unprepare: claims.unprepare,
     effects.Unmount: cleanup.unmount,

@@ -108,6 +108,10 @@ class Count(Effect, frozen=True):
     """Tell the container manager to count the pod, if its containers run and it was not admitted by this pod worker."""
 
 
+class GiveRoom(Effect, frozen=True):
+    """Tell the container manager that others may have what the pod requests, as no source has it any more."""
+
+
 class ReleaseResources(Effect, frozen=True):
     """Tell the container manager that the pod uses no resources any more."""
 

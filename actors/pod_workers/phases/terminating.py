@@ -3,12 +3,14 @@ claims are unprepared."""
 
 from __future__ import annotations
 
+import msgspec
+
 from actors.pod_workers.pod.results import TryFailed
 from actors.pod_workers.pod.runtime import remains
 from actors.pod_workers.pod.state import PodState, RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 
-from .effects import Count, Look, StopPod, Unprepare
+from .effects import Count, GiveRoom, Look, StopPod, Unprepare
 from .step import Step, StepInput
 
 STILL_RUNS = "the runtime still has running containers or a sandbox of it"
@@ -16,7 +18,12 @@ STILL_RUNS = "the runtime still has running containers or a sandbox of it"
 
 def next_step(state: PodState, facts: StepInput) -> Step:
     if RoundPart.STOP not in state.done:
-        return Step(state.did(RoundPart.STOP), (Look(), Count(), StopPod(remove_created=True, ends_pod=True), Look()))
+        stop = (StopPod(remove_created=True, ends_pod=True), Look())
+        if state.wanted.removed:
+            uncounted = msgspec.structs.replace(state.held, counted=False)
+            state = msgspec.structs.replace(state, held=uncounted)
+            return Step(state.did(RoundPart.STOP), (GiveRoom(), Look(), *stop))
+        return Step(state.did(RoundPart.STOP), (Look(), Count(), *stop))
     if not remains(state.runtime, state.stopped):
         if state.may_have_claims and not state.held.unprepared:
             # the last status waits for it: until then the claims may not be given to another node's pod

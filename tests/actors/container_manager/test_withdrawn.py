@@ -18,9 +18,11 @@ from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
     CountRunningPod,
+    FreeRequests,
     GetNodeResources,
     NodeResources,
     PodAdmitted,
+    PodRejected,
     PodReleased,
     ReleasePod,
     ResizePod,
@@ -33,7 +35,7 @@ from actors.shared.linux.system_bus import BusError, BusObject, DBusReply
 from supervision.actor import Address
 from supervision.harness import Harness
 from supervision.message import Message
-from tests.support.managed_host import Host, admit, pod
+from tests.support.managed_host import CORES, Host, admit, pod
 
 WORKER = "pod_workers/worker/0"
 WITHDRAWALS = [StopCounting("u1"), ReleasePod("u1"), KnownPods(WORKER, 2, [])]
@@ -264,3 +266,13 @@ async def test_a_slice_that_is_wanted_again_is_not_stopped(host: Host, kills: li
 
         assert "StopUnit" not in [method for method, _ in host.calls]
         assert await counted(manager) == 1
+
+
+async def test_the_room_of_a_pod_that_no_source_has_is_given_while_its_cgroup_is_there(host):
+    async with host.start() as manager:
+        most = str(CORES)
+        await admit(manager, "u1", pod(cpu=most, ports=[80]))
+        assert isinstance(await admit(manager, "u2", pod(cpu=most)), PodRejected)
+        await manager.deliver(FreeRequests("u1"))
+        assert isinstance(await admit(manager, "u3", pod(cpu=most, ports=[80])), PodAdmitted)
+        assert host.has("kubepods/burstable/podu1")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, StopCounting
+from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, FreeRequests, StopCounting
 from actors.pod_workers.messages import KillPod
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed
 from supervision.protocol import Hello
+from tests.support.fake_cri import Fault
 from tests.support.shard_harness import Driven, pod
 
 
@@ -29,6 +30,24 @@ async def test_a_running_pod_is_counted_and_one_whose_containers_have_ended_is_n
         await node.until(lambda: node.stage() == "terminated")
         await node.until(lambda: bool(node.harness.sent(StopCounting)))
         assert await counted_again(node) == []
+
+
+async def test_a_pod_that_no_source_has_gives_its_room_to_others_before_its_containers_have_ended(
+    tmp_path: Path,
+) -> None:
+    """The scheduler counts a pod no longer that was deleted by force."""
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        node.fake.faults.add("StopContainer", Fault(error="UNKNOWN", times=2))
+        await node.remove()
+        await node.until(lambda: bool(node.harness.sent(FreeRequests)))
+        assert node.running("a")
+        assert not node.harness.sent(StopCounting)
+        assert await counted_again(node) == []
+        await node.pass_time(10)
+        await node.until(lambda: bool(node.harness.sent(StopCounting)))
 
 
 async def test_a_running_pod_that_its_next_worker_only_ends_is_counted_until_it_has_ended(tmp_path: Path) -> None:
