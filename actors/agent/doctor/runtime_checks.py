@@ -6,8 +6,10 @@ import asyncio
 import errno
 import os
 from collections.abc import Iterator
+from shlex import quote
 from typing import Final
 
+from actors.container_runtime.instance import ManagedRuntime
 from actors.container_runtime.presence import warning as absence
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
@@ -30,17 +32,27 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
         return
     if gone := absence(endpoint):
         denied = os.strerror(errno.EACCES) in gone
-        remedy = "sudo supervise doctor" if denied else "systemctl start containerd, or another endpoint"
+        start = _look_into(agent) if agent.managed_runtime else "systemctl start containerd, or another endpoint"
+        remedy = "sudo supervise doctor" if denied else start
         yield failure(RUNTIME, gone.partition(": start it")[0], remedy)
         return
     try:
         version, status = asyncio.run(_ask_runtime(endpoint))
     except (CriError, TimeoutError) as error:
         text = f"{endpoint} does not answer: {str(error) or f'not within {scaled(SECONDS):g} s'}"
-        yield failure(RUNTIME, text, "systemctl status containerd; journalctl -u containerd")
+        yield failure(RUNTIME, text, _look_into(agent, "systemctl status containerd; "))
         return
     yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
-    yield from of_status(status)
+    yield from of_status(status, _look_into(agent))
+
+
+def _look_into(agent: Agent, first: str = "") -> str:
+    """What shows why the runtime fails; `first`: before it, for one that is a unit of systemd. A managed one is none:
+    the agent replaces it."""
+    if not agent.managed_runtime:
+        return f"{first}journalctl -u containerd"
+    log = ManagedRuntime(root=agent.managed_runtime_dir, state=agent.managed_state_dir).log_file
+    return f"supervise incidents container_runtime; tail {quote(log)}"
 
 
 async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus]:
@@ -52,11 +64,11 @@ async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus]:
         await client.close()
 
 
-def of_status(status: RuntimeStatus) -> Iterator[Finding]:
-    """What the runtime says of itself. Pure."""
+def of_status(status: RuntimeStatus, remedy: str = "journalctl -u containerd") -> Iterator[Finding]:
+    """What the runtime says of itself. `remedy`: if it is not ready. Pure."""
     if not status.runtime_ready:
         said = status.runtime_message or status.message
-        yield failure(RUNTIME, f"it says that it is not ready: {said}", "journalctl -u containerd")
+        yield failure(RUNTIME, f"it says that it is not ready: {said}", remedy)
     if status.network_ready:
         yield ok("pod network", "ready")
     else:

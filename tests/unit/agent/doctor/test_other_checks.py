@@ -109,6 +109,24 @@ def test_a_socket_that_may_not_be_opened_asks_for_root(monkeypatch: pytest.Monke
     assert (found.level, found.remedy) == (Level.FAILURE, "sudo supervise doctor")
 
 
+@pytest.mark.parametrize("managed", [True, False])
+def test_a_runtime_of_the_agents_own_is_not_looked_for_in_systemd(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, managed: bool
+) -> None:
+    async def silent(endpoint: str) -> None:
+        raise TimeoutError
+
+    agent = Agent(root_dir=str(tmp_path), runtime_endpoint=f"unix://{tmp_path}/none.sock", managed_runtime=managed)
+    monkeypatch.setattr(runtime_checks, "_ask_runtime", silent)
+    found = list(runtime(agent, running=True))
+    monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: "")
+    found += runtime(agent, running=True)
+    assert len(found) == 2
+    for one in found:
+        assert ("systemctl" in one.remedy) is not managed
+        assert (f"tail {tmp_path}/troupelet/containerd/containerd.log" in one.remedy) is managed
+
+
 def test_a_network_that_is_not_ready_is_told_in_the_runtimes_words() -> None:
     status = RuntimeStatus(runtime_ready=True, network_ready=False, network_message="cni config uninitialized")
     (found,) = of_status(status)
