@@ -234,6 +234,7 @@ async def test_devices_of_a_plugin_that_went_are_not_given_and_go_after_the_grac
         await node.reported({THING: 0}, {THING: 0})
         assert node.checkpoint()["RegisteredDevices"] == {}
         assert await node.held() == {"u/c": {"d0"}}
+        assert await node.allocate("w") == refused(f"cannot allocate unregistered device {THING}")
         await node.harness.stop()
 
 
