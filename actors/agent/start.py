@@ -94,7 +94,8 @@ def _check(agent: Agent) -> dict[str, Policy]:
     for verbosity, line in announced(agent):
         log.log(logs.V(verbosity), "%s", line)
     time_scale.establish(log)
-    wrong = [*start_checks.problems(agent), *_others_here(agent)]
+    makes_way = bool(agent.flags.get("lock-file"))  # another agent may end once this one opens the file
+    wrong = [*start_checks.problems(agent), *(() if makes_way else _others_here(agent))]
     found = policies(agent, wrong)
     made = start_checks.missing_cgroups(agent)
     for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong, made=made):
@@ -103,6 +104,8 @@ def _check(agent: Agent) -> dict[str, Policy]:
         log.warning("%s", warning)
     for warning in start_checks.enter_cgroup(agent):
         log.warning("%s", warning)
+    if makes_way and (others := list(_others_here(agent))):
+        raise ConfigErrors(others)
     _take_over_records(agent)
     return found
 

@@ -47,6 +47,11 @@ def decide(tree: Tree, stopped: Collection[int] = (), others: Iterable[Reason] =
     return TreeHealth("degraded" if reasons else "ready", reasons)
 
 
+def of_actors(tree: Tree, stopped: Collection[int] = ()) -> Verdict:
+    """The state of the actors alone, whatever services outside do not answer."""
+    return decide(msgspec.structs.replace(tree, troubles=[]), stopped).state
+
+
 def of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reason]:
     """What the fork server knows to be wrong."""
     if tree.state in ("starting", "stopping"):

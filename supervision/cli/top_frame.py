@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ..protocol import ActorState, Tree
-from .health import decide, unwell
+from .health import of_actors, unwell
 from .text import branches, duration, size
 from .top_keys import HELP, TopView, fault_lines, question, scrolled, selected
 from .tree import figures
@@ -152,7 +152,7 @@ def cut(line: Line, width: int) -> Line:
 
 
 def _headline(tree: Tree) -> Line:
-    state = decide(tree).state
+    state = of_actors(tree)
     return [("good" if state == "ready" else "warning", f"actors {state}"), ("", f": {figures(tree)}")]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from ..protocol import ActorState, Tree
 from .command import OK, Context
-from .health import decide, unwell
+from .health import of_actors, unwell
 from .signals import stopped_by_signal
 from .text import branches, duration, narrow_table, size, terminal_columns
 
@@ -27,7 +27,7 @@ def run(context: Context) -> int:
 def headline(tree: Tree, stopped: Collection[int] = ()) -> str:
     """The actors and the fork server in one line. It says `actors`, because the node may be degraded for reasons that
     only `status` asks for. `stopped`: pids of processes that a signal has stopped."""
-    return f"actors {decide(tree, stopped).state}: {figures(tree)}"
+    return f"actors {of_actors(tree, stopped)}: {figures(tree)}"
 
 
 def figures(tree: Tree) -> str:

@@ -82,7 +82,7 @@ class Node:
         while not self.is_well():
             assert self.process is not None
             assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < end, self.log.read_text()
+            assert time.monotonic() < end, self.run("tree").stdout + self.run("status").stdout + self.log.read_text()
             time.sleep(0.05)
         self.was_ready = True
 

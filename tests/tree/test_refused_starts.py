@@ -90,7 +90,8 @@ ROWS = (
             "tlsCertFile|{d}/a.crt|tlsPrivateKeyFile|{d}/a.key"),
     Refusal("a runtime that is no socket", "--container-runtime-endpoint=unix://{d}/file",
             "containerRuntimeEndpoint|{d}/file|not a socket", {"file": ""}),
-    Refusal("more reserved than there is", "--system-reserved=cpu=10000", "cpu: kubeReserved and systemReserved are 1"),
+    Refusal("more reserved than there is", "--system-reserved=cpu=10000",
+            "cpu: kubeReserved, systemReserved and evictionHard are 1"),
     Refusal("a reserved cgroup that is not there",
             "--cgroups-per-qos --enforce-node-allocatable=system-reserved --system-reserved=cpu=1m "
             "--system-reserved-cgroup=/none/such",

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from supervision.cli.logs import of_actor
 from supervision.cli.text import branches, duration, narrow_table, plain, size, table, table_with_texts, wrapped
 from supervision.cli.tree import headline, row
-from supervision.protocol import ActorState, Tree
+from supervision.protocol import ActorState, Tree, Trouble
 
 
 def actor(name: str, parent: str, **changes: object) -> ActorState:
@@ -138,5 +139,7 @@ def test_the_tree_does_not_say_that_the_node_is_ready_and_names_who_is_silent() 
     assert headline(of(well)).startswith("actors ready: 1 of 1 ")
     assert headline(of(well), {5}).startswith("actors degraded: ")
     assert headline(of(silent)).startswith("actors degraded: ")
+    outside = msgspec.structs.replace(of(well), troubles=[Trouble("container runtime", "does not answer", 7.0, "pleg")])
+    assert headline(outside).startswith("actors ready: ")
     assert row("prober", silent)[2] == "running (silent 7.4s)"
     assert row("prober", well)[2] == "running"
