@@ -25,6 +25,13 @@ def is_incident(child: ProcessEntry, exited: Exited) -> bool:
     return True
 
 
+def inherits_sockets(child: ProcessEntry, exited: Exited) -> bool:
+    """Whether the next incarnation inherits the listening sockets: after a fault of the child or of its supervisor.
+
+    After an orderly end it does not, as the addresses may change."""
+    return exited.cause == "parent" or is_incident(child, exited)
+
+
 class Reports:
     """Reports to supervisors and to the incident record."""
 

@@ -26,7 +26,7 @@ from .policies import Policies
 from .probes import ProgramProbes
 from .process_entry import ProcessEntry
 from .processes import ChildProcesses
-from .reports import Reports, is_incident
+from .reports import Reports, inherits_sockets
 from .root import RootSupervision
 from .run_directory import RunDirectory
 from .socket_store import SocketStore
@@ -139,7 +139,7 @@ class ForkServer:
         child.apply_policy(self._policies.of(child.name, child.policy))
         self._processes.kill_below(child)
         self._reports.record(child, exited)
-        self._sockets.ended(child.name, keep=exited.cause == "parent" or is_incident(child, exited))
+        self._sockets.ended(child.name, keep=inherits_sockets(child, exited))
         if child.is_dynamic:
             self._table.discard(child)
             self._directory.names.retire(child.name)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from supervision.fork_server.process_entry import ProcessEntry
-from supervision.fork_server.reports import is_incident
-from supervision.protocol import Cause, Exited
+from supervision.fork_server.reports import Reports, inherits_sockets, is_incident
+from supervision.protocol import Cause, Exited, Started
 from supervision.spec import ChildSpec, Policy, Restart
 
 
@@ -27,3 +30,41 @@ from supervision.spec import ChildSpec, Policy, Restart
 def test_an_end_that_nobody_ordered_is_an_incident(cause: Cause, status: int, restart: Restart, expected: bool) -> None:
     child = ProcessEntry("a", "root", ChildSpec(name="a", actor="x:A"), Policy(restart=restart))
     assert is_incident(child, Exited("a", 1, 100, status, cause)) is expected
+
+
+@pytest.mark.parametrize(
+    ("cause", "status", "inherited"),
+    [
+        ("signal", 9, True),
+        ("parent", 9, True),
+        ("exit", 0, False),
+        ("stopped", 0, False),
+        ("restarting", 0, False),
+        ("fork_server", 9, False),
+    ],
+)
+def test_the_next_incarnation_inherits_sockets_after_a_fault_and_after_the_end_of_its_supervisor(
+    cause: Cause, status: int, inherited: bool
+) -> None:
+    child = ProcessEntry("a", "root", ChildSpec(name="a", actor="x:A"), Policy(restart="transient"))
+    assert inherits_sockets(child, Exited("a", 1, 100, status, cause)) is inherited
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_a_supervisor_is_told_of_its_child_while_it_has_a_connection(connected: bool) -> None:
+    told: list[Any] = []
+    supervisor, child = (
+        ProcessEntry(name, "", ChildSpec(name=name, actor="x:A"), Policy()) for name in ("root", "root/a")
+    )
+    child.parent = "root"
+    uplink: Any = SimpleNamespace(send=told.append)
+    supervisor.process.uplink = uplink if connected else None
+    incidents: Any = SimpleNamespace(flush=lambda: None)
+    loop: Any = SimpleNamespace(call_later=lambda seconds, call: None)
+    table: Any = {"root": supervisor}
+    reports = Reports(loop, table, incidents)
+    started, exited = Started("a", 1, 100, 0.1), Exited("a", 1, 100, 0, "stopped")
+    reports.started(child, started)
+    reports.exited(child, exited)
+    reports.exited(child, Exited("a", 1, 100, 9, "parent"))
+    assert told == ([started, exited] if connected else [])
