@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.pod_workers.messages import KnownPods
-from actors.status_manager.messages import GetLivePods, LivePod, LivePods
+from actors.status_manager.messages import ActivePods, GetActivePods, GetLivePods, LivePod, LivePods
 from supervision.harness import Harness
 from tests.support.api_joined import BORN, S, joined, pod, seen
 from tests.support.api_neighbour import ApiNeighbour
@@ -91,3 +91,12 @@ async def test_a_pod_that_only_its_worker_knows_is_there_too(tmp_path: Path) -> 
         assert [(one.uid, one.reported) for one in (await live(harness)).pods] == [("u", True)]
         await harness.deliver(KnownPods("pod_workers/worker/0", 1, []))
         assert (await live(harness)).pods == []
+
+
+async def test_a_pod_is_active_until_its_worker_says_that_it_has_ended_or_was_rejected(tmp_path: Path) -> None:
+    async with joined(tmp_path, ApiNeighbour()) as harness:
+        for phase, active in (("running", ["u"]), ("terminating", ["u"]), ("terminated", []), ("rejected", [])):
+            await harness.deliver(seen(pod(), worker_phase=phase))
+            answer = await harness.deliver(GetActivePods())
+            assert isinstance(answer, ActivePods)
+            assert [one.uid for one in answer.pods] == active, phase

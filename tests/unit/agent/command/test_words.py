@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from actors.shared.config.loading import load
+from actors.shared.config.paths import run_dir_of
 from supervision.cli import command as cli_command
 from supervision.cli.command import REFUSED, AgentFiles, CommandError, Context
 from supervision.protocol import Tree
@@ -124,3 +125,10 @@ def test_an_agent_that_starts_is_not_called_silent(tmp_path: Path) -> None:
     context = Context(arguments, lambda _: AgentFiles(tmp_path, tmp_path / "incidents.jsonl", tmp_path / "lock"))
     with pytest.raises(CommandError, match=f"pid {os.getpid()}, cannot be asked yet: it is starting"):
         context.tree()
+
+
+def test_the_run_directory_given_is_asked_and_else_that_of_the_root_directory(tmp_path: Path) -> None:
+    own = tmp_path / "run"
+    for options, asked in ((("--run-dir", str(own)), str(own)), ((), run_dir_of(str(tmp_path)))):
+        done = supervise("tree", "--root-dir", str(tmp_path), *options)
+        assert f"no agent is running on {asked}: " in done.stderr

@@ -214,3 +214,10 @@ def test_an_attempt_that_nobody_has_made_is_not_continued() -> None:
     assert conversion.listed_container(cri.Container(id="i", metadata=highest)).restart_count == 0
     sandbox = cri.PodSandbox(id="i", metadata=cri.PodSandboxMetadata(attempt=2**32 - 1))
     assert conversion.listed_sandbox(sandbox).attempt == 0
+
+
+@pytest.mark.parametrize(("name", "expected"), [("own", "own"), ("", "c")])
+def test_a_listed_container_without_a_name_has_that_of_its_label(name: str, expected: str) -> None:
+    metadata = cri.ContainerMetadata(name=name)
+    listed = conversion.listed_container(cri.Container(id="1" * 64, metadata=metadata, labels=LABELS))
+    assert listed.name == expected
