@@ -122,6 +122,7 @@ class VolumeManager(Actor):
                 node_name=agent.node_name,
                 pods=self._locks,
                 measurements=self._measurements,
+                sync_seconds=float(agent.config.syncFrequency),
             )
         )
 

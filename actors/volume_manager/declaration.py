@@ -18,7 +18,7 @@ _REMOVE_BIND: Final = (
 DECLARATION: Final = Declaration(
     name=VOLUME_MANAGER,
     actor="actors.volume_manager.actor:VolumeManager",
-    reads=("volumeStatsAggPeriod", "volumePluginDir", "enableControllerAttachDetach"),
+    reads=("syncFrequency", "volumeStatsAggPeriod", "volumePluginDir", "enableControllerAttachDetach"),
     pod_inventory=True,
 )
 

@@ -18,7 +18,10 @@ SET_UP_DEVICE: Final = "MapVolume.SetUpDevice"
 MAP_DEVICE: Final = "MapVolume.MapPodDevice"
 CHECK_NODE: Final = "MountVolume.NodeAffinity check"
 CHECK_NODE_OF_DEVICE: Final = "MapVolume.NodeAffinity check"
-_MAPS: Final = (SET_UP_DEVICE, MAP_DEVICE)
+EXPAND: Final = "MountVolume.Setup failed while expanding volume"
+EXPAND_DEVICE: Final = "MapVolume.MarkVolumeAsMounted failed while expanding volume"
+_MAPS: Final = (SET_UP_DEVICE, MAP_DEVICE, EXPAND_DEVICE)
+_EXPANSIONS: Final = (EXPAND, EXPAND_DEVICE)
 
 
 class MountError(msgspec.Struct, frozen=True):
@@ -34,7 +37,8 @@ class MountError(msgspec.Struct, frozen=True):
 
 def failure(name: str, error: MountError) -> str:
     """`name`: of the PersistentVolume, or in the pod."""
-    return f'{error.operation} failed for volume "{name}" : {error.text}'
+    failed = error.operation if error.operation in _EXPANSIONS else f"{error.operation} failed"
+    return f'{failed} for volume "{name}" : {error.text}'
 
 
 def event_of(name: str, error: MountError) -> VolumeEvent:

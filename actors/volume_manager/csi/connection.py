@@ -93,13 +93,11 @@ class CsiConnection:
         )
         await self._call("NodePublishVolume", self._node.NodePublishVolume(request, timeout=scaled(CALL_SECONDS)))
 
-    async def expand(
-        self, driver: Driver, step: CsiMount, path: str, staged: str, size: int, secrets: dict[str, str]
-    ) -> None:
-        """`path`: where the volume is staged or published; `size`: bytes."""
+    async def expand(self, driver: Driver, step: CsiMount, staged: str, size: int, secrets: dict[str, str]) -> None:
+        """Expand a published volume. `staged`: its staging path, '' without one; `size`: bytes."""
         request = csi.NodeExpandVolumeRequest(
             volume_id=step.source.handle,
-            volume_path=path,
+            volume_path=step.path,
             capacity_range=csi.CapacityRange(required_bytes=size),
             staging_target_path=staged,
             volume_capability=capability(driver, step),

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.volume_manager.failure_texts import MAP_DEVICE, MOUNT_DEVICE, SET_UP, SET_UP_DEVICE, MountError
+from actors.volume_manager.failure_texts import (
+    EXPAND,
+    EXPAND_DEVICE,
+    MAP_DEVICE,
+    MOUNT_DEVICE,
+    SET_UP,
+    SET_UP_DEVICE,
+    MountError,
+)
 
 from .model import CsiMount
 
@@ -46,9 +54,17 @@ class CallError(PlainError):
 
 
 class StageError(CsiError):
-    """The volume could not be staged, or expanded as it was mounted. `cause`: why."""
+    """The volume could not be staged. `cause`: why."""
 
     def __init__(self, cause: CsiError | OSError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class VolumeExpansionError(CsiError):
+    """The volume is published, but could not be expanded as it was mounted. `cause`: why."""
+
+    def __init__(self, cause: CsiError) -> None:
         super().__init__(str(cause))
         self.cause = cause
 
@@ -71,6 +87,8 @@ def mount_error(error: CsiError | OSError, step: CsiMount) -> MountError:
         return MountError(f"{_PREFIX}{text}: {error}", operation)
     if isinstance(error, StageError):
         return MountError(_text(error.cause), SET_UP_DEVICE if is_device else MOUNT_DEVICE)
+    if isinstance(error, VolumeExpansionError):
+        return MountError(_text(error.cause), EXPAND_DEVICE if is_device else EXPAND)
     return MountError(
         _text(error),
         MAP_DEVICE if is_device else SET_UP,

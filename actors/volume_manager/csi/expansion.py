@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, pod_event
 from actors.shared.kube.pod import Pod
@@ -17,7 +17,7 @@ from supervision.actor import Actor
 
 from .api_objects import ApiObjects
 from .drivers import CsiDrivers
-from .errors import CsiError, StageError, code_of
+from .errors import CsiError, VolumeExpansionError, code_of
 from .expansion_plan import (
     IN_USE,
     STORAGE,
@@ -34,9 +34,6 @@ from .model import CsiMount, Driver, unique_name
 if TYPE_CHECKING:
     from .connection import CsiConnection
 
-EXPANSION_SECONDS: Final = 60.0
-"""How often the claims of volumes in use are looked at."""
-
 
 class VolumeExpansion:
     """Expands volumes with a claim whose drivers have the capability EXPAND_VOLUME. It keeps nothing on disk: a later
@@ -51,10 +48,12 @@ class VolumeExpansion:
         locks: PodLocks,
         node_name: str,
         stage_path: Callable[[CsiMount], str],
+        seconds: float,
     ) -> None:
-        """`locks`: by unique name of volumes; `stage_path`: where a volume is staged."""
+        """`locks`: by unique name of volumes; `stage_path`: where a volume is staged;
+        `seconds`: how often the claims of volumes in use are looked at."""
         self._actor, self._drivers, self._api, self._locks = actor, drivers, api, locks
-        self._node_name, self._stage_path = node_name, stage_path
+        self._node_name, self._stage_path, self._seconds = node_name, stage_path, seconds
         self._used: dict[str, tuple[Pod, CsiMount]] = {}
         """The volumes in use, by path."""
         self._sizes: dict[str, int] = {}
@@ -65,7 +64,7 @@ class VolumeExpansion:
         """Unique names of volumes that the driver does not expand while they are used."""
 
     def start(self) -> None:
-        self._actor.every(EXPANSION_SECONDS, self._expand_used, jitter=0.1)
+        self._actor.every(self._seconds, self._expand_used, jitter=0.1)
 
     def in_use(self, pod: Pod, step: CsiMount, driver: Driver) -> None:
         """The volume is published to the pod."""
@@ -80,21 +79,21 @@ class VolumeExpansion:
             self._failed.discard(name)
             self._refused.discard(name)
 
-    async def mounting(self, pod: Pod, step: CsiMount, driver: Driver, connection: CsiConnection, path: str) -> None:
-        """Expand a volume as it is mounted, if its PersistentVolume has grown. `path`: where it is staged or published.
+    async def mounting(self, pod: Pod, step: CsiMount, driver: Driver, connection: CsiConnection) -> None:
+        """Expand a volume that has just been published, if its PersistentVolume has grown.
 
-        Raises StageError.
+        Raises VolumeExpansionError.
         """
         if not _may_grow(step, driver):
             if driver.expands and step.claim:
                 await self._tell_read_only(pod, step)
             return
         try:
-            await self._expand(pod, step, driver, connection, path)
+            await self._expand(pod, step, driver, connection)
         except QuantityError as error:
-            raise StageError(CsiError(str(error))) from None
+            raise VolumeExpansionError(CsiError(str(error))) from None
         except CsiError as error:
-            raise StageError(error) from None
+            raise VolumeExpansionError(error) from None
 
     async def _tell_read_only(self, pod: Pod, step: CsiMount) -> None:
         """Say so when a volume that has grown is mounted read-only: it keeps its size here."""
@@ -123,11 +122,9 @@ class VolumeExpansion:
     async def _expand_one(self, pod: Pod, step: CsiMount) -> None:
         try:
             driver, connection = self._drivers.get(step.source.driver)
-            at_stage = driver.stages and step.device is None
-            path = self._stage_path(step) if at_stage else step.path
             async with self._locks.hold(_name(step)):
                 if step.path in self._used:
-                    await self._expand(pod, step, driver, connection, path)
+                    await self._expand(pod, step, driver, connection)
         except (CsiError, QuantityError) as error:
             text = f'NodeExpandVolume.NodeExpandVolume failed for volume "{step.source.name}" : {error}'
             self._actor.log.warning("%s", text)
@@ -135,7 +132,7 @@ class VolumeExpansion:
                 event = pod_event(pod.metadata, "Warning", "VolumeResizeFailed", text)
                 self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
 
-    async def _expand(self, pod: Pod, step: CsiMount, driver: Driver, connection: CsiConnection, path: str) -> None:
+    async def _expand(self, pod: Pod, step: CsiMount, driver: Driver, connection: CsiConnection) -> None:
         """Raises CsiError, QuantityError."""
         name = _name(step)
         claim = await self._api.claim(pod.metadata.namespace, step.claim)
@@ -151,7 +148,7 @@ class VolumeExpansion:
         secrets = await self._api.secret(step.source.expand_secret, "NodeExpandSecretRef")
         try:
             staged = self._stage_path(step) if driver.stages else ""
-            await connection.expand(driver, step, path, staged, quantity_value(wanted.size), secrets)
+            await connection.expand(driver, step, staged, quantity_value(wanted.size), secrets)
         except CsiError as error:
             await self._note_failure(name, claim, wanted, error)
             if code_of(error) != IN_USE:
@@ -163,7 +160,7 @@ class VolumeExpansion:
         self._failed.discard(name)
         if wanted.updates_claim:
             await self._api.patch_claim_status(claim, finished(claim, wanted.size))
-        text = f'MountVolume.NodeExpandVolume succeeded for volume "{step.source.name}"  {self._node_name}'
+        text = f'MountVolume.NodeExpandVolume succeeded for volume "{step.source.name}" {self._node_name}'
         self._tell(pod, claim, "Normal", "FileSystemResizeSuccessful", text)
 
     async def _note_failure(self, name: str, claim: PersistentVolumeClaim, wanted: Expansion, error: CsiError) -> None:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -40,7 +40,6 @@ from .volume_stats import DriverMeasurements
 if TYPE_CHECKING:
     from .connection import CsiConnection
 
-REPUBLISH_SECONDS: Final = 60.0
 ApplyGroup = Callable[[Pod, str, int, bool], Awaitable[str]]
 """See FsGroup.apply."""
 
@@ -59,6 +58,9 @@ class CsiContext:
     pods: PodLocks
     """Locks of the volume manager: held while a pod's volumes are mounted or unmounted."""
     measurements: DriverMeasurements
+    sync_seconds: float
+    """How often volumes in use are published again and expanded, where they need it: the kubelet does so when it syncs
+    their pods."""
 
 
 class _UnmountedError(Exception):
@@ -70,7 +72,7 @@ class CsiVolumes:
 
     def __init__(self, context: CsiContext) -> None:
         self._actor, self._drivers, self._api = context.actor, context.drivers, context.api
-        self._records = context.records
+        self._records, self._sync_seconds = context.records, context.sync_seconds
         self._tokens, self._apply_group, self._node_name = context.tokens, context.apply_group, context.node_name
         self._pods, self._measurements = context.pods, context.measurements
         self._locks = PodLocks()
@@ -82,6 +84,7 @@ class CsiVolumes:
             locks=self._locks,
             node_name=context.node_name,
             stage_path=self._records.stage_path,
+            seconds=context.sync_seconds,
         )
         self._to_republish: dict[str, tuple[Pod, CsiMount]] = {}
         """Volumes of drivers with requiresRepublish, by path."""
@@ -89,7 +92,7 @@ class CsiVolumes:
         """Published volumes of an earlier incarnation whose driver or CSIDriver was not there, by path."""
 
     def start(self) -> None:
-        self._actor.every(REPUBLISH_SECONDS, self._republish, jitter=0.1)
+        self._actor.every(self._sync_seconds, self._republish, jitter=0.1)
         self._expansion.start()
         self.tell_in_use()
 
@@ -146,10 +149,6 @@ class CsiVolumes:
             check()
             staged = await self._stage(step, driver, connection, record, context, check)
             check()
-            at_stage = bool(staged) and step.device is None
-            if at_stage:
-                await self._expansion.mounting(pod, step, driver, connection, staged)
-                check()
             make_path(os.path.dirname(step.path), DIRECTORY_MODE)
             records.note_call(step, record)
             try:
@@ -158,8 +157,7 @@ class CsiVolumes:
                 if is_final(failure):
                     records.note_failure(step, record)
                 raise
-            if not at_stage:
-                await self._expansion.mounting(pod, step, driver, connection, step.path)
+            await self._expansion.mounting(pod, step, driver, connection)
         check()
         group = fs_group_to_apply(driver, spec, step)
         if group is not None and (error := await self._apply_group(pod, step.path, group, step.on_root_mismatch)):

@@ -103,7 +103,7 @@ class Node:
         used: Any = storage
         measurements = DriverMeasurements(self.harness.actor, used, VirtualClock(), period=60.0, health=False)
         around: Any = (
-            self.harness.actor, storage, storage, kept, None, storage.give, "node", self.pods, measurements
+            self.harness.actor, storage, storage, kept, None, storage.give, "node", self.pods, measurements, 60.0,
         )  # fmt: skip
         self.mounting = CsiVolumes(CsiContext(*around))
 

@@ -1,6 +1,14 @@
 """What users are told of volumes that cannot be mounted."""
 
-from actors.volume_manager.failure_texts import MAP_DEVICE, MOUNT_DEVICE, MountError, events_of, unattached
+from actors.volume_manager.failure_texts import (
+    EXPAND,
+    EXPAND_DEVICE,
+    MAP_DEVICE,
+    MOUNT_DEVICE,
+    MountError,
+    events_of,
+    unattached,
+)
 from actors.volume_manager.messages import VolumeEvent
 
 
@@ -20,6 +28,16 @@ def test_a_persistent_volume_has_its_own_name_and_a_device_a_reason_of_its_own()
     assert events_of(failed, {"d": "pv-1", "b": "pv-2"}, set()) == [
         VolumeEvent("FailedMount", 'MountVolume.MountDevice failed for volume "pv-1" : no'),
         VolumeEvent("FailedMapVolume", 'MapVolume.MapPodDevice failed for volume "pv-2" : not'),
+    ]
+
+
+def test_a_volume_that_is_not_expanded_as_it_is_mounted_has_a_text_that_says_so():
+    failed = {"d": MountError("full", EXPAND), "b": MountError("full", EXPAND_DEVICE)}
+    assert events_of(failed, {}, set()) == [
+        VolumeEvent("FailedMount", 'MountVolume.Setup failed while expanding volume for volume "d" : full'),
+        VolumeEvent(
+            "FailedMapVolume", 'MapVolume.MarkVolumeAsMounted failed while expanding volume for volume "b" : full'
+        ),
     ]
 
 

@@ -80,11 +80,11 @@ def parse_amount(text: str) -> Amount | None:
 
 
 def parse_reclaim(text: str) -> Amount:
-    """An amount to reclaim; 0 is allowed. Raises ValueError with the rule."""
+    """An amount to reclaim; 0 is allowed, 0% is not. Raises ValueError with the rule."""
     percent = parse_percent(text)
     if percent is not None:
-        if percent > 100:
-            raise ValueError("must be at most 100%")
+        if not 0 < percent <= 100:
+            raise ValueError("must be more than 0% and at most 100%")
         return Amount(percent=float(percent))
     value: Fraction = quantity.parse(text)
     if value < 0:

@@ -6,11 +6,12 @@ writes, means the default. Fields with pointers keep their zero.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, Final
 
 from actors.shared.config import feature_gates
 from actors.shared.config.fields.duration import Duration, DurationError
-from actors.shared.config.fields.kubelet_configuration import DEFAULT_EVICTION_HARD
+from actors.shared.config.fields.kubelet_configuration import DEFAULT_EVICTION_HARD, KubeletConfiguration
 
 from .merge_patch import at, put
 
@@ -26,6 +27,7 @@ ZERO_IS_UNSET: Final = (
     "configMapAndSecretChangeDetectionStrategy", "volumePluginDir", "memoryReservationPolicy",
     "containerRuntimeEndpoint", "logging.format", "logging.flushFrequency",
 )  # fmt: skip
+_DEFAULTS: Final = KubeletConfiguration()
 
 
 def fill_eviction(base: dict[str, Any]) -> None:
@@ -40,7 +42,7 @@ def fill_eviction(base: dict[str, Any]) -> None:
 def drop_zeros(data: dict[str, Any]) -> None:
     """Remove the zeros that mean "not given" from the documents, in place."""
     for path in ZERO_IS_UNSET:
-        if _is_zero(at(data, path)):
+        if _is_zero(at(data, path), _default_of(path)):
             *parents, last = path.split(".")
             owner = at(data, ".".join(parents)) if parents else data
             del owner[last]
@@ -68,17 +70,21 @@ def derive(data: dict[str, Any], gates: dict[str, bool]) -> dict[str, str]:
     limit = data.get("podPidsLimit")
     if type(limit) is int and limit < -1:
         settle("podPidsLimit", -1, "any negative limit is -1")
-    if _is_zero(data.get("evictionPressureTransitionPeriod")):
-        settle("evictionPressureTransitionPeriod", "5m0s", "0s is 5m0s")
+    period = "evictionPressureTransitionPeriod"
+    if _is_zero(data.get(period), _default_of(period)):
+        settle(period, "5m0s", "0s is 5m0s")
     return derived
 
 
-def _is_zero(value: Any) -> bool:
-    if isinstance(value, str):
-        if not value:
-            return True
+def _default_of(path: str) -> Any:
+    return reduce(getattr, path.split("."), _DEFAULTS)
+
+
+def _is_zero(value: Any, default: Any) -> bool:
+    """Whether the value is the zero of the field's type: that of its default."""
+    if isinstance(default, Duration) and isinstance(value, str):
         try:
-            return value[-1:] in {"s", "m", "h", "0"} and Duration.parse(value).nanoseconds == 0
+            return Duration.parse(value).nanoseconds == 0
         except DurationError:
             return False
-    return type(value) is int and value == 0
+    return value == "" if isinstance(default, str) else type(value) is int and value == 0

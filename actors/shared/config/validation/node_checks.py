@@ -44,8 +44,9 @@ def is_url(url: str) -> bool:
 
 
 def is_trace_endpoint(endpoint: str) -> bool:
-    scheme, mark, _ = endpoint.partition(":")
-    return not mark or scheme in {"dns", "unix", "unix-abstract"} or (mark == ":" and "//" not in endpoint)
+    if re.search(r"\s", endpoint):
+        return False
+    return endpoint.partition(":")[0] in {"dns", "unix", "unix-abstract"} or "//" not in endpoint
 
 
 def wrong_gate(config: KubeletConfiguration, name: str, value: bool) -> str:
@@ -118,7 +119,7 @@ def log_options(config: KubeletConfiguration, context: ValidationContext) -> Ite
         path = f"logging.options.{name}"
         if not is_quantity(options.infoBufferSize):
             yield f"{path}.infoBufferSize", options.infoBufferSize, "must be a quantity"
-        elif not allowed and parse(options.infoBufferSize) > 0:
+        elif not allowed and parse(options.infoBufferSize) != 0:
             yield f"{path}.infoBufferSize", options.infoBufferSize, "needs the feature gate LoggingAlphaOptions"
         if not allowed and options.splitStream:
             yield f"{path}.splitStream", True, "needs the feature gate LoggingAlphaOptions"

@@ -109,6 +109,13 @@ def test_the_zero_of_a_field_that_is_no_pointer_means_its_default(field):
     assert value_at(made(setting(field, zero)).config, field) == default
 
 
+@pytest.mark.parametrize("field", ["hairpinMode", "topologyManagerPolicy", "syncFrequency"])
+def test_what_is_a_zero_of_another_type_is_no_default(field):
+    other = "" if field == "syncFrequency" else "0"
+    with pytest.raises(ConfigErrors, match=field):
+        made(setting(field, other))
+
+
 def test_the_order_of_sources_holds_for_each_gate_alone():
     sources = made({"featureGates": {"PodsAPI": True}}, flags=["--feature-gates=EventedPLEG=true"]).sources
     assert lookup(sources, "featureGates.PodsAPI") == "layer0"

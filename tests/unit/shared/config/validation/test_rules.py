@@ -192,6 +192,7 @@ BREAKS = [
     ("evictionSoft[memory.available]", {"evictionSoft": {"memory.available": "5%"}}),
     ("evictionSoftGracePeriod[memory.available]", {"evictionSoftGracePeriod": {"memory.available": "-1s"}}),
     ("evictionMinimumReclaim[nodefs.available]", {"evictionMinimumReclaim": {"nodefs.available": "-1"}}),
+    ("evictionMinimumReclaim[nodefs.available]", {"evictionMinimumReclaim": {"nodefs.available": "0%"}}),
     ("evictionPressureTransitionPeriod", {"evictionPressureTransitionPeriod": "-1s"}),
     ("shutdownGracePeriod", {"shutdownGracePeriod": "500ms"}),
     ("shutdownGracePeriodCriticalPods", {"shutdownGracePeriodCriticalPods": "5s"}),
@@ -208,8 +209,10 @@ BREAKS = [
     ("logging.vmodule", {"logging.vmodule": [{"filePattern": "a"}], "logging.format": "json"}),
     ("logging.options.text.infoBufferSize", {"logging.options.text.infoBufferSize": "1Mi"}),
     ("logging.options.json.infoBufferSize", {"logging.options.json.infoBufferSize": "x"}),
+    ("logging.options.json.infoBufferSize", {"logging.options.json.infoBufferSize": "-1"}),
     ("logging.options.json.splitStream", {"logging.options.json.splitStream": True}),
     ("tracing.endpoint", {"tracing.endpoint": "http://x"}),
+    ("tracing.endpoint", {"tracing.endpoint": "collector 4317"}),
     ("tracing.samplingRatePerMillion", {"tracing.samplingRatePerMillion": 1_000_001}),
     ("showHiddenMetricsForVersion", {"showHiddenMetricsForVersion": "1.34"}), ("runOnce", {"runOnce": True}),
 ]  # fmt: skip
