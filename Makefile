@@ -20,7 +20,7 @@ SEED ?= 1
 # What is built has the time of the sources, so that it is the same whenever it is built.
 DATED = SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 1577836800)}
 
-# A start must not pay for compiling what it imports, each time anew.
+# A start must not compile its imports each time.
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(PATH):/usr/sbin:/sbin
 export DEBIAN_FRONTEND := noninteractive
@@ -143,7 +143,7 @@ screenshots: venv browser  ## docs/images: `supervise observe`, light and dark, 
 	@exec $(PYTHON) -m tests.screenshots docs/images
 
 .PHONY: transcript
-transcript: deps venv  ## docs/transcript.md: its answers anew, with real containers (as root)
+transcript: deps venv  ## rewrite the answers in docs/transcript.md, with real containers (as root)
 	@exec $(PYTHON) -m tests.transcript
 
 .PHONY: man

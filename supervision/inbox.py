@@ -82,7 +82,7 @@ class Inbox:
         self._drain()
 
     def shut(self) -> None:
-        """Handle no more messages. Waiting ones are not acknowledged, so their senders know that they did not
+        """Stop handling messages. Waiting ones are not acknowledged, so their senders know that they did not
         arrive."""
         self._is_open = False
 

@@ -24,7 +24,7 @@ _MOST_LABELS = 256
 
 
 def is_logged(seconds: float) -> bool:
-    """Whether a step that took so long is a warning on this machine."""
+    """Whether a step of this duration is a warning on this machine."""
     return seconds > scaled(LOGGED_SECONDS)
 
 

@@ -43,12 +43,12 @@ def ping() -> None:
 
 
 def set_watchdog(seconds: float) -> None:
-    """Replace the watchdog's timeout of the unit, until the service starts anew."""
+    """Replace the unit's watchdog timeout until the next start of the service."""
     notify(f"WATCHDOG_USEC={round(seconds * 1e6)}")
 
 
 def extend_timeout(seconds: float) -> None:
-    """Start or stop, whichever is under way, may take so long from now on; a later end that is set already stays."""
+    """Extend the time for the start or stop under way to `seconds` from now; an end that was set later stays."""
     notify(f"EXTEND_TIMEOUT_USEC={round(seconds * 1e6)}")
 
 

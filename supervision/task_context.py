@@ -22,7 +22,7 @@ class Work(NamedTuple):
     record: InputRecord | None = None
     """Told at the beginning and the end of each step."""
     allowance_seconds: float = 0.0
-    """One step may hold the loop for so long, where the policy's busy_seconds allow less."""
+    """Seconds that one step may hold the loop, where the policy's busy_seconds allow less."""
 
 
 CURRENT: ContextVar[Work | None] = ContextVar("CURRENT", default=None)

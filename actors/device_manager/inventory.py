@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 GRACE_SECONDS: Final = 300.0
-"""A resource whose plugin has gone is kept so long."""
+"""Seconds for which a resource is kept after its plugin has gone."""
 MOST_REMOVED: Final = 512
 """So many removed resources are shown with 0; of more the oldest are forgotten, whose 0 the Node object has long."""
 

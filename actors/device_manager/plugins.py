@@ -21,7 +21,7 @@ REGISTRATIONS_A_SECOND: Final = 1.0
 BURST: Final = 10
 """A resource that is registered more often waits for its turn."""
 MOST_RESOURCES: Final = 512
-"""The plugins of a node serve no more."""
+"""The most devices of a node's plugins."""
 
 
 OVERTAKEN: Final = "another plugin of this resource has registered meanwhile"

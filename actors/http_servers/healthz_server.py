@@ -112,7 +112,7 @@ class HealthzConnection(asyncio.Protocol):
             self._restart_idle_timer()
 
     def pause_writing(self) -> None:
-        """The client does not read its responses: read no more requests, as the responses would fill the memory."""
+        """The client does not read its responses: stop reading its requests, as responses would fill the memory."""
         if self._transport is not None:
             self._transport.pause_reading()
 

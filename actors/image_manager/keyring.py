@@ -1,7 +1,7 @@
 """Selects the registry credentials for an image. Pure.
 
 A key is `[scheme://]host[:port][/path]`; host labels may be globs, the port must be equal, the path a prefix, also one
-that ends amid a name. Keys are tried in descending order, so the longer path comes first (kubelet: credentialprovider
+that ends within a name. Keys are tried in descending order, so the longer path comes first (kubelet: credentialprovider
 keyring).
 """
 

@@ -26,7 +26,7 @@ class Reloads(msgspec.Struct, frozen=True):
 
 def record_case(state: Reloads, now: float, *, reloads: bool) -> Reloads:
     """The state after a look that found unlisted containers, or the pod network's configuration unread. `reloads`: the
-    runtime is restarted for it. After `limit` without such a look the pauses begin anew."""
+    runtime is restarted for it. After `limit` without such a look the pauses are short again."""
     before = 0 if now - state.not_before >= PAUSES.limit else state.count
     count = before + 1 if reloads else before
     return Reloads(count, now + PAUSES.pause(max(1, count)))

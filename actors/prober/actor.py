@@ -132,7 +132,7 @@ class Prober(Actor):
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
-        """A pod that was withdrawn while its worker was away is forgotten: the next incarnation says no more of it.
+        """A pod that was withdrawn while its worker was away is forgotten: the next incarnation no longer reports it.
 
         A pod that this incarnation has sent stays until it says that it is gone: its list may be older than that.
         """

@@ -57,7 +57,7 @@ class Logind:
             self._signalled.set()
 
     async def wait_for_signal(self, seconds: float | None = None) -> None:
-        """Wait for a signal, for so long at most. Raises LogindError when the connection is lost."""
+        """Wait for a signal, at most `seconds`. Raises LogindError when the connection is lost."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._signalled.wait()

@@ -135,8 +135,8 @@ def _condition(kind: str, holds: bool, reason: str = "", message: str = "") -> P
 def with_times(
     now: list[PodCondition], before: Iterable[PodCondition], since: Mapping[str, str | None], generation: int
 ) -> list[PodCondition]:
-    """The conditions with the time of their last change: that of `before` if there was none, else `since`. The
-    generation is the pod's where a condition has none of its own."""
+    """The conditions with their lastTransitionTime: that of `before` for an unchanged condition, else that of `since`.
+    A condition without an observedGeneration gets `generation`."""
     known = {condition.type: condition for condition in before}
     timed = []
     for condition in now:

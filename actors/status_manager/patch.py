@@ -34,7 +34,8 @@ Fields = dict[str, Any]
 def status_patch(status: PodStatus, api_status: PodStatus) -> Fields:
     """The fields that differ, as JSON data; null removes one. Empty: there is nothing to write.
 
-    A terminal phase is final, whoever wrote it; a start time is set once; an observed generation never goes back.
+    A terminal phase is final, also one that another client wrote; a start time is set once; an observed generation
+    never decreases.
     """
     fields: Fields = {}
     final = api_status.phase in TERMINAL and status.phase != api_status.phase

@@ -206,8 +206,8 @@ def _ips(observation: PodStatusInput, node: PodStatusNode, old: PodStatus, *, re
 def _expected_phase(
     observation: PodStatusInput, by_name: dict[str, ContainerStatus], old: PodStatus, initialized: bool
 ) -> str:
-    """The phase that the conditions speak of. It is terminal as soon as that is certain, and that of a pod which was
-    deleted before all its containers began is not.
+    """The phase from which the conditions are made. It is terminal as soon as it is certain that the pod will end so;
+    never for a pod that was deleted before all of its containers had started.
     """
     seen = observation.seen
     if seen.worker_phase == "rejected" or (seen.worker_phase in _BY_ORDER and seen.reason == DEADLINE_EXCEEDED):

@@ -34,6 +34,6 @@ def conditions(resize: Resize | None) -> list[PodCondition]:
 
 
 def has_changed(now: PodCondition, before: PodCondition) -> bool:
-    """Whether the time of a condition's last change is that of `now`: its status is another one, or of a resize its
-    reason."""
+    """Whether the condition has changed, so that it gets a new lastTransitionTime: by its status, or by the reason of
+    a resize condition."""
     return now.status != before.status or (now.type in CONDITIONS and now.reason != before.reason)

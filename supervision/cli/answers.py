@@ -14,7 +14,7 @@ from .signals import stopped_by_signal
 from .text import duration
 
 PATIENCE_SECONDS: Final = 1.5
-"""Each question waits so long, unless --timeout is less: actors answer within milliseconds."""
+"""Seconds that each question waits, unless --timeout is less: actors answer within milliseconds."""
 R = TypeVar("R", bound=Message)
 
 

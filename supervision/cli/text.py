@@ -17,7 +17,7 @@ _CONTROLS |= {code: f"\\x{code:02x}" for code in range(128, 160)}
 
 def plain(text: str) -> str:
     """Without the control characters of terminals, which are shown as `^[`: pods write into events and messages, and
-    must not write to the terminal of whoever looks at them (CVE-2021-25743)."""
+    must not control the terminal of the person who looks at them (CVE-2021-25743)."""
     return text.translate(_CONTROLS)
 
 

@@ -99,7 +99,7 @@ def _pid_in(path: Path, line: int = 0) -> int:
 
 
 def _end_janitor(pid: int) -> None:
-    """SIGKILL it, if that is still a janitor: its work is done again by whoever takes the lock."""
+    """SIGKILL it if it is still a janitor: the next owner of the lock does its work again."""
     try:
         if pid and Path(f"/proc/{pid}/comm").read_text().strip() == JANITOR:
             os.kill(pid, signal.SIGKILL)

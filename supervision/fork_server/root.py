@@ -24,7 +24,8 @@ class RootSupervision:
     def failed(self, exited: Exited, policy: Policy) -> float | str:
         """Seconds to wait before the root is started again, or why the agent gives up.
 
-        A root that has given up is a failure like others: to start all anew mends what restarts of its parts do not.
+        A root that has given up is a failure like others: a restart of everything can mend what restarts of parts
+        do not.
         """
         if not _killed_from_outside(exited):
             self._restarts, within = self._restarts.add(self._clock(), policy.max_restarts, policy.period_seconds)

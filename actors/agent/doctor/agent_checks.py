@@ -29,7 +29,7 @@ _PORT: Final = re.compile(r"port (\d+)")
 _CONTINUE: Final = re.compile(r"`(kill -CONT \d+)`")
 RECENT_SECONDS: Final = 600
 LATE_SECONDS: Final = 60.0
-"""A pod that is terminating so long after its grace period does not end by itself."""
+"""A pod that is still terminating this many seconds after its grace period does not end by itself."""
 _ENDED: Final = ("Completed", "Succeeded")
 
 

@@ -28,7 +28,7 @@ def register(subcommands: Any, settings: CommandSettings) -> None:
         subcommands,
         "observe",
         run,
-        "tree, messages, incidents, pods and events in a browser; on loopback, for whoever opens the printed link",
+        "tree, messages, incidents, pods and events in a browser; on loopback, by the link that it prints",
         settings,
         ("supervise observe", "supervise observe --port 7070 --read-only"),
         codes={**CODES, REFUSED: "the port is taken; the agent is another user's"},

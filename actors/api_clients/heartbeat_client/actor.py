@@ -60,11 +60,11 @@ from .status_sync import StatusSync, StatusSyncClocks
 
 FAST_SECONDS: Final = 0.1
 FAST_LIMIT: Final = 120.0
-"""A new node is checked so often, for so long at most, until it is ready."""
+"""A new node is checked at this interval, up to this limit, until it is ready."""
 VOLUMES_SECONDS: Final = 0.2
 """Volumes that come into use within this time are written together."""
 WATCHED_SECONDS: Final = 1.0
-"""kube_client has so long to answer."""
+"""Seconds that kube_client has to answer."""
 
 
 class HeartbeatClient(ApiActor):

@@ -1,6 +1,6 @@
 """The ConfigMap that a node's annotation assigns to it (feature gate DynamicKubeletConfig). Pure.
 
-The kubelet had this as `node.spec.configSource` until 1.24; nodes no longer have that field, hence an annotation.
+The kubelet had this as `node.spec.configSource` until 1.24; nodes no longer have that field, so it is an annotation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One cached object: followed by a watch of its own, or read again when its TTL is over.
 
-A node may watch single objects only (the node authorizer allows no more), hence one watch for each.
+A node may watch single objects only (the node authorizer allows no more), so that each has a watch of its own.
 """
 
 from __future__ import annotations

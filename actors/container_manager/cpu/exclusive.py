@@ -24,7 +24,7 @@ NOT_ALIGNED: Final = "kubelet_container_aligned_compute_resources_failure_count"
 
 
 class ExclusiveCpus:
-    """The static policy at work."""
+    """The static policy: exclusive CPUs, allocated and kept in the state file."""
 
     def __init__(
         self, policy: StaticPolicy, store: StateStore[CpuState], metrics: Metrics, *, unthrottled: bool

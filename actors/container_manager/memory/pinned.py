@@ -19,7 +19,7 @@ from .static_policy import allocate, hints, pod_hints, wanted
 
 
 class PinnedMemory:
-    """The static policy at work."""
+    """The Static policy: memory of NUMA nodes, allocated and kept in the state file."""
 
     def __init__(self, store: StateStore[MemoryState], metrics: Metrics) -> None:
         self._store, self._metrics = store, metrics

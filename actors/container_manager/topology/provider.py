@@ -73,8 +73,8 @@ class HintProvider(Protocol):
 
     async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
         """The container is about to be created: what it gets, as of now; it may be one that nothing was allocated to,
-        and an ephemeral one. `ended`: init containers that need theirs no more. Raises AllocationError, with a text for
-        the container's waiting message."""
+        and an ephemeral one. `ended`: init containers that no longer need theirs. Raises AllocationError, with a text
+        for the container's waiting message."""
 
     def exclusive(self) -> Exclusive:
         """The CPUs or the memory that containers have for themselves."""

@@ -94,7 +94,7 @@ class DraHealth(msgspec.Struct, frozen=True):
         return DraHealth(kept), {driver: devices for driver, devices in gone.items() if devices}
 
     def without(self, driver: str) -> tuple[DraHealth, frozenset[DeviceId]]:
-        """The driver reports no more. Returns its devices, too."""
+        """The driver no longer reports. Also returns its devices."""
         rest = {name: devices for name, devices in self.drivers.items() if name != driver}
         return DraHealth(rest), frozenset(self.drivers.get(driver, {}))
 

@@ -15,8 +15,8 @@ from tornado.iostream import IOStream, SSLIOStream, StreamClosedError
 from actors.http_servers.tls.client_certificate import BadClientCertificate, identity_on
 
 STRANGER_BYTES: Final = 64 * 1024
-"""The limit for strangers. A caller with a valid client certificate, such as the API server, or one that was
-authenticated on this connection, may send a MiB: the command of an exec is in the path."""
+"""The limit for callers that are not authenticated. A caller with a valid client certificate, such as the API server,
+or one that was authenticated on this connection, may send a MiB: the command of an exec is in the path."""
 MAX_LINES: Final = 256
 _TOO_MANY_LINES: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"

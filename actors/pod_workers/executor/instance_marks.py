@@ -43,9 +43,9 @@ def found(pod: Pod, runtime: PodRuntime, pod_dir: str) -> Iterator[PodEvent]:
 
 
 def begin(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:
-    """To be called before a start. An instance has no marks of another one whose count was the same: the count begins
-    again where runtime and logs have lost it. Those of the instance before are removed. Where no mark can be written
-    the container starts without."""
+    """Prepare the marks of an instance before its start: remove those of the instance before it, and of an older one
+    with the same restart count (the count starts at 0 again if runtime and logs have lost it). If a mark cannot be
+    written, the container starts without it."""
     try:
         files.clear_mark(pod_dir, container.name, restart_count, STARTED)
         files.clear_mark(pod_dir, container.name, restart_count, PRE_STOP)

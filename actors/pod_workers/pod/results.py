@@ -50,7 +50,7 @@ class RoundSucceeded(PodEvent, frozen=True):
 
     def apply(self, state: PodState) -> PodState:
         if any(attempt.not_before for attempt in state.attempts.values()):
-            return state  # a failed step waits for its next try: its backoff grows, whichever event came
+            return state  # a failed step waits for its next try, and its backoff grows, whatever the event
         return replace(state, retry=Retry())
 
 
@@ -78,7 +78,7 @@ class RuntimeObserved(PodEvent, frozen=True):
 
 
 class UnlistedFound(PodEvent, frozen=True):
-    """What runs of the pod though the runtime does not list it; reported before the look of which that is so."""
+    """Containers of the pod that run although the runtime does not list them; reported before that list."""
 
     unlisted: UnlistedContainers
 

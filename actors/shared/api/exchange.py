@@ -78,7 +78,7 @@ class RequestAttempt:
             self.written = True
 
     def permitted_after(self, seconds: float) -> None:
-        """It has waited so long for its permit of the rate limit."""
+        """`seconds`: the wait for a permit of the rate limit."""
         self.waited = seconds
 
     @property

@@ -248,7 +248,7 @@ def image_of(image: cri.Image) -> Image:
 
 def event_of(event: cri.ContainerEventResponse) -> ContainerEvent:
     """UNKNOWN also for the kinds of later versions of CRI. Without the statuses of all containers of the pod, which
-    runtimes send with each event: whoever hears of it asks anew."""
+    runtimes send with each event: the receiver of an event asks again."""
     sandbox = event.pod_sandbox_status
     return ContainerEvent(
         container_id=event.container_id,

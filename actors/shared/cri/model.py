@@ -15,7 +15,7 @@ _COUNT = re.compile("[0-9]{1,9}")
 _GIVEN_UP = re.compile(
     r"(context canceled|failed to start io pipe copy: unable to copy pipes: .*: no such file or directory)(: unknown)?$"
 )
-"""The client went away; or containerd was restarted amid the start, and the container's pipes went with it."""
+"""The client went away, or containerd was restarted during the start, and the container's pipes are lost."""
 START_ERROR = "StartError"
 """The reason of a container that the runtime could not start."""
 

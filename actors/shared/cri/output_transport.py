@@ -18,7 +18,7 @@ from .methods import Method, Request, Response
 from .transport import GrpcTransport
 
 READ_SECONDS: Final = 30.0
-"""So long a runtime may take to send an answer that it has begun."""
+"""Seconds in which a runtime must send the rest of an answer that it has begun."""
 
 
 class OutputTransport(GrpcTransport):

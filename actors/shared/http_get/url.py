@@ -147,7 +147,7 @@ def _check_escapes(text: str) -> None:
 
 
 def _escaped_path(text: str) -> str:
-    """As it came, where that is a path that can be sent; otherwise escaped anew."""
+    """The path as it came if it can be sent so, otherwise escaped."""
     _check_escapes(text)
     if _ENCODED_PATH.issuperset(_bytes(text)):
         return text

@@ -14,11 +14,11 @@ mountinfo.py        the mount table, /proc/<pid>/mountinfo
 mounting.py         mount(2) and umount2(2), which Python lacks
 oom.py              oom_score_adj: lowering it below a process's initial value needs CAP_SYS_RESOURCE
 parent_death.py     commands that end together with their parent
-program.py          runs a program beside an actor, and ends it whoever holds its pipes
+program.py          runs a program beside an actor, and ends it even if another process holds its pipes
 psi.py              pressure stall information (PSI) of the kernel, of a cgroup or of the whole host
 removal.py          removes a tree of untrusted files: never follows a symlink, never crosses into another mount
 resolv_conf.py      resolv.conf: how the host, or a pod, asks for names (resolv.conf(5))
 subordinate_ids.py  the user and group IDs that the node may give to user namespaces of pods
-system_bus.py       the client of the D-Bus system bus, for whoever asks systemd or systemd-logind
+system_bus.py       the client of the D-Bus system bus: calls of systemd and systemd-logind
 systemd.py          whether systemd runs this host
 """

@@ -1,4 +1,4 @@
-"""Runs a program of the host beside the loop of an actor, and ends it whoever holds its pipes."""
+"""Runs a program of the host beside the loop of an actor, and ends it even if another process holds its pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client of the D-Bus system bus, for whoever asks systemd or systemd-logind.
+"""The client of the D-Bus system bus: calls of systemd and systemd-logind.
 
 dbus-fast is imported at the first call: it takes 2 MB, and a host without systemd needs none of it.
 """

@@ -13,7 +13,7 @@ from actors.shared.linux.beneath import open_beneath
 
 PART: Final = 2000
 PART_SECONDS: Final = 0.01
-"""Entries, or directories for so long, that are looked at in a turn."""
+"""The most entries, and seconds, of one turn."""
 _BLOCK: Final = 512
 _MOST_PATH: Final = 4000
 """Bytes of a path that the kernel takes at once; deeper directories are opened in several steps."""

@@ -105,11 +105,11 @@ class VolumeRecord(msgspec.Struct, frozen=True, kw_only=True):
     claim: str = ""
     """The claim and `volume`, its name in the pod, are for statistics. The kubelet's file has neither, nor `state`."""
     state: RecordState = ""
-    """`published`: it is published, and fsGroup is applied. `staged`: in the record of a stage, and of a device, which
-    is for both. `none`: its driver has nothing of it, because it was not called, or failed for good. '': not known, as
-    in the kubelet's file.
+    """`published`: the volume is published, and its fsGroup is applied. `staged`: only in the record of a staged
+    volume, and in that of a device, which serves for both. `none`: the driver has nothing to undo, as it was not
+    called or has failed for good. '': unknown, as in a file of the kubelet.
 
-    A string, as everything here: the kubelet reads the file as a map of strings, and refuses any other value.
+    A string, as all fields: the kubelet reads the file as a map of strings, and refuses other values.
     """
 
 

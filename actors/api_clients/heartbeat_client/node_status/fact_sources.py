@@ -29,9 +29,9 @@ LOOK_UP_SECONDS: Final = 300.0
 """How often name service is asked for the node's name, where it is asked at all."""
 LOOK_UP_DEADLINE: Final = 5.0
 ENOUGH_SECONDS: Final = 3.0
-"""A new node waits so long for capacity and addresses; then it is registered without."""
+"""Seconds that a new node waits for capacity and addresses; then it is registered without them."""
 SILENT_SECONDS: Final = 60.0
-"""Without a report for so long since the start, there is no pressure."""
+"""Seconds after the start without a report, after which there is no pressure."""
 
 
 class FactSources:

@@ -10,7 +10,7 @@ from actors.api_clients.messages import RuntimeReport
 from actors.shared.config.fields.duration import Duration
 
 DOWN_SECONDS: Final = 30.0
-"""Without a good answer for so long the runtime is down (maxWaitForContainerRuntime)."""
+"""Seconds without a good answer after which the runtime counts as down (maxWaitForContainerRuntime)."""
 PLEG_SECONDS: Final = 180.0
 """The last look may be so old."""
 

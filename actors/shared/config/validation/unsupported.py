@@ -1,6 +1,6 @@
 """Fields and feature gates that are validated but have no effect yet: two tables, and one warning.
 
-Whoever implements one removes it from its table; a test checks that no actor reads what is listed.
+To implement one, remove it from its table; a test checks that no actor reads a listed one.
 """
 
 from __future__ import annotations
