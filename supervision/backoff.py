@@ -56,6 +56,10 @@ class Backoff(msgspec.Struct, frozen=True):
         """The backoff after one more failure, which came after `well_for` good seconds."""
         return Backoff(1 if well_for >= policy.reset_after else self.failures + 1)
 
+    def excused(self) -> Backoff:
+        """The backoff without the last failure."""
+        return Backoff(max(0, self.failures - 1))
+
     def base(self, policy: BackoffPolicy) -> float:
         """The pause before jitter."""
         return RetrySchedule(policy.first, policy.maximum, policy.factor).pause(self.failures - policy.free)

@@ -18,3 +18,8 @@ class Intensity(msgspec.Struct, frozen=True):
         """
         recent = (*(time for time in self.restarts if now - time <= period), now)
         return Intensity(recent[-(max_restarts + 1) :]), len(recent) <= max_restarts
+
+    def without(self, restart: float) -> Intensity:
+        """Without the restart at this time, if it counts."""
+        at = next((at for at, time in enumerate(self.restarts) if time == restart), len(self.restarts))
+        return Intensity(self.restarts[:at] + self.restarts[at + 1 :])

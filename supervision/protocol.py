@@ -101,6 +101,14 @@ class Stop(Message, frozen=True):
     cause: Cause = "stopped"
 
 
+class DiedOnInput(Message, frozen=True):
+    """The last incarnation died on a recorded input, which is not yet in quarantine: the quarantine bounds such deaths,
+    so that the supervisor does not count this one. An actor tells the fork server, which tells the supervisor."""
+
+    name: str = ""
+    """The actor's, in what the supervisor is told."""
+
+
 # -- fork server to supervisor ----------------------------------------------------------------------------------------
 class Started(Message, frozen=True):
     """The child is in service: its on_start has ended and its name means the new incarnation."""

@@ -6,6 +6,7 @@ on. After `crashes` deaths on the same key within `window_seconds` the key is in
 the others go on.
 
     journal = Journal(directory)                    # in on_start: counts what the last incarnation died on
+    report_death(self.tell, journal)                         # the supervisor does not count that death
     if journal.is_quarantined(key): ...                  # report it, leave it alone
     with journal.handling(key): decide(...)             # the code that may crash: a few microseconds of overhead
     actor.start_task(work(), record=journal.record_of(lambda: key))     # the same for each step of a task
@@ -30,6 +31,8 @@ from pathlib import Path
 
 import msgspec
 
+from .addresses import ActorName
+from .protocol import FORK_SERVER, DiedOnInput
 from .state_file import DamagedError, StateFile
 
 _VERSION = 2
@@ -104,6 +107,8 @@ class Journal:
         self._close = weakref.finalize(self, os.close, self._fd)
         self.died_on = self._read_key()
         """The key that was recorded when the last incarnation ended, '' for none."""
+        self.bounds_death = bool(self.died_on) and not self.is_quarantined(self.died_on)
+        """Whether that was one of the few deaths that the quarantine allows each input."""
         if self.died_on:
             self._crashes = self._crashes.add(self.died_on, clock(), policy)
             self._file.save(self._crashes)
@@ -155,6 +160,13 @@ class Journal:
         except DamagedError:
             self.damaged = str(self._file.aside)
             return Crashes()
+
+
+def report_death(tell: Callable[[ActorName, DiedOnInput], None], journal: Journal) -> None:
+    """Tell the supervisor, as the actor starts, that its last incarnation died on an input. Several harmful inputs at
+    once would else add up to the limit of restarts, and take down what has nothing to do with them."""
+    if journal.bounds_death:
+        tell(FORK_SERVER, DiedOnInput())
 
 
 def _open_journal(path: Path) -> int:

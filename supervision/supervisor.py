@@ -18,9 +18,9 @@ from collections.abc import Callable, Mapping
 from .actor import Actor, Address, AskError, ChildExited, Timer, on
 from .children import Ending, SupervisorState, initial_state, wake_at, with_policies
 from .policy_rules import wrong_policies
-from .protocol import FORK_SERVER, Exited, ReachedMaxRestartIntensity, Started, Stop
+from .protocol import FORK_SERVER, DiedOnInput, ReachedMaxRestartIntensity, Started, Stop
 from .spec import ChildSpec, Policy, SetPolicies, full_name
-from .transitions import Create, Finish, Order, StopRequested, Tick, decide
+from .transitions import Create, Event, Finish, Order, StopRequested, Tick, decide
 
 
 class Supervisor(Actor):
@@ -59,6 +59,11 @@ class Supervisor(Actor):
     def on_exited(self, message: ChildExited, sender: Address) -> None:
         self._step(message.exited)
 
+    @on(DiedOnInput)
+    def on_died_on_input(self, message: DiedOnInput, sender: Address) -> None:
+        if sender.name == FORK_SERVER:
+            self._step(message)
+
     @on(SetPolicies)
     def on_set_policies(self, message: SetPolicies, sender: Address) -> None:
         wrong = "only the fork server sets them" if sender.name != FORK_SERVER else wrong_policies(message.policies)
@@ -69,7 +74,7 @@ class Supervisor(Actor):
         self._state = with_policies(self._state, self._spec, self.name, self._policies)
         self._step(Tick())
 
-    def _step(self, event: Started | Exited | Tick | StopRequested) -> None:
+    def _step(self, event: Event) -> None:
         self._state, orders = decide(self._state, event, self._clock(), self._rng)
         for order in orders:
             self._perform(order)

@@ -13,7 +13,7 @@ import msgspec
 
 from .backoff import Rng
 from .children import Child, ChildEvent, ChildPhase, Ending, SupervisorState
-from .protocol import EXIT_ESCALATED, Cause, Exited, Started, Stop, ended_orderly
+from .protocol import EXIT_ESCALATED, Cause, DiedOnInput, Exited, Started, Stop, ended_orderly
 from .strategy import group
 
 REPEAT_SECONDS = 2.0
@@ -42,17 +42,18 @@ class Finish(msgspec.Struct, frozen=True):
 
 
 Order = Create | Stop | Finish
+Event = Started | Exited | DiedOnInput | Tick | StopRequested
 Rule = Callable[[SupervisorState, Child, float, Rng], tuple[SupervisorState, list[Order]]]
 _change = msgspec.structs.replace
 
 
-def decide(
-    state: SupervisorState, event: Started | Exited | Tick | StopRequested, now: float, rng: Rng
-) -> tuple[SupervisorState, tuple[Order, ...]]:
+def decide(state: SupervisorState, event: Event, now: float, rng: Rng) -> tuple[SupervisorState, tuple[Order, ...]]:
     """The children after the event, and the orders it leads to, in order."""
     orders: list[Order] = []
     if isinstance(event, StopRequested) and state.ending is Ending.NO:
         state = _change(state, ending=Ending.STOPPED)
+    elif isinstance(event, DiedOnInput):
+        state = _excuse(state, event.name)
     elif isinstance(event, Started | Exited):
         child = state.child(event.name)
         if child is not None and _is_news(child, event):
@@ -175,6 +176,16 @@ def _count_total(state: SupervisorState, now: float) -> tuple[SupervisorState, b
         return state, True
     restarts, within = state.restarts.add(now, policy.total_restarts, policy.total_period_seconds)
     return _change(state, restarts=restarts), within
+
+
+def _excuse(state: SupervisorState, name: str) -> SupervisorState:
+    """Take back what the last failure of the child added to the counts of restarts, and to its pauses."""
+    child = state.child(name)
+    if child is None or not child.restarts.restarts:
+        return state
+    last = child.restarts.restarts[-1]
+    excused = _change(child, restarts=child.restarts.without(last), backoff=child.backoff.excused())
+    return _change(state.replace(excused), restarts=state.restarts.without(last))
 
 
 def _escalate(state: SupervisorState, who: str, most: int, period: float) -> SupervisorState:

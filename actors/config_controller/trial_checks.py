@@ -11,10 +11,14 @@ from supervision.protocol import FORK_SERVER, GetTree
 from . import trial
 
 TRIAL_CHECK_SECONDS: Final = 10.0
+MOST_DEATHS: Final = 8
+"""Of one actor between two looks. Its supervisor does not count those on inputs that the quarantine sets aside, but
+where each pod is such an input the configuration is at fault."""
 
 
 class TrialChecks:
-    """Reports the result of each look to `step`. The trial fails when a supervisor reaches its restart intensity.
+    """Reports the result of each look to `step`. The trial fails when a supervisor reaches its restart intensity,
+    or an actor dies again and again.
 
     `failed` names the supervisors that did, of those with the ages in seconds since they did last.
     """
@@ -24,10 +28,13 @@ class TrialChecks:
     ) -> None:
         self._actor, self._step, self._failed = actor, step, failed
         self._timer: Timer | None = None
+        self._restarts: dict[str, int] = {}
+        """By name, at the last look of this trial."""
 
     def update(self, on_trial: bool) -> None:
         """Look each 10 s during a trial, and not otherwise."""
         if on_trial and self._timer is None:
+            self._restarts = {}
             self._timer = self._actor.every(TRIAL_CHECK_SECONDS, self._check_tree, immediately=True)
         elif not on_trial and self._timer is not None:
             self._timer.cancel()
@@ -39,6 +46,12 @@ class TrialChecks:
         except AskError:
             return
         failed = self._failed({each.name: each.gave_up_age for each in tree.actors if each.gave_up})
-        self._step(
-            trial.TrialFailed(f"{', '.join(failed)} reached its restart intensity") if failed else trial.TrialTick()
-        )
+        restarts = {each.name: each.restarts for each in tree.actors}
+        died = [name for name, count in restarts.items() if count - self._restarts.get(name, count) > MOST_DEATHS]
+        self._restarts = restarts
+        if failed:
+            self._step(trial.TrialFailed(f"{', '.join(failed)} reached its restart intensity"))
+        elif died:
+            self._step(trial.TrialFailed(f"{', '.join(died)} died more than {MOST_DEATHS} times in a row"))
+        else:
+            self._step(trial.TrialTick())

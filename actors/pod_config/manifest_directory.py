@@ -12,7 +12,7 @@ from typing import Final
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor
 from supervision.backoff import RetrySchedule
-from supervision.quarantine import Journal
+from supervision.quarantine import Journal, report_death
 
 from .errors import ManifestError
 from .file_source import READ_SECONDS, FileSource, ManifestFile
@@ -184,7 +184,9 @@ class ManifestDirectory:
 def _quarantine(actor: Actor, agent: Agent) -> Journal | None:
     """The quarantine of manifests; None when its directory cannot be created."""
     try:
-        return Journal(Path(agent.run_dir) / "quarantine" / actor.name)
+        journal = Journal(Path(agent.run_dir) / "quarantine" / actor.name)
     except OSError as error:
         actor.log.warning("cannot create the quarantine of manifests, they are read without it: %s", error)
         return None
+    report_death(actor.tell, journal)
+    return journal

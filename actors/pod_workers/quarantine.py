@@ -3,7 +3,7 @@ node has to end them: an eviction, a preemption, a shutdown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.status_manager.messages import STATUS_MANAGER, PodObserved, Waiting
 from supervision.actor import Actor
-from supervision.quarantine import Journal, QuarantinePolicy, content_key
+from supervision.quarantine import Journal, QuarantinePolicy, content_key, report_death
 
 from .pod.runtime import alive
 
@@ -28,9 +28,14 @@ class QuarantinedPods:
         """`clock`: seconds since 1970. Raises OSError."""
         self._actor = actor
         self.journal = Journal(directory, POLICY, clock)
+        report_death(actor.tell, self.journal)
         self._pods: dict[str, bytes] = {}
         self._running: set[str] = set()
         """Those with containers that run, which hold what they were admitted with."""
+        self._runtime: dict[str, PodRuntime] = {}
+        """What the runtime was last seen to have of them."""
+        self._listed_at, self._listed = 0.0, frozenset[str]()
+        """When the runtime was listed (monotonic), and the UIDs that it had."""
         self._ending: dict[str, str] = {}
         """Journal key of each pod that is taken out of quarantine to be ended, by UID."""
         if self.journal.died_on:
@@ -90,11 +95,19 @@ class QuarantinedPods:
 
     def _forget(self, uid: str) -> bool:
         self._running.discard(uid)
+        self._runtime.pop(uid, None)
         return self._pods.pop(uid, None) is not None
 
+    def listed(self, at: float, uids: Iterable[str]) -> None:
+        """The PLEG has listed all pods at that time (monotonic): the runtime has these."""
+        self._listed_at, self._listed = at, frozenset(uids)
+
     def sees(self, runtime: PodRuntime) -> None:
-        """What the runtime has of a pod in quarantine: it is counted as long as a container of it runs."""
+        """What the runtime has of a pod in quarantine: its status says so, and it is counted as long as a container of
+        it runs."""
         uid, runs = runtime.uid, bool(alive(runtime))
+        self._runtime[uid] = runtime
+        self._report(uid)
         if runs == (uid in self._running):
             return
         if runs:
@@ -124,8 +137,18 @@ class QuarantinedPods:
             "it is left alone until it changes"
         )
         waiting = {name: Waiting("CrashLoopBackOff", text) for name in _containers(data)}
-        seen = PodObserved(uid, data, "running", waiting=waiting, reason="CrashLoop", message=text)
+        runtime = self._runtime_of(uid)
+        ready = runtime is not None and bool(runtime.sandboxes) and runtime.sandboxes[0].ready
+        seen = PodObserved(
+            uid, data, "running", runtime, waiting, reason="CrashLoop", message=text, sandbox_ready=ready
+        )
         self._actor.tell(STATUS_MANAGER, seen)
+
+    def _runtime_of(self, uid: str) -> PodRuntime | None:
+        """None while it is not known: the status then stays as it was."""
+        if uid in self._runtime or not self._listed_at or uid in self._listed:
+            return self._runtime.get(uid)
+        return PodRuntime(uid=uid, at=self._listed_at)
 
 
 def _containers(data: bytes) -> Iterator[str]:

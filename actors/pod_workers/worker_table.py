@@ -75,6 +75,7 @@ class PodWorkers:
         """The PLEG has listed all pods at that time (monotonic); of `unread` it knows the UID only."""
         self._inventory.runtime_listed(unread)
         listed = {runtime.uid for runtime in pods}
+        self._quarantine.listed(at, listed | self._inventory.unread)
         for runtime in pods:
             self._see(runtime)
         gone = (self.by_uid.keys() | self._quarantine.uids) - self._inventory.unread

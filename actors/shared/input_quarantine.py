@@ -14,7 +14,7 @@ import msgspec
 
 from supervision.actor import Actor
 from supervision.errors import UNREADABLE
-from supervision.quarantine import Journal, QuarantinePolicy, content_key
+from supervision.quarantine import Journal, QuarantinePolicy, content_key, report_death
 from supervision.task_context import InputRecord
 
 R = TypeVar("R")
@@ -33,6 +33,7 @@ class InputQuarantine:
         except OSError as error:
             actor.log.warning("there is no quarantine of %s: %s", work, error)
             return
+        report_death(actor.tell, self._journal)
         if self._journal.died_on:
             actor.log.error("the last incarnation died on %s of %s %s", work, kind, self._journal.died_on)
 

@@ -8,6 +8,7 @@ from ..message import Message
 from ..protocol import (
     FORK_SERVER,
     CreateActor,
+    DiedOnInput,
     DisposableResult,
     Done,
     Exited,
@@ -64,6 +65,8 @@ class Orders:
             self._stop(child, message)
         elif isinstance(message, ServiceState):
             child.troubles.reported(message)
+        elif isinstance(message, DiedOnInput):
+            self._excuse(child)
         elif isinstance(message, RunDisposable):
             self._disposables.run(child.name, message, lambda result: _answer_disposable(connection, ask, result))
         elif isinstance(message, ReachedMaxRestartIntensity):
@@ -88,6 +91,11 @@ class Orders:
             self._processes.stop(child, order.budget, order.cause)
         elif parent.process.uplink is not None:
             parent.process.uplink.send(Exited(child.name, 0, 0, 0, "stopped"))
+
+    def _excuse(self, child: ProcessEntry) -> None:
+        parent = self._table.get(child.parent)
+        if parent is not None and parent.process.uplink is not None:
+            parent.process.uplink.send(DiedOnInput(child.name))
 
     def _create(self, parent: ProcessEntry, order: CreateActor) -> None:
         """Create the child of a spec, or one without a spec, which is not restarted."""

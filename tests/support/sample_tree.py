@@ -19,7 +19,7 @@ from supervision.application import Application, ShownFiles
 from supervision.incidents import Incidents
 from supervision.message import Message
 from supervision.policy import load
-from supervision.quarantine import Journal
+from supervision.quarantine import Journal, report_death
 from supervision.spec import ChildSpec
 
 HERE = "tests.support.sample_tree"
@@ -63,6 +63,7 @@ class Worker(Actor):
     async def on_start(self) -> None:
         await asyncio.sleep(self._start_seconds)
         self._journal = Journal(Path(self.context) / "quarantine" / self.name)
+        report_death(self.tell, self._journal)
         self.note("start")
         self.log.info("working as incarnation %d", self.incarnation)
 

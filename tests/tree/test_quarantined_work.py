@@ -28,3 +28,15 @@ def test_work_that_hangs_or_kills_its_actor_is_set_aside_and_the_actors_other_wo
         found.fork_server.wait(lambda: ("did-good", "a") in found.notes(), "other work is done")
         assert found.causes() == [("a", cause)] * QuarantinePolicy().crashes
         assert {incident.message for incident in found.incidents()} == {"toil"}
+
+
+def test_several_inputs_that_kill_their_actor_do_not_add_up_to_the_limit_of_its_restarts(tmp_path: Path) -> None:
+    with agent(tmp_path, {"a": {"max_restarts": 4, "period_seconds": 600}}) as found:
+        deaths = 0
+        for key in ("bad", "worse", "worst"):
+            for _ in range(QuarantinePolicy().crashes):
+                found.fork_server.wait_running("a", incarnation=deaths + 1)
+                assert found.fork_server.ask(Toil(key, "die"), Begun, "a") == Begun(True)
+                deaths += 1
+        found.fork_server.wait_running("a", incarnation=deaths + 1)
+        assert found.causes() == [("a", "signal")] * deaths, "nobody else was restarted"

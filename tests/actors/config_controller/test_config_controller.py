@@ -214,6 +214,26 @@ def test_a_configuration_under_which_a_supervisor_reaches_its_intensity_is_rolle
     run(test())
 
 
+def test_a_configuration_under_which_a_worker_dies_on_pod_after_pod_is_rolled_back(node):
+    """Its supervisor does not give up: the quarantine bounds these deaths."""
+
+    async def test():
+        async with node.running() as harness:
+            await harness.advance(TRIAL_SECONDS + 10)
+            node.write("maxPods: 20\n")
+            await changed(harness)
+            node.restarts += 8
+            await harness.advance(10)
+            assert (await effective(harness))["maxPods"] == 20
+            node.restarts += 9
+            await harness.advance(10)
+            found = status(harness)
+            assert ((await effective(harness))["maxPods"], found.history[-1].what) == (10, "rolled back")
+            assert "died more than 8 times" in found.history[-1].detail
+
+    run(test())
+
+
 def test_a_controller_that_is_restarted_goes_on_with_the_trial(node):
     """It may be restarted with the whole tree, by the very fault for which the configuration is on trial."""
 

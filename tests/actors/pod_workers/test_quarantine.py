@@ -11,10 +11,12 @@ from actors.pod_config.messages import PodQuarantined
 from actors.pod_workers.executor import pod_worker
 from actors.pod_workers.messages import KillPod, KnownPods
 from actors.pod_workers.phases import effects, pod_actions
+from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.quarantine import POLICY
+from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.codec import encode
 from actors.status_manager.messages import STATUS_MANAGER
-from supervision.protocol import Hello
+from supervision.protocol import DiedOnInput, Hello
 from supervision.quarantine import Journal, content_key
 from supervision.virtual_clock import VirtualClock
 from tests.support.fake_cri import FakeRuntime
@@ -66,6 +68,49 @@ async def test_after_three_deaths_a_pod_is_left_alone_and_the_others_run(tmp_pat
         node.harness.clear()
         await node.harness.deliver(Hello(STATUS_MANAGER, 2))
         assert node.observed("bad").reason == "CrashLoop", "said again to who has forgotten"
+
+
+async def test_the_supervisor_is_told_of_each_death_that_the_quarantine_bounds(tmp_path, poison):
+    async with await poisoned(tmp_path) as node:
+        assert node.harness.sent(DiedOnInput) == [DiedOnInput()]
+    async with Driven(tmp_path, node.fake, node.clock) as node:
+        assert node.harness.sent(DiedOnInput) == [], "the last incarnation did not die"
+
+
+async def test_a_pod_in_quarantine_is_reported_with_what_the_runtime_has_of_it(tmp_path):
+    """Else its status would stay as it was: the status manager changes nothing before a worker has seen the runtime."""
+    async with Driven(tmp_path) as node:
+        await node.want(BAD)
+        await node.until(lambda: node.running("a"))
+        fake, clock = node.fake, node.clock
+    blame(tmp_path, clock)
+    async with Driven(tmp_path, fake, clock) as node:
+        await node.sources(BAD)
+        assert node.observed("bad").runtime is None
+        await node.first_look()
+        assert node.observed("bad").sandbox_ready
+        assert [ran.name for ran in alive(reported_runtime(node))] == ["a"]
+        await node.end("a")
+        await node.relist("bad")
+        assert alive(reported_runtime(node)) == []
+
+
+def reported_runtime(node: Driven) -> PodRuntime:
+    runtime = node.observed("bad").runtime
+    assert runtime is not None
+    return runtime
+
+
+async def test_a_pod_in_quarantine_of_which_the_runtime_has_nothing_is_reported_so(tmp_path):
+    clock = VirtualClock(BEGAN)
+    blame(tmp_path, clock)
+    async with Driven(tmp_path, clock=clock) as node:
+        await node.sources(GOOD)
+        await node.first_look()
+        await node.want(BAD)
+        runtime = reported_runtime(node)
+        assert runtime.at > 0
+        assert (runtime.sandboxes, runtime.containers) == ([], [])
 
 
 async def test_a_pod_whose_work_fails_is_left_alone_as_one_that_cannot_be_decided_on(tmp_path, monkeypatch):

@@ -49,6 +49,16 @@ def test_the_third_crash_puts_the_input_in_quarantine_and_no_other(tmp_path: Pat
     assert not journal.is_quarantined("good")
 
 
+def test_the_deaths_that_the_quarantine_bounds_are_those_before_it_and_no_others(tmp_path: Path) -> None:
+    clock, bounded = Clock(), []
+    assert not Journal(tmp_path, POLICY, clock).bounds_death
+    for _ in range(5):
+        die_on(tmp_path, "bad", clock)
+        bounded.append(Journal(tmp_path, POLICY, clock).bounds_death)
+        clock.now += 1
+    assert bounded == [True, True, True, False, False], "who goes on in spite of it is not excused"
+
+
 def test_a_key_whose_work_has_ended_is_not_blamed(tmp_path: Path) -> None:
     journal = Journal(tmp_path, POLICY, Clock())
     with journal.handling("pod-1"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from supervision.children import Child, ChildEvent, ChildPhase, Ending, SupervisorState, wake_at
 from supervision.protocol import EXIT_ESCALATED, Exited, Started, Stop
 from supervision.spec import Policy
-from supervision.transitions import TRANSITIONS, Create, Finish, StopRequested, Tick, decide
+from supervision.transitions import TRANSITIONS, Create, Event, Finish, StopRequested, Tick, decide
 
 EXIT_1 = 1 << 8
 SIGKILLED = 9
@@ -46,7 +46,7 @@ class World:
         self.say(Tick())
         return self
 
-    def say(self, event: Started | Exited | Tick | StopRequested) -> None:
+    def say(self, event: Event) -> None:
         self.state, orders = decide(self.state, event, self.now, lambda: 0.0)
         self.orders += orders
         if self.obey:
