@@ -5,9 +5,11 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import signal
 import sys
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, Final, TextIO, cast
 
 from .command import NOT_WELL, OK
 
@@ -44,6 +46,43 @@ def guarded(run: Callable[[], int]) -> int:
     return code
 
 
+class Expendable:
+    """A stream whose loss does not stop the work of a command: when its terminal or its reader is gone, the rest of
+    the text is dropped."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.lost = False
+
+    def write(self, text: str) -> int:
+        if not self.lost:
+            try:
+                self._stream.write(text)
+                self._stream.flush()
+            except OSError as error:
+                if error.errno != errno.EPIPE and error.errno not in _NOT_WRITABLE:
+                    raise
+                self.lost = True
+                _forget(self._stream)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def finishing() -> Iterator[None]:
+    """For work that must not be left half done: it goes on when the terminal is closed (SIGHUP), or stdout and stderr
+    cannot be written any more."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    out, err = (cast(TextIO, Expendable(stream)) for stream in (sys.stdout, sys.stderr))
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def _prepare() -> None:
     codecs.register_error(ASCII_ERRORS, ascii_for)
     for name in ("stdout", "stderr"):
@@ -55,5 +94,9 @@ def _prepare() -> None:
 
 
 def _forget_stdout() -> None:
-    """Python would report the same again when it closes stdout."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _forget(sys.stdout)
+
+
+def _forget(stream: TextIO) -> None:
+    """Python would report the same again when it closes the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -17,6 +17,7 @@ from actors.container_runtime.errors import RuntimeSetupError
 from actors.shared.config.errors import ConfigErrors
 from supervision.cli.command import NOT_WELL
 from supervision.cli.parser import LOCAL_CODES, epilog
+from supervision.cli.streams import finishing
 from supervision.errors import error_text
 
 from .layout import DEFAULT_ROOT_DIR, MANAGED, POD, DemoLayout, log_lines
@@ -75,10 +76,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Returns 0 if the pod ran and everything was removed."""
     layout = DemoLayout(os.path.abspath(arguments.root_dir))
     node = DemoNode(layout, arguments.container_runtime_endpoint, sample())
-    demo = Demo(node, sys.stdout)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, demo.on_signal)
-    return demo.tell(once=arguments.once)
+    with finishing():
+        demo = Demo(node, sys.stdout)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, demo.on_signal)
+        return demo.tell(once=arguments.once)
 
 
 def sample() -> Path:

@@ -17,12 +17,14 @@ from actors.shared.config.paths import run_dir_of, state_dir_of
 from actors.shared.config.start import start_records
 from actors.shared.config.start.start_records import StartRecord
 from supervision.cli.command import NOT_WELL, OK, REFUSED, CommandError, Context, json_text
+from supervision.cli.streams import finishing
 from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.state_file import DamagedError
 
 from . import runtime_pods
 from .host_resources import KINDS, HostResources, Scope, look
 from .removal import remove
+from .runtime_pods import RuntimePod
 
 _SHOWN: Final = 8
 """Of each kind, unless --all is given."""
@@ -74,6 +76,11 @@ def _reset(context: Context, scope: Scope) -> int:
         return OK
     if not arguments.yes:
         _ask(scope.root_dir, context)
+    with finishing():
+        return _remove(context, scope, before, pods)
+
+
+def _remove(context: Context, scope: Scope, before: HostResources, pods: Sequence[RuntimePod]) -> int:
     with ExitStack() as held:
         for directory in (scope.state_dir, scope.starts[-1].run_dir):
             if os.path.isdir(directory):

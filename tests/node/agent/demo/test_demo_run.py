@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -156,4 +157,20 @@ def test_what_a_killed_demo_left_is_removed_by_the_next_one(root: Path) -> None:
     os.kill(fork_server, signal.SIGKILL)
     third = Demo(root, "--once")
     assert third.process.wait(DEADLINE_SECONDS) == 0, third.text()
+    assert traces(root) == {}
+
+
+def test_a_terminal_that_is_closed_removes_everything_as_ctrl_c_does(root: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "actors.agent.command", "demo", f"--root-dir={root}"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    ) as process:
+        os.close(theirs)
+        said = b""
+        while b"line 1" not in said:
+            said += os.read(ours, 4096)
+        os.close(ours)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(DEADLINE_SECONDS) == 0
     assert traces(root) == {}
