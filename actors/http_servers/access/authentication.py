@@ -27,7 +27,9 @@ class Authenticator:
         self._tokens, self._anonymous = tokens, anonymous
 
     async def identify(self, request: HTTPServerRequest) -> UserInfo | None:
-        """The user; None without a valid credential, or when it cannot be checked."""
+        """The user; None without a valid credential, or when it cannot be checked: its client may be gone."""
+        if _is_closed(request):
+            return None
         anonymous = self._anonymous
         try:
             found = _by_certificate(request)
@@ -43,6 +45,11 @@ class Authenticator:
             except ReviewFailed:
                 return None
         return ANONYMOUS if anonymous else None
+
+
+def _is_closed(request: HTTPServerRequest) -> bool:
+    """Whether the connection was closed before the request was handled: it has no socket then."""
+    return request.connection is not None and cast(Any, request.connection).stream.socket is None
 
 
 def _by_certificate(request: HTTPServerRequest) -> UserInfo | None:

@@ -92,6 +92,14 @@ def standalone(*, anonymous: bool = False) -> CheckedAccess:
     return CheckedAccess(Authenticator(anonymous=anonymous), AlwaysAllow(), health_is_open=True)
 
 
+@pytest.mark.parametrize("token", ["", "good:alice"])
+async def test_a_client_that_is_gone_is_nobody_and_nobody_is_asked_who_it_is(token):
+    api, asked = Api(), request("/metrics", token=token)
+    cast("Any", asked.connection).socket = None
+    assert await joined(api, anonymous=True).check(asked) == Denial(401, "Unauthorized")
+    assert api.calls == []
+
+
 @pytest.mark.parametrize(
     ("path", "found"),
     [
