@@ -19,7 +19,7 @@ from .defaults import fill
 from .errors import FieldError, ManifestError, document_error
 from .identity import make_static
 from .limits import DOCUMENT, MAX_BYTES, beyond_limits
-from .shape import shape_errors
+from .shape import check_shape, unrelated
 from .validation import pod_errors, reference_errors
 
 
@@ -85,20 +85,21 @@ def _read_list(document: dict[str, Any], origin: Origin) -> list[StaticPod]:
 
 def _read_pod(plain: dict[str, Any], origin: Origin) -> StaticPod:
     errors = [FieldError(name, "required") for name in ("apiVersion", "kind") if not plain.get(name)]
-    errors += shape_errors(plain, Pod)
+    wrong, valid = check_shape(plain, Pod)
+    errors += wrong
     try:
-        pod = codec.decode_pod(codec.encode(fill(msgspec.json.decode(codec.encode(plain)))))
+        pod = codec.decode_pod(codec.encode(fill(msgspec.json.decode(codec.encode(valid)))))
     except (codec.ObjectError, TypeError, AttributeError, KeyError, ValueError):
         if errors:
-            raise ManifestError(errors) from None  # a value of the wrong type prevents further checks
+            raise ManifestError(errors) from None  # a value in a raw field prevents further checks
         raise
     if too_large := list(beyond_limits(pod.spec)):
         raise ManifestError(too_large)
-    errors += pod_errors(pod)
+    broken = pod_errors(pod)
     if not origin.allow_references:
-        errors += reference_errors(pod)
-    if errors:
-        raise ManifestError(errors)
+        broken += reference_errors(pod)
+    if errors or broken:
+        raise ManifestError([*errors, *unrelated(broken, errors)])
     return _static(plain, origin)
 
 

@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from itertools import count
+from types import UnionType
+from typing import Any, Final, Union, get_args, get_origin
 
-from supervision.strict import BAD, Checker, Schema, described
+import msgspec
+
+from supervision.strict import BAD, Checker, Schema, described, fields_of
 
 from .errors import FieldError
 
 _SCHEMA: Final = Schema()
 
 
-def shape_errors(value: Any, kind: Any, path: str = "") -> list[FieldError]:
-    """Every unknown field and wrong type. Raw fields are known by name only."""
+def check_shape(value: Any, kind: Any) -> tuple[list[FieldError], Any]:
+    """Every unknown field and wrong type, and the rest of the data, with which other rules can be checked: without
+    those fields, and with a value of its own for each required field that is missing. Raw fields are known by name
+    only.
+    """
     errors: list[FieldError] = []
 
     def wrong(where: str, item: Any, rule: str) -> None:
         errors.append(FieldError(where, rule if item is BAD else f"{rule}, not {described(item)}"))
 
-    Checker(_SCHEMA, wrong).check(kind, value, path)
-    return errors
+    checked = Checker(_SCHEMA, wrong).check(kind, value)
+    if not errors:
+        return [], value
+    numbers = count(1)
+
+    def complete(struct: type[msgspec.Struct], fields: dict[str, Any]) -> dict[str, Any]:
+        types, required = fields_of(struct)
+        return {**{name: _filler(types[name], next(numbers)) for name in required if name not in fields}, **fields}
+
+    checked = Checker(Schema(make=complete), lambda *_: None).check(kind, value)
+    return errors, checked
+
+
+def _filler(kind: Any, number: int) -> Any:
+    """A value for a field that is missing, unlike those of other fields."""
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    if int in kinds:
+        return number
+    if str in kinds:
+        return f"missing-{number}"
+    return [] if get_origin(kind) is list else {}
+
+
+def unrelated(errors: list[FieldError], found: list[FieldError]) -> list[FieldError]:
+    """Those of `errors` that cannot be consequences of `found`: they concern other fields, and none around them."""
+    paths = [error.path for error in found]
+    return [error for error in errors if not any(_related(error.path, path) for path in paths)]
+
+
+def _related(one: str, other: str) -> bool:
+    shorter, longer = sorted((one, other), key=len)
+    return longer.startswith(shorter) and (len(longer) == len(shorter) or not shorter or longer[len(shorter)] in ".[")

@@ -141,6 +141,36 @@ spec:
     ]
 
 
+def test_a_missing_or_mistyped_field_hides_no_broken_rule_of_other_fields_and_causes_no_error_of_its_own():
+    texts = errors_of("""
+apiVersion: v1
+kind: Pod
+metadata: {labels: {x: -bad-}}
+spec:
+  restartPolicy: Sometimes
+  containers:
+  - {image: busybox, command: foo, livenessProbe: {httpGet: {path: /}, periodSeconds: -1}}
+  - {image: busybox, ports: [{containerPort: 99999}, {protocol: TCP}, {protocol: TCP}], readinessProbe: {exec: 5}}
+  volumes: [{emptyDir: {}}, {name: v, hostPath: {}}]
+""")
+    assert texts == [
+        "spec.containers[0].name: required",
+        "spec.containers[0].command: must be a list, not the string 'foo'",
+        "spec.containers[0].livenessProbe.httpGet.port: required",
+        "spec.containers[1].name: required",
+        "spec.containers[1].ports[1].containerPort: required",
+        "spec.containers[1].ports[2].containerPort: required",
+        "spec.containers[1].readinessProbe.exec: must be an object, not the number 5",
+        "spec.volumes[0].name: required",
+        "spec.volumes[1].hostPath.path: required",
+        "metadata.name: required",
+        "metadata.labels[x]: '-bad-' is not a label value: letters, digits, '-', '_' and '.', at most 63",
+        "spec.containers[0].livenessProbe.periodSeconds: -1 is not at least 0",
+        "spec.containers[1].ports[0].containerPort: 99999 is not between 1 and 65535",
+        "spec.restartPolicy: 'Sometimes' is not one of Always, Never, OnFailure",
+    ]
+
+
 def test_every_broken_rule_is_reported_at_once():
     texts = errors_of("""
 apiVersion: v1
