@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from actors.shared.fnv import fnv1a_32
 from supervision.errors import UNREADABLE
 from supervision.state_file import read_private
 
@@ -110,19 +111,20 @@ def _bytes(text: str | None) -> bytes:
 # -- checksum ---------------------------------------------------------------------------------------------------------
 def checksum(data: Data) -> int:
     """Raises binascii.Error."""
-    value = 0x811C9DC5
-    for byte in _dump(data).encode("utf-8", "surrogatepass"):
-        value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
+    value = fnv1a_32("")
+    for part in _dump(data):
+        value = fnv1a_32(part.encode("utf-8", "surrogatepass"), value)
     return value
 
 
-def _dump(data: Data) -> str:
-    entries = _go("[", (_entry(one) for one in data.PodDeviceEntries or ()), missing=data.PodDeviceEntries is None)
+def _dump(data: Data) -> Iterator[str]:
+    """In parts: the whole is some fifty times as large as the data."""
+    yield "(checkpoint.checkpointData){PodDeviceEntries:([]checkpoint.PodDevicesEntry)"
+    yield "<nil>" if data.PodDeviceEntries is None else "["
+    for number, entry in enumerate(data.PodDeviceEntries or ()):
+        yield f"{' ' if number else ''}{_entry(entry)}"
     registered = _go("map[", _pairs(data.RegisteredDevices or {}), missing=data.RegisteredDevices is None)
-    return (
-        f"(checkpoint.checkpointData){{PodDeviceEntries:([]checkpoint.PodDevicesEntry){entries} "
-        f"RegisteredDevices:(map[string][]string){registered}}}"
-    )
+    yield f"{'' if data.PodDeviceEntries is None else ']'} RegisteredDevices:(map[string][]string){registered}}}"
 
 
 def _entry(entry: PodDevicesEntry) -> str:

@@ -27,6 +27,9 @@ PRE_START_SECONDS: Final = 30.0
 HEALTHY: Final = "Healthy"
 MOST_DEVICES: Final = 32768
 """Of one resource; all that is kept of them stays a small part of what an actor may take."""
+MOST_RESPONSE_BYTES: Final = 64 << 10
+"""Of what one container gets: hundreds of devices and mounts. All of them are in one checkpoint, which is written
+whenever a container gets devices, with a checksum over each byte."""
 MOST_NODES: Final = 1024
 """The kernel's maximum number of NUMA nodes."""
 _Answer = TypeVar("_Answer")
@@ -84,6 +87,9 @@ class PluginClient:
         answer: api.AllocateResponse = await _answer(self._stub.Allocate(request))
         if not answer.container_responses:
             raise PluginError("no containers return in allocation response")
+        size = answer.container_responses[0].ByteSize()
+        if size > MOST_RESPONSE_BYTES:
+            raise PluginError(f"the answer to Allocate has {size} bytes, and {MOST_RESPONSE_BYTES} are the most")
         return answer.container_responses[0].SerializeToString(deterministic=True)
 
     async def preferred(self, available: Collection[str], included: Collection[str], size: int) -> list[str]:

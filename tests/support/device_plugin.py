@@ -54,6 +54,8 @@ class FakeDevicePlugin:
     """It ends amid Allocate."""
     empty: bool = False
     """Its answers to Allocate are empty."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """More variables of its answers to Allocate."""
     calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     """Methods with the devices that they were about."""
     answered: list[str] = field(default_factory=list)
@@ -228,7 +230,7 @@ class _Plugin(stubs.DevicePluginServicer):
             api.DeviceSpec(container_path=f"/dev/thing-{one}", host_path="/dev/null", permissions="rw") for one in ids
         ]
         answer = api.ContainerAllocateResponse(
-            envs={"THINGS": ",".join(ids)},
+            envs={"THINGS": ",".join(ids), **self._plugin.environment},
             mounts=[api.Mount(container_path="/things", host_path="/usr/share", read_only=True)],
             devices=devices,
             annotations={"vendor.test/things": str(len(ids))},

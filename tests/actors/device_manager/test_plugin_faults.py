@@ -18,6 +18,7 @@ from actors.device_manager.messages import (
     DevicesRefused,
     ReleaseDevices,
 )
+from actors.device_manager.plugin_client import MOST_RESPONSE_BYTES
 from tests.support.device_node import THING, Node
 from tests.support.device_plugin import HEALTHY
 
@@ -123,3 +124,15 @@ async def test_a_pod_that_is_released_while_earlier_plugins_are_awaited_gets_not
             assert await asyncio.wait_for(waiting, 30) == refused("the pod was released meanwhile")
             plugin.hanging = set()
             await harness.stop()
+
+
+async def test_an_answer_that_is_too_large_is_refused_and_is_in_no_checkpoint(node: Node) -> None:
+    async with node.harness:
+        with node.plugin(environment={"MUCH": "x" * MOST_RESPONSE_BYTES}).running() as plugin:
+            await node.join(plugin)
+            answer = await node.allocate()
+            assert isinstance(answer, DevicesRefused)
+            assert answer.message.startswith("the answer to Allocate has 65")
+            plugin.environment = {"LESS": "x" * (MOST_RESPONSE_BYTES - 1000)}
+            assert isinstance(await node.allocate("v"), DevicesAllocated)
+        await node.harness.stop()
