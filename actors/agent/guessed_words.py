@@ -81,7 +81,7 @@ def _describe(words: Sequence[str]) -> list[str]:
         return ["describe", *words]
     kind, slash, name = words[0].partition("/")
     if kind in _PODS:
-        return ["describe", "pod", *([name] if slash else []), *words[1:]]
+        return ["describe", "pod", *([name] if slash else []), *map(_without_kind, words[1:])]
     return ["describe", "pod", *words]
 
 

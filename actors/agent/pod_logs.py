@@ -7,6 +7,7 @@ import asyncio
 import codecs
 import sys
 import time
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -24,7 +25,7 @@ from actors.shared.kube.pod import Pod, PodStatus
 from actors.shared.kube.pods import all_containers, find_container
 from supervision.cli import logs as actor_logs
 from supervision.cli.answers import Answers
-from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, execute, like
+from supervision.cli.command import NO_ANSWER, OK, REFUSED, USAGE, CommandError, Context, execute, like
 from supervision.cli.json_lines import JsonLines
 from supervision.cli.parser import count
 from supervision.cli.subcommands import CommandSettings
@@ -46,8 +47,13 @@ def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
     of_pods.add_argument("--namespace", type=_no_namespace, help=argparse.SUPPRESS)
     of_pods.add_argument("--pod", action="store_true", help="the name is a pod's: NAME, NAMESPACE/NAME or UID")
     of_pods.add_argument("-c", "--container", default="", help="which container (default: the first one)")
+    of_pods.add_argument("of_container", nargs="?", default="", metavar="container", help="the same")
+    of_pods.add_argument("--all-containers", action="store_true", help="of each container, one after the other")
     of_pods.add_argument("-p", "--previous", action="store_true", help="of the instance before the last restart")
     of_pods.add_argument("--timestamps", action="store_true", help="begin each line with its time")
+    of_pods.add_argument(
+        "--since-time", type=_moment, default=0.0, metavar="TIME", help="only lines since then (RFC 3339)"
+    )
     of_pods.add_argument("--tail", type=count, dest="lines", metavar="N", default=argparse.SUPPRESS, help="as --lines")
     parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
 
@@ -57,13 +63,35 @@ def _no_namespace(text: str) -> str:
     raise argparse.ArgumentTypeError(f"a namespace is part of the name: {text}/POD")
 
 
+def _moment(text: str) -> float:
+    """Seconds since 1970 of a time as 2026-01-02T15:04:05Z, for argparse."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no time as 2026-01-02T15:04:05Z") from None
+    if moment.tzinfo is None:
+        raise argparse.ArgumentTypeError(f"{text} has no time zone, as Z or +02:00")
+    return moment.timestamp()
+
+
 def run(context: Context) -> int:
     """The log of an actor or of a pod."""
     arguments = context.arguments
-    only_pods = arguments.container or arguments.previous or arguments.timestamps
+    if arguments.container and arguments.of_container:
+        raise CommandError(USAGE, "the container is given twice")
+    container = arguments.container or arguments.of_container
+    if arguments.all_containers and (container or arguments.follow):
+        raise CommandError(USAGE, "--all-containers goes with neither a container nor -f")
+    if arguments.since and arguments.since_time:
+        raise CommandError(USAGE, "--since and --since-time exclude each other")
+    only_pods = (
+        container or arguments.all_containers or arguments.since_time
+        or arguments.previous or arguments.timestamps
+    )  # fmt: skip
     if not (arguments.pod or (arguments.actor and _is_no_actor(context))):
         if only_pods:
-            text = "-c, --previous and --timestamps are for logs of pods: `supervise logs --pod NAME`"
+            options = "-c, --all-containers, --since-time, --previous and --timestamps"
+            text = f"{options} are for logs of pods: `supervise logs --pod NAME`"
             raise CommandError(REFUSED, text)
         return actor_logs.run(context)
     return _of_pod(context)
@@ -81,23 +109,57 @@ def _of_pod(context: Context) -> int:
     arguments = context.arguments
     actor_logs.refuse_followed_json(context)
     pod, status = find_pod(context)
-    container = arguments.container or _default_container(pod)
-    try:
-        log = find_log(pod, status, container, previous=arguments.previous)
-    except HttpError as error:
-        raise CommandError(REFUSED, f"{error}{_others(pod, container)}") from None
-    query = LogQuery(
+    query, directory = _query(arguments), logs_dir(context)
+    array = JsonLines(sys.stdout) if context.json else None
+    if arguments.all_containers:
+        for container in all_containers(pod):
+            try:
+                _show_one(context, directory, (pod, status), container.name, query, array)
+            except CommandError as error:  # it has not begun, or not been restarted: the others have a log
+                print(f"supervise: {error}", file=sys.stderr)  # noqa: T201
+    else:
+        _show_one(
+            context,
+            directory,
+            (pod, status),
+            arguments.container or arguments.of_container or _default_container(pod),
+            query,
+            array,
+        )
+    if array is not None:
+        array.end()
+    return OK
+
+
+def _query(arguments: argparse.Namespace) -> LogQuery:
+    since = time.time() - arguments.since if arguments.since else arguments.since_time
+    return LogQuery(
         follow=arguments.follow,
         previous=arguments.previous,
         timestamps=arguments.timestamps,
-        tail_lines=actor_logs.lines_of(arguments) or None,
-        since_ns=int((time.time() - arguments.since) * 1e9) if arguments.since else 0,
+        tail_lines=_lines_of(arguments) or None,
+        since_ns=int(since * 1e9),
     )
+
+
+def _lines_of(arguments: argparse.Namespace) -> int:
+    return 0 if arguments.lines is None and arguments.since_time else actor_logs.lines_of(arguments)
+
+
+def _show_one(
+    context: Context, directory: str, found: tuple[Pod, PodStatus], container: str, query: LogQuery,
+    array: JsonLines | None,
+) -> None:  # fmt: skip
+    """Show the log of one container. Raises CommandError."""
+    pod, status = found
     try:
-        asyncio.run(_show(context, logs_dir(context), log, query))
+        log = find_log(pod, status, container, previous=query.previous)
+    except HttpError as error:
+        raise CommandError(REFUSED, f"{error}{_others(pod, container)}") from None
+    try:
+        asyncio.run(_show(context, directory, log, query, array))
     except LogUnavailable as error:
         raise CommandError(REFUSED, f"the log of {container} cannot be read: {error}") from None
-    return OK
 
 
 def _others(pod: Pod, container: str) -> str:
@@ -105,23 +167,23 @@ def _others(pod: Pod, container: str) -> str:
     return "" if find_container(pod, container) else f": it has {', '.join(one.name for one in all_containers(pod))}"
 
 
-async def _show(context: Context, directory: str, log: LogFile, query: LogQuery) -> None:
+async def _show(context: Context, directory: str, log: LogFile, query: LogQuery, array: JsonLines | None) -> None:
     async def running() -> bool:
         try:
             return log.runs_in(find_pod(context)[1])
         except CommandError:
             return True  # the status manager is being replaced: the log goes on
 
-    array, decoder = JsonLines(sys.stdout), codecs.getincrementaldecoder("utf-8")("replace")
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
     async for block in read_log(lambda: open_log(directory, log.path, log.container_id), query, running):
-        if context.json:
+        if array is not None:
             array.add_bytes(block)
         else:
             sys.stdout.write(decoder.decode(block))
             sys.stdout.flush()
     sys.stdout.write(decoder.decode(b"", final=True))
-    if context.json:
-        array.end()
+    if array is not None:
+        array.end_line()
 
 
 def find_pod(context: Context) -> tuple[Pod, PodStatus]:

@@ -26,8 +26,13 @@ class JsonLines:
         for line in whole:
             self.add(line.decode(errors="replace"))
 
-    def end(self) -> None:
-        """There are no more lines; the last one may lack its end."""
+    def end_line(self) -> None:
+        """A log has ended; its last line may lack its end."""
         if self._rest:
             self.add(self._rest.decode(errors="replace"))
+            self._rest.clear()
+
+    def end(self) -> None:
+        """There are no more lines; the last one may lack its end."""
+        self.end_line()
         self._out.write("[]\n" if self._begin == "[" else "\n]\n")

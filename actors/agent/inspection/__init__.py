@@ -1,5 +1,15 @@
 """What runs on this node, and why something does not: `supervise pods`, `supervise describe pod`, `supervise events`.
 
-`commands` shows what `questions` asks the actors for, with a way out where one is wedged; `node_pods` is what was
-found; `pod_rows`, `pod_description` and `event_rows` make text of it, pure.
+commands.py          the options
+pods_command.py      `supervise pods`
+describe_command.py  `supervise describe pod`
+events_command.py    `supervise events`
+questions.py         what they ask the actors for, with a way out where one is wedged
+node_pods.py         what was found (pure)
+chosen_pod.py        the pod that a command names
+label_selector.py    the pods that `-l` chooses (pure)
+pod_rows.py          a pod in one line (pure)
+pod_description.py   a pod in many lines (pure)
+event_rows.py        events in lines (pure)
+printing.py          prints text and documents, once or again and again
 """

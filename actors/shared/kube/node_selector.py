@@ -32,12 +32,11 @@ def _matches(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bo
     expressions, fields = term.matchExpressions or [], term.matchFields or []
     if not expressions and not fields:
         return False
-    return all(_holds(one, labels) for one in expressions) and all(
-        _holds(one, {"metadata.name": name}) for one in fields
-    )
+    return all(holds(one, labels) for one in expressions) and all(holds(one, {"metadata.name": name}) for one in fields)
 
 
-def _holds(requirement: Requirement, has: Mapping[str, str]) -> bool:
+def holds(requirement: Requirement, has: Mapping[str, str]) -> bool:
+    """Whether labels, or fields, satisfy it."""
     value, values = has.get(requirement.key), requirement.values or []
     match requirement.operator:
         case "In":

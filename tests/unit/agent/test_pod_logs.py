@@ -20,7 +20,7 @@ from actors.shared.config.loading import load
 from actors.shared.config.start import start_records
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 from actors.status_manager.messages import Pods
-from supervision.cli.command import NO_ANSWER, OK, REFUSED, AgentFiles, CommandError, Context
+from supervision.cli.command import NO_ANSWER, OK, REFUSED, USAGE, AgentFiles, CommandError, Context
 from supervision.cli.subcommands import since
 from supervision.protocol import ActorState, Tree
 
@@ -129,7 +129,46 @@ def test_a_character_that_is_split_between_two_pieces_is_shown(node: Path, capsy
 def test_of_several_containers_one_is_chosen(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(node, capsys, "two", "-c", "b", "-n", "1") == "b of two\n"
     assert shown(node, capsys, "two", "-n", "1") == "a of two\n"
+    assert shown(node, capsys, "two", "b", "-n", "1") == "b of two\n"
     assert refusal(node, "two", "-c", "z") == 'container "z" not found in pod "two": it has a, b'
+
+
+def test_all_containers_are_shown_one_after_the_other(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(node, capsys, "two", "--all-containers", "-n", "1") == "a of two\nb of two\n"
+    lines = json.loads(shown(node, capsys, "two", "--all-containers", "-o", "json"))
+    assert lines == ["a of two early", "a of two", "b of two early", "b of two"]
+    (node / "shop_two_uid-two" / "a" / "1.log").unlink()
+    assert run(_Asked(node, [pod("two", "a", "b")], "two", "--all-containers", "-n", "1")) == OK
+    out, said = capsys.readouterr()
+    assert out == "b of two\n"
+    assert "the log of a cannot be read" in said
+
+
+def test_lines_since_a_moment_are_shown(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    moment = datetime.fromtimestamp(time.time() - 60, UTC)
+    assert shown(node, capsys, "web", f"--since-time={moment:%Y-%m-%dT%H:%M:%SZ}") == "main of web\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "two a -c b",
+        "two --all-containers -f",
+        "two a --all-containers",
+        "two --since=1m --since-time=2026-01-01T00:00:00Z",
+    ],
+)
+def test_options_that_exclude_each_other_are_refused(node: Path, words: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        run(_Asked(node, [pod("two", "a", "b")], *words.split()))
+    assert caught.value.code == USAGE
+
+
+@pytest.mark.parametrize("time", ["yesterday", "2026-01-01", "2026-01-01T00:00:00"])
+def test_a_moment_without_date_time_and_zone_is_refused(time: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser_of(["logs"])[0].parse_args(["logs", "web", f"--since-time={time}"])
+    assert "--since-time" in capsys.readouterr().err
 
 
 def test_without_a_choice_the_first_container_is_shown_and_stderr_says_so(

@@ -26,6 +26,7 @@ WHOLE = whole_parser(())
         ("get pods -A", "pods -A"),
         ("get pod web", "pods web"),
         ("get pod/web", "pods web"),
+        ("describe pod pod/web", "describe pod web"),
         ("get events -w", "events -w"),
         ("pod web", "pods web"),
         ("po", "pods"),

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 import yaml
 
-from actors.agent.inspection import commands
+from actors.agent.inspection import events_command
+from actors.agent.inspection.events_command import events
 from actors.api_clients.messages import RecentEvent, RecentEvents
 from supervision.protocol import Tree
 
@@ -23,7 +24,9 @@ class Asked:
         return Tree(pid=1, uptime=1.0, state="ready", actors=[])
 
     def __init__(self, message: str) -> None:
-        self.arguments = Namespace(pod="", namespace="", output="text", watch=False, timeout=1.0)
+        self.arguments = Namespace(
+            pod="", of="", namespace="", output="text", watch=False, timeout=1.0, types=(), no_headers=False
+        )
         self.event = RecentEvent(
             kind="Pod", namespace="shop", name="web", uid="u", field="", type="Warning", reason="Unhealthy",
             message=message, count=1, first=0.0, last=0.0,
@@ -34,7 +37,7 @@ class Asked:
 
 
 def test_what_a_probe_has_said_reaches_no_terminal_as_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert commands.events(Asked("failed: \x1b]52;c;cm0K\x07")) == 0  # type: ignore[arg-type]
+    assert events(Asked("failed: \x1b]52;c;cm0K\x07")) == 0  # type: ignore[arg-type]
     shown = capsys.readouterr().out
     assert "failed: ^[]52;c;cm0K^G" in shown
     assert "\x1b" not in shown
@@ -44,7 +47,7 @@ def test_wide_has_the_first_time_and_the_count(capsys: pytest.CaptureFixture[str
     asked = Asked("failed")
     asked.arguments.output = "wide"
     asked.event = msgspec.structs.replace(asked.event, count=7)
-    assert commands.events(asked) == 0  # type: ignore[arg-type]
+    assert events(asked) == 0  # type: ignore[arg-type]
     header, row = capsys.readouterr().out.splitlines()
     assert header.split("  ")[:2] == ["LAST SEEN", "FIRST SEEN"]
     assert row.split()[2:4] == ["7", "Warning"]
@@ -62,8 +65,8 @@ def test_who_follows_them_as_documents_gets_each_once(
         asked.event = msgspec.structs.replace(asked.event, count=2)
         show()
 
-    monkeypatch.setattr(commands, "_watch", watch)
-    assert commands.events(asked) == 0  # type: ignore[arg-type]
+    monkeypatch.setattr(events_command, "watch", watch)
+    assert events(asked) == 0  # type: ignore[arg-type]
     text, counts = capsys.readouterr().out, []
     if documents is None:
         counts = [one["count"] for one in yaml.safe_load_all(text)]

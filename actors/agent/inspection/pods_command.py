@@ -1,0 +1,108 @@
+"""`supervise pods`: one line a pod."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from supervision.cli.answers import Answers
+from supervision.cli.command import NO_ANSWER, OK, CommandError, Context
+from supervision.cli.text import table
+
+from . import label_selector, pod_rows
+from .chosen_pod import pod_of
+from .node_pods import NodePods
+from .printing import print_documents, print_lines, print_objects, warn, watch
+from .questions import node_pods, pod_worker, workers_of
+
+
+def pods(context: Context) -> int:
+    """Show them once, or again and again."""
+    shown = _Shown()
+    _show_pods(context, shown)
+    if context.arguments.watch:
+        watch(lambda: _show_pods(context, shown))
+    return OK
+
+
+class _Shown:
+    """What `supervise pods` has shown: rows or API objects by UID, errors, problems, widths of columns."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, tuple[str, ...]] = {}
+        self.objects: dict[str, Any] = {}
+        self.refused: list[str] = []
+        self.problems: list[str] = []
+        self.widths: list[int] = []
+
+
+def _show_pods(context: Context, shown: _Shown) -> None:
+    """Print the pods that look otherwise than `shown`, which is brought up to date."""
+    arguments, tree = context.arguments, context.tree()
+    found = node_pods(Answers(context, tree))
+    if found.by_runtime and arguments.selector:
+        raise CommandError(NO_ANSWER, f"-l: no labels are known: {'; '.join(found.problems)}")
+    chosen = [pod for pod in found.pods if _is_chosen(pod, arguments)]
+    if arguments.name:
+        chosen = [pod_of(found, arguments.name, arguments.namespace)]
+    if not shown.problems:  # it is told once, however its text changes
+        for problem in found.problems:
+            warn(problem)
+    shown.problems = found.problems
+    if arguments.output in ("json", "yaml"):
+        if arguments.watch:
+            objects = {pod["metadata"]["uid"]: pod for pod in chosen}
+            print_documents(context, [pod for uid, pod in objects.items() if shown.objects.get(uid) != pod])
+            shown.objects = objects
+        else:
+            print_objects(context, {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": chosen})
+        return
+    now, workers = time.time(), workers_of(tree)
+    rows = {pod["metadata"]["uid"]: pod_rows.row(pod, now, pod_worker(pod, workers)) for pod in chosen}
+    columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == "wide" else 0)
+    # the age changes by itself
+    fresh = [row[:columns] for uid, row in rows.items() if _without_age(shown.rows.get(uid, ())) != _without_age(row)]
+    header = (*pod_rows.HEADER, *pod_rows.WIDE)[:columns]
+    if fresh:
+        if arguments.output == "name":
+            print_lines(*(f"pod/{row[1]}" for row in sorted(fresh)))
+        else:
+            text = table(header, sorted(fresh), shown.widths)
+            print_lines(*(text[1:] if shown.rows or arguments.no_headers else text))
+    elif not shown.rows and not found.refused:
+        _say(f"no pods {'are known ' if found.problems else ''}{_where(found, arguments)}", arguments)
+    shown.rows = rows
+    if not arguments.name:
+        for error in found.refused:
+            if error not in shown.refused:
+                _say(f"refused: {error}", arguments)
+    shown.refused = found.refused
+
+
+def _is_chosen(pod: dict[str, Any], arguments: argparse.Namespace) -> bool:
+    metadata = pod["metadata"]
+    return arguments.namespace in ("", metadata.get("namespace")) and label_selector.matches(
+        arguments.selector, metadata.get("labels") or {}
+    )
+
+
+def _where(found: NodePods, arguments: argparse.Namespace) -> str:
+    """Where there are no pods."""
+    if not found.pods or not (arguments.namespace or arguments.selector):
+        return "on this node"
+    place = f"in namespace {arguments.namespace}" if arguments.namespace else "on this node"
+    return f"{place} with these labels" if arguments.selector else place
+
+
+def _without_age(row: tuple[str, ...]) -> tuple[str, ...]:
+    # the sixth cell is the age, and the fifth says how long ago a restart was
+    return (*row[:4], *(cell.partition(" ")[0] for cell in row[4:5]), *row[6:])
+
+
+def _say(text: str, arguments: argparse.Namespace) -> None:
+    """Beside the pods: on stderr where a program reads their names."""
+    if arguments.output == "name":
+        warn(text)
+    else:
+        print_lines(text)

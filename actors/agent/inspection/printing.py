@@ -1,0 +1,62 @@
+"""Prints pods and events, as text or documents, once or again and again."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, CommandError, Context, as_typed, json_text
+from supervision.cli.text import plain
+
+WATCH_SECONDS: Final = 1.0
+
+
+def watch(show: Callable[[], object]) -> None:
+    """Show it each second, until Ctrl-C. If an actor or the agent does not answer, say so once and wait."""
+    told = False
+    while True:
+        time.sleep(WATCH_SECONDS)
+        try:
+            show()
+            told = False
+        except CommandError as error:
+            if error.code not in (NO_ANSWER, NOT_RUNNING):
+                raise
+            if not told:
+                warn(f"{error}; waiting for it")
+            told = True
+
+
+def print_lines(*lines: str) -> None:
+    _write(*map(plain, lines))
+
+
+def _write(*lines: str) -> None:
+    for line in lines:
+        print(line)  # noqa: T201 - it is what the command is for
+    sys.stdout.flush()
+
+
+def warn(text: str) -> None:
+    print(f"supervise: {plain(as_typed(text))}", file=sys.stderr)  # noqa: T201
+
+
+def print_objects(context: Context, objects: Any) -> None:
+    if context.arguments.output == "json":
+        _write(json_text(objects))
+        return
+    import yaml
+
+    _write(yaml.safe_dump(msgspec.to_builtins(objects), sort_keys=False, allow_unicode=True).rstrip())
+
+
+def print_documents(context: Context, objects: Sequence[Any]) -> None:
+    """One document each, as they come."""
+    for one in objects:
+        if context.arguments.output == "yaml":
+            _write("---")
+        print_objects(context, one)
