@@ -35,6 +35,15 @@ def test_what_is_kept_is_bounded(limit: int, sizes: list[int]) -> None:
         assert reader.feed(b"x" * size) == []
 
 
+def test_a_line_larger_than_any_object_is_refused_before_it_fills_the_memory() -> None:
+    part = b"x" * (1 << 20)
+    reader = Lines()
+    assert [reader.feed(part) for _ in range(6)] == [[]] * 6, "1.5 MiB of which JSON escapes each letter"
+    with pytest.raises(LineTooLong):
+        for _ in range(4):
+            reader.feed(part)
+
+
 def test_a_long_line_among_others_is_refused() -> None:
     with pytest.raises(LineTooLong):
         Lines(4).feed(b"a\nbbbbb\nc")
