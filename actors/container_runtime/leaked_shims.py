@@ -1,14 +1,16 @@
-"""Shims of a managed runtime that belong to nothing: containerd leaves them when it dies during RunPodSandbox (some 10
-MB
-each).
+"""Shims of the runtime that belong to nothing, some 10 MB each: containerd leaves them when it dies during
+RunPodSandbox, and when the caller of one of its calls is killed.
 
-A shim is known to be ours by the socket of our containerd and the namespace of CRI on its command line. It has leaked
-when the runtime, asked, has neither a sandbox nor a container of its id, and it is older than any call that may still
-be making one. One with a container that runs has not leaked: containerd that started on a full disk does not list what
-it runs, and lists it again after its next start."""
+A shim is known by the socket of its containerd and the namespace of CRI on its command line. It has leaked when the
+runtime, asked, has neither a sandbox nor a container of its id, and it is older than any call that may still be making
+one. One with a container that runs has not leaked: containerd that started on a full disk does not list what it runs,
+and lists it again after its next start. That of an external containerd is ended only if containerd has also removed its
+bundle, the directory in which the shim runs.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
@@ -36,21 +38,34 @@ class Shim(msgspec.Struct, frozen=True):
     """Of the sandbox or container that it was started for."""
     age: float
     """Seconds."""
+    bundle_removed: bool = False
 
 
-def leaked(shims: Iterable[Shim], known: Iterable[str]) -> list[Shim]:
+def leaked(shims: Iterable[Shim], known: Iterable[str], *, managed: bool) -> list[Shim]:
     """The shims that belong to no sandbox or container of the runtime. Pure."""
     there = frozenset(known)
-    return [shim for shim in shims if shim.age >= LEAST_AGE_SECONDS and shim.id not in there]
+    return [
+        shim
+        for shim in shims
+        if shim.age >= LEAST_AGE_SECONDS and shim.id not in there and (managed or shim.bundle_removed)
+    ]
 
 
 def running(socket: str, now: float) -> Iterator[Shim]:
     """The shims of the containerd at this socket. `now`: seconds since 1970."""
     for process in psutil.process_iter(["cmdline", "create_time"]):
         argv = process.info["cmdline"] or []
-        managed = _value(argv, "-address") == socket and _value(argv, "-namespace") == CRI_NAMESPACE
-        if argv and _SHIM in argv[0] and managed and (found := _value(argv, "-id")):
-            yield Shim(process.pid, found, now - process.info["create_time"])
+        of_runtime = _value(argv, "-address") == socket and _value(argv, "-namespace") == CRI_NAMESPACE
+        if argv and _SHIM in argv[0] and of_runtime and (found := _value(argv, "-id")):
+            yield Shim(process.pid, found, now - process.info["create_time"], bundle_removed=_is_removed(process))
+
+
+def _is_removed(process: psutil.Process) -> bool:
+    """Whether the directory in which it runs was removed."""
+    try:
+        return not os.path.isdir(process.cwd())
+    except (psutil.Error, OSError):
+        return False
 
 
 def _value(argv: list[str], flag: str) -> str:
@@ -89,10 +104,10 @@ def end(shims: Iterable[Shim]) -> None:
         psutil.wait_procs(family, scaled(_END_SECONDS))
 
 
-def sweep(socket: str, known: list[str], now: float) -> tuple[list[str], list[str]]:
+def sweep(socket: str, known: list[str], now: float, managed: bool) -> tuple[list[str], list[str]]:
     """End the leaked ones; their ids, and the ids of those that have a container, so are only unlisted. For a
     disposable process."""
-    found = leaked(running(socket, now), known)
+    found = leaked(running(socket, now), known, managed=managed)
     busy = [shim for shim in found if has_container(programs(shim))]
     idle = [shim for shim in found if shim not in busy]
     end(idle)

@@ -30,7 +30,7 @@ from .health_check import RuntimeHealthCheck
 from .messages import ContainersUnlisted, GetRuntimePods, PodNetwork, RuntimeSnapshot, StartHangs
 from .network_repairs import NetworkRepairs
 from .pod_network import PodNetworkSetting
-from .runtime_repairs import SHIMS_SECONDS, RuntimeRepairs
+from .runtime_repairs import EXTERNAL_SHIMS_SECONDS, SHIMS_SECONDS, RuntimeRepairs
 from .runtime_view import Relist, RuntimeView
 from .status_calls import Failure, ListedPod, StatusCalls, listed_pods
 
@@ -75,8 +75,8 @@ class Pleg(Actor):
         self.every(RELIST_SECONDS, self.relist, immediately=True)
         self.every(STATUS_SECONDS, self.check_health, immediately=True)
         self.start_task(self._follow_events(), "runtime events")
-        if self.agent.managed_runtime:
-            self.every(SHIMS_SECONDS, self._sweep_shims, jitter=0.1)
+        period = SHIMS_SECONDS if self.agent.managed_runtime else EXTERNAL_SHIMS_SECONDS
+        self.every(period, self._sweep_shims, jitter=0.1)
         if self.agent.standalone and config.podCIDR:
             self.every(STATUS_SECONDS, lambda: self._pod_network.apply(config.podCIDR), immediately=True)
 

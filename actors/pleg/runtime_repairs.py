@@ -21,6 +21,8 @@ from .hanging_starts import HangingStarts
 from .runtime_reloads import Reloads
 
 SHIMS_SECONDS: Final = 60.0
+EXTERNAL_SHIMS_SECONDS: Final = 600.0
+"""Only a killed actor makes an external containerd leave one."""
 ROOM_BYTES: Final = 2**23
 """containerd loads no container, and loses those that it had, with less free space."""
 RESTART_SECONDS: Final = 5.0
@@ -86,9 +88,9 @@ class RuntimeRepairs:
             await self._reload(now)
 
     async def sweep_shims(self, listed: frozenset[str]) -> None:
-        """End shims of the managed containerd that belong to nothing it knows."""
-        socket = self._agent.runtime_endpoint.removeprefix("unix://")
-        arguments = {"socket": socket, "known": sorted(listed), "now": time.time()}
+        """End shims of containerd that belong to nothing it knows."""
+        socket, managed = self._agent.runtime_endpoint.removeprefix("unix://"), self._agent.managed_runtime
+        arguments = {"socket": socket, "known": sorted(listed), "now": time.time(), "managed": managed}
         try:
             found = await self._actor.disposable(SWEEP_SHIMS, arguments, deadline=SHIMS_SECONDS)
         except DisposableError as error:
@@ -97,7 +99,7 @@ class RuntimeRepairs:
         ended, running = cast("tuple[list[str], list[str]]", found)
         for name in ended:
             self._actor.log.warning("ended a shim that the runtime did not know of: %s", name)
-        if running:
+        if running and managed:
             await self.unlisted("pods that no source has", running)
 
     def _has_room(self) -> bool:

@@ -17,7 +17,7 @@ from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
 from actors.pleg.hanging_starts import HANGS_SECONDS
 from actors.pleg.messages import ContainersUnlisted, GetRuntimePods, PodNetwork, StartHangs
 from actors.pleg.runtime_reloads import PAUSES
-from actors.pleg.runtime_repairs import ROOM_BYTES, SHIMS_SECONDS, SWEEP_SHIMS
+from actors.pleg.runtime_repairs import ROOM_BYTES, SWEEP_SHIMS
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -378,29 +378,6 @@ def test_a_standalone_agent_sends_no_report_of_the_runtime(fake):
     tell(story, fake)
 
 
-def test_shims_of_a_managed_runtime_are_held_against_all_that_the_runtime_lists(fake):
-    async def story() -> None:
-        context = Agent(workers=2, managed_runtime=True, runtime_endpoint="unix:///run/x/containerd.sock")
-        async with Harness(Pleg, name="pleg", context=context) as harness:
-            asked: list[dict[str, object]] = []
-
-            def sweep(**arguments: object) -> list[object]:
-                asked.append(arguments)
-                return [[], []]
-
-            harness.disposables[SWEEP_SHIMS] = sweep
-            _, box, container = await pod(fake)
-            await harness.advance(1.2 * SHIMS_SECONDS)
-            assert (asked[0]["socket"], asked[0]["known"]) == ("/run/x/containerd.sock", sorted([box, container]))
-            fake.faults.add("ListContainers", Fault(error="UNAVAILABLE"))
-            await harness.advance(3 * SHIMS_SECONDS)
-            count = len(asked)
-            await harness.advance(3 * SHIMS_SECONDS)
-            assert len(asked) == count, "a list that is old is no reason to end anything"
-
-    asyncio.run(story())
-
-
 @pytest.mark.parametrize("managed", [True, False])
 def test_a_start_that_hangs_for_long_is_a_reason_to_restart_a_managed_runtime_once(fake, managed, monkeypatch):
     seconds = [1000.0]
@@ -467,20 +444,6 @@ def test_what_a_full_disk_kept_from_being_listed_is_loaded_once_there_is_room_th
             await harness.advance(4 * STATUS_SECONDS)
             asked = [ask for ask in harness.asks if isinstance(ask[1], RollingRestart)]
             assert asked == [(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)))], "once"
-
-    asyncio.run(story())
-
-
-def test_a_shim_with_a_container_that_no_source_and_no_list_has_is_a_reason_to_load_it_again(fake, monkeypatch):
-    async def story() -> None:
-        context = Agent(workers=2, managed_runtime=True, runtime_endpoint="unix:///run/x/containerd.sock")
-        async with Harness(Pleg, name="pleg", context=context) as harness:
-            monkeypatch.setattr(runtime_repairs, "free_bytes", lambda _: ROOM_BYTES)
-            harness.answer(RollingRestart, lambda _: Done())
-            harness.disposables[SWEEP_SHIMS] = lambda **_: [["dead"], ["runs"]]
-            await harness.advance(1.2 * SHIMS_SECONDS)
-            asked = [ask for ask in harness.asks if isinstance(ask[1], RollingRestart)]
-            assert asked == [(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)))]
 
     asyncio.run(story())
 

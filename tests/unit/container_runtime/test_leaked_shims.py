@@ -22,12 +22,12 @@ SLEEP = (
 
 
 def test_a_shim_of_a_sandbox_or_container_that_the_runtime_knows_has_not_leaked():
-    assert leaked([Shim(1, "a", OLD), Shim(2, "b", OLD)], ["a", "b", "c"]) == []
+    assert leaked([Shim(1, "a", OLD), Shim(2, "b", OLD)], ["a", "b", "c"], managed=True) == []
 
 
 def test_a_shim_that_the_runtime_does_not_know_has_leaked_once_no_call_can_be_making_it():
     young, old = Shim(1, "a", 300.0), Shim(2, "b", OLD)
-    assert leaked([young, old], ["c"]) == [old]
+    assert leaked([young, old], ["c"], managed=True) == [old]
 
 
 @pytest.mark.parametrize("names", [["nginx"], ["pause", "sh"], ["pause", "runcible"]])
@@ -53,7 +53,9 @@ def shim(tmp_path: Path, child_program: str) -> Iterator[subprocess.Popen[bytes]
     shutil.copy("/bin/sleep", child)
     argv = [str(program), "-c", SLEEP, "-namespace", "k8s.io", "-id", "box", "-address", f"{tmp_path}/our.sock"]
     argv.append(str(child))
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE)
+    bundle = tmp_path / "bundle"
+    bundle.mkdir()
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=bundle)
     assert process.stdout is not None
     assert process.stdout.readline() == b"up\n"
     children = psutil.Process(process.pid).children()
@@ -68,7 +70,7 @@ def shim(tmp_path: Path, child_program: str) -> Iterator[subprocess.Popen[bytes]
 
 def test_a_leaked_shim_is_ended_with_what_it_started(tmp_path: Path, shim: subprocess.Popen[bytes]):
     (child,) = psutil.Process(shim.pid).children()
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD) == (["box"], [])
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == (["box"], [])
     shim.wait(5)
     child.wait(5)
 
@@ -76,14 +78,14 @@ def test_a_leaked_shim_is_ended_with_what_it_started(tmp_path: Path, shim: subpr
 @pytest.mark.parametrize("child_program", ["nginx"])
 def test_a_shim_that_runs_a_container_is_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
     (child,) = psutil.Process(shim.pid).children()
-    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD) == ([], ["box"]), "it is named"
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=True) == ([], ["box"]), "it is named"
     assert shim.poll() is None
     child.kill()
 
 
 def test_the_shims_of_another_containerd_are_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
     assert list(running("/run/containerd/containerd.sock", time.time() + OLD)) == []
-    assert sweep("/run/containerd/containerd.sock", [], time.time() + OLD) == ([], [])
+    assert sweep("/run/containerd/containerd.sock", [], time.time() + OLD, managed=True) == ([], [])
     assert shim.poll() is None
 
 
@@ -93,7 +95,7 @@ def test_what_others_run_on_the_same_containerd_is_left_alone(tmp_path: Path):
     argv = [str(program), "-c", "import time; time.sleep(100)", "-namespace", "default", "-id", "x", "-address", "/s"]
     process = subprocess.Popen(argv)
     try:
-        assert sweep("/s", [], time.time() + OLD) == ([], [])
+        assert sweep("/s", [], time.time() + OLD, managed=True) == ([], [])
         assert process.poll() is None
     finally:
         process.kill()
@@ -101,5 +103,15 @@ def test_what_others_run_on_the_same_containerd_is_left_alone(tmp_path: Path):
 
 
 def test_a_shim_that_is_known_is_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
-    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD) == ([], [])
+    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD, managed=True) == ([], [])
     assert shim.poll() is None
+
+
+def test_a_shim_of_an_external_runtime_is_ended_only_when_its_bundle_was_removed(
+    tmp_path: Path, shim: subprocess.Popen[bytes]
+):
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=False) == ([], [])
+    (tmp_path / "bundle").rmdir()
+    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD, managed=False) == ([], [])
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD, managed=False) == (["box"], [])
+    shim.wait(5)
