@@ -117,9 +117,10 @@ class Journal:
     @contextmanager
     def handling(self, key: str) -> Iterator[None]:
         """Record the key for the block. An exception ends the process, and leaves the record."""
-        self._write(key)
+        record = self.record_of(lambda: key)
+        record.begin()
         yield
-        self._clear()
+        record.end()
 
     def record_of(self, key: Callable[[], str]) -> TaskRecord:
         """A record for the steps of a task; each step asks `key` first."""

@@ -4,7 +4,7 @@ node has to end them: an eviction, a preemption, a shutdown."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Set
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.status_manager.messages import STATUS_MANAGER, PodObserved, Waiting
 from supervision.actor import Actor
 from supervision.quarantine import Journal, QuarantinePolicy, content_key, report_death
+from supervision.task_context import InputRecord
 
 from .pod.runtime import alive
 
@@ -25,10 +26,9 @@ class QuarantinedPods:
     """The quarantined pods of one shard."""
 
     def __init__(self, actor: Actor, directory: Path, clock: Callable[[], float]) -> None:
-        """`clock`: seconds since 1970. Raises OSError."""
+        """`clock`: seconds since 1970. Where the directory cannot be written, no pod is ever in quarantine."""
         self._actor = actor
-        self.journal = Journal(directory, POLICY, clock)
-        report_death(actor.tell, self.journal)
+        self._journal = _journal(actor, directory, clock)
         self._pods: dict[str, bytes] = {}
         self._running: set[str] = set()
         """Those with containers that run, which hold what they were admitted with."""
@@ -38,8 +38,6 @@ class QuarantinedPods:
         """When the runtime was listed (monotonic), and the UIDs that it had."""
         self._ending: dict[str, str] = {}
         """Journal key of each pod that is taken out of quarantine to be ended, by UID."""
-        if self.journal.died_on:
-            actor.log.error("the last incarnation died while it handled %s", self.journal.died_on)
 
     @property
     def uids(self) -> Set[str]:
@@ -50,13 +48,24 @@ class QuarantinedPods:
 
     def handling(self, uid: str, data: bytes) -> AbstractContextManager[None]:
         """Record the pod while it is read: if the shard dies meanwhile, the pod is blamed."""
-        return self.journal.handling(self._ending.get(uid) or content_key(uid, data))
+        if self._journal is None:
+            return nullcontext()
+        return self._journal.handling(self._ending.get(uid) or content_key(uid, data))
+
+    def record_of(self, uid: str, key: Callable[[], str]) -> InputRecord | None:
+        """Of the tasks of the pod's worker, whose journal key is `key` unless the pod is being ended."""
+        if self._journal is None:
+            return None
+        return self._journal.record_of(lambda: self._ending.get(uid) or key())
+
+    def _is_quarantined(self, key: str) -> bool:
+        return self._journal is not None and self._journal.is_quarantined(key)
 
     def takes(self, uid: str, data: bytes) -> bool:
         """Whether this version of the pod is in quarantine. A changed pod gets a new chance."""
         if uid in self._ending:
             return False
-        if not self.journal.is_quarantined(content_key(uid, data)):
+        if not self._is_quarantined(content_key(uid, data)):
             self._forget(uid)
             return False
         if uid not in self._pods:
@@ -74,16 +83,12 @@ class QuarantinedPods:
         if data is None:
             return None
         key = f"{content_key(uid, data)}/end"
-        if self.journal.is_quarantined(key):
+        if self._is_quarantined(key):
             return None
         self._actor.log.warning("pod %s leaves its quarantine to be ended", uid)
         self._ending[uid] = key
         self._forget(uid)
         return data
-
-    def key_of_termination(self, uid: str) -> str:
-        """The journal key for the end of this pod; '' unless it was in quarantine."""
-        return self._ending.get(uid, "")
 
     def ended(self, uid: str) -> None:
         """Forget the pod: nothing is left of it."""
@@ -149,6 +154,18 @@ class QuarantinedPods:
         if uid in self._runtime or not self._listed_at or uid in self._listed:
             return self._runtime.get(uid)
         return PodRuntime(uid=uid, at=self._listed_at)
+
+
+def _journal(actor: Actor, directory: Path, clock: Callable[[], float]) -> Journal | None:
+    try:
+        journal = Journal(directory, POLICY, clock)
+    except OSError as error:  # a worker that does not start costs more than one without a quarantine
+        actor.log.warning("there is no quarantine of pods: %s", error)
+        return None
+    report_death(actor.tell, journal)
+    if journal.died_on:
+        actor.log.error("the last incarnation died while it handled %s", journal.died_on)
+    return journal
 
 
 def _containers(data: bytes) -> Iterator[str]:

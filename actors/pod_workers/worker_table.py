@@ -107,7 +107,7 @@ class PodWorkers:
             worker = self.by_uid[uid] = PodWorker(self._services, uid, runtime)
             if runtime is not None:
                 self._services.starter.metrics.orphan()
-            record = self._quarantine.journal.record_of(lambda: self._quarantine.key_of_termination(uid) or worker.key)
+            record = self._quarantine.record_of(uid, lambda: worker.key)
             self._actor.start_task(self._run(worker), f"pod {uid}", record=record)
         return worker
 

@@ -170,6 +170,18 @@ def blame(home: Path, clock: VirtualClock) -> None:
         journal.close()
 
 
+async def test_a_shard_whose_quarantine_cannot_be_kept_does_its_work_nevertheless(tmp_path, caplog):
+    """The run directory is on a file system that an error has made read-only."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "quarantine").write_text("no directory")
+    async with Driven(tmp_path) as node:
+        await node.sources(BAD, GOOD)
+        await node.until(lambda: node.running("g") and node.running("a"))
+        await node.remove("bad")
+        await node.until(lambda: node.stage("bad") == "gone")
+    assert "there is no quarantine of pods" in caplog.text
+
+
 async def test_another_content_is_another_chance(tmp_path, poison):
     async with await poisoned(tmp_path) as node:
         await node.sources(BAD, GOOD)

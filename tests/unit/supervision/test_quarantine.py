@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -57,6 +58,19 @@ def test_the_deaths_that_the_quarantine_bounds_are_those_before_it_and_no_others
         bounded.append(Journal(tmp_path, POLICY, clock).bounds_death)
         clock.now += 1
     assert bounded == [True, True, True, False, False], "who goes on in spite of it is not excused"
+
+
+def test_a_record_that_cannot_be_written_is_no_reason_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full: nobody is blamed then."""
+    journal, done = Journal(tmp_path, POLICY, Clock()), []
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with journal.handling("pod-1"):
+        done.append("pod-1")
+    assert done == ["pod-1"]
 
 
 def test_a_key_whose_work_has_ended_is_not_blamed(tmp_path: Path) -> None:
