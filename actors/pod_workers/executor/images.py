@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from actors.api_clients.messages import EVENT_CLIENT, ObjectRef, ObjectState
+from actors.api_clients.messages import EVENT_CLIENT, ObjectRef
 from actors.image_manager.messages import IMAGE_MANAGER, EnsureImage, ImageFailed, ImageReady, PullSecret
 from actors.pod_workers.containers.api_objects import state_of
 from actors.pod_workers.errors import StartFailed
@@ -17,6 +17,7 @@ from actors.shared.kube.pods import container_field, is_static
 from actors.shared.tracing.tracer import traceparent_of_current
 from supervision.actor import Actor, AskError, AskTimeout
 
+EVENT = "FailedToRetrieveImagePullSecret"
 IMAGE_SECONDS = 60.0
 """A pull may take longer: then the question is repeated and joins the same pull. This covers a lost answer."""
 IMAGE_TRIES = 3
@@ -64,21 +65,22 @@ async def _ask(actor: Actor, question: EnsureImage) -> ImageReady | ImageFailed:
 
 
 async def pull_secrets(actor: Actor, pod: Pod) -> list[PullSecret]:
-    """The pod's imagePullSecrets. A missing one causes an event, and the pull continues without it."""
+    """The pod's imagePullSecrets. One that is missing or cannot be read causes an event, and the pull continues without
+    it."""
     refs = [ObjectRef("Secret", one.name, pod.metadata.namespace) for one in pod.spec.imagePullSecrets if one.name]
     states = await asyncio.gather(*(state_of(actor, ref) for ref in refs))
     missing = sorted({state.ref.name for state in states if not state.body})
     if missing:
         names = ", ".join(missing)
         text = f"Unable to retrieve some image pull secrets ({names}); attempting to pull the image may not succeed."
-        actor.tell(EVENT_CLIENT, pod_event(pod, "Warning", "FailedToRetrieveImagePullSecret", text))
-    return [found for state in states if (found := _pull_secret(state)) is not None]
-
-
-def _pull_secret(state: ObjectState) -> PullSecret | None:
-    """The pull secret of the Secret object; None if it has no registry credentials."""
-    try:
-        document = pull_secret(state.body) if state.body else b""
-        return PullSecret(secret(state.body).metadata.uid, state.ref.name, document) if document else None
-    except ObjectError:
-        return None
+        actor.tell(EVENT_CLIENT, pod_event(pod, "Warning", EVENT, text))
+    found = []
+    for state in states:
+        try:
+            document = pull_secret(state.body) if state.body else b""
+            if document:
+                found.append(PullSecret(secret(state.body).metadata.uid, state.ref.name, document))
+        except ObjectError as error:
+            text = f"Image pull secret {state.ref.name} is not used: {error}"
+            actor.tell(EVENT_CLIENT, pod_event(pod, "Warning", EVENT, text))
+    return found

@@ -5,6 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 
+import msgspec
+
+from supervision.errors import UNREADABLE
+
 from .codec import ObjectError, decode
 from .meta import Api, ObjectMeta
 
@@ -51,7 +55,18 @@ def _decode_values(data: dict[str, str]) -> dict[str, bytes]:
 
 def pull_secret(body: bytes) -> bytes:
     """The registry credentials in a Secret, in docker's format; b'' for a secret of another type. Raises
-    ObjectError."""
+    ObjectError, also where these are no JSON object of registries."""
     found = secret(body)
-    key = {"kubernetes.io/dockerconfigjson": ".dockerconfigjson", "kubernetes.io/dockercfg": ".dockercfg"}
-    return _decode_values(found.data).get(key.get(found.type, ""), b"")
+    keys = {"kubernetes.io/dockerconfigjson": ".dockerconfigjson", "kubernetes.io/dockercfg": ".dockercfg"}
+    key = keys.get(found.type, "")
+    document = _decode_values(found.data).get(key, b"")
+    if document:
+        try:
+            registries = msgspec.json.decode(document.decode(errors="replace"))
+        except UNREADABLE:
+            raise ObjectError(f"{key} is no JSON") from None
+        if isinstance(registries, dict) and key == ".dockerconfigjson":
+            registries = registries.get("auths", {})
+        if not isinstance(registries, dict):
+            raise ObjectError(f"{key} has no registries by name")
+    return document

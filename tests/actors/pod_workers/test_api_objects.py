@@ -6,6 +6,8 @@ import base64
 import json
 from typing import Any
 
+import pytest
+
 from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, Services
 from actors.image_manager.messages import EnsureImage, ImageFailed
 from tests.support.shard_harness import Driven, container, pod
@@ -94,6 +96,27 @@ async def test_the_image_is_asked_for_with_the_pods_secrets(tmp_path):
             "FailedToRetrieveImagePullSecret",
             "Unable to retrieve some image pull secrets (gone); attempting to pull the image may not succeed.",
         ) in node.events()
+
+
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [
+        (b"{", ".dockerconfigjson is no JSON"),
+        (b"[]", ".dockerconfigjson has no registries by name"),
+        (b'{"auths": "x"}', ".dockerconfigjson has no registries by name"),
+    ],
+)
+async def test_a_pull_secret_that_cannot_be_read_is_named_and_the_others_are_used(tmp_path, document, why):
+    async with Driven(tmp_path, joined=True) as node:
+        old = ObjectRef("Secret", "old", "default")
+        node.objects[SECRET] = secret(kind="kubernetes.io/dockerconfigjson", __dockerconfigjson=document)
+        node.objects[old] = secret(old, kind="kubernetes.io/dockercfg", __dockercfg=b"{}")
+        await node.want(pod(imagePullSecrets=[{"name": "s"}, {"name": "old"}]))
+        await node.until(lambda: node.running("a"))
+        [asked] = [question for _, question in node.harness.asks if isinstance(question, EnsureImage)]
+        assert [one.name for one in asked.pull_secrets] == ["old"]
+        text = f"Image pull secret s is not used: {why}"
+        assert ("FailedToRetrieveImagePullSecret", text) in node.events()
 
 
 async def test_a_pull_that_fails_is_told_as_users_know_it(tmp_path):
