@@ -105,7 +105,7 @@ class SampleDriver:
         `error`: by claim name the error of its answer; `skip`: names that are not answered; `invent`: a UID that is
         answered, too; `abort`: text of a failed call; `hang`: seconds; `garbage`: the answer is no message; `die`: the
         process ends in the next call, before (`before`) or after (`after`) it has done its work; `health`: by device
-        its health, `message`: of all.
+        its health, `message`: of all; `devices`: so many more of each claim.
         """
         temporary = self.home / ".behaviour"
         temporary.write_text(json.dumps(behaviour))
@@ -185,6 +185,8 @@ class SampleDriver:
                     request_names=[request_name], pool_name="pool", device_name=f"{request_name}-0",
                     cdi_device_ids=self._cdi_names(request_name, claim.name),
                 )  # fmt: skip
+            for number in range(bad.get("devices", 0)):
+                one.devices.add(pool_name="pool", device_name=f"more-{number}")
         if bad.get("invent"):
             answer.claims[bad["invent"]].error = ""
         return answer

@@ -24,6 +24,8 @@ from .driver import DriverService
 from .health import HEALTHY, UNHEALTHY, UNKNOWN, DraDeviceHealth
 
 CALL_SECONDS: Final = 45.0
+MOST_CLAIM_BYTES: Final = 64 << 10
+"""Of the devices of one claim, which the API allows 32 of: those of all claims are kept, and in one file."""
 _PACKAGE: Final = "k8s.io.kubelet.pkg.apis.dra"
 _HEALTH: Final = {health_pb.HEALTHY: HEALTHY, health_pb.UNHEALTHY: UNHEALTHY}
 _Request = TypeVar("_Request", dra.NodePrepareResourcesRequest, dra.NodeUnprepareResourcesRequest)
@@ -56,8 +58,9 @@ class DraConnection:
         """Prepare claims. Returns by claim UID the error, '' for none, and the devices. Raises ResourceClaimError."""
         request = dra.NodePrepareResourcesRequest(claims=map(_claim, claims))
         answer = await self._call("NodePrepareResources", request, dra.NodePrepareResourcesResponse)
-        errors = {uid: one.error for uid, one in answer.claims.items()}
-        return errors, {uid: tuple(map(_device, one.devices)) for uid, one in answer.claims.items()}
+        errors = {uid: one.error or _too_large(one.ByteSize()) for uid, one in answer.claims.items()}
+        prepared = {uid: one.devices for uid, one in answer.claims.items() if not errors[uid]}
+        return errors, {uid: tuple(map(_device, devices)) for uid, devices in prepared.items()}
 
     async def unprepare(self, claims: Iterable[ClaimRef]) -> dict[str, str]:
         """Unprepare claims. Returns by claim UID the error, '' for none. Raises ResourceClaimError."""
@@ -110,6 +113,10 @@ class DraConnection:
 
 def _text(error: grpc.aio.AioRpcError) -> str:
     return rpc_error(error.code().name, error.details() or "")
+
+
+def _too_large(size: int) -> str:
+    return f"the answer has {size} bytes, and {MOST_CLAIM_BYTES} are the most" if size > MOST_CLAIM_BYTES else ""
 
 
 def _claim(claim: ClaimRef) -> dra.Claim:

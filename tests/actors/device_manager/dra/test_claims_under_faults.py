@@ -232,3 +232,18 @@ async def test_the_health_of_devices_outlives_the_older_of_two_plugins(node: Nod
                 await harness.wait(lambda: told(harness)[-1:] == ["Unhealthy"], timeout=30)
                 assert told(harness) == ["Unhealthy"], "it was never unknown"
             await harness.wait(lambda: told(harness)[-1:] == ["Unknown"], timeout=30)
+
+
+async def test_a_driver_that_prepares_more_devices_than_any_claim_has_is_refused(
+    node: Node, driver: SampleDriver
+) -> None:
+    """All are kept: two million empty ones would end the device manager, at each try."""
+    node.claim("one", "pod-1")
+    async with node.manager() as harness:
+        await registered(harness, driver)
+        driver.behave(devices=10_000)
+        error = await prepare(harness, "pod-1", "one")
+        assert "NodePrepareResources failed for ResourceClaim one: the answer has" in error
+        driver.behave(devices=30)
+        assert await prepare(harness, "pod-1", "one") == ""
+        assert await unprepare(harness, "pod-1") == ""
