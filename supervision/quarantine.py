@@ -6,7 +6,7 @@ on. After `crashes` deaths on the same key within `window_seconds` the key is in
 the others go on.
 
     journal = Journal(directory)                    # in on_start: counts what the last incarnation died on
-    report_death(self.tell, journal)                         # the supervisor does not count that death
+    report_death(self.tell, journal)                # the supervisor does not count that death
     if journal.is_quarantined(key): ...                  # report it, leave it alone
     with journal.handling(key): decide(...)             # the code that may crash: a few microseconds of overhead
     actor.start_task(work(), record=journal.record_of(lambda: key))     # the same for each step of a task
