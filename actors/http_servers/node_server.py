@@ -23,6 +23,7 @@ from .access.authentication import Authenticator
 from .access.authorization import AlwaysAllow, Webhook
 from .access.reviews import Reviews
 from .endpoints import ENDPOINTS
+from .serving.client_faults import limit_lines
 from .serving.connections import BoundedServer
 from .serving.endpoint import permissions
 from .serving.port import serve_port
@@ -53,6 +54,7 @@ class _Server(Actor):
         return cast(Agent, self.context)
 
     async def on_start(self) -> None:
+        limit_lines()
         self.tracer = begin(self, self.agent.config.tracing, self.agent.node_name)
 
     async def _serve(

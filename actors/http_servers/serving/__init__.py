@@ -1,6 +1,7 @@
 """Ports, limits on connections, the base class of handlers, routes, health checks, request metrics and spans.
 
 api_socket.py       a gRPC API on a Unix socket of the node, started for its first client
+client_faults.py    limits the log lines about malformed requests and failed handshakes
 connections.py      limits on the connections of a server
 endpoint.py         the declaration of an endpoint: its paths, permission, server, the configuration that it needs
 handler.py          the base class of the handlers of the node server and the read-only server, on tornado
