@@ -10,7 +10,7 @@ import msgspec
 
 from supervision.strict import BAD, Checker, Schema, described, fields_of
 
-from .errors import FieldError
+from .errors import MAX_TEXT, FieldError
 
 _SCHEMA: Final = Schema()
 
@@ -50,10 +50,12 @@ def _filler(kind: Any, number: int) -> Any:
 
 def unrelated(errors: list[FieldError], found: list[FieldError]) -> list[FieldError]:
     """Those of `errors` that cannot be consequences of `found`: they concern other fields, and none around them."""
-    paths = [error.path for error in found]
-    return [error for error in errors if not any(_related(error.path, path) for path in paths)]
+    paths = {error.path for error in found}
+    around = {place for path in paths for place in _around(path)}
+    return [error for error in errors if error.path not in around and paths.isdisjoint(_around(error.path))]
 
 
-def _related(one: str, other: str) -> bool:
-    shorter, longer = sorted((one, other), key=len)
-    return longer.startswith(shorter) and (len(longer) == len(shorter) or not shorter or longer[len(shorter)] in ".[")
+def _around(path: str) -> list[str]:
+    """The field, and those that it is in: `a.b[0]`, `a.b`, `a` and the document, ''. A name may be megabytes long."""
+    ends = (at for at, letter in enumerate(path[:MAX_TEXT]) if letter in ".[")
+    return [path, *(path[:end] for end in ends), ""]
