@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
 MAX_LINKS = 40
 """Symbolic links on one path; the kernel has the same limit."""
@@ -25,20 +24,32 @@ def _directories_on_path(path: str) -> list[str]:
         if part in ("", "."):
             continue
         here = os.path.join(at, part) if part != ".." else os.path.dirname(at)
-        if links < MAX_LINKS and os.path.islink(here):
+        target = _target(here) if links < MAX_LINKS else ""
+        if target:
             directories.append(at)
             links += 1
-            target = os.readlink(here)
             at, rest = "/" if target.startswith("/") else at, [*target.split("/"), *rest]
         else:
             at = here
     return [*directories, os.path.dirname(path), os.path.dirname(at)]
 
 
+def _target(path: str) -> str:
+    """Where a symbolic link leads; '' for another file, and for one that is gone or replaced meanwhile."""
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def _with_subdirectories(tree: str) -> list[str]:
+    """Without those that are removed meanwhile: os.walk passes over them, where Path.rglob raises."""
+    return [directory for directory, _, _ in os.walk(tree)]
+
+
 def directories_of(files: Iterable[str], trees: Iterable[str]) -> list[str]:
     """The directories of the files and of the links on their paths, and the trees with all their subdirectories."""
     directories = {directory for path in files if path for directory in _directories_on_path(path)}
     for tree in filter(None, trees):
-        directories |= {tree, *_directories_on_path(tree)[:-1]}
-        directories.update(str(path) for path in Path(tree).rglob("*") if path.is_dir() and not path.is_symlink())
+        directories |= {tree, *_directories_on_path(tree)[:-1], *_with_subdirectories(tree)}
     return sorted(directories)

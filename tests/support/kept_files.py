@@ -5,6 +5,7 @@ A module that writes one and has no row, and a file that a real agent has and no
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -112,9 +113,12 @@ def _writes(path: Path) -> bool:
 
 
 def kept_files(root: Path, run: Path) -> Iterator[tuple[str, Path]]:
-    """Each file of a running agent but those of its containerd and of its pods' volumes, by its path in a row."""
+    """Each file of an agent but those of its containerd and of its pods' volumes, by its path in a row.
+
+    os.walk passes over a directory that a process of the agent removes meanwhile; Path.rglob raises then."""
     for name, top in (("root", root), ("run", run)):
-        for path in sorted(top.rglob("*")):
+        files = (Path(directory, file) for directory, _, names in os.walk(top) for file in names)
+        for path in sorted(files):
             below = path.relative_to(top)
             if path.is_dir() or below.match("troupelet/containerd/data/**") or "containerd/data" in str(below):
                 continue

@@ -190,8 +190,10 @@ def test_files_that_are_gone_when_the_agent_starts_cost_no_pod_anything(
 
     def remove() -> Expected:
         node.kill_fork_server()
-        _removed(node, rows)
-        node.start()
+        try:
+            _removed(node, rows)
+        finally:
+            node.start()
         return []
 
     invariants.hold(remove)
