@@ -145,13 +145,17 @@ class PodMounts:
         return errors
 
     def _report_unrefreshed(self, uid: str, pod: Pod, errors: Mapping[str, MountError]) -> None:
-        """Report volumes that keep their files. The pod gets an event, but not for each attempt."""
+        """Report volumes that keep their files: from the second failure in a row on, and not for each attempt.
+
+        The first failure is often that of a pod that is being deleted: once its object is gone, the API server forbids
+        this node to read what the pod used.
+        """
         now, before = self._clock(), self._event_times.pop(uid, {})
         times: dict[str, float] = {}
         for volume, error in errors.items():
             text = failure(volume, error)
-            times[text] = before.get(text, now)
-            if text in before and now - before[text] < _EVENT_SECONDS:
+            times[text] = before.get(text, now - _EVENT_SECONDS)
+            if text not in before or now - before[text] < _EVENT_SECONDS:
                 continue
             times[text] = now
             self._actor.log.warning("pod %s: volume is not refreshed: %s", full_name(pod), text)

@@ -137,7 +137,7 @@ async def test_an_object_that_goes_leaves_the_files_of_a_running_pod_as_they_are
         assert Path(answer.paths["v"], "key").read_bytes() == b"one"
 
 
-async def test_a_running_pod_whose_object_went_has_an_event_not_one_with_each_attempt(node: Node) -> None:
+async def test_a_running_pod_whose_object_stays_away_has_an_event_not_one_with_each_attempt(node: Node) -> None:
     node.objects[SECRET] = secret(b"1")
 
     def events() -> list[tuple[str, str]]:
@@ -149,16 +149,28 @@ async def test_a_running_pod_whose_object_went_has_an_event_not_one_with_each_at
         node.harness.actor._mounts._clock = lambda: node.harness.clock.now
         await node.mount({"name": "v", "secret": {"secretName": "s"}})
         await node.changed(ObjectState(SECRET, reason="NotFound"))
-        assert events() == [gone]
+        assert events() == [], "the pod may just have been deleted"
         for _ in range(5):
             await node.harness.advance(RETRY_SECONDS)
         assert events() == [gone]
-        for _ in range(8):
+        for _ in range(9):
             await node.harness.advance(RETRY_SECONDS)
-        assert events() == [gone, gone], "it is told again after two minutes"
+        assert events() == [gone, gone], "again after two minutes"
         await node.changed(secret(b"2"))
         await node.changed(ObjectState(SECRET, reason="NotFound"))
-        assert events() == [gone] * 3, "it is told at once after a time that was well"
+        await node.harness.advance(RETRY_SECONDS)
+        assert events() == [gone] * 3, "the two minutes do not count once the volume was refreshed"
+
+
+async def test_a_pod_that_is_unmounted_after_its_object_went_has_no_event(node: Node) -> None:
+    node.objects[SECRET] = secret(b"1")
+    async with node.harness:
+        await node.mount({"name": "v", "secret": {"secretName": "s"}})
+        await node.changed(ObjectState(SECRET, reason="Forbidden"))
+        await node.harness.deliver(UnmountVolumes(UID))
+        for _ in range(5):
+            await node.harness.advance(RETRY_SECONDS)
+        assert node.harness.sent(RecordEvent, "api_clients/event_client") == []
 
 
 async def test_a_token_that_has_become_old_is_replaced_in_its_file(node: Node) -> None:
