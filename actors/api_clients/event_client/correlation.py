@@ -1,7 +1,8 @@
 """Keeps events from flooding the API server, as client-go's EventCorrelator does. Pure: times are passed in.
 
 The same event again is one event with a count. More than ten of one kind that differ in their message alone, within ten
-minutes of each other, become one, "(combined from similar events)". An object that goes on gets one in five minutes.
+minutes of each other, become one, "(combined from similar events)". An object has a burst of 25 normal events and
+one of 25 warnings, and then one of each in five minutes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ MOST_SIMILAR: Final = 10
 SIMILAR_SECONDS: Final = 600.0
 SPAM_BURST: Final = 25
 SPAM_SECONDS: Final = 300.0
-"""Seconds for one more event of an object, once the burst is used up."""
+"""Seconds for one more event of an object and type, once the burst is used up."""
 COMBINED: Final = "(combined from similar events): "
 
 V = TypeVar("V")
@@ -41,8 +42,8 @@ class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> Key:
-        """The object, without the part of it."""
-        return (self.kind, self.namespace, self.name, self.uid)
+        """The object, without the part of it, and the type: many warnings leave room for the normal events."""
+        return (self.kind, self.namespace, self.name, self.uid, self.type)
 
     @property
     def group(self) -> Key:

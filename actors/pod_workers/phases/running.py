@@ -13,7 +13,7 @@ import msgspec
 from actors.pod_workers.containers.names import label
 from actors.pod_workers.pod.resize_plan import outdated
 from actors.pod_workers.pod.results import waiting_for_all
-from actors.pod_workers.pod.state import SANDBOX, PodState, RoundPart
+from actors.pod_workers.pod.state import SANDBOX, Attempt, PodState, RoundPart
 from actors.pod_workers.pod.table import PodWorkerEvent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.model import PodRuntime, is_running
@@ -42,6 +42,8 @@ from .step import Step, StepInput
 from .termination_reasons import active_deadline, termination
 
 CRASH_LOOP = "CrashLoopBackOff"
+CRASH_LOOP_EVENT_SECONDS = 10.0
+"""As often as a kubelet whose pods are quiet: it wakes for a container in backoff each 10 s."""
 NETWORK_SECONDS = 1.0
 """The pause before an unready network is checked again."""
 MOST_BACKOFF_SECONDS = 300.0
@@ -93,7 +95,7 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: StepInput) -> St
     actions = actions_of(state, facts.now, facts.maximum_backoff)
     state, actions = without_backoff(state, actions, facts.now)
     state = _without_withdrawn_restarts(state, runtime, actions)
-    state, announcements = _crash_loops(state, pod, actions.backoff)
+    state, announcements = _crash_loops(state, pod, actions.backoff, facts.now)
     if actions.done:
         return Step(state.after(PodWorkerEvent.TERMINATE), announcements)
     effects: list[Effect] = [*announcements]
@@ -140,22 +142,27 @@ def _without_withdrawn_restarts(state: PodState, runtime: PodRuntime, actions: P
     return state.with_instances(state.restarting & (running - stopped), restarting=False)
 
 
-def _crash_loops(state: PodState, pod: Pod, backoffs: list[ContainerBackoff]) -> tuple[PodState, tuple[Announce, ...]]:
-    """Emit an event for each container that waits in a crash loop, once each time the pod worker wakes (the
-    event client counts them), and forget those that no longer wait."""
+def _crash_loops(
+    state: PodState, pod: Pod, backoffs: list[ContainerBackoff], now: float
+) -> tuple[PodState, tuple[Announce, ...]]:
+    """Emit an event for each container that waits in a crash loop, when it begins to wait and each
+    CRASH_LOOP_EVENT_SECONDS after, however often the pod worker wakes. Forget those that no longer wait.
+    """
     known = {name for name, why in state.waiting.items() if why.reason == CRASH_LOOP}
     state = state.due_by(earliest(backoffs) or None)
     announcements = []
     for backoff in backoffs:
-        if backoff.name not in state.round.announced:
-            text = f"Back-off restarting failed container {backoff.name} in pod {label(pod)}"
-            announcements.append(Announce("Warning", "BackOff", text, backoff.name))
         pause = max(0, round(backoff.until - backoff.last.finished_ns / 1e9))
         text = f"back-off {Duration(pause)} restarting failed container={backoff.name} pod={label(pod)}"
-        state = state.with_attempts([backoff.name], waiting=Waiting(CRASH_LOOP, text))
-    names = {backoff.name for backoff in backoffs}
-    state = state.announce(names)
-    return state.with_attempts(known - names, waiting=None), tuple(announcements)
+        announced_at = state.attempts.get(backoff.name, Attempt()).crash_loop_announced_at
+        if backoff.name not in known or not 0 <= now - announced_at < CRASH_LOOP_EVENT_SECONDS:
+            event = f"Back-off restarting failed container {backoff.name} in pod {label(pod)}"
+            announcements.append(Announce("Warning", "BackOff", event, backoff.name))
+            announced_at = now
+        waiting = Waiting(CRASH_LOOP, text)
+        state = state.with_attempts([backoff.name], waiting=waiting, crash_loop_announced_at=announced_at)
+    ended = known - {backoff.name for backoff in backoffs}
+    return state.with_attempts(ended, waiting=None, crash_loop_announced_at=0.0), tuple(announcements)
 
 
 def _without_network(state: PodState, facts: StepInput) -> tuple[PodState, tuple[Announce, ...]]:
@@ -164,6 +171,5 @@ def _without_network(state: PodState, facts: StepInput) -> tuple[PodState, tuple
     if not facts.network_message:
         return state.due_by(facts.now + NETWORK_SECONDS), ()
     text = f"network is not ready: container runtime network not ready: {facts.network_message}"
-    announcements = () if SANDBOX in state.round.announced else (Announce("Warning", "NetworkNotReady", text),)
-    state = state.announce([SANDBOX])
-    return waiting_for_all(state, text).due_by(facts.now + NETWORK_SECONDS), announcements
+    announcements = () if state.round.network_announced else (Announce("Warning", "NetworkNotReady", text),)
+    return waiting_for_all(state.announce_network(), text).due_by(facts.now + NETWORK_SECONDS), announcements

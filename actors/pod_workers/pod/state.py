@@ -103,6 +103,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """The count for the next instance after a restart of all containers; 0: none."""
     under_way_since: float = 0.0
     """When an earlier order to start it was first found to be under way. Seconds since 1970; 0.0: it is not."""
+    crash_loop_announced_at: float = 0.0
+    """When the last event said that it waits in a crash loop. Seconds since 1970; 0.0: it does not wait."""
 
 
 class ContainerInstance(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,8 +220,8 @@ class Round(msgspec.Struct, frozen=True):
 
     done: frozenset[RoundPart] = frozenset()
     """The parts already tried."""
-    announced: frozenset[str] = frozenset()
-    """Names of the containers (SANDBOX for the sandbox) of which users were told that they wait."""
+    network_announced: bool = False
+    """Users were told that the pod waits for a network."""
 
 
 class PodState(msgspec.Struct, frozen=True, kw_only=True):
@@ -328,9 +330,9 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         """All parts may be tried again in this round."""
         return replace(self, round=replace(self.round, done=frozenset()))
 
-    def announce(self, names: Iterable[str]) -> PodState:
-        """These containers wait; events say so in this round."""
-        return replace(self, round=replace(self.round, announced=self.round.announced | set(names)))
+    def announce_network(self) -> PodState:
+        """Note that users were told, in this round, that the pod waits for a network."""
+        return replace(self, round=replace(self.round, network_announced=True))
 
     def due_by(self, when: float | None) -> PodState:
         """Set `due` to that time, unless it is earlier."""

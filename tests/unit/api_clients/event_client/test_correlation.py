@@ -11,6 +11,7 @@ from actors.api_clients.event_client.backlog import EventBacklog
 from actors.api_clients.event_client.correlation import (
     CACHE,
     COMBINED,
+    SPAM_BURST,
     CorrelatedEvent,
     Correlator,
     NewEvent,
@@ -54,6 +55,14 @@ def test_other_objects_parts_reasons_and_types_are_counted_apart():
     for more in others:
         (event,) = run(correlator, "m", **more)
         assert event.count == 1
+
+
+def test_a_burst_of_warnings_leaves_a_burst_of_normal_events():
+    correlator = Correlator()
+    of = [correlator.correlate(new_event("m", type="Warning"), 0.0, SECOND) for _ in range(SPAM_BURST + 1)]
+    assert [one is not None for one in of] == [True] * SPAM_BURST + [False]
+    assert len(run(correlator, *["m"] * SPAM_BURST)) == SPAM_BURST
+    assert correlator.correlate(new_event("m"), 0.0, SECOND) is None
 
 
 def test_from_the_tenth_message_of_a_kind_they_are_combined():

@@ -7,9 +7,9 @@ from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, 
 from actors.pod_workers.pod.orders import ProbeDecided
 from actors.pod_workers.pod.results import RoundBegun, RuntimeObserved, RuntimeTouched, TryFailed
 from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartBegun, SandboxFailed
-from actors.pod_workers.pod.state import SANDBOX, PodView, replace
+from actors.pod_workers.pod.state import SANDBOX, PodState, PodView, replace
 from actors.pod_workers.pod.table import PodWorkerPhase
-from actors.shared.cri.model import CriContainerState
+from actors.shared.cri.model import CriContainer, CriContainerState
 from actors.shared.kube.container import Container
 from tests.support.pod_states import NOW, box, decide, effects, pod, ran, rested, running, runtime
 
@@ -18,6 +18,11 @@ EXITED = CriContainerState.EXITED
 
 def failed(name: str = "a", retry: float = 0.0) -> ContainerFailed:
     return ContainerFailed(name, "CreateContainerError", "no disk", retry, "", NOW)
+
+
+def state_runs(state: PodState) -> list[CriContainer]:
+    assert state.runtime is not None
+    return list(state.runtime.containers)
 
 
 def test_a_pod_that_is_as_it_is_wanted_needs_nothing():
@@ -82,6 +87,19 @@ def test_a_container_in_a_crash_loop_is_announced_once_and_waits():
     assert step.state.waiting["a"].reason == CRASH_LOOP
     assert step.state.due == NOW - 5 + 40
     assert effects(decide(rested(step.state))) == []
+
+
+def test_a_crash_loop_is_announced_each_ten_seconds_however_often_its_pod_worker_wakes():
+    state, announced = running(pod(), ran(state=EXITED, count=3, exit_code=1)), list[float]()
+    for tenths in range(350):
+        step = decide(
+            RuntimeObserved(runtime(*state_runs(state), at=2.0 + tenths)).apply(rested(state)), now=NOW + tenths / 10
+        )
+        announced += [tenths / 10] if "Announce" in effects(step) else []
+        state = step.state
+    assert announced == [0.0, 10.0, 20.0, 30.0]
+    earlier = decide(RuntimeObserved(runtime(*state_runs(state), at=999.0)).apply(rested(state)), now=NOW - 5)
+    assert effects(earlier) == ["Announce"], "the clock was set back"
 
 
 def test_a_container_that_runs_waits_for_nothing():
