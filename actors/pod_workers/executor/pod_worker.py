@@ -118,7 +118,7 @@ class PodWorker:
             kept = self._services.kept_resources.take(before.uid, pod)
         self.tell(PodWanted(pod, data, kept))
         if self.state is not before:
-            renew_volumes(self._run)
+            renew_volumes(self._run, before=before.wanted.pod)
             self._count_changes(before.resizing.desired or before.wanted.pod, pod)
         if before.resizing.deferred_at and self.state.resizing.desired is None:
             self._count_allocated()

@@ -6,6 +6,7 @@ from typing import Final
 
 from actors.pod_workers.pod.results import VolumesMountedAgain
 from actors.pod_workers.pod.table import PodWorkerPhase
+from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import used_volumes
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed, VolumesMounted
 from supervision.actor import AskError
@@ -15,21 +16,32 @@ from .execution import Execution
 RENEW_SECONDS: Final = 60.0
 
 
-def renew_volumes(run: Execution, *, forgotten: bool = False) -> None:
-    """Update the volumes whose content may change (labels, API objects) while the pod runs, and mount those that only
-    an added container uses. `forgotten`: the volume manager has restarted, and follows those of drivers and servers
-    again."""
+def renew_volumes(run: Execution, *, before: Pod | None = None, forgotten: bool = False) -> None:
+    """Update the files that have fields of the pod while it runs, and mount the volumes that only an added container
+    uses. Volumes of ConfigMaps, Secrets and tokens follow their sources in the volume manager.
+
+    `before`: the pod before an update; None if its resources changed. `forgotten`: the volume manager has restarted:
+    it follows all sources, and drivers and servers, again.
+    """
     state = run.state
     pod = state.wanted.pod if state.phase is PodWorkerPhase.RUNNING else None
-    volumes = pod.spec.volumes if pod is not None else []
-    added = used_volumes(pod) - state.held.volumes.keys() if pod is not None else frozenset()
+    if pod is None:
+        return
+    added = used_volumes(pod) - state.held.volumes.keys()
     if (
-        any(one.name in added and one.image is None for one in volumes)
-        or any(one.downwardAPI or one.projected or one.secret or one.configMap for one in volumes)
-        # a new volume manager follows what it has mounted, whatever the source: figures, expansion, tokens
-        or (forgotten and any(not (one.emptyDir or one.hostPath or one.image) for one in volumes))
+        any(one.name in added and one.image is None for one in pod.spec.volumes)
+        or (_has_other_fields(pod, before) and any(one.downwardAPI or one.projected for one in pod.spec.volumes))
+        or (forgotten and any(not (one.emptyDir or one.hostPath or one.image) for one in pod.spec.volumes))
     ):
         run.services.actor.start_task(_renew(run), f"volumes {state.uid}")
+
+
+def _has_other_fields(pod: Pod, before: Pod | None) -> bool:
+    """Whether a field that a file can have may have changed. A pod's deletion, for one, changes none."""
+    if before is None:
+        return True
+    now, then = pod.metadata, before.metadata
+    return (now.labels, now.annotations) != (then.labels, then.annotations)
 
 
 async def _renew(run: Execution) -> None:

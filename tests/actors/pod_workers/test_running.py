@@ -244,6 +244,26 @@ async def test_a_pod_waits_for_its_volumes(tmp_path):
         await node.until(lambda: node.running("a"))
 
 
+async def test_files_with_fields_of_a_pod_are_written_again_when_these_change_and_not_when_it_is_deleted(tmp_path):
+    items = [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]
+    volumes = [{"name": "data", "downwardAPI": {"items": items}}]
+
+    def mounts() -> int:
+        return len([one for _, one in node.harness.asks if isinstance(one, MountVolumes)])
+
+    async with Driven(tmp_path) as node:
+        node.answer(MountVolumes, lambda question: VolumesMounted(question.uid, {"data": "/x"}))
+        await node.want(pod(volumes=volumes))
+        await node.until(lambda: node.running("a"))
+        assert mounts() == 1
+        await node.want(pod(volumes=volumes, metadata={"labels": {"a": "b"}}))
+        await node.until(lambda: mounts() == 2)
+        end = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 1}
+        await node.want(pod(volumes=volumes, metadata={"labels": {"a": "b"}, **end}))
+        await node.until(lambda: not node.running("a"))
+        assert mounts() == 2
+
+
 async def test_groups_that_its_volumes_need_are_groups_of_the_sandbox_and_the_containers(tmp_path):
     async with Driven(tmp_path) as node:
         node.answer(MountVolumes, lambda question: VolumesMounted(question.uid, {"data": "/x"}, [1234, 7]))
