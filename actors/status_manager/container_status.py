@@ -79,6 +79,7 @@ class ContainerStatusInput(msgspec.Struct, frozen=True):
 
     @property
     def deleting(self) -> bool:
+        """No container that has ended is started again."""
         return self.pod.metadata.deletionTimestamp is not None
 
 
@@ -179,9 +180,8 @@ def _state(
         return _waits(view, waiting), _NOTHING  # it is created again: this must not count as its end
     if newest is not None and newest.state is CriContainerState.EXITED:
         ended = ContainerState(terminated=_terminated_state(view, newest))
-        waits = (
-            waiting is not None and not view.ended and _starts_again(view.pod, container, newest, waiting, init=init)
-        )
+        may_start = not (view.ended or view.deleting)
+        waits = waiting is not None and may_start and _starts_again(view.pod, container, newest, waiting, init=init)
         return (_waits(view, waiting), ended) if waits else (ended, _NOTHING)
     if newest is None and init and view.initialized and not is_sidecar(container):
         completed = ContainerStateTerminated(exitCode=0, reason="Completed", message=FORGOTTEN)

@@ -11,7 +11,7 @@ from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.container import Container
 from actors.shared.kube.node_addresses import pod_ips_of_sandbox
 from actors.shared.kube.pod import ContainerStatus, Pod, PodIP, PodStatus
-from actors.shared.kube.pods import is_static, qos_class
+from actors.shared.kube.pods import is_sidecar, is_static, qos_class
 from actors.shared.kube.restart_policy import RESTART_ALL, RESTARTING_ALL, can_restart_all, may_restart, rule_for
 from actors.shared.kube.times import start_time
 
@@ -213,7 +213,9 @@ def _expected_phase(
     if seen.worker_phase == "rejected" or (seen.worker_phase in _BY_ORDER and seen.reason == DEADLINE_EXCEEDED):
         phase = "Failed"
     else:
-        waits = any(never_began(by_name.get(each.name)) for each in observation.pod.spec.containers)
+        spec = observation.pod.spec
+        in_turn = [*(each for each in spec.initContainers if not is_sidecar(each)), *spec.containers]
+        waits = any(never_began(by_name.get(each.name)) for each in in_turn)
         over = seen.worker_phase in ENDED
         phase = "Pending" if waits else pod_phase(observation.pod, by_name, ended=over, initialized=initialized)
         # one whose containers all exit with 0 when it is preempted or evicted has succeeded, as in the kubelet

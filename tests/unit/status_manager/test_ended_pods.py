@@ -120,6 +120,16 @@ def test_a_pod_that_is_deleted_before_its_containers_began_has_failed_and_says_t
     assert look(deleted, worker_phase="terminated", before=over) == over
 
 
+def test_the_conditions_of_a_deleted_pod_whose_init_containers_never_began_stay_as_they_are():
+    init = [{"name": name, "image": "i"} for name in ("i", "j")]
+    spec = {"restartPolicy": "Never", "initContainers": init}
+    deleted = pod_of(spec)
+    deleted = replace(deleted, metadata=replace(deleted.metadata, deletionTimestamp="2026-01-01T00:00:00Z"))
+    over = look(deleted, worker_phase="terminated", before=look(pod_of(spec)))
+    assert (over.phase, of(over, "Ready")) == ("Failed", ("False", "ContainersNotReady"))
+    assert look(deleted, worker_phase="terminated", before=over) == over
+
+
 def test_a_pod_that_lost_its_sandbox_before_its_containers_began_has_failed_in_phase_and_conditions():
     over = look(pod_of(NEVER), worker_phase="terminated")
     assert (over.phase, of(over, "Ready")) == ("Failed", ("False", "PodFailed"))

@@ -409,3 +409,10 @@ def test_a_container_that_waits_for_volumes_waits_for_the_pods_initialization_wh
     assert (with_init.reason, with_init.message) == ("PodInitializing", "")
     without = present(look(pod_of(), waiting=mounting).containerStatuses[0].state.waiting)
     assert (without.reason, without.message) == ("ContainerCreating", "")
+
+
+def test_a_container_of_a_deleted_pod_that_has_ended_does_not_wait_for_a_restart():
+    deleted = pod_of()
+    deleted = replace(deleted, metadata=replace(deleted.metadata, deletionTimestamp="2026-01-01T00:00:00Z"))
+    status = look(deleted, ran(code=1, attempt=1), waiting=CRASHED, worker_phase="terminating")
+    assert (present(status.containerStatuses[0].state.terminated).exitCode, status.phase) == (1, "Running")
