@@ -14,15 +14,15 @@ children.py           the state of a supervisor's children, and the events that 
 class_names.py        names of classes and functions: Thespian writes `module.Class`, the tree `module:Class`
 cli/                  the `supervise` subcommands for a running agent: all except `start`
 client.py             asks the fork server or any actor from outside the tree: for the command line and tests
-dead_letters.py       where the dead letters of one process go: to the handler of the moment
-descriptors.py        finds out that this process can open nothing more
+dead_letters.py       where the dead letters of one process go: to the current handler
+descriptors.py        detects that this process has nearly run out of file descriptors
 documents/            reads one YAML or JSON document into plain data, within limits
 errors.py             the errors that an actor's calls and the command line raise
 faults.py             fault injection, for `supervise inject` and for the tests
 fork_server/          the process that forks every actor and runs no actor's code
-greeting.py           whom an actor says Hello, and when: at its start, and after an injected loss of messages
+greeting.py           to whom and when an actor says Hello: at its start, and after an injected loss of messages
 harness.py            runs one actor in the test's event loop, with fake neighbours and a virtual clock
-fake_answers.py       what its test answers to the actor's questions
+fake_answers.py       the test's answers to the actor's questions
 inbox.py              the actor's inbox: accepts connections, handles messages in order and in slices
 incidents.py          incident records: one JSON line per fault, in a bounded file that the fork server writes
 intensity.py          restart intensity as in Erlang/OTP: a limit of restarts within a period

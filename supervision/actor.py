@@ -7,9 +7,9 @@ An actor is a class with handlers:
         def on_say(self, message: Say, sender: Address) -> Said:
             return Said(message.text)
 
-A handler may be a coroutine. What it returns (when it is a Message) is sent to the sender; if the sender asked, that is
-the answer. A handler that raises ends the process, which its supervisor replaces: there is no half-changed actor. So
-does one that ends by a cancellation for which nobody asked: its question would have no answer.
+A handler may be a coroutine. A Message that it returns goes to the sender, as the answer if the sender asked. A handler
+that raises ends the process, and the supervisor starts another: no actor goes on half changed. A handler that is
+cancelled without a request ends the process too, because its question would get no answer.
 
 The class is a plain `thespian.actors.Actor`: it runs on any Thespian system base. The calls that Thespian does not have
 (ask, every, after, disposable) are delegated to `self._myRef`, as Thespian's own are; they need our system base or the
@@ -65,10 +65,8 @@ Handler = Callable[..., Any]
 
 
 class Address(ActorAddress):
-    """The name of an actor in the tree, `pleg` or `pod_workers/worker/1`: always its current incarnation.
-
-    `ask` is the id of the sender's question; 0: it asked none. A message sent to an address with an id answers that
-    question.
+    """The name of an actor in the tree, `pleg` or `pod_workers/worker/1`: always its current incarnation. `ask` is the
+    id of the sender's question; 0: it asked none. A message sent to an address with an id answers that question.
     """
 
     __slots__ = ("ask", "name")
@@ -239,13 +237,13 @@ class Actor(ThespianActor):
         """Run a coroutine beside the handlers. If it raises, or is cancelled without a call of the task's `cancel`, the
         process ends as it does for a handler.
 
-        `name`: its kind, by which it is counted, and its subject, such as `pod UID`. `record`: of the input that it
-        works for, for the quarantine."""
+        `name`: kind and subject, such as `pod UID`; tasks are counted by kind. `record`: records the input that the
+        task works for, for the quarantine."""
         return self.port.start_task(coroutine, name, record)
 
     def work_for(self, label: str, *, allowance_seconds: float = 0.0) -> None:
-        """Set what the running task works for; one step of it may hold the actor for `allowance_seconds`, where the
-        policy's busy_seconds allow less."""
+        """Set the subject of the running task. One of its steps may hold the actor for `allowance_seconds`, if that is
+        more than the policy's busy_seconds."""
         self.port.work_for(Work(label, allowance_seconds=allowance_seconds))
 
     async def disposable(self, function: str, arguments: dict[str, Any], *, deadline: float) -> Any:

@@ -54,13 +54,14 @@ class ShownFiles(NamedTuple):
 
 
 class LastSteps(NamedTuple):
-    """What takes away what must not outlive the agent, whatever became of the actor that made it. Every actor has ended
-    then, and the agent's lock is still held."""
+    """The final cleanup: removes what must not outlive the agent, even if the actor that made it was killed. It runs
+    after every actor has ended, while the agent's lock is still held."""
 
     function: str = ""
     """`module:function` that a process of its own calls with the context. Not called when the fork server is killed."""
     when_killed: tuple[str, ...] = ()
-    """A program with its arguments that runs then. It must be short: the next start waits for it."""
+    """A program with its arguments, which runs instead when the fork server is killed. It must be short: the next start
+    waits for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +76,11 @@ class Application:
     preload: tuple[str, ...] = ()
     """Modules that are imported once, before any actor is forked."""
     prepare: tuple[str, ...] = ()
-    """Functions (`module:function`, without arguments) that are called once after the preload. They build what takes
-    time and memory and every actor needs. They open nothing and start no thread."""
+    """Functions (`module:function`, without arguments) that are called once after the preload. They build what every
+    actor needs and what takes time and memory to build. They open nothing and start no thread."""
     hot_functions: tuple[str, ...] = ()
-    """Functions that actors run (`module qualified_name`), those that most of them run first: their code is placed
-    together, for memory (fork_server/code_layout.py)."""
+    """Functions that actors run, as `module qualified_name`, the most common first. Their code is placed together to
+    save memory (fork_server/code_layout.py)."""
     metrics: tuple[Metric, ...] = ()
     """Metrics that the actors make, besides the engine's own."""
     context: Any = None

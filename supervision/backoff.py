@@ -14,7 +14,7 @@ Rng = Callable[[], float]
 
 
 class RetrySchedule(msgspec.Struct, frozen=True):
-    """The pauses of one thing that is tried until it succeeds, in seconds: `first`, then times `factor` each, up to
+    """The pauses between tries of one operation, in seconds: `first`, then `factor` times the previous one, up to
     `limit`."""
 
     first: float
@@ -39,8 +39,8 @@ class BackoffPolicy(msgspec.Struct, frozen=True, kw_only=True):
     maximum: float = 30.0
     factor: float = 2.0
     jitter: float = 0.2
-    """The largest share of a pause that is subtracted at random, so that things that failed together do not retry
-    together."""
+    """The largest share of a pause that is subtracted at random, so that operations that failed together are not
+    retried together."""
     reset_after: float = 10.0
     """After this long without a failure the next one counts as the first."""
     free: int = 1
@@ -48,12 +48,12 @@ class BackoffPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backoff(msgspec.Struct, frozen=True):
-    """The consecutive failures of one thing."""
+    """The consecutive failures of one operation."""
 
     failures: int = 0
 
     def failed(self, policy: BackoffPolicy, well_for: float = 0.0) -> Backoff:
-        """The backoff after one more failure, which came after `well_for` good seconds."""
+        """The backoff after one more failure, which came after `well_for` seconds without one."""
         return Backoff(1 if well_for >= policy.reset_after else self.failures + 1)
 
     def excused(self) -> Backoff:

@@ -13,10 +13,10 @@ from .wire import Ack, Frame, FrameReader, FrameWriter, WireError
 
 _HIGH_WATER = 256 * 1024
 WINDOW_BYTES = 1024 * 1024
-"""The unacknowledged bytes at one receiver beyond which a sender waits; the last message may exceed the limit."""
+"""A sender waits while a receiver has this many of its bytes unacknowledged; the last message may exceed the limit."""
 _ACK_MESSAGES, _ACK_BYTES = 64, WINDOW_BYTES // 4
 STUCK_BYTES = 128 * 1024 * 1024
-"""The unsent answers beyond which a peer that does not read is disconnected."""
+"""A peer that does not read is disconnected when its unsent answers exceed this."""
 
 
 class Flusher:
@@ -57,7 +57,7 @@ class ChannelOwner(Protocol):
         """Whether the peer is accepted; if not, the connection is closed."""
 
     def received(self, channel: Channel, frames: list[Frame]) -> None:
-        """Bytes have arrived that complete these frames; there are none while a large message is still incomplete."""
+        """Bytes have arrived. `frames`: those that they complete; none while a large message is incomplete."""
 
     def acknowledged(self, channel: Channel, ack: Ack) -> None: ...
     def closed(self, channel: Channel, error: WireError | None) -> None: ...

@@ -24,7 +24,7 @@ class LetterOwner(LinkOwner, Protocol):
 
 
 class DeadLetterRoute:
-    """The link to the handler. The alias may mean another actor at any time, so each letter looks where it leads."""
+    """The link to the handler. Another actor may take the alias at any time, so it is resolved for each letter."""
 
     def __init__(self, owner: LetterOwner) -> None:
         self._owner = owner
@@ -32,7 +32,7 @@ class DeadLetterRoute:
         self._link: Link | None = None
 
     def send(self, to: ActorAddress, payload: Any) -> None:
-        """Send what did not reach `to` to the handler of this moment. Without one it is dropped."""
+        """Send what did not reach `to` to the current handler. Without one it is dropped."""
         self._find_handler()
         if self._link is not None:
             message = wrap(DeadEnvelope(to, payload), objects=True)

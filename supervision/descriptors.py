@@ -1,5 +1,5 @@
-"""Finds out that this process can open hardly anything more, as one that leaks descriptors: its sends and reads fail
-from then on, but its heartbeat goes on. Another incarnation begins with none of them."""
+"""Detects that this process has nearly run out of file descriptors, for example by a leak. Its sends and reads then
+fail, but its heartbeat goes on. The next incarnation starts without the leaked descriptors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from typing import Final
 from .time_scale import scaled
 
 PATIENCE_SECONDS: Final = 10.0
-"""A burst of clients or of files passes."""
+"""How long descriptors may be short before the process ends: a burst of clients or of files passes."""
 NEEDED: Final = 8
-"""So many must be free: with fewer, small things go on, and what opens a directory in a directory fails for ever."""
+"""The number that must be free. With fewer, an actor that opens several at once, as for nested directories, always
+fails."""
 _MOST_LOOKED_AT: Final = 4096
 _MOST_NAMED: Final = 3
 _HARDLY_ANY: Final = f"fewer than {NEEDED} file descriptors have been free"
@@ -23,15 +24,15 @@ _NUMBER = re.compile(r":?\[\d+\]")
 
 
 class Descriptors:
-    """Asked with each heartbeat."""
+    """Checks the descriptors of this process with each heartbeat."""
 
     def __init__(self) -> None:
         self._none_since: float | None = None
 
     def exhausted(self, now: float) -> OSError | None:
-        """The error for which to end, once too few have been free for long. `now`: CLOCK_MONOTONIC.
-
-        When the whole system has no more (ENFILE), another process would have none either."""
+        """The error with which the process must end, once too few have been free for PATIENCE_SECONDS; else None.
+        `now`: CLOCK_MONOTONIC seconds. When the whole system has none left (ENFILE), it does not end: another process
+        would have none either."""
         if not _lacks():
             self._none_since = None
             return None
@@ -58,7 +59,7 @@ def _lacks() -> bool:
 
 
 def _open() -> str:
-    """What is open: `900 of 1024: 850 socket, ...`. It opens nothing."""
+    """The open descriptors, the most frequent kinds first, as text. Opens none itself."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     kinds: Counter[str] = Counter()
     for number in range(_MOST_LOOKED_AT):

@@ -11,8 +11,7 @@ is a RecursionError."""
 
 
 def error_reason(error: BaseException) -> str:
-    """What is wrong, for a text that already names the file: of an OSError what the system says, without its number
-    and path."""
+    """What is wrong, for a text that already names the file: the message of an OSError without its number and path."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__

@@ -45,7 +45,7 @@ class FakeAnswers:
             expire.cancel()
 
     def unanswered(self) -> str:
-        """The questions that wait, for people."""
+        """The waiting questions, as text for an error."""
         waiting = [f"{type(m).__name__} to {name}" for name, m, future in self._waiting if not future.done()]
         return f"unanswered asks: {waiting}"
 

@@ -93,8 +93,8 @@ class Faults:
             raise InjectedFault("exception injected into the handler")
         if delay := self._rate("slow"):
             time.sleep(delay)
-        # Facts from the fork server use their own pipe and are never dropped, nor is what is not a Message. The sender
-        # of a lost Hello would not say it again: it has lost nothing itself.
+        # Facts from the fork server use their own pipe and are never dropped; neither are payloads of plain Thespian. A
+        # lost Hello would not be repeated, because its sender has lost nothing.
         if not isinstance(message, Message) or isinstance(message, Started | Exited | Hello):
             return True
         return self._rng() >= self._rate("drop")

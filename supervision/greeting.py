@@ -1,7 +1,7 @@
-"""Whom an actor says Hello, and when: once it is in service, and after an injected fault has dropped messages for it.
+"""To whom and when an actor says Hello: once it is in service, and after an injected fault has dropped messages to it.
 
-What a feeder tells on change only would otherwise stay unknown to the actor. A message that expires at its sender, or
-comes from an actor that is no feeder, is not asked for."""
+A feeder sends its state only on change: without the Hello the actor would never learn it. A message that expires at its
+sender, or comes from another actor than a feeder, is not asked for again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .protocol import Hello
 
 DEADLINE_SECONDS = 30.0
 AGAIN_SECONDS = 5.0
-"""After a loss. The losses within this time are one; a loss of the answers is followed by another Hello."""
+"""The time from a loss to the Hello. Losses within it cause one Hello. If the answers are lost too, another follows."""
 
 
 class Tell(Protocol):
@@ -43,7 +43,7 @@ class Greeting:
             self._tell(feeder, self._hello, deadline=DEADLINE_SECONDS)
 
     def message_lost(self) -> None:
-        """Say it again in a while."""
+        """Say Hello again after a pause."""
         if not self._is_due:
             self._is_due = True
             self._call_later(AGAIN_SECONDS, self.say)

@@ -131,7 +131,7 @@ class Console(logging.StreamHandler[TextIO]):
 
 
 def _fd_of(stream: TextIO) -> int:
-    """-1: not a file of the system, as in tests."""
+    """The stream's descriptor; -1 if it has none, as in tests."""
     try:
         fd = stream.fileno()
         select.poll().register(fd, select.POLLOUT)

@@ -117,7 +117,7 @@ def configure(
     """Set up the root logger: stderr, and the file if given. Raises OSError if the file cannot be opened.
 
     `vmodule`: (pattern, verbosity) for actors, or source files without .py, whose names match the pattern: those log up
-    to that verbosity as well. `split`: not all to stderr; None: all.
+    to that verbosity as well. `split`: lines that are not errors go to stdout; None: all lines go to stderr.
 
     Called once, before the first fork: every actor inherits it. The file is opened to append, so that writers do not
     overwrite each other. To rotate it, copy and truncate, or restart the agent.

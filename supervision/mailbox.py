@@ -73,7 +73,7 @@ class Outbox:
         return entry
 
     def put_back(self, entries: Iterable[QueuedMessage]) -> None:
-        """Put back undelivered entries, oldest first, before the rest, without those that a newer state replaces."""
+        """Put undelivered entries back before the rest, oldest first. Those that a newer state replaces are dropped."""
         for entry in reversed(list(entries)):
             if entry.key is None or entry.key not in self._by_key:
                 self._put(entry)

@@ -1,7 +1,7 @@
 """Counts the messages that reach a process, by sender and type.
 
-One addition for each message; read only when somebody asks (GetMessageFlow). Answers are not counted, nor is what goes
-to the fork server.
+It costs one addition for each message; the counts are read only on GetMessageFlow. Answers and messages to the fork
+server are not counted.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from .message import Message, type_name
 from .protocol import GetMessageFlow, MessageCount
 
 CLIENTS: Final = "client"
-"""All processes outside the tree, such as command lines, each of which has a name of its own."""
+"""The sender under which all processes outside the tree are counted: each command line has a name of its own."""
 OTHERS: Final = "others"
 MOST_SENDERS: Final = 256
-"""Further ones are counted together: a sender chooses its name."""
+"""Further senders are counted together as OTHERS: a sender chooses its name, so there may be any number."""
 
 
 class MessageFlow:
@@ -39,7 +39,7 @@ class MessageFlow:
         kinds[kind] = kinds.get(kind, 0) + 1
 
     def counts(self) -> list[MessageCount]:
-        """All of them, in the order of their first messages, but for the questions after them."""
+        """All counts except those of GetMessageFlow, in the order of the first messages."""
         return [
             MessageCount(sender, type_name(kind).rpartition(".")[2], number)
             for sender, kinds in self._senders.items()

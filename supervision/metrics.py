@@ -30,9 +30,9 @@ class Metric(msgspec.Struct, frozen=True):
     help: str
     labels: frozenset[str] = frozenset()
     buckets: tuple[float, ...] = ()
-    """Upper bounds, of a histogram only."""
+    """Upper bounds; for a histogram only."""
     begins_at_zero: bool = False
-    """Of a gauge without labels: it counts what has not happened before it is set first."""
+    """For a gauge without labels: its value is 0 before it is first set."""
 
 
 def counter(name: str, about: str, *labels: str) -> Metric:

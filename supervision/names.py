@@ -27,7 +27,7 @@ class NamingError(Exception):
 
 
 class NoSuchActor(NamingError):
-    """Nothing listens under that name. `gone`: nothing will again."""
+    """Nothing listens under that name. `gone`: nothing ever will again."""
 
     def __init__(self, name: str, gone: bool = False) -> None:
         super().__init__(name)
@@ -62,8 +62,8 @@ def file_of(name: str) -> str:
 
 
 def published(run_dir: str | Path) -> list[str]:
-    """The names in service in that run directory, in order; without those that are too long to be a file's. Empty when
-    no agent runs there, or when the directory is another user's."""
+    """The sorted names in service in that run directory, without those that are too long for a file name. Empty when no
+    agent runs there, or when the directory is another user's."""
     found = []
     try:
         with os.scandir(f"{run_dir}/names") as entries:
@@ -144,7 +144,7 @@ class Names:
             self._unlink(file_of(alias))
 
     def identity(self, name: str) -> int:
-        """A number that differs for each process that the name or alias may mean; 0: it means none."""
+        """A number that identifies the process in service under the name or alias; 0: there is none."""
         try:
             found = os.stat(file_of(name), dir_fd=self.fd)
         except FileNotFoundError:

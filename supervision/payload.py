@@ -1,8 +1,8 @@
 """Plain data and Thespian's own messages on the wire, for actors that are written for plain Thespian. No pickle.
 
 Plain data is what msgpack has, and tuples, sets, times, actor addresses and registered Messages. Sending anything else
-raises TypeError, but that a program with a system base of its own (`objects=True`) also sends objects of its own
-classes (`plain_objects.py`).
+raises TypeError. Exception: a program with its own system base (`objects=True`) also sends objects of its own classes
+(`plain_objects.py`).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _MAKERS: dict[int, Callable[..., Any]] = {
     8: PoisonMessage,
     9: WakeupMessage,
     10: _message,
-    _OBJECT: plain_objects.made,
+    _OBJECT: plain_objects.build,
     12: timedelta,
     13: datetime.fromisoformat,
 }

@@ -1,8 +1,8 @@
 """Objects of a program's own message classes, as plain data: the name of the class and the attributes. No pickle.
 
-Only a system base of a program's own sends and reads them (`system_base.py`), whose actors are started by the names of
-their classes anyway. The class is imported, and none of its code is called: an object is made empty and given its
-attributes, so `__init__`, `__reduce__`, `__setstate__` and properties play no part.
+Only a program's own system base sends and reads them (`system_base.py`); it starts its actors by class name anyway. The
+class is imported, but none of its code is called: an empty object gets its attributes, without `__init__`,
+`__reduce__`, `__setstate__` or properties.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from .class_names import class_name, load
 
 
 def attributes(value: Any) -> tuple[str, dict[str, Any]]:
-    """(`module:Class`, attributes by name). Raises TypeError where the object cannot be made again from these."""
+    """(`module:Class`, attributes by name). Raises TypeError if these are not enough to make the object again."""
     kind = type(value)
     name = class_name(kind)
     if not _is_found(kind, name):
         raise TypeError(f"{kind.__qualname__} cannot be sent: {name} is not found by its name")
-    object.__new__(kind)  # a TypeError for what has state outside of its attributes, as a list's subclass has
+    object.__new__(kind)  # raises TypeError for a class with other state, such as a subclass of list
     return name, {**_slots(value, kind), **getattr(value, "__dict__", {})}
 
 
-def made(name: str, values: Mapping[str, Any]) -> Any:
-    """The object again. Raises ImportError, AttributeError, TypeError, ValueError."""
+def build(name: str, values: Mapping[str, Any]) -> Any:
+    """Make the object from its class and attributes. Raises ImportError, AttributeError, TypeError, ValueError."""
     kind = load(name)
     if not isinstance(kind, type):
         raise TypeError(f"{name} is no class")

@@ -91,7 +91,7 @@ def run_actor(launch: Launch) -> NoReturn:
 
 
 def _run(main: Coroutine[Any, Any, None]) -> None:
-    """As asyncio.run, without what comes before (a handler of SIGINT) and after: the process ends by itself. That
+    """Like asyncio.run, but without a handler of SIGINT, and without cleanup, because the process ends anyway. So it
     writes to fewer of the pages that are shared with the fork server."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
@@ -99,7 +99,8 @@ def _run(main: Coroutine[Any, Any, None]) -> None:
 
 
 def _make_actor(launch: Launch) -> Any:
-    """The actor. One of a program's own system base gets what its `__init__` names, as from Thespian's bases."""
+    """Make the actor. In a program's own system base, `__init__` also gets `capabilities` and `requirements` if it
+    names them, as from Thespian's bases."""
     kind, arguments = load(launch.actor), launch.arguments
     if launch.dynamic:
         offered: dict[str, Any] = {"capabilities": {}, "requirements": {}}
@@ -116,7 +117,7 @@ class Process:
         self.name = launch.name
         self._faults: FaultHook | None = None
         self._greeting: Greeting | None = None
-        """None before the start, and for what is no actor of ours."""
+        """None before the start, and for an actor that is not an `actor.Actor`."""
         self._exiting = False
         self._type_names: dict[type, str] = {}
         self._log = logging.getLogger(launch.name)

@@ -71,7 +71,7 @@ class MetricsSnapshot(Message, frozen=True):
 
 
 class GetMessageFlow(Question["MessageFlowCounts"], frozen=True):
-    """Asks any actor who has sent it what; answered with MessageFlowCounts."""
+    """Asks any actor for its counts of messages by sender and type; answered with MessageFlowCounts."""
 
 
 class MessageCount(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ class MessageCount(msgspec.Struct, frozen=True):
 
 
 class MessageFlowCounts(Message, frozen=True):
-    """What has reached one incarnation of an actor since its start, answers aside."""
+    """The messages that have reached one incarnation of an actor since its start, without answers."""
 
     actor: str
     incarnation: int
@@ -102,8 +102,8 @@ class Stop(Message, frozen=True):
 
 
 class DiedOnInput(Message, frozen=True):
-    """The last incarnation died on a recorded input, which is not yet in quarantine: the quarantine bounds such deaths,
-    so that the supervisor does not count this one. An actor tells the fork server, which tells the supervisor."""
+    """The last incarnation died on a recorded input, which is not yet in quarantine. The quarantine bounds such deaths,
+    so the supervisor does not count this one. An actor tells the fork server, which tells the supervisor."""
 
     name: str = ""
     """The actor's, in what the supervisor is told."""
@@ -185,7 +185,7 @@ class ActorState(msgspec.Struct, frozen=True, kw_only=True):
     incident_age: float = 0.0
     """Seconds since then."""
     gave_up: int = 0
-    """How often it gave up, of a supervisor, since the fork server started."""
+    """For a supervisor: how often it gave up since the fork server started."""
     gave_up_age: float = 0.0
     """Seconds since it gave up last."""
     is_over: bool = False
@@ -319,7 +319,7 @@ class ServiceState(Message, frozen=True):
     service: str
     text: str = ""
     since: float = 0.0
-    """CLOCK_MONOTONIC. Of a trouble that an earlier incarnation has told, the older time counts."""
+    """CLOCK_MONOTONIC seconds. If an earlier incarnation has reported the same trouble, its time counts."""
 
 
 class Leave(Message, frozen=True):

@@ -79,7 +79,7 @@ class TaskRecord:
         self._key, self._write, self._clear = key, write, clear
 
     def begin(self) -> None:
-        with suppress(OSError):  # a full disk is no reason to end: then nobody is charged
+        with suppress(OSError):  # a full disk must not end the actor; then no input is blamed
             self._write(self._key())
 
     def end(self) -> None:
@@ -108,7 +108,7 @@ class Journal:
         self.died_on = self._read_key()
         """The key that was recorded when the last incarnation ended, '' for none."""
         self.bounds_death = bool(self.died_on) and not self.is_quarantined(self.died_on)
-        """Whether that was one of the few deaths that the quarantine allows each input."""
+        """Whether that death is one of those that the quarantine allows each input."""
         if self.died_on:
             self._crashes = self._crashes.add(self.died_on, clock(), policy)
             self._file.save(self._crashes)
@@ -164,14 +164,14 @@ class Journal:
 
 
 def report_death(tell: Callable[[ActorName, DiedOnInput], None], journal: Journal) -> None:
-    """Tell the supervisor, as the actor starts, that its last incarnation died on an input. Several harmful inputs at
-    once would else add up to the limit of restarts, and take down what has nothing to do with them."""
+    """Tell the supervisor, as the actor starts, that its last incarnation died on an input. Otherwise several harmful
+    inputs at once would exceed the supervisor's intensity, and end unrelated actors."""
     if journal.bounds_death:
         tell(FORK_SERVER, DiedOnInput())
 
 
 def _open_journal(path: Path) -> int:
-    """A descriptor of the file. What is no regular file is set aside. Raises OSError."""
+    """A descriptor of the file. Anything in its place that is not a regular file is renamed first. Raises OSError."""
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.lstat().st_mode):
             path.replace(path.with_name(f"{path.name}.damaged"))
@@ -179,7 +179,8 @@ def _open_journal(path: Path) -> int:
 
 
 def content_key(name: str, content: bytes) -> str:
-    """The key of what has this name and content: once it has changed, it has a new chance."""
+    """The key of an input with this name and content. Changed content has another key, so a corrected input is tried
+    again."""
     return f"{name}/{hashlib.sha256(content).hexdigest()[:16]}"
 
 

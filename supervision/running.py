@@ -24,7 +24,7 @@ _MOST_LABELS = 256
 
 
 def is_logged(seconds: float) -> bool:
-    """Whether a step of this duration is a warning on this machine."""
+    """Whether a step of this duration is logged as a warning on this machine."""
     return seconds > scaled(LOGGED_SECONDS)
 
 
@@ -94,7 +94,7 @@ class ActorRunner:
         return asyncio.Task(steps, loop=loop, **options)
 
     def work_for(self, work: Work) -> None:
-        """What the task that runs works for from now on."""
+        """Set what the running task works for."""
         CURRENT.set(work)
         if self._current is not None:
             self.end()
@@ -162,8 +162,8 @@ class _EndsProcess(_Shown):
     """The steps of a task without a caller: its failure ends the process."""
 
     def cancelled(self, error: asyncio.CancelledError) -> None:
-        """A library may raise CancelledError, as gRPC does where a channel is closed, without a request to cancel the
-        task. It would end unnoticed, its question unanswered: that is a failure."""
+        """Treats a cancellation that nobody requested as a failure: the task would end unnoticed and its question stay
+        unanswered. A library may raise CancelledError, as gRPC does when a channel is closed."""
         task = asyncio.current_task()
         if task is None or task.cancelling():
             self.ends()

@@ -119,7 +119,7 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     keeps_sockets: bool = False
     """Whether the actor's listening sockets survive it: its clients wait for the next incarnation (listeners.py)."""
     policy: Policy = Policy()
-    """Its own default policy: what differs from `Policy()` goes before the engine's default for its kind."""
+    """Its own default policy. Settings that differ from `Policy()` override the engine's default for its kind."""
     children: tuple[ChildSpec, ...] = ()
     """Of a supervisor: started in this order, stopped in reverse."""
     arguments: dict[str, Any] = {}

@@ -17,7 +17,7 @@ from .errors import UNREADABLE, error_reason
 
 T = TypeVar("T")
 MAX_BYTES: Final = 64 << 20
-"""Of a file that is read."""
+"""The largest file that is read."""
 
 
 class NotAFileError(OSError):
@@ -25,10 +25,8 @@ class NotAFileError(OSError):
 
 
 def read_private(path: Path | str) -> bytes:
-    """The content of a file of this agent.
-
-    Raises OSError; of these, NotAFileError for what somebody has put in its place: a FIFO would be waited for, a device
-    has no end. A file of more than MAX_BYTES is none of the agent's."""
+    """The content of a file of this agent. Raises OSError; NotAFileError if it is not a regular file, because a FIFO
+    would block and a device has no end, or if it has more than MAX_BYTES, which the agent never writes."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         about = os.fstat(descriptor)
@@ -47,8 +45,8 @@ def read_private(path: Path | str) -> bytes:
 def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
     """Write `data` to `path` atomically, readable by the owner only. A missing directory is created with mode 0700.
 
-    `sync`: wait until it is on disk. Otherwise a loss of power may bring back an older version. A directory that
-    somebody has put in its place is renamed to `<name>.damaged`. Raises OSError.
+    `sync`: wait until it is on disk. Otherwise a loss of power may bring back an older version. A directory in the
+    place of the file is renamed to `<name>.damaged`. Raises OSError.
     """
     path = Path(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -72,7 +70,7 @@ def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
 
 
 def _aside(path: Path) -> Path:
-    """Where what is in the place of a file is kept."""
+    """The name under which something in the place of a file is kept."""
     return path.with_name(f"{path.name}.damaged")
 
 
@@ -132,7 +130,7 @@ class StateFile(Generic[T]):
         self._kind, self._version, self._sync = kind, version, sync
 
     def load(self) -> T | None:
-        """The value; None if there is no file. Raises OSError; DamagedError after renaming what is in its place."""
+        """The value; None if there is no file. Raises OSError; DamagedError after renaming the file."""
         try:
             raw = read_private(self.path)
             return unseal(raw, self._kind, self._version)

@@ -71,8 +71,8 @@ class StatusEntry:
         self._times[_BEAT] = now
 
     def begin(self, name: bytes, now: float, allowance_seconds: float = 0.0) -> None:
-        """A handler begins; `name` is the message type, made by `padded`. It may hold the actor for so long, where its
-        policy allows less."""
+        """A handler begins; `name` is the message type, made by `padded`. It may hold the actor for
+        `allowance_seconds`, if that is more than its policy allows."""
         self._name[:] = name
         self._times[_ALLOWANCE] = allowance_seconds
         self._times[_BEGAN] = self._times[_BUSY] = now
@@ -87,10 +87,9 @@ class StatusEntry:
 
     @property
     def heartbeat(self) -> float:
-        """CLOCK_MONOTONIC seconds of the last sign of life; 0: none yet. It is read each second.
-
-        A step that began is one, too: an actor whose hundreds of tasks are due at once sends no heartbeat until each
-        has made its step, which on a busy machine takes long, and is not hung."""
+        """CLOCK_MONOTONIC seconds of the last sign of life; 0: none yet. It is read each second. The start of a step
+        counts too: an actor with hundreds of due tasks sends its next heartbeat only after a step of each, and is not
+        hung."""
         return max(self._times[_BEAT], self._times[_BEGAN])
 
     @property
@@ -100,7 +99,7 @@ class StatusEntry:
 
     @property
     def allowance_seconds(self) -> float:
-        """How long the current handler, or the last one, may take, where the policy allows less."""
+        """How long the current or last handler may hold the actor, if that is more than the policy allows."""
         return self._times[_ALLOWANCE]
 
     def read(self) -> StatusReading:

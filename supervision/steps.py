@@ -8,20 +8,20 @@ from typing import Any, Protocol
 
 
 class StepObserver(Protocol):
-    """Is notified of each step."""
+    """Is told of each step."""
 
     def begins(self) -> None: ...
     def ends(self) -> None: ...
     def fails(self, error: BaseException) -> None:
-        """Instead of `ends`, where the step raised. What it returns from is raised on."""
+        """Called instead of `ends` if the step raised. When it returns, the exception goes on to the caller."""
 
     def cancelled(self, error: asyncio.CancelledError) -> None:
-        """Where the coroutine ended by a cancellation, which is raised on."""
+        """Called if the coroutine was cancelled. The cancellation goes on to the caller."""
         self.ends()
 
 
 class Steps(Coroutine[Any, Any, Any]):
-    """Runs as the coroutine that it is given."""
+    """An awaitable that runs the given coroutine step by step."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], observer: StepObserver) -> None:
         self._coroutine, self._observer = coroutine, observer

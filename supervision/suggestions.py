@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _FURTHER = 0.15
-"""How much less similar than the most similar name one may be that is named beside it."""
+"""A second name is suggested too if its similarity is at most this much below that of the first."""
 
 
 def close_to(name: str, known: Iterable[str], most: int = 1) -> list[str]:

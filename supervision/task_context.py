@@ -18,11 +18,11 @@ class Work(NamedTuple):
     """What one task or call works for."""
 
     label: str
-    """What the status page shows: a message type, a function's name, a kind and what it is of: `pod UID`."""
+    """What the status page shows: a message type, a function's name, or kind and subject, such as `pod UID`."""
     record: InputRecord | None = None
     """Told at the beginning and the end of each step."""
     allowance_seconds: float = 0.0
-    """Seconds that one step may hold the loop, where the policy's busy_seconds allow less."""
+    """Seconds that one step may hold the loop, if that is more than the policy's busy_seconds."""
 
 
 CURRENT: ContextVar[Work | None] = ContextVar("CURRENT", default=None)

@@ -1,4 +1,4 @@
-"""Asks several actors, of which some may hang: shows the answers of the others soon, and names the missing ones."""
+"""Asks several actors: shows the answers that come soon, and names the actors that do not answer."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ R = TypeVar("R", bound=Message)
 
 
 class Answers:
-    """What the actors of one agent answer. An actor that the tree shows to be wedged is not asked."""
+    """The answers of the actors of one agent. An actor that hangs according to the tree is not asked."""
 
     def __init__(self, context: Context, tree: Tree) -> None:
         self._context = context
         self._silent = silent(tree)
         self._patience = min(context.arguments.timeout, scaled(PATIENCE_SECONDS))
         self.passed_over: list[str] = []
-        """Why actors were not asked, which the tree says, too."""
+        """Why actors were not asked, as the tree shows too."""
         self.unanswered: list[str] = []
         """Actors that did not answer in time."""
 
     @property
     def problems(self) -> list[str]:
-        """Both, with what is missing."""
+        """The actors of both lists, with reasons and with what is missing without their answers."""
         return [*self.passed_over, *self.unanswered]
 
     def get(self, name: str, question: Message, reply: type[R], missing: str = "") -> R | None:
-        """The answer; None when it does not come, and `problems` says so. `missing`: what is not shown then.
+        """The answer. None if there is none; then `problems` names the actor. `missing`: what is not shown then.
 
         Raises CommandError: no agent runs, or it may not be asked.
         """

@@ -158,7 +158,8 @@ class Context:
         return pid if os.path.exists(f"/proc/{pid}") else 0
 
     def full_name(self, name: str, tree: Tree) -> str:
-        """The actor's name in the tree; its end is enough where only one ends so (`worker/0`, `node_server`).
+        """The actor's full name in the tree. Its end is enough if no other name has the same end (`worker/0`,
+        `node_server`).
 
         Raises CommandError when there is no such actor, or more than one.
         """
@@ -178,7 +179,7 @@ class Context:
 
 
 def program() -> str:
-    """What to type to call `supervise` again: this word if the shell finds it, else the path."""
+    """How to call `supervise` again: `supervise` if the shell finds it, else its path."""
     path = sys.argv[0]
     if os.path.basename(path) != "supervise":
         return "supervise"
@@ -188,7 +189,7 @@ def program() -> str:
 
 
 def program_of_root() -> str:
-    """What to type behind `sudo`, which has a PATH of its own."""
+    """How to call `supervise` after `sudo`, which has a PATH of its own."""
     path = sys.argv[0]
     known = path.endswith(".py") or os.path.dirname(path) in ("", "/usr/bin", "/usr/local/bin")
     return "supervise" if known else shlex.quote(path)
@@ -204,7 +205,7 @@ def as_root(root_dir: str) -> str:
 
 
 def as_typed(text: str) -> str:
-    """The text; the commands in it, between backticks, begin with what must be typed."""
+    """The text, with `supervise` in its commands (between backticks) replaced by what the user must type."""
     typed = program()
     return text if typed == "supervise" else _COMMAND.sub(lambda _: typed, text)
 

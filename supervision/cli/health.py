@@ -25,7 +25,7 @@ class Reason(msgspec.Struct, frozen=True):
     """An actor, a service, a file."""
     text: str
     down: bool = False
-    """The agent does not do its work because of it; else only a part of it."""
+    """The agent as a whole does not work because of it; else only a part does not."""
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.text}"
@@ -39,8 +39,8 @@ class TreeHealth(msgspec.Struct, frozen=True):
 
 
 def decide(tree: Tree, stopped: Collection[int] = (), others: Iterable[Reason] = ()) -> TreeHealth:
-    """What the facts amount to. `stopped`: pids of processes that a signal has stopped. `others`: what the application
-    knows. Without a reason it is ready; a reason that is `down` makes it down."""
+    """The health of the agent: ready without a reason, down with a reason that is `down`, else degraded. `stopped`:
+    pids of processes that a signal has stopped. `others`: the reasons that the application knows."""
     reasons = [*of_tree(tree, stopped), *others]
     if any(reason.down for reason in reasons):
         return TreeHealth("down", reasons)
@@ -48,12 +48,12 @@ def decide(tree: Tree, stopped: Collection[int] = (), others: Iterable[Reason] =
 
 
 def of_actors(tree: Tree, stopped: Collection[int] = ()) -> Verdict:
-    """The state of the actors alone, whatever services outside do not answer."""
+    """The state of the actors alone; outside services that do not answer do not count."""
     return decide(msgspec.structs.replace(tree, troubles=[]), stopped).state
 
 
 def of_tree(tree: Tree, stopped: Collection[int] = ()) -> Iterator[Reason]:
-    """What the fork server knows to be wrong."""
+    """The problems that the fork server knows of."""
     if tree.state in ("starting", "stopping"):
         yield Reason("agent", f"it is {tree.state}")
     told = [reason for actor in tree.actors for reason in _of_actor(actor, stopped)]
@@ -72,7 +72,8 @@ def of_trouble(trouble: Trouble) -> Reason:
 
 
 def unwell(actor: ActorState) -> str:
-    """What is wrong with one in service as far as its last words tell, '' for nothing: `busy 3s`, `silent 7s`."""
+    """What is wrong with an actor in service according to its last heartbeat: `busy 3s`, `silent 7s`; '' for
+    nothing."""
     if actor.kind != "program" and actor.state == "running" and actor.heartbeat_age > SILENT_SECONDS:
         return f"silent {duration(actor.heartbeat_age)}"
     return f"busy {duration(actor.busy_seconds)}" if actor.busy_seconds >= 1 else ""
@@ -82,7 +83,7 @@ def _of_actor(actor: ActorState, stopped: Collection[int]) -> Sequence[Reason]:
     down = actor.name == ROOT
     last = f", last incident: {actor.last_incident}" if actor.last_incident else ""
     if actor.is_over:
-        # the policy says that it is not replaced; only an end that was a fault is wrong
+        # its policy does not restart it; it counts only if it ended by a fault
         return [] if actor.ended_orderly else [Reason(actor.name, f"down{last}; {_NOT_AGAIN}", down)]
     if actor.state == "down":
         what = "its supervisor waits before it starts it again, or has given up" if last else "it was not started yet"

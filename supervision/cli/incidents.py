@@ -63,7 +63,8 @@ def _tree(context: Context) -> Tree | None:
 
 
 def unwritten(context: Context) -> UnwrittenIncidents:
-    """None when the agent does not answer, such as one of an older version that was not restarted after an upgrade."""
+    """The records that the agent could not write yet. None if it does not answer, for example because it still runs an
+    older version after an upgrade."""
     try:
         return context.ask(GetUnwrittenIncidents(), UnwrittenIncidents)
     except CommandError:
@@ -71,7 +72,7 @@ def unwritten(context: Context) -> UnwrittenIncidents:
 
 
 def _refuse(context: Context, path: Path) -> None:
-    """Say why there is no record, unless an agent has been there: then it has none because nothing failed."""
+    """Raises CommandError if no agent has ever run there. Otherwise there is no record because nothing failed."""
     if context.arguments.file:
         raise CommandError(REFUSED, f"{path} cannot be read: No such file or directory")
     if not path.parent.exists():
@@ -79,7 +80,8 @@ def _refuse(context: Context, path: Path) -> None:
 
 
 def _is_of(name: str, wanted: str) -> bool:
-    """The actor, or one below it; the end of its name is enough, as no tree need be there to complete it."""
+    """Whether it is the wanted actor or below it. The end of a name is enough: without an agent no tree completes
+    it."""
     return f"/{wanted}/" in f"/{name}/"
 
 
@@ -96,8 +98,8 @@ def _row(incident: Incident) -> tuple[str, ...]:
 
 
 def lines(incidents: Sequence[Incident], columns: int, *, full: bool) -> list[str]:
-    """A table; `full`: with tracebacks and stacks. Where it has no room in so many columns of a terminal, 0: none, the
-    cause is below each row."""
+    """A table; `full`: with tracebacks and stacks. If the table is wider than `columns` of the terminal (0: no limit),
+    the cause is below each row."""
     header, *rows = _table([_row(incident) for incident in incidents], columns)
     details = [[f"    {line}" for line in one.detail.splitlines()] if full else [] for one in incidents]
     return [*header, *(line for row, detail in zip(rows, details, strict=True) for line in (*row, *detail))]

@@ -1,4 +1,4 @@
-"""Lines as one JSON array that is written as they come, so that a long log is never in memory as a whole."""
+"""Writes lines as one JSON array, each line as it comes, so that a long log is never in memory as a whole."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TextIO
 
 
 class JsonLines:
-    """Writes what `json_text` of the list of all lines is. Nothing is written before the first line, or the end."""
+    """Writes the same text as `json_text` of the list of all lines. Writes nothing before the first line or the end."""
 
     def __init__(self, out: TextIO) -> None:
         self._out, self._begin, self._rest = out, "[", bytearray()

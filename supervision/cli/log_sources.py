@@ -15,7 +15,7 @@ _POLL_SECONDS: Final = 0.1
 
 
 def stderr_file(pid: int) -> str:
-    """The regular file that the process has as its stderr; '' if that is a terminal, a pipe or not ours to know."""
+    """The regular file that is the stderr of the process; '' if that is a terminal or a pipe, or may not be read."""
     link = f"/proc/{pid}/fd/2"
     try:
         return os.readlink(link) if stat.S_ISREG(os.stat(link).st_mode) else ""
@@ -39,14 +39,14 @@ def journal_unit(pid: int) -> str:
 
 @contextmanager
 def of_file(path: Path, *, follow: bool) -> Iterator[tuple[Iterator[str], Iterator[str]]]:
-    """(the lines that are there, those that are appended). Raises OSError."""
+    """(the present lines, the lines appended later). Raises OSError."""
     with path.open(errors="replace") as file:
         yield iter(file), appended(file, path) if follow else iter(())
 
 
 @contextmanager
 def of_journal(unit: str, *, follow: bool, since: float) -> Iterator[tuple[Iterator[str], Iterator[str]]]:
-    """The same of a unit's journal; when it is followed all lines are in the second. Raises OSError."""
+    """The same for a unit's journal; with `follow` all lines are in the second. Raises OSError."""
     command = ["journalctl", f"--unit={unit}", "--output=cat", "--no-pager", "--quiet", "--lines=all"]
     command += [f"--since=@{since:.6f}"] * bool(since) + ["--follow"] * follow
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:

@@ -10,11 +10,12 @@ from typing import Final
 
 _HEADER: Final = re.compile(r"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6}) ")
 _AHEAD_SECONDS: Final = 86400.0
-"""A line from so far in the future is of an earlier year: klog's header has none."""
+"""A line further in the future than this is of an earlier year: klog's header has no year."""
 
 
 def time_of(line: str, now: float) -> float | None:
-    """Seconds since 1970, None for a line without a time. `now` says which year it is; klog's header is local time."""
+    """Seconds since 1970; None for a line without a time. `now` gives the year, which klog's header lacks; its time is
+    local."""
     if line.startswith("{"):
         try:
             found = json.loads(line)
@@ -26,7 +27,7 @@ def time_of(line: str, now: float) -> float | None:
 
 
 def younger(lines: Iterable[str], least: float, now: float) -> Iterator[str]:
-    """The lines from that time on. One without a time belongs to the line before."""
+    """The lines from that time on. A line without a time belongs to the line before it."""
     selected = False
     for line in lines:
         when = time_of(line, now)
@@ -37,7 +38,7 @@ def younger(lines: Iterable[str], least: float, now: float) -> Iterator[str]:
 
 
 def _latest(numbers: list[int], now: float) -> float | None:
-    """The last such moment that is not far ahead of now; the 29th of February may be years ago."""
+    """The latest moment with these numbers that is not far ahead of now; a 29th of February may be years ago."""
     month, day, hour, minute, second, micros = numbers
     this_year = datetime.fromtimestamp(now).year  # noqa: DTZ006 - the header is local time
     for year in range(this_year + 1, this_year - 5, -1):

@@ -66,20 +66,20 @@ def run(context: Context) -> int:
 
 
 def refuse_followed_json(context: Context) -> None:
-    """Raises CommandError: the lines of -o json are one array, which would never end."""
+    """Raises CommandError for -f with -o json: the lines are one JSON array, which would never end."""
     if context.json and context.arguments.follow:
         raise CommandError(USAGE, "-f and -o json exclude each other: JSON is one array of the lines there are")
 
 
 def lines_of(arguments: argparse.Namespace) -> int:
-    """How many lines are wanted, 0: all; all since a time unless a number is given."""
+    """The number of lines to show, 0: all. With --since it is all, unless a number is given."""
     if arguments.lines is not None:
         return int(arguments.lines)
     return 0 if arguments.since else DEFAULT_LINES
 
 
 def _no_lines_text(actor: str, since: float) -> str:
-    """Instead of lines."""
+    """The text to print when there are no lines."""
     return f"no lines{f' of {actor}' if actor else ''}{f' of the last {duration(since)}' if since else ''}"
 
 
@@ -113,7 +113,7 @@ def _source_and_actor(context: Context, least: float) -> tuple[Source, str, str]
 
 
 def file_of(tree: Tree) -> str:
-    """The agent's log file, else the file that takes its stderr; '' if neither is there."""
+    """The agent's log file, else the file that takes its stderr; '' if it has neither."""
     return tree.log_file or stderr_file(tree.pid)
 
 

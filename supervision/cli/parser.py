@@ -28,7 +28,7 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"{self.prog}: {message.removeprefix('argument ')}\n  see `{self.prog} --help`\n")
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # that of a subcommand says it best
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # subcommands report theirs
         found, rest = super().parse_known_args(args, namespace)
         if rest:
             self.error("; ".join(_unknown_option_text(word, self._option_string_actions) for word in _options(rest)))

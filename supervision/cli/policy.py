@@ -14,7 +14,7 @@ from .text import narrow_table, terminal_columns
 
 HEADER = ("NAME", "RESTART", "INTENSITY", "START", "STOP", "HEARTBEAT", "BUSY", "MEMORY", "STRATEGY")
 _SPARE = ("STRATEGY", "BUSY", "STOP", "START", "HEARTBEAT", "MEMORY", "INTENSITY")
-"""Columns that a narrow terminal has no room for, the first one first."""
+"""Columns that are left out on a narrow terminal, in this order."""
 
 
 def show(context: Context) -> int:

@@ -13,7 +13,7 @@ from .text import duration, terminal_columns, wrapped
 from .tree import figures
 
 Others = Callable[[Context, Tree], Iterable[Reason]]
-"""What the application knows to be wrong, of a tree that runs. Raises CommandError."""
+"""Returns the problems that the application knows of, for a running tree. Raises CommandError."""
 _CODES = {"ready": OK, "degraded": NOT_WELL, "down": NOT_RUNNING}
 
 
@@ -43,7 +43,8 @@ def run(context: Context, others: Others = lambda context, tree: (), advice: str
 
 
 def text(health: TreeHealth, tree: Tree, advice: str = "", columns: int = 0) -> str:
-    """The headline, each reason in a line of its own, and the advice. `columns`: of the terminal, 0: none."""
+    """The headline, each reason in a line of its own, and the advice. `columns`: the width of the terminal, 0: no
+    limit."""
     reasons = [line for reason in health.reasons for line in wrapped(str(reason), columns, "      ", "  ")]
     lines = [f"{health.state}: {figures(tree)}", *reasons]
     return "\n".join([*lines, advice] if advice and health.reasons else lines)

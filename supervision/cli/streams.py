@@ -1,4 +1,4 @@
-"""stdout and stderr as they may be: closed, a pipe that nobody reads, a full disk, a terminal that knows ASCII only."""
+"""stdout and stderr that may fail: closed, a pipe that nobody reads, a full disk, a terminal that knows ASCII only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INTERRUPTED: Final = 130
 
 
 def ascii_for(error: UnicodeError) -> tuple[str, int]:
-    """What stands for letters that a stream's encoding does not have, for codecs.register_error."""
+    """Replaces letters that a stream's encoding does not have, for codecs.register_error."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(_PLAIN.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
@@ -47,8 +47,8 @@ def guarded(run: Callable[[], int]) -> int:
 
 
 class Expendable:
-    """A stream whose loss does not stop the work of a command: when its terminal or its reader is gone, the rest of
-    the text is dropped."""
+    """A stream that may fail without stopping the command: when its terminal or reader is gone, further text is
+    dropped."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -72,8 +72,8 @@ class Expendable:
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """For work that must not be left half done: it goes on when the terminal is closed (SIGHUP), or stdout and stderr
-    cannot be written any more."""
+    """For work that must not stop halfway: it goes on when the terminal is closed (SIGHUP) or stdout and stderr cannot
+    be written."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     out, err = (cast(TextIO, Expendable(stream)) for stream in (sys.stdout, sys.stderr))
     try:
@@ -98,5 +98,5 @@ def _forget_stdout() -> None:
 
 
 def _forget(stream: TextIO) -> None:
-    """Python would report the same again when it closes the stream."""
+    """Replace the stream: Python would report the same error again when it closes it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -52,7 +52,7 @@ class CommandSettings:
     policy_file: str = "etc/supervision.yaml"
     """The file to check by default."""
     others: Others | None = None
-    """What the application adds to the reasons of `status`."""
+    """The reasons that the application adds to `status`."""
     advice: Callable[[argparse.Namespace], str] = lambda arguments: ""
     """The last line of a `status` that is not ready: the command that says more."""
     logs: str = "the log of one actor, or of a supervisor and all below it"
@@ -107,8 +107,9 @@ def command_parser(
     codes: Mapping[int, str] = CODES,
     asks: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add a subcommand with the options that all have. `examples`: lines for its --help; `outputs`: what -o may be,
-    the default first; `codes`: its exit codes; `asks`: an agent, else the options for that are taken and not shown."""
+    """Add a subcommand with the common options. `examples`: lines for its --help; `outputs`: the values of -o, the
+    default first; `codes`: its exit codes; `asks`: it asks an agent; if not, it accepts the options for that but does
+    not show them."""
     parser: argparse.ArgumentParser = subcommands.add_parser(
         name,
         help=text,
@@ -142,7 +143,7 @@ def command_parser(
 
 
 def since(text: str) -> float:
-    """Seconds of `90s`, `5m`, `1h30m`, for argparse."""
+    """The seconds in `90s`, `5m` or `1h30m`, for argparse."""
     found = _SINCE.fullmatch(text)
     if not text or found is None:
         raise argparse.ArgumentTypeError(f"{text} is no duration as 90s, 5m or 1h30m")

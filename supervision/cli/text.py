@@ -1,4 +1,4 @@
-"""Formats durations, sizes, tables and trees, for a terminal as wide as it is."""
+"""Formats durations, sizes, tables and trees for the width of the terminal."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _CONTROLS |= {code: f"\\x{code:02x}" for code in range(128, 160)}
 
 
 def plain(text: str) -> str:
-    """Without the control characters of terminals, which are shown as `^[`: pods write into events and messages, and
-    must not control the terminal of the person who looks at them (CVE-2021-25743)."""
+    """The text with control characters shown as `^[`. Pods write into events and messages, and must not control the
+    terminal of the reader (CVE-2021-25743)."""
     return text.translate(_CONTROLS)
 
 
@@ -42,8 +42,8 @@ def size(amount: int) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], widths: list[int] | None = None) -> list[str]:
-    """Lines with aligned columns; the last column is not padded. `widths`: of a table that was printed before and goes
-    on with these rows; updated."""
+    """Lines with aligned columns; the last column is not padded. `widths`: the column widths of an earlier part of the
+    same table; updated."""
     wide = [max(len(row[at]) for row in (header, *rows)) for at in range(len(header))]
     if widths is not None:
         widths[:] = [max(both) for both in zip_longest(wide, widths, fillvalue=0)]
@@ -54,8 +54,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], widths: list[int
 
 
 def narrow_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, spare: Sequence[str]) -> list[str]:
-    """The table without as many columns as must go for it to fit so many columns of the terminal, 0: none must; a last
-    line names them. `spare`: those that may go, the first one first."""
+    """The table, without as many of the `spare` columns, in their order, as it takes to fit the width `columns` of the
+    terminal (0: no limit). A last line names the columns left out."""
     lines, gone = table(header, rows), 0
     while columns and gone < len(spare) and max(map(len, lines)) > columns:
         gone += 1
@@ -67,8 +67,8 @@ def narrow_table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: 
 def table_with_texts(
     header: Sequence[str], rows: Sequence[Sequence[str]], columns: int, widths: list[int] | None = None
 ) -> list[list[str]]:
-    """The lines of the header and of each row of a table whose last cells are sentences: below their rows where the
-    table has no room for them in so many columns; 0: there is no end of room."""
+    """The lines of a table whose last cells are sentences, header first, one list per row. If the table is wider than
+    `columns` (0: no limit), the sentences are below their rows."""
     lines = table(header, rows, widths)
     if not columns or max(map(len, lines)) <= columns:
         return [[line] for line in lines]
@@ -78,9 +78,8 @@ def table_with_texts(
 
 
 def wrapped(text: str, columns: int, indent: str = "", first: str | None = None) -> list[str]:
-    """A sentence in lines of at most so many columns, words longer than that aside; 0: in one line.
-
-    `first`: how the first line begins, where not as the others."""
+    """A sentence in lines of at most `columns` letters, except for longer words; 0: in one line. `first`: the indent of
+    the first line, if it differs."""
     if not columns:
         return [f"{indent if first is None else first}{text}"]
     from textwrap import wrap
@@ -96,7 +95,7 @@ def wrapped(text: str, columns: int, indent: str = "", first: str | None = None)
 
 
 def terminal_columns(stream: TextIO) -> int:
-    """The width of the stream's terminal; 0 if it is none."""
+    """The width of the stream's terminal; 0 if the stream is no terminal."""
     try:
         return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
     except (OSError, ValueError):

@@ -19,7 +19,7 @@ from .top_keys import TopView, press
 from .tree import headline
 
 _WINDOW_SECONDS: Final = 5.0
-"""Rates are of the last seconds: the kernel counts processor time in hundredths only."""
+"""Rates are averaged over this time, because the kernel counts processor time in hundredths of a second."""
 
 
 class TreeSample:
@@ -48,8 +48,8 @@ class Samples:
         return self._samples[-1].tree
 
     def rate(self, actor: ActorState) -> tuple[float, float]:
-        """(share of a processor in percent, messages handled a second): since the oldest sample that has the process,
-        since its start where the newest one alone has it."""
+        """(share of a processor in percent, messages handled a second), since the oldest sample with the process, or
+        since its start if only the newest sample has it."""
         new = self._samples[-1]
         old = next((one for one in self._samples if actor.pid in one.cpu), new)
         return rates(old, new, actor)
@@ -84,7 +84,7 @@ def run(context: Context) -> int:
 
 
 def page(samples: Samples, columns: int = 0) -> list[str]:
-    """The lines of one refresh without keys. `columns`: of the terminal, 0: none."""
+    """The lines of one refresh without keys. `columns`: the width of the terminal, 0: no limit."""
     found = rows(samples.tree, samples.rate, TopView())
     cells = [[column.value(row) for column in COLUMNS] for row in found]
     spare = [column.header for column in sorted(COLUMNS, key=lambda column: -column.weight) if column.weight]
@@ -126,7 +126,7 @@ def _with_keys(context: Context) -> int:
                 refreshes, due = refreshes + 1, time.monotonic() + arguments.interval
                 try:
                     samples.add(TreeSample(context.tree(), time.monotonic()))
-                except CommandError as error:  # the agent ends or hangs: the last picture stays
+                except CommandError as error:  # the agent has ended or hangs: keep showing the last tree
                     view = _with_notice(view, str(error))
 
 
@@ -135,7 +135,7 @@ def _with_notice(view: TopView, text: str) -> TopView:
 
 
 def _carried_out(context: Context, order: Inject) -> str:
-    """The outcome in words."""
+    """Give the order; return its outcome as text."""
     try:
         done = context.ask(order, Done)
     except CommandError as error:

@@ -35,7 +35,7 @@ class Column(NamedTuple):
     header: str
     value: Callable[[Row], str]
     weight: int
-    """The column with the highest one goes first where the terminal is narrow."""
+    """On a narrow terminal the column with the highest number is left out first."""
     style: Callable[[Row], str] = lambda row: ""
     sort: str = ""
     """Its name among the sorts."""
@@ -89,7 +89,7 @@ _ORDER: Final[dict[str, Callable[[Row], float]]] = {
     "restarts": lambda row: -row.actor.restarts,
     "uptime": lambda row: row.actor.uptime,
 }
-"""The largest first; of uptimes the shortest, because that is what was replaced last."""
+"""The largest value comes first. Exception: the shortest uptime, because that actor was replaced last."""
 
 
 def rows(tree: Tree, rate: Callable[[ActorState], tuple[float, float]], view: TopView) -> list[Row]:

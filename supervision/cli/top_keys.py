@@ -15,7 +15,7 @@ SORTS: Final = ("tree", "name", "cpu", "messages", "memory", "mailbox", "restart
 """Sort keys; the first is the order of the tree."""
 FAULTS: Final[tuple[Fault, ...]] = tuple(EXPLAINED)
 LASTING_SECONDS: Final = 10.0
-"""How long a fault lasts that does not end its actor by itself."""
+"""How long a fault lasts if it does not end the actor."""
 PAGE: Final = 10
 Mode = Literal["table", "filter", "faults", "question", "help"]
 
@@ -27,13 +27,13 @@ class TopView(msgspec.Struct, frozen=True, kw_only=True):
     sort: str = SORTS[0]
     reverse: bool = False
     filter: str = ""
-    """Of names: only those that contain it."""
+    """Only actors whose name contains this text are shown."""
     selected: str = ""
-    """Name of an actor; '' or one that is not shown: the first."""
+    """Name of the selected actor; '' or a name that is not shown selects the first."""
     offset: int = 0
-    """Of the first row that is shown."""
+    """Index of the first row that is shown."""
     order: Inject | None = None
-    """What the question is about."""
+    """The order that waits for confirmation."""
     notice: str = ""
     """Outcome of the last order, until the next key."""
 
@@ -43,7 +43,7 @@ class KeyResult(NamedTuple):
 
     view: TopView
     order: Inject | None = None
-    """To be carried out."""
+    """The order to carry out."""
     quit: bool = False
 
 
@@ -51,7 +51,7 @@ Handler = Callable[[TopView, Sequence[str]], KeyResult]
 
 
 def press(view: TopView, key: str, names: Sequence[str]) -> KeyResult:
-    """The outcome of one key. `names`: of the rows, in their order, all of those that pass the filter."""
+    """The outcome of one key. `names`: of all rows that pass the filter, in order."""
     view = msgspec.structs.replace(view, notice="")
     if view.mode == "filter":
         return KeyResult(_type_filter(view, key))
@@ -64,12 +64,12 @@ def press(view: TopView, key: str, names: Sequence[str]) -> KeyResult:
 
 
 def selected(view: TopView, names: Sequence[str]) -> int:
-    """The place of the selected row, 0 where it is not among them."""
+    """The index of the selected row; 0 if it is not among them."""
     return names.index(view.selected) if view.selected in names else 0
 
 
 def scrolled(view: TopView, names: Sequence[str], rows: int) -> TopView:
-    """The view with an offset that has the selected row among the `rows` that fit."""
+    """The view, scrolled so that the selected row is among the `rows` that fit."""
     place = selected(view, names)
     lowest, highest = max(0, place - rows + 1), max(0, min(place, len(names) - rows))
     offset = min(max(view.offset, lowest), max(highest, lowest))
@@ -182,7 +182,7 @@ HELP: Final = (
 
 
 def question(order: Inject) -> str:
-    """The question that stands before an order."""
+    """The question to confirm an order."""
     lasting = f" for {order.seconds:g} s" if order.seconds else ""
     what = f"kill {order.name}" if order.fault == "crash" else f"inject {order.fault}{lasting} into {order.name}"
     return f"{what}? y: yes, any other key: no"

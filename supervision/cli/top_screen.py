@@ -1,5 +1,5 @@
-"""The terminal of `supervise top`: keys as they are pressed, colours by rich where that is installed, and as it was
-afterwards."""
+"""The terminal of `supervise top`: reads single keys, uses colours by rich if that is installed, and restores the
+terminal."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Screen:
         sys.stdout.flush()
 
     def keys(self, seconds: float) -> list[str]:
-        """The keys that were pressed, after waiting at most so long for the first; `q` when the terminal is gone."""
+        """The keys that were pressed, after waiting at most `seconds` for the first; `q` when the terminal is gone."""
         if not select.select([sys.stdin], [], [], max(0.0, seconds))[0]:
             return []
         typed = os.read(sys.stdin.fileno(), _READ_BYTES)
@@ -58,7 +58,7 @@ class Screen:
 
 @contextmanager
 def opened() -> Iterator[Screen]:
-    """The terminal for ourselves; as it was afterwards. Raises OSError, termios.error."""
+    """Takes over the terminal for the block, and restores it. Raises OSError, termios.error."""
     before = termios.tcgetattr(sys.stdin)
     sys.stdout.write(_ENTER)
     try:
@@ -71,12 +71,12 @@ def opened() -> Iterator[Screen]:
 
 
 def _wants_no_colour() -> bool:
-    """What no-color.org and bixense.com/clicolors have agreed on."""
+    """Whether the environment turns colours off, by the conventions of no-color.org and bixense.com/clicolors."""
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("CLICOLOR") == "0"
 
 
 def _painter() -> Callable[[Line], str]:
-    """Paints by rich, which knows what the terminal can do; without rich only the selected row stands out."""
+    """Paints with rich, which knows the terminal's abilities; without rich only the selected row is highlighted."""
     if find_spec("rich") is None:
         return _styled_text
     from rich.console import Console

@@ -13,7 +13,7 @@ from .text import branches, duration, narrow_table, size, terminal_columns
 
 HEADER = ("NAME", "PID", "STATE", "UPTIME", "RESTARTS", "MEMORY", "MAILBOX", "LAST INCIDENT")
 _SPARE = ("MAILBOX", "UPTIME", "MEMORY", "PID", "RESTARTS", "LAST INCIDENT")
-"""Columns that a narrow terminal has no room for, the first one first."""
+"""Columns that are left out on a narrow terminal, in this order."""
 
 
 def run(context: Context) -> int:

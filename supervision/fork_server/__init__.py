@@ -1,8 +1,8 @@
 """The fork server: the plain, single-threaded process that forks every actor and runs no actor's code.
 
-It imports the shared modules once, freezes the heap, then forks on order, reaps, and tells supervisors what became of
-their children. It watches heartbeats and memory, turns signals into an ordered stop, and answers the command line
-without asking any actor, so also while actors are hung. Nothing here blocks.
+It imports the shared modules once, freezes the heap, then forks on order, reaps, and tells supervisors how their
+children ended. It watches heartbeats and memory, turns signals into an ordered stop, and answers the command line
+without asking any actor, so it answers while actors hang. Nothing here blocks.
 
     main.py          runs an application                server.py        connects the parts
     orders.py        orders of the processes            reports.py       reports to supervisors, incidents

@@ -1,4 +1,4 @@
-"""Runs the application's last step in a process of its own, as it may hang."""
+"""Runs the application's last step in a process of its own, because it may hang."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ log = logging.getLogger(FORK_SERVER)
 
 
 def run(function: str, context: Any, private_fds: Iterable[int], seconds: float = SECONDS) -> None:
-    """Call `module:function` with the context; return when it has ended, or was killed at its deadline. '': nothing."""
+    """Call `module:function` with the context; return when it has ended or was killed at its deadline. '': do
+    nothing."""
     if not function:
         return
 

@@ -21,9 +21,9 @@ class ChildProcess:
     blackbox: BlackBox | None = None
     status_entry: StatusEntry | None = None
     uplink: ProcessConnection | None = None
-    """None until it is forked, and of a program, which has none."""
+    """None until the fork; always None for a program."""
     cause: Cause | None = None
-    """Why the fork server ends the process; None if it does not."""
+    """Why the fork server ends the process; None while it does not."""
     detail: str = ""
     stopping_since: float = 0.0
     """When it was first asked to end, or killed; 0: it was not."""
@@ -31,7 +31,7 @@ class ChildProcess:
     memory_at: float = 0.0
     timers: list[ScheduledCall] = field(default_factory=list)
     going_on: ScheduledCall | None = None
-    """Ends the stop that was injected last."""
+    """The timer that ends the injected stop."""
 
     # -- its start ------------------------------------------------------------------------------------------------
     def use_blackbox(self, blackbox: BlackBox) -> None:
@@ -65,7 +65,7 @@ class ChildProcess:
         self.detail = detail
 
     def stopped(self, going_on: ScheduledCall | None) -> None:
-        """A stop was injected, which `going_on` ends; that which ended an earlier one is cancelled."""
+        """A stop was injected; the timer `going_on` ends it. The timer of an earlier stop is cancelled."""
         if self.going_on is not None:
             self.going_on.cancel()
         self.going_on = going_on

@@ -40,7 +40,7 @@ def profiled(run: Callable[[], None]) -> list[str]:
 def bring_together(names: Iterable[str]) -> None:
     """Replace the code of each of these functions, `module qualified_name`, by a copy.
 
-    Those that are not there, or that another function makes, are skipped."""
+    Functions that do not exist, or that are made inside another function, are skipped."""
     found = [function for name in dict.fromkeys(names) if (function := _function(name)) is not None]
     copies = [_copy(function.__code__) for function in found]  # all of them before the first old one is freed
     for function, code in zip(found, copies, strict=True):
@@ -60,14 +60,14 @@ def _function(name: str) -> FunctionType | None:
 
 
 def _copy(code: CodeType) -> CodeType:
-    """Copy the code with its constants, which lie beside it then; nested functions included."""
-    first, *others = code.co_consts or (None,)  # the first is the docstring, if there is one: it is not used
+    """Copy the code together with its constants and nested functions, so that they lie side by side."""
+    first, *others = code.co_consts or (None,)  # the first may be the docstring, which is not used
     copied = (_copy(first) if isinstance(first, CodeType) else first, *map(_copy_constant, others))
     return code.replace(co_consts=copied)
 
 
 def _copy_constant(constant: object) -> object:
-    """An equal constant at another place. Strings that look like names are interned: they stay where they are."""
+    """An equal constant at another address. Strings that look like names are interned and stay where they are."""
     if isinstance(constant, CodeType):
         return _copy(constant)
     if type(constant) is tuple:

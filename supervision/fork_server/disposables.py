@@ -26,15 +26,15 @@ from .loop import Loop, ScheduledCall
 
 MOST_AT_ONCE = 32
 MOST_OF_ONE_OWNER = 24
-"""So many processes of one actor may run or be abandoned; the other places are for the other actors."""
+"""The most processes of one actor, running or abandoned; the other places are for the other actors."""
 MOST_BUSY = 2 * (os.cpu_count() or 1)
 """The limit of running processes that started within the last `_BUSY_SECONDS`: more would slow each other down. Older
 ones wait in the kernel and use no processor."""
 _BUSY_SECONDS = 0.5
 MOST_ABANDONED = 64
-"""Beyond this an actor has no more than `ALWAYS_ALLOWED`."""
+"""With more processes than this in all, an actor may have no more than `ALWAYS_ALLOWED`."""
 ALWAYS_ALLOWED = 2
-"""Each actor may always have so many processes, even while those of others hang."""
+"""The number of processes that each actor may always have, even while those of others hang."""
 _ABANDON_SECONDS = 1.0
 
 
@@ -57,7 +57,7 @@ class _Order:
     pid: int = 0
     output: int = -1
     nobody_waits_at: float = math.inf
-    """CLOCK_MONOTONIC: the actor has given up by then."""
+    """CLOCK_MONOTONIC seconds when the actor stops waiting."""
     timer: ScheduledCall | None = None
     began: float = 0.0
     timed_out: bool = False
@@ -75,7 +75,7 @@ class Disposables:
     ) -> None:
         self._loop, self._private_fds, self._kill = loop, private_fds, kill
         self._waiting: dict[str, deque[_Order]] = {}
-        """Of each owner, oldest first. The owners take turns: the next one comes first."""
+        """The waiting orders of each owner, oldest first. Owners take turns; the next one comes first."""
         self._running: dict[int, _Order] = {}
         self._abandoned: dict[int, _Order] = {}
         self._later: ScheduledCall | None = None
@@ -94,7 +94,7 @@ class Disposables:
 
     def run(self, owner: str, order: RunDisposable, answer: Callable[[DisposableResult], None]) -> None:
         """Queue the order. `answer` is called once, at the latest one second after the deadline, which counts from its
-        start. An order that could not start while its owner waited is refused, as is one of an owner of whom too many
+        start. An order is refused if it could not start while its owner waited, or if too many processes of its owner
         hang."""
         if wrong := self._refusal(owner):
             answer(DisposableResult(kind="Refused", text=wrong))
@@ -133,7 +133,7 @@ class Disposables:
         return True
 
     def _start_soon(self) -> None:
-        """Start in a later turn of the loop: else the reaper would always find another exit while orders wait."""
+        """Start in a later turn of the loop. Otherwise the reaper would find exits without end while orders wait."""
         if self._waiting:
             if self._later is not None:
                 self._later.cancel()
@@ -162,7 +162,7 @@ class Disposables:
         return ALWAYS_ALLOWED if len(self._abandoned) >= MOST_ABANDONED else MOST_OF_ONE_OWNER
 
     def _refusal(self, owner: str) -> str:
-        """Why no order of the owner can start until one of its processes ends that cannot be killed, else ''."""
+        """Why no order of the owner can start before one of its abandoned processes ends; '' if one can."""
         own = _count(self._abandoned)[owner]
         if own < self._most_of_one():
             return ""
@@ -175,7 +175,7 @@ class Disposables:
                     self._answer(order, DisposableResult(kind="Refused", text=wrong))
 
     def _take_next(self) -> _Order | None:
-        """The order that starts next, taken out of its queue; None: each owner that waits has its share."""
+        """Remove the next order from its queue and return it; None if each waiting owner already has its share."""
         taken, most = _count(self._running) + _count(self._abandoned), self._most_of_one()
         owner = next((owner for owner in self._waiting if taken[owner] < most), None)
         if owner is None:
@@ -196,8 +196,8 @@ class Disposables:
             raise
 
     def _is_busy(self) -> bool:
-        """Whether the limit of busy processes is reached; then the next one starts when one of them ends or no longer
-        counts as busy."""
+        """Whether the limit of busy processes is reached. The next one then starts when one ends or no longer counts as
+        busy."""
         busy_since = time.monotonic() - _BUSY_SECONDS
         if sum(order.began > busy_since for order in self._running.values()) < MOST_BUSY:
             return False
@@ -229,12 +229,12 @@ class Disposables:
 
 
 def _count(orders: dict[int, _Order]) -> Counter[str]:
-    """How many of each owner."""
+    """The number of orders by owner."""
     return Counter(order.owner for order in orders.values())
 
 
 def _is_same(one: RunDisposable, other: RunDisposable) -> bool:
-    """Whether what hung once hangs again: one call that is repeated takes one place among those that hang."""
+    """Whether two orders are the same call. A hanging call that is repeated takes only one place."""
     return (one.function, one.arguments) == (other.function, other.arguments)
 
 

@@ -71,7 +71,8 @@ def fork_each(plans: Sequence[ForkPlan]) -> list[int | OSError]:
 
 
 def _child(plan: ForkPlan, fork_server: int, before: set[signal.Signals | int]) -> NoReturn:
-    """Never return or raise: the caller is the fork server's code, and this process is not the fork server."""
+    """Runs in the child. Never returns or raises: the caller's code is the fork server's, and this is another
+    process."""
     try:
         _begin(plan, fork_server)
         unblock(before)

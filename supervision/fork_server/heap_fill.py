@@ -57,7 +57,7 @@ def fill() -> list[bytes]:
 
 
 def fill_chunks() -> int:
-    """Occupy the free chunks of the C library's heap; the bytes that they have. They are never freed."""
+    """Occupy the free chunks of the C library's heap, and never free them. Returns their size in bytes."""
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "gnu_get_libc_version"):
         return 0
@@ -77,14 +77,14 @@ def fill_chunks() -> int:
 
 
 def _used_end(malloc: ctypes._NamedFuncPointer, free: ctypes._NamedFuncPointer) -> int:
-    """Where the never used rest of the heap begins: there is no free chunk of this size before it."""
+    """The address where the unused end of the heap begins: no free chunk of this size lies before it."""
     address = malloc(_NEVER_FREE)
     free(address)
     return int(address or 0)
 
 
 class _Pages:
-    """The anonymous memory that is mapped now."""
+    """The anonymous memory mappings of this process."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []

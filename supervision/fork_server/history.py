@@ -16,11 +16,11 @@ class PastEnds:
     orderly: bool = False
     """Whether that one ended by itself with exit code 0."""
     gave_up: int = 0
-    """How many have given up, of a supervisor."""
+    """For a supervisor: how many have given up."""
     gave_up_at: float = 0.0
 
     def after(self, exited: Exited, now: float) -> PastEnds:
-        """With one more end."""
+        """The record with one more end."""
         if gave_up(exited):
             return PastEnds(now, False, self.gave_up + 1, now)
         return PastEnds(now, ended_orderly(exited), self.gave_up, self.gave_up_at)

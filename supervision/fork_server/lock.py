@@ -49,7 +49,7 @@ class Lock:
             holder = _pid_in(self.path)
             if is_alive(holder):
                 raise AlreadyRunning(f"an agent with pid {holder} already runs on {directory}")
-            # the janitor of a killed fork server holds the lock for a moment; one that was stopped, for ever
+            # the janitor of a killed fork server holds the lock for a moment, or for ever if it was stopped
             waited = time.monotonic() - began
             if waited > scaled(2 * _PATIENCE_SECONDS):
                 raise AlreadyRunning(f"something that the agent with pid {holder} has left still holds {self.path}")
@@ -74,8 +74,9 @@ class Lock:
         return True
 
     def name_janitor(self, pid: int) -> None:
-        """Write down the process that shares the lock. It is killed for the next agent, should it not end."""
-        with suppress(OSError):  # a full disk: the agent runs, and the janitor ends by itself, as a rule
+        """Write the pid of the janitor, which shares the lock, into the file. The next agent kills it if it has not
+        ended."""
+        with suppress(OSError):  # a full disk must not stop the agent, and the janitor usually ends by itself
             os.pwrite(self.fd, f"{os.getpid()}\n{pid:10}\n".encode(), 0)
 
     def _is_current(self, fd: int) -> bool:
@@ -91,7 +92,7 @@ class Lock:
 
 
 def _pid_in(path: Path, line: int = 0) -> int:
-    """0 if there is none."""
+    """The pid in that line of the file; 0 if there is none."""
     try:
         return int(path.read_text().splitlines()[line])
     except (OSError, ValueError, IndexError):
@@ -99,7 +100,7 @@ def _pid_in(path: Path, line: int = 0) -> int:
 
 
 def _end_janitor(pid: int) -> None:
-    """SIGKILL it if it is still a janitor: the next owner of the lock does its work again."""
+    """Kill the process if it is still a janitor. The next owner of the lock does its work."""
     try:
         if pid and Path(f"/proc/{pid}/comm").read_text().strip() == JANITOR:
             os.kill(pid, signal.SIGKILL)

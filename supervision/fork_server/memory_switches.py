@@ -1,8 +1,8 @@
 """Switches for the measures by which the processes share more memory. Each works without the others.
 
-The environment variable SUPERVISION_MEMORY_OFF turns some of them off, `heap_fill,fork_hooks` or `all`: for measuring
-what each gains, and for an interpreter or C library that does not support one. What a measure gained when it was last
-measured is in the docstring of its module."""
+The environment variable SUPERVISION_MEMORY_OFF turns some of them off, `heap_fill,fork_hooks` or `all`: to measure what
+each saves, and for an interpreter or C library that does not support one. The docstring of each measure's module has
+its last measured saving."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def is_on(measure: str) -> bool:
 
 
 def unknown() -> list[str]:
-    """Words of the variable that name no measure."""
+    """The words in the variable that are not names of measures."""
     return sorted(_off() - {*MEASURES, "all"})

@@ -3,7 +3,7 @@
 An interpreter counts the references to a name (of an attribute, a method, a key) when it looks the name up, and a page
 that is written to is no longer shared. Names are made when the first module that has them is loaded, so those that an
 actor uses lie among thousands that it does not. So the listed names are made before any module that has them, in one
-go, and lie side by side. Nor does this module import such a module.
+go, and lie side by side. This module imports no such module itself.
 
 Switch: `name_layout` (memory_switches.py). It saves 4 MiB of the whole tree's 164 (PSS, 23 actors, 10 pods, CPython
 3.11).

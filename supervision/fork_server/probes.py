@@ -84,8 +84,8 @@ class ProgramProbes:
         def done(result: DisposableResult) -> None:
             silence.probed(began, answer_of(result))
             silent, allowed = silence.seconds(time.monotonic()), child.policy.heartbeat_seconds
-            # meanwhile the program may have ended, be stopping, or have a new policy; and a single slow probe may
-            # itself have waited for its process
+            # meanwhile the program may have ended, be stopping, or have a new policy; a single slow probe may only have
+            # waited for its own process
             in_service = child.incarnation == incarnation and child.state == "running" and child.process.cause is None
             if in_service and silence.unanswered > 1 and 0 < allowed < silent:
                 self._hung(child, f"no answer to {probe.function} for {silent:.1f} s")

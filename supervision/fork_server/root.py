@@ -40,6 +40,6 @@ class RootSupervision:
 
 
 def _killed_from_outside(exited: Exited) -> bool:
-    """By SIGKILL that the agent has not sent, but an operator or the kernel: this says nothing of the root, and is no
-    reason to take the whole agent down."""
+    """Whether an operator or the kernel sent the SIGKILL, not the agent. Then the root is not at fault, and the agent
+    goes on."""
     return exited.cause == "signal" and os.WIFSIGNALED(exited.status) and os.WTERMSIG(exited.status) == signal.SIGKILL

@@ -80,7 +80,7 @@ class RunDirectory:
             return
         changed_at = self.names.changed_at()
         if changed_at != self._changed_at or self._look_again:
-            # a change during this look, or in the same tick of the file system's clock, is seen by one more look
+            # one more check sees a change during this check, or in the same tick of the file system's clock
             self._look_again = changed_at != self._changed_at
             self._changed_at = changed_at
             changed()

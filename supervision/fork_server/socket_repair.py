@@ -1,4 +1,4 @@
-"""The sockets of actors that somebody removes from the run directory, so that nobody can connect any more."""
+"""Repairs sockets of actors that somebody has removed from the run directory."""
 
 from __future__ import annotations
 

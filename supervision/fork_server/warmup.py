@@ -69,7 +69,8 @@ def warm_up(
 
 
 def _forget_types() -> None:
-    """Empty the attribute cache, which is full of what does not run again: replacing an entry writes to two names."""
+    """Empty the attribute cache, which is full of entries that are not used again: replacing one writes to two
+    names."""
     forget = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
     forget()
 

@@ -122,7 +122,7 @@ class Watch:
             self.end_hung(child, f"busy for {now - since:.1f} s with one step")
 
     def _leniency(self, now: float) -> float:
-        """Seconds that are allowed on top: what the fork server itself is late, twice."""
+        """Seconds to allow in addition: twice the recent delay of the fork server itself."""
         return 2 * self._delay.worst(now)
 
     def end_hung(self, child: ProcessEntry, text: str) -> None:
