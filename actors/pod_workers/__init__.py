@@ -6,7 +6,7 @@ declaration.py        the configuration that a shard reads, and its feeders
 worker_table.py       the pod workers of the shard: makes one for each pod
 inventory.py          pods without a pod worker, and whether all sources have reported
 inventory_reports.py  reports the pods that may have resources on the node
-quarantine.py         pods in quarantine, because their shard died of them three times
+quarantine.py         pods in quarantine, because their shard died three times while it handled them
 maintenance.py        the periodic work: log rotation, removal of logs, the node's limit of dead containers
 overdue_kills.py      reports a pod that still runs long after its grace period, though the node has ordered its end
 kubernetes_events.py  the Kubernetes events of a pod

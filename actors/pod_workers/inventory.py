@@ -1,4 +1,4 @@
-"""What is known of the shard's pods that have no pod worker.
+"""The shard's pods that have no pod worker.
 
 It is incomplete until the sources and the PLEG have reported; until then nothing is stopped or removed.
 """
@@ -39,7 +39,8 @@ class ShardInventory:
         self._unread.discard(uid)
 
     def claims(self, runtime: PodRuntime) -> bool:
-        """Keep the runtime's pod until the sources have reported. Returns whether it is kept (or is gone)."""
+        """Keep the runtime's pod until the sources have reported. Returns whether it is kept, or is gone from the
+        runtime."""
         if not (runtime.sandboxes or runtime.containers):
             self._unclaimed.pop(runtime.uid, None)
             return True

@@ -11,7 +11,7 @@ from .messages import KnownPods
 
 
 class InventoryReports:
-    """What the consumers were told last."""
+    """The inventory that was reported last."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class InventoryReports:
             self._actor.tell(name, KnownPods(self._actor.name, self._shards, uids), deadline=30.0)
 
     def report_soon(self) -> None:
-        """Report once for all that has arrived by now: pods come and go by the dozen."""
+        """Report once for all changes so far, because dozens of pods may come and go together."""
         if not self._is_scheduled:
             self._is_scheduled = True
             self._actor.start_task(self._report_scheduled(), "pod inventory")

@@ -16,7 +16,7 @@ SWEEP_SECONDS: Final = 60.0
 
 
 class ShardMaintenance:
-    """For the pods of one shard. What fails is logged, and tried again in the next round."""
+    """Does the work for the pods of one shard. Failures are logged and retried in the next round."""
 
     def __init__(self, services: ExecutorContext, workers: PodWorkers) -> None:
         self._services, self._workers = services, workers

@@ -132,14 +132,16 @@ class DeadContainersRemoved(Message, frozen=True):
 
 
 class ResizeMayFit(Message, frozen=True):
-    """From container_manager: there is room for the deferred resize of this pod, and it is kept: ask again now."""
+    """From container_manager: there is room for the deferred resize of this pod, and the room is kept for it: ask again
+    now."""
 
     uid: str
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
 class RetryMounts(Message, frozen=True):
-    """From volume_manager: the object that a volume of the pod needs has changed. The worker mounts again now."""
+    """From volume_manager: an object that a volume of the pod needs has changed. The worker mounts the volume again
+    now."""
 
     uid: str
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)

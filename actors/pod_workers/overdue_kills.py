@@ -1,4 +1,4 @@
-"""Reports a pod that still runs long after its grace period, though the node has ordered its end."""
+"""Reports pods that run long after their grace period although the node has ordered their termination."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ALIVE: Final = frozenset({PodWorkerPhase.ADMITTING, PodWorkerPhase.RUNNING, Pod
 
 
 def overdue_after(grace_seconds: int) -> float:
-    """The time when a kill is overdue, as in the kubelet: one and a half grace periods."""
+    """The time when a kill is overdue, as in the kubelet: one and a half grace periods after the order."""
     return max(LEAST_SECONDS, 1.5 * grace_seconds)
 
 
 class OverdueKills:
-    """The pods with an order to end. Orders are repeated: the first one of a pod counts."""
+    """The pods that the node has ordered to terminate. Orders are repeated: a pod's first one counts."""
 
     def __init__(self, actor: Actor, pods: Mapping[str, PodWorker]) -> None:
         self._actor, self._pods = actor, pods

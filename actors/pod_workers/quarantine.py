@@ -1,5 +1,5 @@
-"""Pods in quarantine: the shard died three times while it handled them. Their containers run on unchanged, until the
-node has to end them: an eviction, a preemption, a shutdown."""
+"""Pods in quarantine: the shard died three times while it handled them. Their containers keep running unchanged until
+the node must end them: by eviction, preemption or shutdown."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class QuarantinedPods:
         self._journal = _journal(actor, directory, clock)
         self._pods: dict[str, bytes] = {}
         self._running: set[str] = set()
-        """Those with containers that run, which hold what they were admitted with."""
+        """The pods with running containers, which keep the resources that they were admitted with."""
         self._runtime: dict[str, PodRuntime] = {}
-        """What the runtime was last seen to have of them."""
+        """The last known state of each pod in the runtime."""
         self._listed_at, self._listed = 0.0, frozenset[str]()
-        """When the runtime was listed (monotonic), and the UIDs that it had."""
+        """When the runtime was last listed (monotonic), and the UIDs in that list."""
         self._ending: dict[str, str] = {}
         """Journal key of each pod that is taken out of quarantine to be ended, by UID."""
 
@@ -53,7 +53,7 @@ class QuarantinedPods:
         return self._journal.handling(self._ending.get(uid) or content_key(uid, data))
 
     def record_of(self, uid: str, key: Callable[[], str]) -> InputRecord | None:
-        """Of the tasks of the pod's worker, whose journal key is `key` unless the pod is being ended."""
+        """The record for the tasks of the pod's worker. Its journal key is `key`, unless the pod is being ended."""
         if self._journal is None:
             return None
         return self._journal.record_of(lambda: self._ending.get(uid) or key())
@@ -77,8 +77,8 @@ class QuarantinedPods:
         return True
 
     def lets_end(self, uid: str) -> bytes | None:
-        """Take the pod out of quarantine, to be ended and nothing else. None: that has ended this shard as well, or it
-        is not in quarantine."""
+        """Take the pod out of quarantine, only to end it. None: it is not in quarantine, or ending it has also killed
+        this shard."""
         data = self._pods.get(uid)
         if data is None:
             return None
@@ -108,8 +108,8 @@ class QuarantinedPods:
         self._listed_at, self._listed = at, frozenset(uids)
 
     def sees(self, runtime: PodRuntime) -> None:
-        """What the runtime has of a pod in quarantine: its status says so, and it is counted as long as a container of
-        it runs."""
+        """Take the runtime's state of a pod in quarantine: its status shows it, and the pod counts for admission as
+        long as one of its containers runs."""
         uid, runs = runtime.uid, bool(alive(runtime))
         self._runtime[uid] = runtime
         self._report(uid)
@@ -123,7 +123,7 @@ class QuarantinedPods:
             self._actor.tell(CONTAINER_MANAGER, StopCounting(uid))
 
     def count(self) -> None:
-        """A new container manager knows no pods: tell it those that run."""
+        """A new container manager knows no pods: report those that run."""
         for uid in self._running:
             self._count(uid)
 
@@ -150,7 +150,7 @@ class QuarantinedPods:
         self._actor.tell(STATUS_MANAGER, seen)
 
     def _runtime_of(self, uid: str) -> PodRuntime | None:
-        """None while it is not known: the status then stays as it was."""
+        """The pod's runtime state; None while it is not known: the status then stays unchanged."""
         if uid in self._runtime or not self._listed_at or uid in self._listed:
             return self._runtime.get(uid)
         return PodRuntime(uid=uid, at=self._listed_at)
@@ -159,7 +159,7 @@ class QuarantinedPods:
 def _journal(actor: Actor, directory: Path, clock: Callable[[], float]) -> Journal | None:
     try:
         journal = Journal(directory, POLICY, clock)
-    except OSError as error:  # a worker that does not start costs more than one without a quarantine
+    except OSError as error:  # a shard without a quarantine is better than none
         actor.log.warning("there is no quarantine of pods: %s", error)
         return None
     report_death(actor.tell, journal)

@@ -1,7 +1,6 @@
-"""The pod workers of a shard, by UID: each from the first word of a source or of the runtime until nothing is left.
-
-As podWorkers in the kubelet: it takes the desired pods and the pods of the runtime, and hands each to its worker. Until
-all sources have reported, nothing is stopped or removed.
+"""The pod workers of a shard, by UID. A worker exists from the first report of its pod, by a source or the runtime,
+until nothing of the pod is left. Like podWorkers in the kubelet, the table takes the desired pods and the pods of the
+runtime, and hands each to its worker. Until all sources have reported, nothing is stopped or removed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from .pod.table import PodWorkerPhase
 from .quarantine import QuarantinedPods
 
 ORPHAN_GRACE_SECONDS = 1
-"""For the containers of a pod that no source has, as in the kubelet."""
+"""The grace period, in seconds, of the containers of a pod that no source has, as in the kubelet."""
 
 
 class PodWorkers:
@@ -57,7 +56,7 @@ class PodWorkers:
     def remove(self, uid: str) -> None:
         """No source has the pod."""
         if self._quarantine.removes(uid):
-            # it is ended by the runtime's information alone: its manifest is not read again
+            # the runtime's data is enough to end it: its manifest is not read again
             self._worker(uid, PodRuntime(uid=uid)).wake()
         if uid in self.by_uid:
             self.by_uid[uid].tell(PodRemoved())

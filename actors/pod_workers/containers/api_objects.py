@@ -98,7 +98,7 @@ async def runtime_handler(actor: Actor, pod: Pod, *, joined: bool) -> str:
 
 
 async def state_of(actor: Actor, ref: ObjectRef) -> ObjectState:
-    """The object in `kube_client`. Never raises: no answer is a state, too."""
+    """The object as `kube_client` has it. Never raises: a missing answer is returned as the reason `Unreachable`."""
     try:
         return await actor.ask(KUBE_CLIENT, GetObject(ref, WAIT_SECONDS), timeout=ASK_SECONDS)
     except AskError:

@@ -82,7 +82,7 @@ async def container_config(pod: Pod, start: Start, parts: Parts) -> cri.Containe
 
 
 def _words(texts: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """The values of the references in these texts; empty if there are none, as in nearly all."""
+    """The values of the references in these texts; usually there are none."""
     if not any("$(" in text for text in texts):
         return {}
     return {name: value.encode(errors=_ANY_BYTES).decode(errors="replace") for name, value in environment.items()}

@@ -21,11 +21,12 @@ NO_CLUSTER_DNS: Final = (
     'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. '
     'Falling back to "Default" policy.'
 )
-"""The name in the event of the node; the event of the pod has the pod's name before it."""
+"""The text of the node's event; in the pod's event, the pod's name precedes it."""
 
 
 def without_host_file(node_ip: str) -> Dns:
-    """The host's settings with `resolvConf: ""`: a resolver on the node, for each family of `node_ip` (--node-ip)."""
+    """The host's settings if `resolvConf` is "": a resolver on the node, for each IP family of `node_ip`
+    (--node-ip)."""
     servers = ["::1" if ":" in address else "127.0.0.1" for address in node_ip.split(",")]
     return Dns(servers=servers, searches=["."])
 

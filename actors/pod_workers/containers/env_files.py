@@ -1,7 +1,7 @@
 """Variables from a file that another container of the pod wrote (KEP-3721), read when a container is created.
 
-A line is KEY='VALUE'; a value is taken literally and may have several lines. Empty lines, and what begins with # on a
-line of its own or after a value, are skipped.
+A line is KEY='VALUE'; a value is taken literally and may have several lines. Empty lines and comments (from # on, on a
+line of their own or after a value) are skipped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from supervision.errors import error_reason
 
 MAX_BYTES = 64 * 1024
 REST = ""
-"""No variable's name: the error of the first line that is wrong."""
+"""The key of the first invalid line's error; no variable can have this name."""
 _BLANKS = " \t"
 
 Files = Mapping[tuple[str, str], Mapping[str, str] | str]
@@ -30,9 +30,8 @@ def selectors(container: Container) -> list[FileKeySelector]:
 
 
 def parse(text: str) -> dict[str, str]:
-    """Name to value, of several lines for one name the first. Pure.
-
-    A line that is wrong ends it: `REST` has the error then. What comes before it can be used all the same.
+    """Values by name; the first line of a name counts. Pure. Reading stops at an invalid line: `REST` then has the
+    error, and the variables before it are still valid.
     """
     found: dict[str, str] = {}
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
@@ -49,7 +48,7 @@ def parse(text: str) -> dict[str, str]:
 
 
 def _entry(lines: Sequence[str], at: int) -> tuple[tuple[str, str] | None, int]:
-    """Name and value of the line with that index, None if it has none; and the index of what follows. Raises
+    """Name and value of the line with that index, or None if it has none, and the index of the next line. Raises
     ConfigError."""
     line = lines[at].lstrip(_BLANKS)
     if not line or line.startswith("#"):
@@ -76,13 +75,14 @@ def _entry(lines: Sequence[str], at: int) -> tuple[tuple[str, str] | None, int]:
 
 
 def places(wanted: Iterable[FileKeySelector], volumes: Mapping[str, str]) -> dict[tuple[str, str], list[str]]:
-    """What `read` takes for each file, by volume and path. `volumes`: host paths by name. Pure."""
+    """The argument of `read` for each file, by volume and path. `volumes`: host paths by name. Pure."""
     return {(one.volumeName, one.path): [one.volumeName, volumes.get(one.volumeName, ""), one.path] for one in wanted}
 
 
 def read(files: list[list[str]]) -> list[Mapping[str, str] | str]:
-    """The content of each file, or the error. `files`: volume, its host path, path in it. No symlink out of a volume is
-    followed: containers write there. Runs in a disposable process: they may mount there what hangs, too."""
+    """The content of each file, or the error. `files`: volume, its host path, path in it. Symlinks out of a volume are
+    not followed, because containers write there. Runs in a disposable process, because they may also mount a file
+    system there that hangs."""
     return [_read(*one) for one in files]
 
 
@@ -98,7 +98,7 @@ def _read(volume: str, host_path: str, path: str) -> Mapping[str, str] | str:
 
 
 def value(wanted: FileKeySelector, files: Files) -> str | None:
-    """The value; None if it is absent and optional. An empty one counts as absent, as in the kubelet. Raises
+    """The value; None if it is absent and optional. An empty value counts as absent, as in the kubelet. Raises
     ConfigError. Pure."""
     content = files.get((wanted.volumeName, wanted.path), "not read")
     whole = f'env file "{wanted.path}" of volume "{wanted.volumeName}"'

@@ -25,15 +25,16 @@ from .names import log_directory, log_link, pod_log_directory
 MESSAGE_BYTES = 4096
 FALLBACK_BYTES, FALLBACK_LINES = 2048, 80
 Mark = Literal["post-start-due", "pre-stop-ended", "startup-passed"]
-"""`post-start-due`: from before the start of the instance until its postStart hook has ended; the others from the time
-on that they name."""
+"""`post-start-due` exists from before the start of an instance until its postStart hook has ended; each other mark from
+the event that it names."""
 _COUNT = re.compile("[0-9]{1,9}")
-"""Longer numbers are not restart counts: others may write to the log directory, too."""
+"""A restart count. Longer numbers are none: other programs may create files in the log directory too."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make_log_directory(logs_dir: str, pod: Pod, container: str = "") -> None:
-    """The directory of the pod's logs, and in it that of a container: not every runtime makes it. Raises OSError."""
+    """Make the directory of the pod's logs, and in it the container's, because not every runtime makes that. Raises
+    OSError."""
     make_path(logs_dir, 0o750)
     make_path(os.path.join(pod_log_directory(logs_dir, pod), container), 0o755)
 
@@ -68,7 +69,7 @@ def make_termination_log(pod_dir: str, container: Container, restart_count: int)
     make_path(os.path.dirname(path), 0o750)
     Path(path).unlink(missing_ok=True)
     os.close(os.open(path, _NEW | os.O_EXCL, 0o666))
-    os.chmod(path, 0o666)  # whatever user the container runs as  # noqa: S103
+    os.chmod(path, 0o666)  # the container may run as any user # noqa: S103
     return path
 
 
@@ -121,7 +122,7 @@ def remove_pod_logs(links_dir: str, logs_dir: str, namespace: str, name: str, ui
     try:
         remove_tree(str(directory))
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:  # such a pod never had a directory of logs
+        if error.errno != errno.ENAMETOOLONG:  # a pod with such a name never had a log directory
             raise
 
 
@@ -134,7 +135,7 @@ def remove_traces(links_dir: str, logs_dir: str, namespace: str, name: str, uid:
 
 
 def has_few_traces(logs_dir: str, namespace: str, name: str, uid: str, pod_dir: str) -> bool:
-    """Whether `remove_traces` is done in milliseconds."""
+    """Whether `remove_traces` takes only milliseconds."""
     return have_few_files([pod_dir, *([log_directory(logs_dir, namespace, name, uid)] if name else [])])
 
 
@@ -161,7 +162,7 @@ def termination_message(file: str, log: str, *, fallback: bool) -> str:
         return text
     raw = _tail(log, 16 * FALLBACK_BYTES)
     lines = []
-    for line in raw.removesuffix("\n").split("\n")[-FALLBACK_LINES:]:  # a program may print other ends of a line
+    for line in raw.removesuffix("\n").split("\n")[-FALLBACK_LINES:]:  # splitlines would split at other characters too
         parts = line.split(" ", 3)
         if len(parts) == 4:
             lines.append(parts[3] + ("" if parts[2].startswith("P") else "\n"))

@@ -1,4 +1,5 @@
-"""MemoryQoS (KEP-2570): when the kernel slows a container down, and what it never reclaims from it (cgroup v2). Pure.
+"""MemoryQoS (KEP-2570): the memory use above which the kernel throttles a container, and the memory that it never
+reclaims (cgroup v2). Pure.
 
 The amounts are the kubelet's for 1.36; the runtime writes them into the container's cgroup.
 """
@@ -42,7 +43,7 @@ def unified(pod: Pod, container: Container, limit: int, qos: MemoryQos) -> dict[
 
 
 def memory_high(request: int, limit: int, qos: MemoryQos) -> int:
-    """Bytes in whole pages, above which the kernel slows the container down; 0 for not at all."""
+    """The use in bytes (whole pages) above which the kernel throttles the container; 0: never."""
     most = limit or qos.allocatable
     if request == limit:
         return 0

@@ -30,7 +30,7 @@ class SandboxContext(msgspec.Struct, frozen=True, kw_only=True):
     cluster_domain: str = ""
     cpu_period_us: int = 100_000
     ids: IdRange | None = None
-    """Of its user namespace; None: the node's."""
+    """The IDs of its user namespace; None: the node's namespace."""
     pod_sysctls: dict[str, str] = {}
     """The node's default sysctls, overridden by the pod's own."""
 
@@ -79,8 +79,8 @@ def identity(pod: Pod) -> dict[str, str]:
 
 
 def port_mappings(pod: Pod) -> list[cri.PortMapping]:
-    """All ports of the regular containers, those without a host port too: what is behind CRI decides what it maps. Of
-    ports of one container that are alike, or have the same name, the first one."""
+    """All ports of the regular containers, also those without a host port: the runtime decides which to map. Of equal
+    ports of one container, or ports with the same name, only the first."""
     found: list[cri.PortMapping] = []
     for container in pod.spec.containers:
         ports: dict[object, cri.PortMapping] = {}
@@ -97,8 +97,8 @@ def port_mappings(pod: Pod) -> list[cri.PortMapping]:
 
 
 def _pod_resources(pod: Pod, period_us: int) -> cri.LinuxContainerResources:
-    """All containers together, or what the pod itself has, without overhead: for runtimes that size the sandbox by it
-    (virtual machines)."""
+    """The resources of all containers, or the pod-level ones, without overhead. Runtimes with virtual machines size the
+    sandbox by it."""
     overhead = _overhead(pod)
     wanted = {name: value - overhead.get(name, 0) for name, value in pod_requests(pod).items()}
     return _resources(wanted, pod_limits(pod), period_us)

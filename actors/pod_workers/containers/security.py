@@ -156,8 +156,8 @@ def seccomp(profile: SeccompProfile | None, *, default: bool, directory: str) ->
 
 
 def apparmor(profile: SeccompProfile) -> cri.SecurityProfile:
-    """A profile in the kernel is identified by its name, which is often the path of a program. Raises ConfigError for
-    an invalid profile."""
+    """The kernel identifies an AppArmor profile by its name, which is often the path of a program. Raises ConfigError
+    for an invalid profile."""
     if profile.type == "Localhost" and not (profile.localhostProfile or "").strip():
         raise ConfigError("AppArmor Localhost profile needs a name")
     return _profile(profile, "AppArmor", profile.localhostProfile or "")

@@ -1,6 +1,6 @@
-"""User namespaces of pods, as the runtime is told (KEP-127). Pure.
+"""The CRI settings of pods' user namespaces (KEP-127). Pure.
 
-The runtime shifts the IDs of the files in each mount (idmapped mounts): the agent changes no owner for it.
+The runtime shifts the IDs of the files in each mount (idmapped mounts): the agent changes no file owners.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ async def admit(run: Execution, effect: Admit) -> None:
     question = await _question(run, pod, runtime)
     answer = await run.unless_terminating(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
     if isinstance(answer, PodRejected) and answer.reason == NODE_AFFINITY:
-        # the pod may have come for a label that the watch of the node has not told yet
+        # the pod may have been scheduled here by a label that the watch of the node has not reported yet
         node = await _node_now(run)
         if node is not None:
             again = replace(question, node=node)
@@ -63,7 +63,7 @@ async def admit(run: Execution, effect: Admit) -> None:
             run.announce("Warning", "FailedCreatePodContainer", text)
         raise AskError(f"container_manager answered {type(answer).__name__}")
     run.report(Counted())
-    # only now: a pod that is refused mounts nothing, and makes no directory on the host
+    # only after admission, so that a refused pod mounts nothing and leaves no directory on the host
     mounted = await run.unless_terminating(_mount(run, pod))
     if mounted is None:
         return
@@ -74,7 +74,7 @@ async def admit(run: Execution, effect: Admit) -> None:
 
 
 async def ask_for_kill_order(run: Execution, effect: AskForKillOrder) -> None:
-    """Raises AskError if the node ended the pod: then the order to end it follows, with the reason."""
+    """Raises AskError if the node has ended the pod: the order to end it, with the reason, follows."""
     question = AdmitPod(run.state.uid, run.state.wanted.data, over=True)
     answer = await run.unless_terminating(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
     if not isinstance(answer, PodAdmitted):
@@ -150,14 +150,14 @@ async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
             return None
         run.announce("Warning", "FailedMount", overdue(answer.volumes, answer.unattached))
     if due is None or not now < due <= now + MOUNT_REPORT_SECONDS:
-        due = now + MOUNT_REPORT_SECONDS  # also of one that dates from before the clock was set back
+        due = now + MOUNT_REPORT_SECONDS  # also replaces a time from before the clock was set back
     run.report(VolumesPending(answer.message, due))
     run.failed(answer.message)
     return None
 
 
 def _end_without_room(run: Execution, answer: VolumesFailed) -> None:
-    """The pod does not start here: no more volumes can be attached to the node. What it has already is cleaned up."""
+    """Reject the pod: no more volumes can be attached to the node. What it already has on the node is cleaned up."""
     message = f"{LIMIT_REACHED} {_not_mounted(answer.volumes, answer.unattached)}"
     run.announce("Warning", LIMIT_EXCEEDED, message)
     run.report(KillOrdered(KillPod(run.state.uid, LIMIT_EXCEEDED, f"Pod was rejected: {message}", 0)))

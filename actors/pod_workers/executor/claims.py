@@ -21,7 +21,7 @@ from supervision.actor import AskError
 from .execution import Execution
 
 DRIVER_SECONDS: Final = 100.0
-"""A driver has 45 s; another pod's call for a claim that both use may come first."""
+"""Seconds. A driver has 45 s, and may first handle another pod's call for a shared claim."""
 FAILED_TO_PREPARE: Final = "FailedPrepareDynamicResources"
 
 

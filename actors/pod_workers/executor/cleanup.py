@@ -83,7 +83,7 @@ async def collect_garbage(run: Execution, effect: CollectGarbage) -> None:
         for sandbox in effect.sandboxes:
             try:
                 await _remove_sandbox(client, sandbox)
-            except CriError as error:  # this does not affect the pod: the next round retries
+            except CriError as error:  # the pod is not affected: the next round retries
                 text = "pod %s: its dead sandbox %s is not removed: %s"
                 run.services.actor.log.warning(text, run.state.label, sandbox.id, error)
         await run.look()

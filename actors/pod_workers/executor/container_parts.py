@@ -138,7 +138,7 @@ class ContainerParts:
     def resources(self, pod: Pod, container: Container, hardware: ContainerAllocation) -> cri.LinuxContainerResources:
         """The resources for the resize of a running container."""
         swap = self._swap(pod, container)
-        before = {"memory.high": "max"} if self._throttles_memory else {}  # the previous one is removed
+        before = {"memory.high": "max"} if self._throttles_memory else {}  # removes the previous value
         unified = {**swap.unified, **before, **self._memory_qos(pod, container)}
         return linux_resources(self._limits(pod, container), unified, swap.memory_swap_bytes, hardware)
 

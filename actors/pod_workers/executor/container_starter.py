@@ -50,7 +50,7 @@ from .shard_metrics import ShardMetrics
 from .user_ids import ids_of, require_support
 
 UNDER_WAY = PollSchedule(total=1.0)
-"""How long a start that is under way is waited for by the call that met it."""
+"""Seconds that a call waits for an earlier start that is under way."""
 
 
 class ContainerStarter:
@@ -148,7 +148,7 @@ class ContainerStarter:
     async def container(
         self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, held: HeldResources
     ) -> str:
-        """Create and start a container, with the hardware that `held` says; return its id. Raises StartFailed."""
+        """Create and start a container with the hardware in `held`; return its id. Raises StartFailed."""
         if not runtime.sandboxes:
             raise StartFailed("CreateContainerError", "its sandbox is gone")
         sandbox = runtime.sandboxes[0]
@@ -157,7 +157,7 @@ class ContainerStarter:
             config = await container_config(pod, start, parts)
             target = self._target(start.container, runtime)
             shared = config.linux.security_context.namespace_options
-            if target and shared.pid == cri.CONTAINER:  # else it sees the processes of the target anyway
+            if target and shared.pid == cri.CONTAINER:  # otherwise it sees the processes of the target anyway
                 shared.pid, shared.target_id = cri.TARGET, target
             ids = await ids_of(self._actor, pod)
             use_in_container(config, ids)
@@ -176,8 +176,8 @@ class ContainerStarter:
         return container_id
 
     async def _end_failed_start(self, last: CriContainer | None) -> None:
-        """End a leftover task of the previous instance: if the client of a failed start went away, its process may
-        exist and wait to be started."""
+        """End a leftover task of the previous instance. If the client of a failed start died, the process may exist and
+        wait to be started."""
         if last is not None and last.state is CriContainerState.EXITED and last.reason == START_ERROR:
             try:
                 await self._client.end_lost_task(last.id)
@@ -205,7 +205,7 @@ class ContainerStarter:
             self._actor.log.warning("no link to the log of %s: %s", container.name, error)
 
     async def _has_started(self, container_id: str, error: CriError) -> bool:
-        """Whether a failed call changes nothing: an earlier start, which its caller gave up, has gone through."""
+        """Whether the failed call does not matter, because an earlier start, whose caller gave up, has succeeded."""
         for pause in UNDER_WAY.pauses() if isinstance(error, StillStarting) else (0.0,):
             await UNDER_WAY.sleep(pause)
             try:
@@ -218,8 +218,8 @@ class ContainerStarter:
     async def post_start(
         self, pod: Pod, container: Container, container_id: str, pod_ip: PodIp, on_fallback: Callable[[str], None]
     ) -> str:
-        """Run its hook to the end. Returns the error, '' on success. Raises Unavailable if the runtime went away
-        meanwhile."""
+        """Run the container's postStart hook to the end. Returns the error, '' on success. Raises Unavailable if the
+        runtime stopped answering meanwhile."""
         hook = container.lifecycle.postStart if container.lifecycle else None
         if hook is None:
             return ""
@@ -240,5 +240,5 @@ class ContainerStarter:
 
 
 def _words(error: Exception) -> str:
-    """The runtime's own text, as the kubelet shows it for a container."""
+    """The runtime's own error text, as the kubelet shows it for a container."""
     return error.details or str(error) if isinstance(error, CriError) else str(error)

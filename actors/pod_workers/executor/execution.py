@@ -15,7 +15,7 @@ from actors.pod_workers.pod.observation import observed, probed, same
 from actors.pod_workers.pod.results import RuntimeObserved, TryFailed, UnlistedFound
 from actors.pod_workers.pod.runtime import with_messages
 from actors.pod_workers.pod.state import PodState
-from actors.pod_workers.pod.unlisted import denied, may_be_denied
+from actors.pod_workers.pod.unlisted import find_unlisted, needs_process_check
 from actors.prober.messages import PROBER, ProbedPod
 from actors.shared.cri.model import PodRuntime
 from actors.shared.cri.pod_lookup import look, look_at
@@ -45,7 +45,7 @@ class Execution:
         """Events have arrived that the pod worker has not handled yet."""
         self._watches: list[tuple[Callable[[PodState], bool], asyncio.Event]] = []
         self._marks_read = False
-        """Whether this incarnation knows what an earlier one has marked."""
+        """Whether this incarnation has read the marks of an earlier one."""
         self._observed: PodObserved | None = None
         self._probed: ProbedPod | None = None
 
@@ -115,30 +115,31 @@ class Execution:
         return seen
 
     def complete(self, runtime: PodRuntime) -> PodRuntime:
-        """Add the termination messages of its containers, if the pod is known, and find what it denies."""
+        """Add the termination messages of its containers, if the pod is known, and the containers that the runtime does
+        not list."""
         pod, agent = self.state.wanted.pod, self.services.agent
-        if may_be_denied(runtime, self.state.runtime, self.state.unlisted):
+        if needs_process_check(runtime, self.state.runtime, self.state.unlisted):
             self.find_unlisted(runtime)
         if pod is None:
             return runtime
         return with_messages(runtime, pod, agent.pod_dir(runtime.uid), agent.pod_logs_dir)
 
     def find_unlisted(self, runtime: PodRuntime | None = None) -> None:
-        """Find in the pod's cgroup what runs though the runtime does not list it. `runtime`: a look that is not
-        reported yet; without it, the last one."""
+        """Find containers that run in the pod's cgroup although the runtime does not list them. `runtime`: a look that
+        is not reported yet; None: the last one."""
         state, running, paused = self.state, set[str](), set[str]()
         for cgroup in pod_processes.cgroups(state, self.services.agent.config.cgroupRoot):
             running |= pod_processes.running_in(pod_processes.tree(), cgroup)
             paused |= pod_processes.paused_in(pod_processes.tree(), cgroup)
         seen = runtime or state.runtime or PodRuntime(uid=state.uid)
-        self.report(UnlistedFound(denied(seen, state.runtime, state.unlisted, running, paused)))
+        self.report(UnlistedFound(find_unlisted(seen, state.runtime, state.unlisted, running, paused)))
 
     async def pod_ip(self) -> str:
         """The address for a hook without a host; with hostNetwork, the node's. Raises HookFailed."""
         if self.state.sandbox_ip:
             return self.state.sandbox_ip
         if not self.state.on_host_network:
-            raise HookFailed("failed to find networking container")  # the node's address would be somebody else's
+            raise HookFailed("failed to find networking container")  # the node's address would reach another program
         ips = await node_ips(self.services.actor, self.services.agent)
         return ips[0] if ips else "127.0.0.1"
 
@@ -148,8 +149,8 @@ class Execution:
         return await self.services.actor.ask(name, question, timeout=seconds)
 
     def announce(self, kind: str, reason: str, text: str, container: str = "", instance: str = "") -> None:
-        """Emit a Kubernetes event for the pod or one of its containers. `instance`: the container's id, if the reason
-        occurs once in its life."""
+        """Emit a Kubernetes event for the pod or one of its containers. `instance`: the container's id, for reasons
+        that occur only once in its life."""
         if self.state.wanted.pod is not None:
             event = pod_event(self.state.wanted.pod, cast(Any, kind), reason, text, container, instance)
             self.services.actor.tell(EVENT_CLIENT, event)
@@ -167,11 +168,11 @@ class Execution:
 
     # -- interruptible waits ------------------------------------------------------------------------------------------
     async def unless_terminating(self, work: Awaitable[T]) -> T:
-        """Wait for something that no longer matters once the pod must end; then raise EffectInterrupted."""
+        """Wait for something that no longer matters once the pod must end. Raises EffectInterrupted when it must."""
         return await self.unless(lambda state: state.wanted.must_terminate, work)
 
     async def unless(self, condition: Callable[[PodState], bool], work: Awaitable[T]) -> T:
-        """Wait for something, but raise EffectInterrupted once the pod's state fulfils the condition."""
+        """Wait for something. Raises EffectInterrupted once the pod's state fulfils the condition."""
         if condition(self.state):
             if asyncio.iscoroutine(work):
                 work.close()

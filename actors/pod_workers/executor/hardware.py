@@ -58,8 +58,8 @@ async def claimed_devices(actor: Actor, pod: Pod, container: str) -> ContainerAl
 
 
 async def require_cdi(client: CriClient, allocation: ContainerAllocation) -> None:
-    """Refuse a container that would start without its CDI devices. The runtime is asked each time, as it may have been
-    replaced. Raises ConfigError, CriError.
+    """Refuse a container that would start without its CDI devices. The runtime is asked each time, because it may have
+    been replaced. Raises ConfigError, CriError.
     """
     if not allocation.only_cdi:
         return

@@ -24,11 +24,11 @@ PodIp = Callable[[], Awaitable[str]]
 """Returns the address for a hook without a host."""
 USER_AGENT: Final = "kube-lifecycle/1.36"
 MAX_OUTPUT: Final = 256
-"""Bytes of the output of a hook that are shown."""
+"""The most bytes of a hook's output that are shown."""
 
 
 class HookFailed(Exception):
-    """The hook failed; `output` is what its command has written, it may hold secrets."""
+    """The hook failed. `output`: what its command wrote, which may hold secrets."""
 
     def __init__(self, why: str, output: str = "") -> None:
         super().__init__(why)
@@ -36,7 +36,8 @@ class HookFailed(Exception):
 
 
 def failure_text(handler: LifecycleHandler, container: Container, pod: Pod, failure: HookFailed) -> str:
-    """Why a container does not run, in the kubelet's words. For the pod's status: an event has none of it."""
+    """Why the hook failed, in the kubelet's words. For the pod's status; the event has only a fixed text, because this
+    may hold secrets."""
     meta = pod.metadata
     whose = f'for Container "{container.name}" in Pod "{meta.name}_{meta.namespace}({meta.uid})" failed'
     if handler.exec is not None:
@@ -62,8 +63,8 @@ async def run_hook(
     """Run it to its end. `on_fallback` is called with the host and port of a server that answered HTTPS with HTTP, once
     HTTP has worked.
 
-    Raises HookFailed, also for tcpSocket, which the API lets through and says to fail (API reference,
-    LifecycleHandler); Unavailable if the runtime went away meanwhile, so that the result is unknown.
+    Raises HookFailed, also for tcpSocket, which the API accepts but documents as failing (API reference,
+    LifecycleHandler); Unavailable if the runtime stopped answering meanwhile, so that the result is unknown.
     """
     if handler.exec is not None:
         try:
@@ -97,7 +98,7 @@ def _text(output: bytes) -> str:
 
 async def _http_get(url: Url, headers: Headers, container_id: str) -> bool:
     """Any response is a success. If the server answers HTTPS with HTTP, the request is repeated over HTTP without its
-    credentials: whether that was so. Raises HookFailed."""
+    credentials. Returns whether it was. Raises HookFailed."""
     try:
         await get_following(url, headers, USER_AGENT, whose=container_id)
     except ExchangeError as error:

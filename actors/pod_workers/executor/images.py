@@ -19,7 +19,7 @@ from supervision.actor import Actor, AskError, AskTimeout
 
 EVENT = "FailedToRetrieveImagePullSecret"
 IMAGE_SECONDS = 60.0
-"""A pull may take longer: then the question is repeated and joins the same pull. This covers a lost answer."""
+"""Seconds. If a pull takes longer, the question is repeated and joins the same pull; so a lost answer does no harm."""
 IMAGE_TRIES = 3
 """The number of image manager restarts to tolerate before the start fails."""
 
@@ -27,8 +27,8 @@ IMAGE_TRIES = 3
 async def ensure(
     actor: Actor, pod: Pod, container: Container, handler: str = "", *, joined: bool, of_volume: bool = False
 ) -> ImageReady:
-    """Wait until the image is on the node. `of_volume`: a volume of the pod is made of it, so that its events are those
-    of the pod. Raises StartFailed."""
+    """Wait until the image is on the node. `of_volume`: it is the image of a volume, so its events are events of the
+    pod. Raises StartFailed."""
     meta = pod.metadata
     question = EnsureImage(
         meta.uid,

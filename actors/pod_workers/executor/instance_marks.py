@@ -1,7 +1,7 @@
 """The progress of hooks and startup probes of a pod's containers, as marks in the pod's directory.
 
-A worker that dies loses no hook; none that has ended runs again, and neither does a startup probe that has passed.
-A hook that is cut off with its worker does run again: hooks are delivered at least once (Kubernetes documentation,
+A worker that dies loses no hook. Hooks that have ended and startup probes that have passed do not run again. A hook
+that was interrupted by its worker's death runs again: hooks are delivered at least once (Kubernetes documentation,
 Container Lifecycle Hooks).
 """
 
@@ -54,7 +54,7 @@ def begin(actor: Actor, container: Container, pod_dir: str, restart_count: int) 
         for mark in _MARKS if restart_count else ():
             files.clear_mark(pod_dir, container.name, restart_count - 1, mark)
     except OSError as error:
-        actor.log.warning("what hooks of %s have done is lost if its worker dies now: %s", container.name, error)
+        actor.log.warning("the progress of the hooks of %s is lost if its worker dies now: %s", container.name, error)
 
 
 def post_start_ended(actor: Actor, container: Container, pod_dir: str, restart_count: int) -> None:

@@ -24,7 +24,7 @@ class KeptResources:
         return stored_of(pod, allocated, actuated) if allocated is not None else None
 
     def _read(self, name: str) -> dict[str, PodRecord]:
-        """The agent does not start with a damaged file; one that is damaged later is written again."""
+        """The agent does not start with a damaged file; a file that is damaged later is written again."""
         try:
             return read(self._files.file(name).newest())
         except RecordError as error:

@@ -1,8 +1,7 @@
-"""What runs in a pod's cgroup, whatever the runtime says of it.
-
-A start that is cancelled, as its caller was killed, can leave a process of runc in the container's cgroup that waits
-for an order to become the program (measured on containerd 2.1). Once the container is removed nobody can give that
-order: such a process has run nothing.
+"""The processes in a pod's cgroup, also those of containers that the runtime does not list. A cancelled start, for
+example of a caller that was killed, can leave a runc process in the container's cgroup that waits for the order to
+become the program (measured on containerd 2.1). After the container is removed nobody can give that order, so such a
+process has run nothing.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats.pod_cgroups import paths_of
 
 _ID: Final = re.compile(r"(?:^|(?<!conmon)-)([0-9a-f]{64})(?:\.scope)?$")
-"""A container's cgroup is called by its id with cgroupfs, and `cri-containerd-<id>.scope` with systemd. That of
-CRI-O's monitor is `crio-conmon-<id>.scope`."""
+"""The name of a container's cgroup is its id with cgroupfs, and `cri-containerd-<id>.scope` with systemd. CRI-O's
+monitor has `crio-conmon-<id>.scope`."""
 _PAUSE: Final = "pause"
-"""The program of a sandbox. One that is left over holds nothing of the pod's."""
+"""The program of a sandbox. A leftover one holds no resources of the pod."""
 _WAITING: Final = "runc:["
-"""What the names of the processes begin with that make the container, as `runc:[1:CHILD]`. The last one,
-`runc:[2:INIT]`, becomes the container's program when `runc start` orders it to."""
+"""The prefix of the names of the processes that create a container, such as `runc:[1:CHILD]`. The last one,
+`runc:[2:INIT]`, becomes the container's program on `runc start`."""
 
 
 def cgroups(state: PodState, cgroup_root: str) -> list[str]:
-    """The pod's cgroup: as it was given to the runtime, or before the admission where it can be. `cgroup_root`: as in
-    the configuration."""
+    """The possible cgroups of the pod: the one given to the runtime or, before admission, each that it may get.
+    `cgroup_root`: as in the configuration."""
     if state.held.cgroup_parent:
         return [path(state.held.cgroup_parent)]
     if state.wanted.pod is None:
@@ -41,14 +40,14 @@ def cgroups(state: PodState, cgroup_root: str) -> list[str]:
 
 
 def path(cgroup_parent: str) -> str:
-    """The path below each hierarchy's mount point of what the runtime is given as the pod's cgroup; '' for none."""
+    """The pod's cgroup, as given to the runtime, as a path below each hierarchy's mount point; '' for none."""
     if cgroup_parent.endswith(".slice") and "/" not in cgroup_parent:
         return path_of(parse_root(cgroup_parent, "systemd"), "systemd")
     return cgroup_parent
 
 
 def running_in(tree: CgroupTree, cgroup: str) -> set[str]:
-    """Ids of the containers in the pod's cgroup whose program runs, sandboxes left out."""
+    """Ids of the containers, without sandboxes, in the pod's cgroup whose program runs."""
     return {name for name, _, programs in _containers(tree, cgroup) if _started_programs(programs) - {_PAUSE}}
 
 
@@ -90,7 +89,7 @@ _found: Final = cache(cgroup_tree.find)
 
 
 def tree() -> CgroupTree:
-    """The host's; one without hierarchies if it has none that can be read, or none now."""
+    """The host's cgroup hierarchies; empty if none can be read."""
     try:
         return _found()
     except OSError:

@@ -1,8 +1,8 @@
 """Runs one pod from admission to cleanup: asks the phase for the next step, performs it, and repeats.
 
-A pod worker is a task of its shard, so one pod's slow call delays no other. It wakes on news, does everything possible,
-and sleeps until something is due. Questions to other actors may be repeated by the next incarnation, which finds the
-results of runtime calls in the runtime.
+A pod worker is a task of its shard, so one pod's slow call delays no other. It wakes on events, does everything
+possible, and sleeps until something is due. Questions to other actors may be repeated by the next incarnation, which
+finds the results of runtime calls in the runtime.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .services import ExecutorContext
 from .volumes import renew_volumes
 
 MOST_STEPS: Final = 100
-"""The limit of decisions per wake-up, against endless loops."""
+"""The most decisions per wake-up; prevents endless loops."""
 
 
 async def _look(run: Execution, effect: effects.Look) -> None:
@@ -129,19 +129,21 @@ class PodWorker:
                 self._services.starter.metrics.resize_requested(*change)
 
     def retry_resize(self, *, told: bool) -> None:
-        """Ask for a pending resize again. `told`: the container manager keeps room for it."""
+        """Ask for a pending resize again. `told`: the container manager has said that it keeps room for it."""
         self.tell(ResizeRetried())
         if told and self.state.resizing.desired is None:
             self._count_allocated()
 
     def reaffirm(self) -> None:
-        """A new container manager knows no pods: an admitted one stays admitted, and is counted first."""
+        """A new container manager knows no pods: have it count this pod, which stays admitted, before it admits
+        others."""
         if self.state.held.counted:
             resizing.count_allocated(self._run)
             resizing.keep_actuated(self._run)
 
     def _count_allocated(self) -> None:
-        """Count the allocated resources: nothing is wanted beyond them. A resize that is carried out ends so, too."""
+        """Have the allocated resources counted: the pod asks for no others. This also ends a resize that has been
+        carried out."""
         state = self.state
         if state.phase is PodWorkerPhase.RUNNING and state.held.counted and not state.resizing.in_progress:
             resizing.count_allocated(self._run)
@@ -201,7 +203,7 @@ class PodWorker:
             try:
                 await self._live()
             except EffectInterrupted:
-                run.report(Interrupted())  # nothing has been looked at yet
+                run.report(Interrupted())  # the runtime has not been asked yet
                 self.wake()
             except (CriError, AskError, DisposableError, OSError) as error:
                 if isinstance(error, StillStarting):

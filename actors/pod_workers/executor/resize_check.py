@@ -14,14 +14,14 @@ from . import pod_processes
 
 
 class NoRoom(Exception):
-    """A new limit is below the use: the kernel would kill a process at once."""
+    """A new limit is below the use, so the kernel would kill a process at once."""
 
 
 async def check_use(
     client: CriClient, pod: Pod, limits: Iterable[tuple[str, str, int]], cgroups: Iterable[str]
 ) -> None:
     """Compare all limits with the use, before any of them is set. `limits`: container, its id and its new limit in
-    bytes, 0 for none. `cgroups`: where the pod's can be. Raises CriError, NoRoom."""
+    bytes, 0 for none. `cgroups`: the possible cgroups of the pod. Raises CriError, NoRoom."""
     updates = list(limits)
     if not updates:
         return
@@ -37,7 +37,7 @@ async def check_use(
 
 
 def pod_text(tree: CgroupTree, cgroup: str, limit: int) -> str:
-    """Why the pod's cgroup cannot have this lower limit, in bytes; '': it can, or does not exist."""
+    """Why the pod's cgroup cannot get this lower limit (bytes); '' if it can, or does not exist."""
     now = cgroup_usage.read(tree, cgroup)
     lower = limit > 0 and (now.memory_limit_bytes is None or limit < now.memory_limit_bytes)
     if not lower or now.memory_bytes is None or now.memory_bytes < limit:

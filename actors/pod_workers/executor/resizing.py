@@ -1,8 +1,8 @@
 """In-place resize (KEP-1287): asks for resources, updates the pod's cgroup and containers, and emits events.
 
-The container manager keeps the allocated resources and those that the runtime has taken over; those that a container
-was created with are in its annotation. If the shard dies during a resize, the next one repeats it for all containers,
-which is idempotent.
+The container manager records the allocated and the actuated resources; the resources that a container was created with
+are in its annotation. If the shard dies during a resize, the next one repeats it for all containers, which is
+idempotent.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ async def _allocate(run: Execution, desired: Pod) -> None:
             if answer.reason == "Infeasible":
                 run.services.starter.metrics.resize_infeasible(answer.detail)
         if answer.reason == "Infeasible" and run.state.resizing.deferred_at and not run.state.resizing.in_progress:
-            count_allocated(run)  # what it asked for before may wait for room still, or have it
+            count_allocated(run)  # its earlier request may still wait for room, or have it reserved
         run.report(ResizePending(answer.reason, answer.message, generation, run.services.clock()))
         return
     if not isinstance(answer, PodAdmitted):
@@ -110,7 +110,7 @@ def count_allocated(run: Execution) -> None:
 
 
 def keep_actuated(run: Execution, containers: dict[str, ActuatedContainer] | None = None) -> None:
-    """Record the actuated resources of these containers for later incarnations. None: of all that run."""
+    """Record the actuated resources of these containers for later incarnations. None: of all running containers."""
     resizing = run.state.resizing
     if resizing.allocated is None:
         return
@@ -142,9 +142,9 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         run.report(ResizeFailed(str(error), run.services.clock()))
         run.services.starter.metrics.resized(time.monotonic() - began, success=False)
         return
-    # told before the container manager hears of it: if the shard dies in between, the next one tells it again
+    # emitted before the container manager is told: if the shard dies in between, the next one emits it again
     run.announce("Normal", "ResizeCompleted", f"Pod resize completed: {_summary(run)}")
-    count_allocated(run)  # its cgroup had the larger of both limits until now
+    count_allocated(run)  # until now the larger of both limits counted
     runtime = run.state.runtime
     run.report(ResizeCompleted([ran.id for ran in runtime.containers] if runtime is not None else []))
     keep_actuated(run)
@@ -153,7 +153,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
 
 
 def _summary(run: Execution, error: str = "") -> str:
-    """Of the request that is in progress, also while a later one is pending."""
+    """The summary of the request in progress, also while a later one is pending."""
     return summary(run.pod, error, run.state.resizing.generation)
 
 
@@ -183,7 +183,7 @@ async def _restart(run: Execution, found: list[tuple[Container, CriContainer]]) 
 
 
 async def _update(run: Execution, container: Container, ran: CriContainer) -> None:
-    """Update the container in place. One that has ended meanwhile is left: its next instance is created with the
+    """Update the container in place. If it has ended meanwhile, nothing is done: its next instance is created with the
     allocated resources. Raises CriError."""
     client = run.services.client
     try:

@@ -37,7 +37,7 @@ class ExecutorContext(msgspec.Struct, frozen=True, kw_only=True):
     maximum_backoff: float
     """The maximum seconds between restarts of a failing container."""
     start_seconds: float
-    """How long an earlier start may be under way before it is reported as a failure: runtimeRequestTimeout."""
+    """Seconds that an earlier start may be under way before it counts as a failure: runtimeRequestTimeout."""
     sync_seconds: float
     """The period after which a pod worker synchronizes its pod without news."""
     ends_pods: bool

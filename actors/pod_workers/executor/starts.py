@@ -45,12 +45,12 @@ from .termination import announce_fallback, announce_hook, announce_termination,
 from .unlisted import refuse_second_instance
 
 TOUCHING = ("RunContainerError", "CreateContainerError")
-"""Reasons of a failed start that may have left something in the runtime."""
+"""Waiting reasons after which the runtime may have a leftover of the failed start."""
 
 
 async def start_containers(run: Execution, effect: StartContainers) -> None:
-    """Perform the starts. Images are pulled concurrently; after a failure only once the sandbox exists, so that a retry
-    causes no event for each image. Raises CriError, EffectInterrupted.
+    """Perform the starts. Images are pulled concurrently with the sandbox's start. After a failure they are pulled only
+    once the sandbox exists, so that a retry does not emit an event for each image. Raises CriError, EffectInterrupted.
     """
     await refuse_second_instance(run)
     images: dict[str, asyncio.Task[ImageReady]] = {}
@@ -115,7 +115,7 @@ async def _prepare_claims(run: Execution) -> bool:
 async def _start_sandbox(run: Execution, attempt: int) -> bool:
     pod, starter = run.pod, run.services.starter
     held = run.state.held
-    if attempt:  # its cgroup may have gone with the one before: systemd stops a slice with all that is in it
+    if attempt:  # its cgroup may have gone with the previous sandbox: systemd stops a slice with everything in it
         count_allocated(run)
         run.report(ResizeRetried())
     if not _continues_start(run, SANDBOX):
@@ -140,7 +140,7 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
     except CriError as error:
         run.announce("Warning", "FailedPodSandBoxStatus", f"Unable to get pod sandbox status: {error.rpc_text}")
         raise
-    run.publish()  # PodReadyToStartContainers is not to wait for the images
+    run.publish()  # PodReadyToStartContainers must not wait for the images
     return True
 
 
@@ -148,7 +148,7 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
     """Create and start one container; return whether anything changed in the runtime."""
     name, services = start.container.name, run.services
     if not start.restart_count:
-        # the logs may show instances that the runtime has forgotten
+        # logs may exist of instances that the runtime has forgotten
         count = files.highest_log_number(services.agent.pod_logs_dir, run.pod, name) + 1
         carried = run.state.attempts.get(name, Attempt()).consecutive_restarts
         start = Start(start.container, count, carried or start.consecutive_restarts)
@@ -158,7 +158,7 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
         found = await run.unless_terminating(image)
         held = run.state.held
         if held.prepare:
-            permit.release()  # a device plug-in may not answer
+            permit.release()  # a device plugin may not answer
             held = await run.unless_terminating(services.starter.prepared(run.pod, start.container, held))
         await run.unless_terminating(permit.acquire())
         runtime = run.state.runtime
@@ -197,7 +197,7 @@ def _continues_start(run: Execution, name: str) -> bool:
 
 
 def _wait(run: Execution, name: str, failure: StartFailed) -> bool:
-    """Whether there is no failure, as an earlier order to start it is under way and may still go through."""
+    """Whether this is no failure, because an earlier start is under way and may still succeed."""
     now = run.services.clock()
     if not failure.under_way or not run.state.may_be_under_way(name, now, run.services.start_seconds):
         return False

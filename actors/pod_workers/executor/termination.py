@@ -1,7 +1,7 @@
 """Stops containers and sandboxes.
 
-preStop hooks all begin at once; a container is stopped after its hook and in its turn, with what is left of its grace,
-at least two seconds. A hook runs once, however often its container's termination is tried."""
+All preStop hooks begin at once. A container is stopped after its hook and in its turn, with the rest of its grace
+period, at least two seconds. A hook runs once, however often the termination is retried."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ from .unlisted import refuse_unlisted_remains
 
 MIN_GRACE_SECONDS = 2
 LEAST_GRACE_SECONDS = 1
-"""Of the containers of a pod that ends, also of one that is deleted by force and has a finalizer: their hooks begin."""
+"""The least grace period, in seconds, of the containers of a pod that ends, so that their hooks can begin, also when a
+pod with a finalizer is deleted by force."""
 _AT_ONCE = 50
-"""Containers that are announced or planned without a pause for others."""
+"""The number of containers that are announced or planned before other tasks run."""
 CREATED_TRIES = 3
 """The number of failed removals of a never-started container before the pod's termination continues without it."""
 
@@ -53,7 +54,7 @@ class PreStopObserver(msgspec.Struct, frozen=True):
     unreached: Callable[[str], None]
     """Called with the container's id: the runtime was unavailable, so the hook runs again."""
     ended: Callable[[CriContainer], None]
-    """Called when it has ended, whether it failed or not."""
+    """Called when the hook has ended, with or without an error."""
     failed: Callable[[str, str], None]
     """Called with the container's name and the error."""
     on_fallback: Callable[[str], None] = unobserved
@@ -101,7 +102,7 @@ async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer
     try:
         await run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports, observer.on_fallback)
     except Unavailable:
-        observer.unreached(one.ran.id)  # then the stop fails too, and both are retried
+        observer.unreached(one.ran.id)  # the stop then fails too, and both are retried
         return
     except HookFailed as error:
         observer.failed(one.ran.name, str(error))
@@ -130,7 +131,7 @@ async def _stop(
 
 
 def _failure(action: str, target: str, error: CriError) -> str:
-    """One failure, as the kubelet prints the result of a synchronization."""
+    """One failure, in the form of the kubelet's synchronization errors."""
     why = error.rpc_text.replace("\\", "\\\\").replace('"', '\\"')
     return f'failed to "{action}" for "{target}" with {action}Error: "{why}"'
 
@@ -219,8 +220,8 @@ async def stop_pod(run: Execution, effect: StopPod) -> None:
 
 
 async def _stop_containers(run: Execution, runtime: PodRuntime, least: int) -> list[str]:
-    """`least`: seconds of grace that each one has whatever its pod says. Returns the failures. Raises
-    EffectInterrupted."""
+    """`least`: the least grace period of each container, in seconds, whatever its pod sets. Returns the failures.
+    Raises EffectInterrupted."""
     pod, grace = run.state.wanted.pod, run.state.wanted.ordered_grace
     try:
         planned = [plan(ran, pod, grace) async for some in pieces(alive(runtime), _AT_ONCE) for ran in some]
@@ -266,11 +267,11 @@ async def restart_all(run: Execution, effect: RestartAll) -> None:
     text = f"Container {sources[0].name} ended with {sources[0].exit_code}, which restarts all containers of the pod"
     run.announce("Normal", "Killing", text, sources[0].name, instance=sources[0].id)
     run.report(AllRestarting(own, text, {source.name: next_consecutive_restarts(source) for source in sources}))
-    run.publish()  # the condition AllContainersRestarting, before it is over
+    run.publish()  # shows the condition AllContainersRestarting while they are stopped
     here = [ran for ran in runtime.containers if ran.name in own]
     await terminate(run, [plan(ran, pod, 0) for ran in alive(runtime) if ran.name in own])
     await run.look()
-    run.publish()  # how each has ended: the runtime forgets it with the container
+    run.publish()  # reports the exits, which the runtime forgets with the containers
     last = {source.id for source in sources}
     await asyncio.gather(*(client.remove_container(ran.id) for ran in here if ran.id not in last))
     await asyncio.gather(*(client.remove_container(source) for source in last))

@@ -1,9 +1,7 @@
-"""Starts and ends of pods that have containers which the runtime does not list.
-
-containerd that starts while its disk is full does not load its containers, and from then on denies them: a second
-container would be made beside each, and a pod that is to end would be taken for ended. So nothing is done in a pod
-as long as that is so, and its end waits for a while. They are back once containerd is started again with room on the
-disk.
+"""Start and end of pods with running containers that the runtime does not list. If containerd starts while its disk is
+full, it does not load its containers and does not list them. Without this check, the agent would create a second
+container beside each, and would count a terminating pod as ended. So the pod is left unchanged meanwhile, and its
+termination waits for a while. containerd lists the containers again after a restart with room on the disk.
 """
 
 from __future__ import annotations
@@ -19,8 +17,8 @@ from . import pod_processes
 from .execution import Execution
 
 UNLISTED_TRIES: Final = 4
-"""So often the runtime is waited for, some seven seconds, before a pod ends without it: the pod may be what fills the
-disk that keeps the runtime from loading it."""
+"""Tries (some seven seconds in all) before a pod ends although the runtime does not list its containers: the pod itself
+may fill the disk."""
 
 
 class StillUnlisted(CriError):
@@ -37,7 +35,7 @@ async def await_listed(run: Execution, effect: AwaitListed) -> None:
 
 
 async def refuse_second_instance(run: Execution) -> None:
-    """Look whether all that runs in the pod's cgroup is listed. Raises StillUnlisted, CriError."""
+    """Check that the runtime lists all containers that run in the pod's cgroup. Raises StillUnlisted, CriError."""
     missing = await _find_unlisted(run)
     if not missing:
         return
@@ -47,22 +45,22 @@ async def refuse_second_instance(run: Execution) -> None:
 
 
 async def refuse_unlisted_remains(run: Execution) -> None:
-    """The runtime has stopped all that it lists; look whether more runs in the pod's cgroup. Raises StillUnlisted,
-    CriError. After some tries the pod's end goes on: what runs is killed with the pod's cgroup, and the runtime
-    removes the rest once it has loaded it again."""
+    """Check, after the runtime has stopped all that it lists, that no other container runs in the pod's cgroup. Raises
+    StillUnlisted, CriError. After some tries the termination goes on: the containers are killed with the pod's cgroup,
+    and the runtime removes them once it lists them again."""
     missing = await _find_unlisted(run)
     if not missing:
         return
     names = ", ".join(missing)
     if run.state.retry.failures < UNLISTED_TRIES:
         raise StillUnlisted(f"containers run that the runtime does not list: {names}")
-    text = "pod %s: the runtime does not list its containers, they are killed without it: %s"
+    text = "pod %s: the runtime does not list its containers, they are killed with the pod's cgroup: %s"
     run.services.actor.log.warning(text, run.state.label, names)
 
 
 async def _find_unlisted(run: Execution) -> list[str]:
-    """Ids of containers that run in the pod's cgroup but are not listed; the PLEG gets a report. What a cancelled start
-    has left of a container that is not listed is killed. Raises CriError."""
+    """Ids of containers that run in the pod's cgroup but are not listed; the PLEG gets a report. Kills the leftover
+    processes of cancelled starts of unlisted containers. Raises CriError."""
     tree, cgroup = pod_processes.tree(), pod_processes.path(run.state.held.cgroup_parent)
     found = pod_processes.running_in(tree, cgroup) if cgroup else set()
     waiting = pod_processes.waiting_in(tree, cgroup) if cgroup else {}
@@ -72,7 +70,7 @@ async def _find_unlisted(run: Execution) -> list[str]:
     run.find_unlisted()
     for container_id in sorted(waiting.keys() - _listed_ids(run)):
         tree.kill(waiting[container_id])
-        text = "pod %s: killed what a cancelled start has left of container %s, which the runtime does not list"
+        text = "pod %s: killed the leftover of a cancelled start of container %s, which the runtime does not list"
         run.services.actor.log.warning(text, run.state.label, container_id)
     missing = sorted(run.state.unlisted.running)
     if missing:

@@ -1,4 +1,4 @@
-"""Removes all containers of pods that have ended, the last ones included, when the disk is full."""
+"""Removes all containers of pods that have ended, also the newest ones, when the disk is full."""
 
 from __future__ import annotations
 

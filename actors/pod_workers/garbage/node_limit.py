@@ -24,7 +24,7 @@ _ASK_SECONDS: Final = 10.0
 
 
 def is_needed(policy: ContainerGcPolicy) -> bool:
-    """If not, the pod workers alone remove everything."""
+    """Whether the check is needed; if not, the pod workers remove everything by themselves."""
     return policy.on_node >= 0 or policy.min_age > 0
 
 

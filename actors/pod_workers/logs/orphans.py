@@ -35,8 +35,8 @@ def orphans(names: Iterable[str], known: Collection[str], shard: str, workers: i
 
 
 def sweep(agent: Agent, known: Collection[str], shard: str, now: float) -> list[str]:
-    """Remove them, and links to such as are gone; return the removed directories. Raises OSError if none could be
-    removed."""
+    """Remove these directories, and links to logs that are gone; return the removed directories. Raises OSError if none
+    could be removed."""
     logs = agent.pod_logs_dir
     if not owns_log_directory(agent) or not os.path.isdir(logs):
         return []

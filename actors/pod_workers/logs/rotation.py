@@ -81,7 +81,8 @@ def rotation_plan(live: str, names: Iterable[str], files: int) -> RotationPlan:
 
 
 def rotated_name(path: str, now: float) -> str:
-    """With the node's local time, as by the kubelet: the names are compared with those that it has given."""
+    """The name has the node's local time, as in the kubelet, because it is compared with names that the kubelet has
+    given."""
     return f"{path}.{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
 
 
@@ -105,7 +106,7 @@ class LogRotation:
         return path.startswith(f"{self._logs_dir}/") and ".." not in path.split("/")
 
     def _is_due(self, path: str) -> bool:
-        """Whether it is too large, or missing after an interrupted rotation. One stat."""
+        """Whether the log is too large, or missing after an interrupted rotation. Costs one stat."""
         try:
             about = os.lstat(path)
         except FileNotFoundError:
@@ -131,7 +132,7 @@ class LogRotation:
             await self._client.reopen_container_log(ran.id)
         except CriError:
             if renamed:
-                _rename(aside, path)  # the runtime still writes to this file, so it gets its name back
+                _rename(aside, path)  # the runtime still writes to this file: restore its name
             raise
 
     async def _tidy(self, path: str) -> None:
@@ -144,7 +145,7 @@ class LogRotation:
 
 
 def _rename(old: str, new: str) -> bool:
-    """Returns whether it was renamed: no file is overwritten."""
+    """Rename without overwriting a file. Returns whether it was renamed."""
     if not os.path.lexists(old) or os.path.lexists(new):
         return False
     os.rename(old, new)

@@ -16,7 +16,7 @@ class Kill(msgspec.Struct, frozen=True):
     probe: str = ""
     """`liveness` or `startup`, if that probe's grace period may apply; `postStart` for the hook."""
     restart: bool = False
-    """It is restarted, whatever its exit code."""
+    """Whether it is restarted, whatever its exit code."""
 
 
 class Start(msgspec.Struct, frozen=True):

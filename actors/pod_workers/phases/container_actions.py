@@ -29,8 +29,8 @@ END_UNSEEN = "Unknown"
 
 
 def next_start(container: Container, runtime: PodRuntime, *, first_kill: bool = False) -> Start:
-    """The next instance: counting goes on over sandboxes. `first_kill`: the last one was killed in order to be
-    restarted, and none had ended before it, so no crash is counted; nor is one of a start that was given up."""
+    """The next instance. The restart count continues across sandboxes. `first_kill`: the last instance was killed for a
+    restart and none had ended before it, so it counts as no crash. A start that was given up counts as none either."""
     last = runtime.newest(container.name)
     if last is None:
         return Start(container, 0)
@@ -54,7 +54,8 @@ def _has_other_image(container: Container, last: CriContainer) -> bool:
 
 
 def _kill_message(pod: Pod, name: str, what: str, *, again: bool) -> str:
-    """The text of the event. The kubelet does not say of sidecars that they are restarted, as they always are."""
+    """The text of the event. As in the kubelet, a sidecar is an `Init container`, and its restart, which always
+    follows, is not mentioned."""
     if has_sidecar(pod, name):
         return f"Init container {name} {what}"
     return f"Container {name} {what}" + (", will be restarted" if again else "")
@@ -119,8 +120,8 @@ class ContainerActions:
         )
 
     def first_starts(self) -> PodActions:
-        """The starts in a sandbox that is to be made: those of the first init containers, or of all regular ones. A
-        container that crashed in an earlier sandbox stays in backoff."""
+        """The starts in a new sandbox: the first init containers, or all regular containers. A container that crashed
+        in an earlier sandbox stays in backoff."""
         _, initialized = self._init()
         if initialized:
             for container in self.pod.spec.containers:
@@ -128,8 +129,8 @@ class ContainerActions:
         return PodActions(start=self.start, backoff=self.backoff)
 
     def _duplicates(self) -> None:
-        """Stop a container that runs beside a later instance: a runtime that crashed may have started it unnoticed, or
-        have lost it for a while."""
+        """Stop a container that runs beside a later instance. A runtime that crashed may have started it unnoticed, or
+        not listed it for a while."""
         for ran in self.runtime.containers:
             later = self.runtime.newest(ran.name)
             if ran is not later and ran.state is CriContainerState.RUNNING:
@@ -270,8 +271,8 @@ class ContainerActions:
         return True
 
     def _not_running(self, last: CriContainer) -> bool:
-        """A created container is started now. One in an unknown state is stopped, and only once the runtime has done
-        so created again, whatever it says of it by then."""
+        """Start a created container now. Stop one in an unknown state; it is created again only after the runtime has
+        stopped it, whatever state the runtime then reports."""
         if last.state is CriContainerState.RUNNING:
             return False
         if last.state is CriContainerState.CREATED:
@@ -304,7 +305,7 @@ class ContainerActions:
         return last.id in self.restarting and not is_delayed_after_kill(last, self._previous(last), self.maximum)
 
     def _is_lost(self, last: CriContainer) -> bool:
-        """Whether it was lost with its sandbox, as at a reboot: that is no crash of its own."""
+        """Whether it was lost with its sandbox, for example at a reboot: that counts as no crash."""
         return not self.here and last.reason == END_UNSEEN
 
     def _previous(self, last: CriContainer) -> CriContainer | None:

@@ -25,7 +25,7 @@ class LookAgain(Effect, frozen=True):
 
 
 class AwaitListed(Effect, frozen=True):
-    """Look whether the runtime lists again what runs, or that has ended; fail as long as neither is so."""
+    """Check that each running container is listed again or has ended. Fails until then."""
 
 
 class Publish(Effect, frozen=True):
@@ -61,10 +61,10 @@ class StopPod(Effect, frozen=True):
     """Stop all containers, then the sandboxes."""
 
     remove_created: bool = False
-    """Also remove containers that were never started. The runtime refuses to remove one that is just starting; soon
-    that runs and is stopped normally."""
+    """Also remove containers that were never started. The runtime refuses to remove one that is starting; once it runs
+    it is stopped normally."""
     ends_pod: bool = False
-    """It is the pod's end: an event is emitted when the runtime does not do it."""
+    """The pod itself ends: if the runtime fails, an event is emitted."""
 
 
 class StopContainers(Effect, frozen=True):
@@ -109,7 +109,7 @@ class Count(Effect, frozen=True):
 
 
 class GiveRoom(Effect, frozen=True):
-    """Tell the container manager that others may have what the pod requests, as no source has it any more."""
+    """Tell the container manager that the pod's resources may go to others, because no source has the pod any more."""
 
 
 class ReleaseResources(Effect, frozen=True):

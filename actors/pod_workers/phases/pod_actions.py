@@ -1,4 +1,4 @@
-"""Computes the next actions for a running pod from the state of the runtime. Pure: the heart of the agent.
+"""Computes the next actions for a running pod from the state of the runtime. Pure.
 
 The order is the kubelet's: the sandbox; init containers one at a time, while sidecars among them keep running; then the
 regular containers, which do not wait for each other; ephemeral containers once.
@@ -67,8 +67,8 @@ def choose_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool,
 
 
 def lost_with_sandbox(pod: Pod, runtime: PodRuntime) -> list[str]:
-    """IDs of the containers that are stopped only because their sandbox is lost: however these end, their work is not
-    done, and they run again in the next sandbox. One with the policy Never is not among them."""
+    """Ids of the containers that are stopped only because their sandbox is lost. Whatever their exit code, their work
+    is not done, so they run again in the next sandbox. Containers with the policy Never are excluded."""
     policies = {one.name: one.restartPolicy or pod.spec.restartPolicy for one in pod.spec.containers}
     return [ran.id for ran in alive(runtime) if policies.get(ran.name, "Never") != "Never"]
 

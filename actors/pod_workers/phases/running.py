@@ -59,14 +59,14 @@ def next_step(state: PodState, facts: StepInput) -> Step:
     state, runtime, pod = state.due_by(active_deadline(state)), state.runtime, state.wanted.pod
     if runtime is None or pod is None or (state.view.stale and not state.done):
         return Step(state, (Look(),))
-    denied = bool(state.unlisted.running)  # what the runtime does not list cannot be resized either
-    if state.resizing.desired is not None and RoundPart.ALLOCATION not in state.done and not denied:
+    has_unlisted = bool(state.unlisted.running)  # an unlisted container cannot be resized either
+    if state.resizing.desired is not None and RoundPart.ALLOCATION not in state.done and not has_unlisted:
         state = state.did(RoundPart.ALLOCATION)
         if _is_over(state.resizing.not_before, facts.now):
             return Step(state, (AllocateResize(),))
     if state.resizing.deferred_at:
         state = state.due_by(state.resizing.not_before)
-    if RoundPart.ACTUATION not in state.done and not denied:
+    if RoundPart.ACTUATION not in state.done and not has_unlisted:
         state = state.did(RoundPart.ACTUATION)
         if state.resizing.in_progress or outdated(state):
             if _is_over(state.resizing.retry_at, facts.now):

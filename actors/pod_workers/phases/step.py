@@ -21,16 +21,16 @@ class StepInput(msgspec.Struct, frozen=True, kw_only=True):
     network_message: str = ""
     """The error if it is not ready; empty: the runtime has not been asked yet."""
     ends_pods: bool = False
-    """The node may have ended the pod: it evicts pods, or ends them before it shuts down."""
+    """Whether the node may have ended the pod: it evicts pods, or terminates them before it shuts down."""
     keeps_volumes: bool = False
-    """Volumes of a pod that has ended stay mounted until no source has it, or it is deleted."""
+    """Whether volumes of a pod that has ended stay mounted until it is deleted or no source has it."""
     garbage: ContainerGcPolicy = ContainerGcPolicy()
     """The garbage collection policy of dead containers."""
 
 
 class Step(msgspec.Struct, frozen=True):
-    """The next value of the pod, in the same phase or the next one, and the effects to perform. With neither another
-    phase nor an effect the pod waits for news, or until it is due."""
+    """The next value of the pod, in the same phase or the next one, and the effects to perform. Without another phase
+    and without effects, the pod waits for an event or until it is due."""
 
     state: PodState
     effects: tuple[Effect, ...] = ()

@@ -1,5 +1,5 @@
-"""The terminated phase: no container runs; volumes are unmounted, then the cgroup is removed. Where they are kept, they
-are unmounted in the ended phase."""
+"""The terminated phase: no container runs; volumes are unmounted, then the cgroup is removed. Volumes that are kept are
+unmounted in the ended phase."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def next_step(state: PodState, facts: StepInput) -> Step:
         return Step(state.did(RoundPart.STOP), (Look(), Count(), *stop))
     if not remains(state.runtime, state.stopped):
         if state.may_have_claims and not state.held.unprepared:
-            # the last status waits for it: until then the claims may not be given to another node's pod
+            # the last status waits for this: until then the claims must not go to a pod on another node
             return Step(state.did(RoundPart.UNPREPARE), () if RoundPart.UNPREPARE in state.done else (Unprepare(),))
         return Step(state.with_attempts(state.attempts, waiting=None).after(PodWorkerEvent.STOPPED))
     return Step(TryFailed(STILL_RUNS, facts.now).apply(state))

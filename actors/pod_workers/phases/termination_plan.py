@@ -1,8 +1,7 @@
 """Plans the termination of containers: order and grace periods. Pure.
 
 As the kubelet does: regular containers at the same time; sidecars after them, last one first, each waiting no longer
-than its own grace. What is needed stands in the containers' annotations, so a pod that nobody remembers is stopped as
-well as any other."""
+than its own grace. The plan needs only the containers' annotations, so it also works for a pod that no source has."""
 
 from __future__ import annotations
 
@@ -81,8 +80,8 @@ def _annotated_ports(ran: CriContainer) -> list[ContainerPort]:
 
 def waits_for(pod: Pod | None, terminations: Sequence[Termination]) -> dict[str, frozenset[str]]:
     """The containers that end before each one, by container id. A sidecar ends after all regular ones, and after the
-    sidecars that are behind it in the list. Nobody waits for an init container that is no sidecar, or for an ephemeral
-    one."""
+    sidecars that follow it in the list. No container waits for an ephemeral container or an init container that is not
+    a sidecar."""
     if pod is None:
         return {one.ran.id: frozenset() for one in terminations}
     order = [container.name for container in pod.spec.initContainers if is_sidecar(container)]

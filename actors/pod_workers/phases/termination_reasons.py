@@ -15,7 +15,7 @@ OVERDUE = "Pod was active on the node longer than the specified deadline"
 
 def termination(state: PodState, now: float) -> Step | None:
     """The step into termination; None while the pod may run."""
-    wanted, state = state.wanted, replace(state, retry=Retry())  # its end is a work of its own
+    wanted, state = state.wanted, replace(state, retry=Retry())  # termination has its own backoff
     if wanted.pod is None or wanted.unwanted:
         return Step(state.after(PodWorkerEvent.TERMINATE))
     if wanted.kill is not None:

@@ -10,5 +10,5 @@ runtime.py      reads the runtime's state of a pod: containers that may have a p
 starts.py       events of the start of sandboxes and containers, and of their postStart hooks
 state.py        a pod worker's whole state, as one immutable value
 table.py        the phases as a table: phase, event, next phase
-unlisted.py     what runs of a pod though the runtime does not list it
+unlisted.py     running containers of a pod that the runtime does not list
 """

@@ -55,16 +55,15 @@ def observed(state: PodState) -> PodObserved:
 
 
 def _known_runtime(state: PodState) -> PodRuntime | None:
-    """What is known of the pod's sandboxes and containers. None, as before the first look, while a container runs that
-    the runtime does not list and that this worker has never seen listed: the last report about the pod then stays
-    valid."""
+    """The known sandboxes and containers of the pod. None before the first look, and while a container runs that the
+    runtime has never listed to this worker: the last report about the pod then stays valid."""
     if state.runtime is None or state.phase in _OVER:
         return state.runtime
     return None if state.unlisted.unseen else shown(state.runtime, state.unlisted)
 
 
 def _disruption(state: PodState) -> str:
-    """The message of DisruptionTarget, for a pod that an order ends before its own end."""
+    """The message of the condition DisruptionTarget, for a pod that an order terminates."""
     kill = state.wanted.kill
     return kill.disruption if kill is not None and state.reason == (kill.reason, kill.message) else ""
 
@@ -96,8 +95,8 @@ def same(one: PodObserved | None, other: PodObserved) -> bool:
 
 
 def probed(state: PodState) -> ProbedPod | None:
-    """The probes of a pod; None for a pod that was never wanted here, or has no probe, or as long as it is not known
-    what runs of it."""
+    """The probes of a pod; None for a pod that no source ever had, that has no probe, or whose running containers are
+    not known."""
     pod, runtime, started = state.wanted.pod, _known_runtime(state), state.verdicts.started
     if pod is None or not has_probes(pod) or (runtime is None and state.unlisted.unseen):
         return None

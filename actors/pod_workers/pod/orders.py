@@ -49,7 +49,7 @@ class PodWanted(PodEvent, frozen=True):
 def as_allocated(
     resizing: ResizeProgress, pod: Pod, data: bytes, kept: allocation.StoredAllocation | None
 ) -> tuple[ResizeProgress, Pod, bytes]:
-    """The pod with its allocated resources, with which it runs; the resources of its spec are then the desired ones."""
+    """The pod with its allocated resources; the resources of its spec become the desired ones."""
     requested = allocation.of(pod)
     if resizing.allocated is None and requested and kept is not None:
         resizing = replace(resizing, allocated=kept.allocated, actuated=kept.actuated)

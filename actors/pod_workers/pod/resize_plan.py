@@ -30,15 +30,15 @@ def outdated(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
 
 
 def unconfirmed(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
-    """Running containers that may have got other resources than is known, and all that can have changed."""
+    """Running containers whose resources are not known after an interrupted resize, and which resources may differ."""
     return (
         [(*one, list(allocation.RESIZABLE)) for one in _running_containers(state)] if state.resizing.unconfirmed else []
     )
 
 
 def with_limits_of_pod(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
-    """Running containers that have the pod's limit of cpu or memory because they have none of their own (KEP-2837), and
-    of which."""
+    """Running containers without a limit of their own for cpu or memory, to which the pod's limit applies (KEP-2837),
+    and for which of the two."""
     pod = state.wanted.pod
     given = pod.spec.resources.limits if pod is not None and pod.spec.resources is not None else {}
     found = []
@@ -50,7 +50,7 @@ def with_limits_of_pod(state: PodState) -> list[tuple[Container, Ran, list[str]]
 
 
 def _running_containers(state: PodState) -> Iterator[tuple[Container, Ran]]:
-    """The running init containers (KEP-1287, since 1.36 also those that are no sidecars) and regular containers."""
+    """The running init containers (KEP-1287; since 1.36 also those that are not sidecars) and regular containers."""
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
         return
@@ -112,7 +112,7 @@ def by_restart(container: Container, names: list[str]) -> bool:
 
 
 def summary(pod: Pod, error: str = "", generation: int = 0) -> str:
-    """The resources of a resize as JSON, for the events of it. `generation`: of its request; 0: the pod's."""
+    """The resources of a resize as JSON, for its events. `generation`: of its request; 0: the pod's."""
     found: dict[str, object] = {}
     groups = {"initContainers": pod.spec.initContainers, "containers": pod.spec.containers}
     for name, containers in groups.items():
@@ -125,8 +125,7 @@ def summary(pod: Pod, error: str = "", generation: int = 0) -> str:
 
 
 def swaps(given: Pod, desired: Pod, may_swap: Callable[[Pod, str], bool]) -> bool:
-    """Whether a container's memory would change in place although it may swap, which would change its swap limit
-    too."""
+    """Whether the memory of a container that may swap would change in place, which would change its swap limit too."""
     before = allocation.of(given)
     for container in (*desired.spec.initContainers, *desired.spec.containers):
         names = allocation.resized(before.get(container.name, ResourceRequirements()), container.resources)

@@ -14,9 +14,10 @@ from .event import PodEvent
 from .state import PodState, Retry, replace, without_request
 
 RETRY_SECONDS: Final = 10.0
-"""Between two tries of a resize that fails. Its text can have figures that change, so that each try is an event."""
+"""Seconds between tries of a failing resize. Its message may contain changing figures, so each try emits a new
+event."""
 DEFERRED_SECONDS: Final = 300.0
-"""When a deferred resize is asked for again if the container manager has not said so before."""
+"""Seconds after which a deferred resize is requested again, unless the container manager asks for it earlier."""
 
 
 class FirstAllocated(PodEvent, frozen=True):

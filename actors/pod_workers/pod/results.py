@@ -37,7 +37,7 @@ class TryFailed(PodEvent, frozen=True):
     why: str
     now: float
     stale: bool = False
-    """The runtime may have changed all the same."""
+    """The runtime's state may have changed despite the failure."""
 
     def apply(self, state: PodState) -> PodState:
         retry = Retry(state.retry.failures + 1, self.why)
@@ -46,7 +46,7 @@ class TryFailed(PodEvent, frozen=True):
 
 
 class RoundSucceeded(PodEvent, frozen=True):
-    """The round has succeeded: nothing has failed since the pod worker woke."""
+    """The round has succeeded: no effect has failed since the pod worker woke."""
 
     def apply(self, state: PodState) -> PodState:
         if any(attempt.not_before for attempt in state.attempts.values()):
@@ -78,7 +78,7 @@ class RuntimeObserved(PodEvent, frozen=True):
 
 
 class UnlistedFound(PodEvent, frozen=True):
-    """Containers of the pod that run although the runtime does not list them; reported before that list."""
+    """Containers of the pod that run although the runtime does not list them; reported before the runtime's list."""
 
     unlisted: UnlistedContainers
 
@@ -185,7 +185,7 @@ class TerminationAnnounced(PodEvent, frozen=True):
 
 
 class ContainersStopped(PodEvent, frozen=True):
-    """The runtime has stopped these containers, by id, whatever it lists them as."""
+    """The runtime has stopped these containers, whatever state it lists."""
 
     ids: Collection[str]
 

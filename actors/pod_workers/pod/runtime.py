@@ -25,8 +25,8 @@ def created(runtime: PodRuntime) -> list[CriContainer]:
 
 
 def unstopped(runtime: PodRuntime, stopped: AbstractSet[str]) -> list[CriContainer]:
-    """The containers that may have a process. One in the state unknown has none once the runtime has stopped it, as the
-    kubelet takes it; `stopped`: the ids of such."""
+    """The containers that may have a process. As in the kubelet, a container in the state unknown has none once the
+    runtime has stopped it; `stopped`: ids of these."""
     return [ran for ran in alive(runtime) if is_running(ran) or ran.id not in stopped]
 
 

@@ -16,9 +16,10 @@ MOST_PULLS: Final = 20
 REPORT_SECONDS: Final = 5.0
 """How long the reason of a failed pull is shown before the reason becomes ImagePullBackOff."""
 LEAST_RETRY_SECONDS: Final = 0.1
-"""A pause that is as good as over, by another actor's clock, is not slept in a circle."""
+"""The shortest pause in seconds. Another actor's clock may say that a pause is almost over; this prevents a busy
+loop."""
 UNDER_WAY_PAUSE: Final = 1.0
-"""Seconds until it is looked again whether an earlier start has ended."""
+"""Seconds between checks whether an earlier start has ended."""
 BACKING_OFF: Final = "ImagePullBackOff"
 POST_START: Final = "postStart"
 """The reason of a container that is unhealthy because its hook failed."""
@@ -53,10 +54,10 @@ class SandboxFailed(PodEvent, frozen=True):
 
 
 class StartUnderWay(PodEvent, frozen=True):
-    """An earlier order to start it has not ended: no failure, and what users see of it stays."""
+    """An earlier start has not ended. That is no failure, and the waiting state that users see stays."""
 
     name: str
-    """Of the container, or SANDBOX."""
+    """Name of the container, or SANDBOX."""
     container_id: str
     """The created container, which may run once that order has ended; '' before it is created."""
     now: float
@@ -102,12 +103,12 @@ class ContainerFailed(PodEvent, frozen=True):
     now: float
 
     def apply(self, state: PodState) -> PodState:
-        # what it left in the runtime, if anything, matters for the next try
+        # a leftover of it in the runtime matters for the next try
         state = replace(state, view=replace(state.view, stale=True))
         if self.container_id:
             state = state.with_instances([self.container_id], post_start_due=True)
         if self.retry_seconds:
-            # looked at sooner, once, so that users are told that it waits, and why
+            # checked earlier once, so that users see that it waits and why
             told = self.reason == BACKING_OFF
             pause = self.retry_seconds if told else min(self.retry_seconds, REPORT_SECONDS)
             not_before = self.now + max(LEAST_RETRY_SECONDS, pause)
@@ -143,7 +144,7 @@ class PostStartBegun(PodEvent, frozen=True):
 
 
 class PostStartEnded(PodEvent, frozen=True):
-    """The hook has ended, or does not run any more."""
+    """The hook has ended or was stopped."""
 
     container_id: str
 

@@ -100,7 +100,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     not_before: float = 0.0
     """The end of the backoff, which no wake-up shortens. Seconds since 1970; 0.0: none."""
     consecutive_restarts: int = 0
-    """The count for the next instance after a restart of all containers; 0: none."""
+    """The restart count of the next instance after a restart of all containers; 0: not set."""
     under_way_since: float = 0.0
     """When an earlier order to start it was first found to be under way. Seconds since 1970; 0.0: it is not."""
     crash_loop_announced_at: float = 0.0
@@ -156,7 +156,7 @@ class ResizeProgress(msgspec.Struct, frozen=True, kw_only=True):
     retry_at: float = 0.0
     """When a resize that has failed is tried again, seconds since 1970."""
     unconfirmed: bool = False
-    """An earlier incarnation died during a resize: what the containers have is not known."""
+    """An earlier incarnation died during a resize: the containers' resources are not known."""
     error: str = ""
 
     def status(self) -> Resize | None:
@@ -221,7 +221,7 @@ class Round(msgspec.Struct, frozen=True):
     done: frozenset[RoundPart] = frozenset()
     """The parts already tried."""
     network_announced: bool = False
-    """Users were told that the pod waits for a network."""
+    """An event has already reported that the pod waits for a network."""
 
 
 class PodState(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,7 +234,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     wanted: DesiredState = DesiredState()
     view: PodView = PodView()
     attempts: dict[str, Attempt] = {}
-    """By container name; the sandbox by SANDBOX."""
+    """By container name; the sandbox's key is SANDBOX."""
     instances: dict[str, ContainerInstance] = {}
     """By container id."""
     resizing: ResizeProgress = ResizeProgress()
@@ -245,7 +245,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     pulls: tuple[tuple[float, float], ...] = ()
     """Start and end of each pull of its images, seconds since 1970."""
     due: float | None = None
-    """The latest time of the next round, seconds since 1970; None: nothing waits for a time."""
+    """When the next round begins at the latest, seconds since 1970; None: only an event starts it."""
     mount_report_due: float | None = None
     """When the next event about missing volumes is due, seconds since 1970."""
     round: Round = Round()
@@ -303,18 +303,19 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def on_host_network(self) -> bool:
-        """Whether the pod's spec says so; if only the runtime knows the pod, whether its newest sandbox does."""
+        """Whether the pod uses the node's network, by its spec; by its newest sandbox if only the runtime knows the
+        pod."""
         if self.wanted.pod is not None:
             return self.wanted.pod.spec.hostNetwork
         return self.runtime is not None and any(sandbox.host_network for sandbox in self.runtime.sandboxes[:1])
 
     @property
     def may_have_claims(self) -> bool:
-        """Whether resource claims may be prepared for it. Of a pod that only the runtime knows nothing is known."""
+        """Whether resource claims may be prepared for it. Unknown, so true, for a pod that only the runtime knows."""
         return self.wanted.pod is None or has_claims(self.wanted.pod)
 
     def may_be_under_way(self, name: str, now: float, seconds: float) -> bool:
-        """Whether an earlier order to start it that is under way may go on: so far for less than `seconds`."""
+        """Whether an earlier start has been under way for less than `seconds`, so that it may go on."""
         since = self.attempts.get(name, Attempt()).under_way_since or now
         return since <= now < since + seconds
 

@@ -1,6 +1,5 @@
-"""What runs of a pod though the runtime does not list it: by their processes, not by the runtime. Pure.
-
-containerd that starts on a full disk denies containers that go on. They are shown as they were last listed, until the
+"""Running containers of a pod that the runtime does not list, found by their processes. Pure. If containerd starts
+while its disk is full, it does not list containers that keep running. Their last listed state is shown until the
 runtime lists them again or their processes have ended.
 """
 
@@ -17,40 +16,40 @@ from .runtime import alive
 
 
 class UnlistedContainers(msgspec.Struct, frozen=True):
-    """What the runtime denies."""
+    """The running containers that the runtime does not list."""
 
     running: frozenset[str] = frozenset()
     """Ids of the containers that have processes."""
     sandboxes: tuple[Sandbox, ...] = ()
     containers: tuple[CriContainer, ...] = ()
-    """As they were last listed. An incarnation of the worker that has never seen them listed has none."""
+    """Their last listed state; empty if this incarnation of the worker has never seen them listed."""
 
     @property
     def unseen(self) -> bool:
-        """Whether a container runs of which only the id is known."""
+        """Whether only the id of a running container is known."""
         return bool(self.running - {ran.id for ran in self.containers})
 
 
 NOTHING = UnlistedContainers()
 
 
-def may_be_denied(runtime: PodRuntime, before: PodRuntime | None, known: UnlistedContainers) -> bool:
-    """Whether the processes of the pod must be looked at: the runtime lists no running sandbox or container and this
-    worker has never seen one, or it does not list what ran, or it has left something out before."""
+def needs_process_check(runtime: PodRuntime, before: PodRuntime | None, known: UnlistedContainers) -> bool:
+    """Whether the processes of the pod must be checked: the runtime lists no running sandbox or container and this
+    worker has never seen one, or it no longer lists one that ran, or unlisted containers are known already."""
     if before is None and not known.running:
         return not alive(runtime)
     return bool(known.running) or any(_vanished_instances(runtime, before, known))
 
 
-def denied(
+def find_unlisted(
     runtime: PodRuntime,
     before: PodRuntime | None,
     known: UnlistedContainers,
     running: AbstractSet[str],
     paused: AbstractSet[str],
 ) -> UnlistedContainers:
-    """`running`, `paused`: ids of the pod's containers and sandboxes that have processes. `before` and `known`: of the
-    look before."""
+    """`running`, `paused`: ids of the pod's containers and sandboxes that have processes. `before` and `known`: from
+    the previous look."""
     sandboxes, containers = _vanished_instances(runtime, before, known)
     running = running | (paused & {ran.id for ran in containers})  # a container's program may be called pause, too
     known_ids = {ran.id for ran in runtime.containers} | {one.id for one in (*runtime.sandboxes, *sandboxes)}
@@ -62,7 +61,7 @@ def denied(
 
 
 def shown(runtime: PodRuntime, unlisted: UnlistedContainers) -> PodRuntime:
-    """The pod as it is: what is listed, and what is not."""
+    """The real state of the pod: the listed and the unlisted containers."""
     if not (unlisted.sandboxes or unlisted.containers):
         return runtime
     listed = {sandbox.id for sandbox in runtime.sandboxes} | {ran.id for ran in runtime.containers}
@@ -74,7 +73,7 @@ def shown(runtime: PodRuntime, unlisted: UnlistedContainers) -> PodRuntime:
 def _vanished_instances(
     runtime: PodRuntime, before: PodRuntime | None, known: UnlistedContainers
 ) -> tuple[list[Sandbox], list[CriContainer]]:
-    """What was there, or denied, at the look before, and is not listed."""
+    """The containers that ran at the previous look, listed or not, and are not listed now."""
     listed = {sandbox.id for sandbox in runtime.sandboxes} | {ran.id for ran in runtime.containers}
     last = before or PodRuntime(uid=runtime.uid)
     sandboxes = [*(sandbox for sandbox in last.sandboxes if sandbox.ready), *known.sandboxes]

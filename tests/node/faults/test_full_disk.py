@@ -163,7 +163,7 @@ def test_pods_that_are_removed_while_the_runtime_has_lost_them_leave_nothing_and
     filler = fill(node.home / "root")
     deny(node)
     remove(node, "a", "b")
-    node.until(lambda: "they are killed without it" in node.log.read_text(), "they end without the runtime")
+    node.until(lambda: "they are killed with the pod's cgroup" in node.log.read_text(), "they end without the runtime")
     filler.unlink()
     until_nothing_is_left(node)
     node.add("a", "b")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.pod.unlisted import NOTHING, UnlistedContainers, denied, may_be_denied, shown
+from actors.pod_workers.pod.unlisted import NOTHING, UnlistedContainers, find_unlisted, needs_process_check, shown
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime, Sandbox
 
 BOX = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="default", ready=True, ips=["10.0.0.1"])
@@ -14,48 +14,50 @@ DENIED = UnlistedContainers(frozenset({"c"}), (BOX,), (RUNS,))
 
 
 def test_processes_are_looked_for_when_something_that_ran_is_not_listed_any_more() -> None:
-    assert may_be_denied(EMPTY, WHOLE, NOTHING)
-    assert may_be_denied(PodRuntime(uid="u", containers=[RUNS, ENDED]), WHOLE, NOTHING), "the sandbox is missing"
-    assert not may_be_denied(WHOLE, WHOLE, NOTHING)
-    assert not may_be_denied(PodRuntime(uid="u", sandboxes=[BOX], containers=[RUNS]), WHOLE, NOTHING), "it had ended"
-    assert not may_be_denied(EMPTY, EMPTY, NOTHING), "a pod that waits to be started costs nothing"
+    assert needs_process_check(EMPTY, WHOLE, NOTHING)
+    assert needs_process_check(PodRuntime(uid="u", containers=[RUNS, ENDED]), WHOLE, NOTHING), "the sandbox is missing"
+    assert not needs_process_check(WHOLE, WHOLE, NOTHING)
+    assert not needs_process_check(PodRuntime(uid="u", sandboxes=[BOX], containers=[RUNS]), WHOLE, NOTHING), (
+        "it had ended"
+    )
+    assert not needs_process_check(EMPTY, EMPTY, NOTHING), "a pod that waits to be started costs nothing"
 
 
 def test_they_are_looked_for_at_the_first_look_that_shows_none_and_as_long_as_some_are_denied() -> None:
-    assert may_be_denied(EMPTY, None, NOTHING)
-    assert may_be_denied(PodRuntime(uid="u", containers=[ENDED]), None, NOTHING)
-    assert not may_be_denied(WHOLE, None, NOTHING)
-    assert may_be_denied(EMPTY, EMPTY, DENIED)
-    assert may_be_denied(WHOLE, EMPTY, DENIED)
+    assert needs_process_check(EMPTY, None, NOTHING)
+    assert needs_process_check(PodRuntime(uid="u", containers=[ENDED]), None, NOTHING)
+    assert not needs_process_check(WHOLE, None, NOTHING)
+    assert needs_process_check(EMPTY, EMPTY, DENIED)
+    assert needs_process_check(WHOLE, EMPTY, DENIED)
 
 
 def test_what_has_processes_is_kept_as_it_was_listed() -> None:
-    assert denied(EMPTY, WHOLE, NOTHING, {"c"}, {"s"}) == DENIED
-    assert denied(EMPTY, EMPTY, DENIED, {"c"}, {"s"}) == DENIED, "looks may be many"
-    assert denied(EMPTY, WHOLE, NOTHING, {"c"}, set()) == UnlistedContainers(frozenset({"c"}), (), (RUNS,))
+    assert find_unlisted(EMPTY, WHOLE, NOTHING, {"c"}, {"s"}) == DENIED
+    assert find_unlisted(EMPTY, EMPTY, DENIED, {"c"}, {"s"}) == DENIED, "looks may be many"
+    assert find_unlisted(EMPTY, WHOLE, NOTHING, {"c"}, set()) == UnlistedContainers(frozenset({"c"}), (), (RUNS,))
 
 
 def test_what_has_no_process_any_more_is_lost() -> None:
-    assert denied(EMPTY, EMPTY, DENIED, set(), set()) == NOTHING
-    assert denied(EMPTY, WHOLE, NOTHING, set(), set()) == NOTHING
+    assert find_unlisted(EMPTY, EMPTY, DENIED, set(), set()) == NOTHING
+    assert find_unlisted(EMPTY, WHOLE, NOTHING, set(), set()) == NOTHING
 
 
 def test_what_is_listed_again_is_not_denied() -> None:
-    assert denied(WHOLE, EMPTY, DENIED, {"c"}, {"s"}) == NOTHING
+    assert find_unlisted(WHOLE, EMPTY, DENIED, {"c"}, {"s"}) == NOTHING
 
 
 def test_a_container_whose_program_is_called_pause_is_denied_like_others() -> None:
-    assert denied(EMPTY, WHOLE, NOTHING, set(), {"c", "s"}) == DENIED
+    assert find_unlisted(EMPTY, WHOLE, NOTHING, set(), {"c", "s"}) == DENIED
 
 
 def test_a_sandbox_whose_program_is_not_called_pause_is_no_unseen_container() -> None:
-    found = denied(EMPTY, WHOLE, NOTHING, {"c", "s"}, set())
+    found = find_unlisted(EMPTY, WHOLE, NOTHING, {"c", "s"}, set())
     assert found == DENIED
     assert not found.unseen
 
 
 def test_of_a_container_that_was_never_seen_only_the_id_is_known() -> None:
-    found = denied(EMPTY, None, NOTHING, {"c"}, {"s"})
+    found = find_unlisted(EMPTY, None, NOTHING, {"c"}, {"s"})
     assert found == UnlistedContainers(frozenset({"c"}))
     assert found.unseen
     assert not DENIED.unseen
