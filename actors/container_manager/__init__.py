@@ -1,4 +1,4 @@
-"""Admission of pods, their cgroups, and what containers have of CPUs, memory and devices for themselves. The modules:
+"""Admission of pods, their cgroups, and the exclusive CPUs, memory and devices of containers. The modules:
 
 actor.py                  the actor: receives messages, and passes them to its parts
 admission/                which pods count on this node, and which are refused
@@ -9,7 +9,7 @@ topology/                 the topology manager: aligns CPUs, memory and devices 
 cpu/                      the CPU manager: CPUs of their own for containers of Guaranteed pods that ask for whole CPUs
 memory/                   the memory manager: memory and huge pages of chosen NUMA nodes for containers
 hardware_setup.py         makes the managers of devices, CPUs and memory
-hardware_start.py         what the managers of CPUs and memory go on from: the machine, the configuration
+hardware_start.py         the initial state of the managers of CPUs and memory: machine, configuration, state files
 state_store.py            a value in memory, and the state file that outlives this process
 periodic_tasks.py         each minute: systemCgroups, and the chains of iptables (utility_chains.py)
 user_namespaces.py        gives each pod with a user namespace IDs of its own (KEP-127)

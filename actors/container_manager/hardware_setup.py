@@ -28,7 +28,7 @@ def pod_hardware(
     actor: Actor, agent: Agent, ledger: Ledger, warnings: RepeatedWarnings, host: str, runtime: CriClient | None
 ) -> PodHardware:
     """Writes the state files, as the kubelet does under every policy. `host`: the root directory of a fake host;
-    `runtime`: in place of the agent's. Raises StateError, OSError, ValueError."""
+    `runtime`: replaces the agent's. Raises StateError, OSError, ValueError."""
     machine, files = machine_of(agent, host), StateFiles.of(actor, agent)
     cpus = cpu_start(agent, machine)
     providers: list[HintProvider] = [DeviceHintProvider(actor)]
@@ -53,8 +53,7 @@ def pod_hardware(
 
 
 async def begin_state(actor: Actor, agent: Agent, runtime: CriClient | None) -> None:
-    """Begin with the state files, and translate those of earlier forms; to be called before `pod_hardware`. Raises
-    StateError, OSError."""
+    """Read the state files, and convert earlier forms. Call it before `pod_hardware`. Raises StateError, OSError."""
     files = StateFiles.of(actor, agent)
     for name in (CPU_STATE, MEMORY_STATE):
         files.file(name).begin()
@@ -67,5 +66,5 @@ def _runtime(actor: Actor, agent: Agent) -> CriClient:
 
 
 def _cpus_of(exclusive: ExclusiveCpus, ledger: Ledger) -> CpusOf:
-    """The CPUs of containers whose pods are counted: others are not the agent's, or about to end."""
+    """The CPUs of the container if its pod is counted; None for others, which are not the agent's, or are ending."""
     return lambda uid, container: exclusive.cpus_of(uid, container) if uid in ledger else None

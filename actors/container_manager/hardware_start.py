@@ -1,5 +1,5 @@
-"""What the managers of CPUs and memory go on from: the machine, the configuration, and the state files of before. The
-files of the pods' resources are checked with them.
+"""The initial state of the managers of CPUs and memory, from the machine, the configuration and the state files. The
+records of pods' resources are checked too.
 
 The agent checks this before it starts anything (`problems`), with the kubelet's texts, and the container manager when
 it begins.
@@ -102,7 +102,7 @@ def topology_settings(agent: Agent, machine: MachineTopology) -> TopologySetting
 
 
 def _decode_cpus(raw: bytes) -> CpuState:
-    """Also of a file that is still to be translated. Raises StateError."""
+    """The state in the file, also in one of an earlier form. Raises StateError."""
     earlier = read_earlier(raw)
     return decode_cpus(raw) if earlier is None else untranslated(earlier)
 
@@ -141,7 +141,7 @@ def memory_start(agent: Agent, machine: MachineTopology) -> MemoryState:
 
 
 def reserved_memory(config: KubeletConfiguration, machine: MachineTopology) -> dict[int, dict[str, int]]:
-    """reservedMemory by node, in bytes. Raises StateError if it is not what the node keeps of its allocatable."""
+    """reservedMemory by node, in bytes. Raises StateError if its sum is not what node allocatable excludes."""
     by_node: dict[int, dict[str, int]] = {}
     for one in config.reservedMemory:
         if one.numaNode not in machine.node_ids:
@@ -172,7 +172,7 @@ def _quantity_text(size: int) -> str:
 def _read_state(
     path: Path, decode: Callable[[bytes], T], kind: str, policy_of: Callable[[T], str], policy: str
 ) -> T | None:
-    """The state of the last time; None if there is no file. Raises StateError."""
+    """The recorded state; None if there is no file. Raises StateError."""
     try:
         found = decode(read_private(path))
         if policy_of(found) != policy:

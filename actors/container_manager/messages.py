@@ -19,7 +19,7 @@ CONTAINER_MANAGER: Final = ActorName("container_manager")
 class AdmitPod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=True):
     """From a worker: may this pod run? Idempotent.
 
-    A pod with running containers (`running`) has its resources already; only the checks without regard to resources
+    A pod with running containers (`running`) has its resources already: only checks that do not concern resources
     apply.
     """
 
@@ -35,15 +35,15 @@ class AdmitPod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=T
     claims: bool = False
     """Resource claims can be prepared: there is an API server, and the gate is on."""
     extended_claims: bool = False
-    """So can claims for extended resources (gate DRAExtendedResource)."""
+    """Claims for extended resources can be prepared too (gate DRAExtendedResource)."""
     over: bool = False
-    """It has run to its end. Nothing is counted or made: PodAdmitted, or AdmissionFailed when the node ended it, of
-    which its worker is told soon."""
+    """The pod has completed. Nothing is counted or created. The answer is PodAdmitted, or AdmissionFailed if the node
+    ended it, which its worker is told soon."""
 
 
 class CountRunningPod(Message, frozen=True):
     """From a worker: this pod was admitted and has running containers, so it is counted without any check. A resize of
-    it that waits for room is forgotten.
+    it that waits for room is dropped.
 
     Sent when a new container manager says Hello, before KnownPods, when the containers of a pod are resized, when a
     resize is taken back, and when the pod gets another sandbox: its cgroup is made again if it is gone.
@@ -66,7 +66,7 @@ class ActuatedResources(Message, frozen=True):
 
     uid: str
     containers: dict[str, ActuatedContainer]
-    """By name. What is kept of others stays."""
+    """By name. The records of other containers stay."""
     pod: ResourceRequirements | None = None
     """The resources of the pod itself."""
     complete: bool = False
@@ -81,20 +81,21 @@ class PodAdmitted(Message, frozen=True):
     """For the sandbox config: `/kubepods/burstable/pod<uid>`, or a slice name with the systemd driver; '' without
     cgroupsPerQOS."""
     containers: dict[str, ContainerAllocation] = {}
-    """What each container gets from the managers of CPUs, memory and devices, by name; a container that gets nothing is
-    missing. In answer to AdmitPod, also of a pod that runs."""
+    """By container name: what it gets from the managers of CPUs, memory and devices; a container that gets nothing is
+    missing. Only in answers to AdmitPod, also for a running pod."""
     prepare: bool = False
-    """This may change, or something is to be done before a container is created: ask PrepareContainer then."""
+    """The hardware may change, or a container needs preparation: ask PrepareContainer before each container is
+    created."""
 
 
 class PrepareContainer(Question["ContainerPrepared | PreparationFailed"], frozen=True):
-    """From a worker, before it creates a container of a pod whose PodAdmitted says `prepare`: what does it get now?
-    Idempotent."""
+    """From a worker, before it creates a container of a pod whose PodAdmitted has `prepare`: asks for the container's
+    hardware. Idempotent."""
 
     uid: str
     container: str
     ended: list[str] = []
-    """Init containers of the pod that have ended, as this one comes after them; no sidecars."""
+    """The pod's init containers before this one, without sidecars; they have ended."""
 
 
 class ContainerPrepared(Message, frozen=True):
@@ -120,15 +121,15 @@ class PodRejected(Message, frozen=True):
     reason: str
     message: str
     detail: str = ""
-    """Of a resize that is Infeasible: the label of kubelet_pod_infeasible_resizes_total; of one that is Deferred: what
-    its event calls the reason, that of the admission check."""
+    """For an Infeasible resize: the label of kubelet_pod_infeasible_resizes_total. For a Deferred one: the reason of
+    the admission check, for the event."""
 
 
 class ResizePod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=True):
     """From a worker: may this pod, which is in the ledger, have the resources of `pod` instead of those of `before`?
-    Answered with PodAdmitted, and then its cgroup has the larger of both limits until CountRunningPod tells that
-    containers have followed; or with PodRejected, whose reason is Deferred or Infeasible. A deferred one is kept until
-    there is room: then ResizeMayFit follows. Idempotent."""
+    Answered with PodAdmitted: the pod's cgroup then has the larger of both limits until CountRunningPod reports that
+    the containers are resized. Or with PodRejected, reason Deferred or Infeasible: a deferred resize waits for room,
+    then ResizeMayFit follows. Idempotent."""
 
     uid: str
     pod: bytes
@@ -144,8 +145,8 @@ class StopCounting(Message, frozen=True):
 
 
 class FreeRequests(Message, frozen=True):
-    """From a worker: the API server or the static pod source has the pod no longer, and its containers are being
-    stopped. As in the kubelet, what it requests, with its ports, is free to others; its hardware is not yet."""
+    """From a worker: the pod's source no longer has it, and its containers are being stopped. As in the kubelet, its
+    requested resources and ports are free for others; its hardware is not yet."""
 
     uid: str
 
@@ -164,7 +165,7 @@ class PodReleased(Message, frozen=True):
 
 
 class GiveUserNamespace(Question["UserNamespaceGiven | UserNamespaceRefused"], frozen=True):
-    """From a worker: which IDs does the user namespace of this pod have? The same each time. Idempotent."""
+    """From a worker: asks for the IDs of this pod's user namespace. The answer is the same each time. Idempotent."""
 
     uid: str
 
@@ -178,7 +179,7 @@ class UserNamespaceGiven(Message, frozen=True):
 
 
 class UserNamespaceRefused(Message, frozen=True):
-    """There are none, or whose IDs are free is not known: `message` says why."""
+    """No IDs are free, or it is not known which are: `message` says why."""
 
     uid: str
     message: str
@@ -190,7 +191,7 @@ class NodeEvictions(Message, frozen=True):
     conditions: list[str]
     """The conditions among MemoryPressure, DiskPressure and PIDPressure that are true."""
     ending: list[str] = []
-    """UIDs of pods that it ends, and whose last status the API server does not have yet: they are not started."""
+    """UIDs of the pods that it ends and whose last status the API server does not have yet; these are not started."""
     coalesce: ClassVar[tuple[str, ...]] = ()
 
 
@@ -199,7 +200,7 @@ class GetExclusiveHardware(Question["ExclusiveHardware"], frozen=True):
 
 
 class ExclusiveHardware(Message, frozen=True):
-    """The CPUs and the memory of chosen NUMA nodes that containers have for themselves."""
+    """The exclusive CPUs and the memory on chosen NUMA nodes of containers."""
 
     found: Exclusive
 
@@ -220,8 +221,8 @@ class NodeResources(Message, frozen=True):
 
 
 class AdmissionFailed(Message, frozen=True):
-    """The pod may run, but its cgroup could not be made: ask again. Or it was withdrawn before it was admitted (with
-    StopCounting, ReleasePod, or by a KnownPods without it): then nothing of it is left; the worker may ask again."""
+    """The pod may run, but its cgroup could not be made: ask again. Or it was withdrawn before it was admitted (by
+    StopCounting, ReleasePod, or a KnownPods without it); then nothing of it is left, and the worker may ask again."""
 
     uid: str
     message: str

@@ -1,4 +1,4 @@
-"""The node's capacity, and its allocatable: capacity less reservations less hard eviction thresholds.
+"""The node's capacity, and its allocatable: capacity minus reservations minus hard eviction thresholds.
 
 cpu in thousandths of a core, everything else in bytes or units.
 """
@@ -21,7 +21,7 @@ from actors.shared.linux.memory import total_memory
 
 STORAGE: Final = "ephemeral-storage"
 PIDS: Final = "pid"
-"""What a reservation of process IDs is called."""
+"""The name of the reservation of process IDs."""
 _HARD_SIGNALS: Final = {"memory.available": "memory", "nodefs.available": STORAGE}
 _HUGE_PAGES = re.compile(r"hugepages-([0-9]+)kB\Z", re.ASCII)
 _UNITS: Final = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
@@ -31,9 +31,9 @@ class NodeResourceTotals(msgspec.Struct, frozen=True):
     capacity: dict[str, int]
     allocatable: dict[str, int]
     pids: int | None = None
-    """Process IDs, of which the node gives none to be requested; None: not known."""
+    """Process IDs, which pods cannot request; None: not known."""
     cpus: frozenset[int] | None = None
-    """The online ones; None: the kernel does not list them."""
+    """The online CPUs; None: the kernel does not list them."""
 
 
 def measure(agent: Agent, root: str = "") -> NodeResourceTotals:
@@ -44,12 +44,12 @@ def measure(agent: Agent, root: str = "") -> NodeResourceTotals:
 
 
 def counts_thresholds(agent: Agent) -> bool:
-    """Whether allocatable is without the hard eviction thresholds."""
+    """Whether the hard eviction thresholds are subtracted from allocatable."""
     return not agent.flags.get("experimental-allocatable-ignore-eviction")
 
 
 def pods_memory(total: dict[str, int], config: KubeletConfiguration) -> int:
-    """Bytes of memory that all pods may have: capacity less reservations, before eviction thresholds."""
+    """Bytes of memory that all pods may have: capacity minus reservations, without eviction thresholds."""
     return max(0, total["memory"] - reserved(config).get("memory", 0))
 
 
@@ -67,7 +67,7 @@ def capacity(config: KubeletConfiguration, root_dir: str, root: str = "") -> dic
 
 
 def online_cpus(root: str = "") -> frozenset[int]:
-    """All that are online, also where the agent's own process may not use each of them. Where the kernel does not list
+    """The number of online CPUs, also of those that the agent's own process may not use. If the kernel does not list
     them: those that it may use."""
     return listed_cpus(root) or frozenset(os.sched_getaffinity(0))
 
@@ -81,7 +81,7 @@ def listed_cpus(root: str = "") -> frozenset[int] | None:
 
 
 def most_pids(root: str = "") -> int | None:
-    """How many process IDs there are: the lower of the kernel's two limits. None when they cannot be read."""
+    """The number of process IDs: the lower of the kernel's two limits. None if they cannot be read."""
     try:
         kernel = Path(f"{root}/proc/sys/kernel")
         return min(int((kernel / name).read_text("ascii")) for name in ("pid_max", "threads-max"))
@@ -96,13 +96,13 @@ def _storage(root_dir: str) -> dict[str, int]:
 
 
 def most_pods(config: KubeletConfiguration, cores: int) -> int:
-    """maxPods, or less where podsPerCore says so."""
+    """maxPods, or podsPerCore times the cores if that is less."""
     per_core = config.podsPerCore * cores
     return min(config.maxPods, per_core) if per_core > 0 else config.maxPods
 
 
 def huge_pages(directory: str) -> dict[str, int]:
-    """Bytes of each page size that the kernel has, as `hugepages-2Mi`."""
+    """Bytes of huge pages by `hugepages-<size>`, such as `hugepages-2Mi`."""
     try:
         names = os.listdir(directory)
     except OSError:
@@ -144,14 +144,14 @@ def enforced(total: dict[str, int], config: KubeletConfiguration) -> dict[str, i
 
 
 def allocatable(total: dict[str, int], config: KubeletConfiguration, *, with_thresholds: bool = True) -> dict[str, int]:
-    """Allocatable. Huge pages are subtracted from memory, as they cannot be used for anything else."""
+    """Allocatable. Huge pages are subtracted from memory, because they cannot be used for anything else."""
     less = withheld(total, config, with_thresholds=with_thresholds)
     less["memory"] = less.get("memory", 0) + sum(total[name] for name in total if name.startswith("hugepages-"))
     return {name: max(0, value - less.get(name, 0)) for name, value in total.items()}
 
 
 def withheld(total: dict[str, int], config: KubeletConfiguration, *, with_thresholds: bool) -> dict[str, int]:
-    """What pods cannot request: the reservations and the hard eviction thresholds together. `total`: the capacity."""
+    """What pods cannot request: reservations plus hard eviction thresholds. `total`: the capacity."""
     less = reserved(config)
     for signal, amount in _hard_thresholds(config) if with_thresholds else ():
         name = _HARD_SIGNALS.get(signal, "")

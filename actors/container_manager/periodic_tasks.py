@@ -14,12 +14,13 @@ from .utility_chains import UtilityChains, families
 
 SECONDS: Final = 60.0
 FIRST_CHAINS_SECONDS: Final = 1.0
-"""Not during the start: after a restart of this actor the chains already exist."""
+"""Seconds from the start to the first check of the chains. It need not be earlier: after a restart of this actor the
+chains already exist."""
 _GATHER: Final = "actors.container_manager.cgroups.system_cgroups:gather_host"
 
 
 class PeriodicTasks:
-    """`host`: the root directory of a made-up host; `runner` runs iptables."""
+    """`host`: the root directory of a fake host; `runner` runs iptables."""
 
     def __init__(
         self, actor: Actor, config: KubeletConfiguration, warnings: RepeatedWarnings, host: str, runner: CommandRunner
@@ -35,7 +36,7 @@ class PeriodicTasks:
             self._actor.every(SECONDS, self._keep_chains, jitter=0.1)
 
     async def _gather(self) -> None:
-        """Move the host's processes that are in no cgroup into systemCgroups."""
+        """Move the host's processes in the root cgroup into systemCgroups."""
         cgroup = plain_path(self._config.systemCgroups)
         try:
             left = await self._actor.disposable(_GATHER, {"cgroup": cgroup, "host": self._host}, deadline=SECONDS / 2)

@@ -13,23 +13,24 @@ T = TypeVar("T")
 
 
 class StateStore(Generic[T]):
-    """The file is replaced before more is given: what was given to a container is never given again."""
+    """A value with its file. The file is replaced before an allocation takes effect, so nothing is allocated twice."""
 
     def __init__(self, file: CopiedFile, value: T, encode: Callable[[T], bytes]) -> None:
-        """Writes the file, unless it has this value: a full disk does not matter then. Raises OSError."""
+        """Writes the file, unless it already has this value, so that a full disk does not matter then. Raises
+        OSError."""
         self._file, self._encode = file, encode
         self.value = value
         if not file.path.exists() or read_private(file.path) != encode(value):
             self.keep(value)
 
     def keep(self, value: T) -> None:
-        """Raises OSError, and the value stays as it was."""
+        """Replace the value and the file. If it raises OSError, the value stays unchanged."""
         self._file.write(self._encode(value))
         self.value = value
 
     def free(self, value: T) -> None:
-        """A value in which less is given. The file may stay as it was: all that is given later must be in it, and the
-        next process releases what nobody has."""
+        """Replace the value by one with fewer allocations. If the file cannot be written it stays unchanged: the next
+        process releases allocations without a pod."""
         self.value = value
         with suppress(OSError):
             self._file.write(self._encode(value))

@@ -1,7 +1,7 @@
 """Gives each pod with a user namespace IDs of its own (KEP-127).
 
-The files `pods/<uid>/userns`, in the kubelet's format, are the truth: they are read before the first IDs are given, and
-written before a worker learns its pod's. IDs are free again once the file is gone and no worker has the pod.
+The files `pods/<uid>/userns`, in the kubelet's format, are authoritative: they are read before the first IDs are given,
+and written before a worker gets its pod's IDs. IDs are free again once the file is gone and no worker has the pod.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class PodUserNamespaces:
         return {uid: ids for uid, ids in held.items() if uid in self._inventory or os.path.exists(self._path(uid))}
 
     def _read(self) -> dict[str, IdRange]:
-        """All files. Raises UserNamespaceError for one that cannot be read: whose IDs it gives is not known."""
+        """Read all files. Raises UserNamespaceError if one cannot be read, because its IDs are then unknown."""
         held = {}
         for uid in os.listdir(self._agent.pods_dir) if os.path.isdir(self._agent.pods_dir) else []:
             path = self._path(uid)

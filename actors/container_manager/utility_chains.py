@@ -18,7 +18,7 @@ CANARY: Final = "KUBE-KUBELET-CANARY"
 FIREWALL: Final = "KUBE-FIREWALL"
 HINT: Final = "KUBE-IPTABLES-HINT"
 _LOCK_SECONDS: Final = "4"
-"""How long a command waits for the lock of the tables; less than the deadline of a command."""
+"""Seconds that a command waits for the lock of the tables; less than its deadline."""
 _GUARD: Final = (
     '-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m comment --comment "block incoming localnet connections" '
     "-m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP"
@@ -27,7 +27,7 @@ _JUMPS: Final = ("INPUT", "OUTPUT")
 
 
 class IpFamily(NamedTuple):
-    """IPv4 or IPv6 of this host: where its programs are."""
+    """IPv4 or IPv6 on this host: the paths of its programs."""
 
     tool: str
     restore: str
@@ -36,7 +36,7 @@ class IpFamily(NamedTuple):
 
 
 def families(host: str = "") -> list[IpFamily]:
-    """The IP families that the host has programs for, IPv4 first. `host`: the root directory of a made-up host."""
+    """The IP families that the host has programs for, IPv4 first. `host`: the root directory of a fake host."""
     found = []
     for name, guarded in (("iptables", True), ("ip6tables", False)):
         tool, restore = shutil.which(name), shutil.which(f"{name}-restore")
@@ -52,7 +52,7 @@ class UtilityChains:
         self._families, self._run = families, runner
 
     async def keep(self) -> list[str]:
-        """What could not be done, a text for each family."""
+        """Check the chains of each family and create missing ones. Returns one text per family that failed."""
         problems = []
         for family in self._families:
             canary = await self._has(family, "mangle", "-S", CANARY, "1")
@@ -60,7 +60,7 @@ class UtilityChains:
             if canary and not missing:
                 continue
             argv = [family.restore, "-w", _LOCK_SECONDS, "--noflush"]
-            error = await self._run(argv, wanted(missing, guarded=family.has_guard).encode())
+            error = await self._run(argv, restore_input(missing, guarded=family.has_guard).encode())
             if error:
                 problems.append(f"{os.path.basename(family.restore)}: {error}")
         return problems
@@ -72,11 +72,11 @@ class UtilityChains:
         return not await self._run([family.tool, "-w", _LOCK_SECONDS, "-t", table, *words])
 
 
-def wanted(without_jump: list[str], *, guarded: bool) -> str:
+def restore_input(without_jump: list[str], *, guarded: bool) -> str:
     """Input for `iptables-restore --noflush`: each chain that it names is emptied and filled in one step.
 
-    `without_jump`: the chains of the system that do not lead to the guard yet; naming one that does would lead there
-    twice.
+    `without_jump`: the chains of the system that do not lead to the guard yet; with another one in the list there would
+    be a second jump.
     """
     guard = [f":{FIREWALL} - [0:0]", *(f"-I {chain} -j {FIREWALL}" for chain in without_jump), _GUARD]
     tables = {"mangle": [f":{HINT} - [0:0]"], "filter": guard if guarded else [], "nat": []}

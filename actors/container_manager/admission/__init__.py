@@ -3,8 +3,8 @@
 pod_admission.py       answers AdmitPod; the checks are in actors/shared/admission
 running_pods.py        answers CountRunningPod: pods that were admitted before, without checks
 resize_admission.py    answers ResizePod; decided in ../resizes
-candidate.py           reads the pod of a question; node_state.py: the node as the checks see it
-admission_gate.py      what a pod waits for before the checks
+candidate.py           reads the pod of a question; node_state.py: the node for the checks
+admission_gate.py      holds a pod back until the other actors' reports are there
 startup_hold.py        after a restart, new pods wait for the running ones
 eviction_admission.py  the eviction manager's report: pressure conditions, and pods that are evicted
 shutdown_admission.py  the shutdown manager's report

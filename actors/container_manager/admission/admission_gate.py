@@ -1,4 +1,5 @@
-"""What a pod waits for before the admission checks: reports of other actors; after a restart, the running pods."""
+"""Holds a pod back before the admission checks: until other actors have reported and, after a restart, until the
+running pods are counted."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ class AdmissionGate:
         self._shutdown.update(report)
 
     def cgroups_found(self, uids: frozenset[str]) -> None:
-        """These pods have cgroups, so they may be running: new pods wait until they are counted."""
+        """These pods have cgroups, so they may run: new pods wait until they are counted."""
         self._hold.begin(uids)
 
     def pods_changed(self) -> None:
@@ -62,8 +63,8 @@ class AdmissionGate:
         return self._evictions.ends(uid)
 
     async def ended_by(self, uid: str, *, running: bool) -> str:
-        """Why this pod ends, which is then not admitted; '' if it does not. One that does not run waits for the
-        reports."""
+        """Why other actors end this pod, so that it is not admitted; '' if they do not. A pod that does not run waits
+        for their reports."""
         if not running:
             await self._evictions.wait_for_report()
             await self._shutdown.wait_for_report()

@@ -31,7 +31,7 @@ _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
 
 
 def is_uid(text: str) -> bool:
-    """Whether a cgroup may be named by it."""
+    """Whether the UID may be part of a cgroup's name."""
     return _UID.match(text) is not None
 
 
@@ -66,7 +66,7 @@ class CountedPods:
         running: bool,
         resized: bool = False,
     ) -> PodAdmitted | AdmissionFailed:
-        """Count the pod, make its cgroup and keep its resources; it may be withdrawn meanwhile."""
+        """Count the pod, make its cgroup and record its resources. The pod may be withdrawn meanwhile."""
         uid = demand.uid
         self._ledger.add(demand)
         self._gate.pods_changed()
@@ -80,7 +80,7 @@ class CountedPods:
             self._log.warning("pod %s: its cgroup could not be made: %s", uid, error)
             return AdmissionFailed(uid, f"failed to ensure that the pod: {uid} cgroups exist: {error}", cgroup=True)
         if admission.withdrawn:
-            if uid not in self._ledger:  # else it is back already
+            if uid not in self._ledger:  # otherwise the pod has already returned
                 await self._cgroups.remove(uid)
             return AdmissionFailed(uid, WITHDRAWN)
         return self._keep(pod, PodAdmitted(uid, path), admission, running=running, resized=resized)
@@ -88,7 +88,7 @@ class CountedPods:
     def _keep(
         self, pod: Pod, answer: PodAdmitted, admission: PendingAdmission, *, running: bool, resized: bool
     ) -> PodAdmitted | AdmissionFailed:
-        """Keep the pod's resources. A pod that runs is not held up by a full disk, but its resize is."""
+        """Record the pod's resources. A full disk does not stop a running pod, but it stops its resize."""
         uid = answer.uid
         try:
             self._records.allocate(uid, pod, resized=resized)
@@ -110,7 +110,7 @@ class CountedPods:
         self.free_requests(uid, why)
 
     def free_requests(self, uid: str, why: str = REMOVED) -> None:
-        """Give what the pod requests to others. `why`: as for `withdraw`."""
+        """Give the pod's requested resources to others. `why`: as for `withdraw`."""
         if self._ledger.drop(uid):
             self._cgroups.demand_changed()
             self._resizes.room_is_free(why)
@@ -129,13 +129,13 @@ class CountedPods:
                 self._records.forget(uid)
 
     async def release(self, uid: str) -> str:
-        """Withdraw the pod and remove its cgroup. Returns what is left and removed later; '' for nothing."""
+        """Withdraw the pod and remove its cgroup. Returns the cgroups that are left and removed later; '' for none."""
         self.withdraw(uid)
         self._records.forget(uid)
         return await self._cgroups.remove(uid) if is_uid(uid) else ""
 
     def actuated(self, order: ActuatedResources) -> None:
-        """Keep the resources that the runtime has given the pod's containers."""
+        """Record the actuated resources of the pod's containers."""
         try:
             self._records.actuate(order)
         except OSError as error:

@@ -41,5 +41,5 @@ class EvictionAdmission:
         return frozenset(self._report.conditions)
 
     def ends(self, uid: str) -> bool:
-        """Whether this pod is evicted; its worker may have been restarted, and ask again."""
+        """Whether this pod is evicted. A restarted worker may ask again about such a pod."""
         return uid in self._report.ending

@@ -33,7 +33,7 @@ class Ledger:
         return self._demands.pop(uid, None) is not None
 
     def usage(self, without: str = "") -> AdmittedUsage:
-        """The resources that all pods take together, but for one, by its UID."""
+        """The resources that all pods take together, except the pod with this UID."""
         return usage_of(demand for demand in self._demands.values() if demand.uid != without)
 
     def requested(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The node as the admission checks see it."""
+"""The node as input of the admission checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .ledger import Ledger
 
 
 class NodeView:
-    """Joins the configuration, what the node has, the ledger and the reports of other actors."""
+    """Joins the configuration, the node's resources, the ledger and the reports of other actors."""
 
     def __init__(
         self, config: KubeletConfiguration, allocatable: dict[str, int], ledger: Ledger, gate: AdmissionGate
@@ -28,7 +28,7 @@ class NodeView:
         self._features = frozenset(declared_features(feature)) if declares else None
 
     def state(self, message: AdmitPod) -> NodeState:
-        """The node now, for this pod, which is not counted in it: an earlier question may have entered it by now."""
+        """The node now, without this pod: an earlier question may already have entered it into the ledger."""
         return NodeState(
             allocatable=self._allocatable,
             usage=self._ledger.usage(without=message.uid),

@@ -14,7 +14,7 @@ class PendingAdmission:
 
 
 class PendingAdmissions:
-    """All of them, by pod."""
+    """All pending admissions, by pod."""
 
     def __init__(self) -> None:
         self._pending: dict[str, list[PendingAdmission]] = {}
@@ -45,7 +45,7 @@ class PendingAdmissions:
         return self._pending.get(admission.uid) == [admission]
 
     def is_newest(self, admission: PendingAdmission) -> bool:
-        """Whether it is pending, and none of its pod began after it: the worker waits for the answer to this one."""
+        """Whether it is pending and the latest one of its pod, so that the worker waits for its answer."""
         there = self._pending.get(admission.uid)
         return there is not None and there[-1] is admission
 

@@ -119,8 +119,7 @@ class PodAdmission:
     async def _allocate(
         self, pod: Pod, admission: PendingAdmission, *, running: bool
     ) -> dict[str, ContainerAllocation]:
-        """A pod that runs already is not ended for what it lacks. Raises AllocationError, AskError,
-        OSError."""
+        """Allocate hardware. A running pod that lacks some is not ended. Raises AllocationError, AskError, OSError."""
         try:
             return await self._hardware.allocate(
                 without_claimed(pod), running=running, awaited=lambda: self._pending.is_newest(admission)
@@ -134,7 +133,7 @@ class PodAdmission:
     async def _refusal(
         self, candidate: PodAdmitAttributes, message: AdmitPod, admission: PendingAdmission, *, new: bool
     ) -> Refusal | None:
-        """Raises StillEnding: the pod waits for room that others are about to leave, or nobody waits for it any
+        """Raises StillEnding if the pod waits for room of pods that are ending, or if no worker waits for it any
         more."""
         if new and candidate.demand.critical:
             return await self._preemption.make_room(

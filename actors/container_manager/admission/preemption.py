@@ -1,6 +1,5 @@
-"""Makes room for critical pods: has the eviction manager end others, and waits until they are gone.
-
-The room is kept for the critical pod meanwhile: nobody else is admitted into it.
+"""Makes room for critical pods: has the eviction manager end other pods, and waits until they are gone. Meanwhile the
+room is reserved for the critical pod.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from .admission_gate import AdmissionGate
 from .ledger import Ledger
 
 WAIT_SECONDS: Final = 8.0
-"""The longest that one admission waits for victims to end; then its worker asks again."""
+"""Seconds that one admission waits for victims to end; then its worker asks again."""
 LOOK_SECONDS: Final = 0.1
 RETELL_SECONDS: Final = 1.0
 KEEP_SECONDS: Final = 60.0
-"""How long room is kept for a pod whose worker does not ask again."""
+"""Seconds that room is reserved for a pod whose worker does not ask again."""
 
 
 class StillEnding(Exception):
@@ -42,16 +41,16 @@ class Reservation(msgspec.Struct, frozen=True):
 
 
 class Preemption:
-    """The eviction manager knows which pods end, the ledger which are counted. This remembers only the pods that wait
-    for the room; the next incarnation learns of them when their workers ask again."""
+    """The pods that wait for room. The next incarnation learns of them when their workers ask again. The eviction
+    manager knows which pods end, the ledger which are counted."""
 
     def __init__(self, actor: Actor, ledger: Ledger, gate: AdmissionGate) -> None:
         self._actor, self._ledger, self._gate = actor, ledger, gate
         self._reservations: dict[str, Reservation] = {}
 
     def afterwards(self, node: NodeState, uid: str, *, resize: bool = False) -> NodeState:
-        """The node as this pod finds it once the room for all others is made. What it has itself counts for a `resize`
-        only, which asks for more than that."""
+        """The node for this pod once the room for all others is made. The pod's own resources count only for a
+        `resize`, which asks for more than these."""
         others = [one for one in self._reservations.values() if one.demand.uid != uid]
         if not others:
             return node
@@ -60,14 +59,14 @@ class Preemption:
         return replace(node, usage=usage_of([*left, *(one.demand for one in others)]))
 
     def forget(self, uid: str) -> None:
-        """No room is kept for this pod any more: it has it, or nobody waits for it."""
+        """Drop the reservation for this pod: it has the room, or no worker waits for it."""
         self._reservations.pop(uid, None)
 
     async def make_room(
         self, candidate: PodAdmitAttributes, state: Callable[[], NodeState], withdrawn: Callable[[], bool]
     ) -> Refusal | None:
-        """Make room for a critical pod. Returns why it may not run, None once there is room. Raises StillEnding, also
-        when it is withdrawn meanwhile."""
+        """Make room for a critical pod. Returns why it may not run; None once there is room. Raises StillEnding, also
+        if the pod is withdrawn meanwhile."""
         uid = candidate.demand.uid
         looks = round(WAIT_SECONDS / LOOK_SECONDS)
         for look in range(looks):
@@ -93,7 +92,8 @@ class Preemption:
         raise StillEnding
 
     def _preempt(self, candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
-        """Order the pods to end, besides the pods that already end. `node`: once the room for others is made."""
+        """Order the victims to end, in addition to pods that already end. `node`: as it is once the room for others is
+        made."""
         uid = candidate.demand.uid
         taken = frozenset[str]().union(*(one.victims for other, one in self._reservations.items() if other != uid))
         running = [one for one in self._ledger.demands() if one.uid not in {uid, *taken}]
@@ -115,7 +115,7 @@ class Preemption:
         self._reservations[demand.uid] = Reservation(demand, frozenset(one.uid for one in ending))
 
     def _forget_later(self, uid: str) -> None:
-        """Unless its worker asks again, which makes another reservation or ends this one."""
+        """Drop the reservation unless the worker has asked again, which renews or ends it."""
         kept = self._reservations.get(uid)
 
         def end() -> None:

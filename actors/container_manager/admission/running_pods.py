@@ -19,7 +19,7 @@ from .counted_pods import CountedPods
 
 
 class RunningPods:
-    """Answers CountRunningPod. The pod has its hardware already; what an earlier process did not keep of that is
+    """Answers CountRunningPod. The pod has its hardware already. Hardware that an earlier process did not record is
     allocated again."""
 
     def __init__(

@@ -42,6 +42,6 @@ class ShutdownAdmission:
         return self._shutdown.active
 
     def ends(self, uid: str, *, counted: bool) -> bool:
-        """Whether the shutdown manager ends this pod, which does not run. `counted`: the pod was admitted before, and
-        asks again as its worker was restarted."""
+        """Whether the shutdown manager ends this pod, which does not run. `counted`: the pod was admitted before; its
+        worker has restarted and asks again."""
         return uid in self._shutdown.ended or (counted and self._shutdown.active)

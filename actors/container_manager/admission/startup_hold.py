@@ -15,8 +15,8 @@ HOLD_SECONDS: Final = 1.0
 
 
 class StartupHold:
-    """It ends when every pod with a cgroup at the start is counted, when every worker has reported its pods, or when
-    the time is up."""
+    """The hold ends when every pod with a cgroup at the start is counted, when every worker has reported its pods, or
+    when the time is up."""
 
     def __init__(self, actor: Actor, ledger: Ledger, inventory: PodInventory) -> None:
         self._actor, self._ledger, self._inventory = actor, ledger, inventory

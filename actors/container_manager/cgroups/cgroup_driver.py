@@ -20,14 +20,15 @@ class CgroupDriverChoice:
     asked again before its first pod, because it refuses every sandbox with a cgroup of the other driver."""
 
     def __init__(self, actor: Actor, agent: Agent, host: str = "") -> None:
-        """`host`: the root directory of a made-up host."""
+        """`host`: the root directory of a fake host."""
         self._actor, self._agent, self._host = actor, agent, host
         self._asked_at = 0.0
         self._final = False
         """The choice is final."""
 
     def due(self, since: float) -> bool:
-        """Whether to choose again: the runtime has neither answered nor been asked since then (monotonic clock)."""
+        """Whether to choose again: the runtime has not answered, and has not been asked since that time (monotonic
+        clock)."""
         return not self._final and self._asked_at < since
 
     async def choose(self) -> str:

@@ -1,4 +1,4 @@
-"""The cgroup lock: of two agents with the same cgroupRoot only its holder may remove cgroups of unknown pods."""
+"""The cgroup lock. If two agents have the same cgroupRoot, only its holder may remove cgroups of unknown pods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class CgroupLock:
     """The lock is an abstract socket name, which the kernel frees when its holder dies."""
 
     def __init__(self, host: str = "") -> None:
-        """`host`: the root directory of a made-up host."""
+        """`host`: the root directory of a fake host."""
         self._host, self._cgroup = host, ""
         self._socket: socket.socket | None = None
 

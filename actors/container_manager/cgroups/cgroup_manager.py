@@ -89,7 +89,7 @@ class CgroupManager:
         self._tiers.update()
 
     async def create(self, demand: Demand, limits: CgroupLimits) -> str:
-        """Create the cgroup of a pod in the ledger. Returns its path; '' where pods have none. Raises CgroupError,
+        """Create the cgroup of a pod in the ledger. Returns its path; '' without cgroupsPerQOS. Raises CgroupError,
         SliceError."""
         self._orphans.adopt(demand.uid)
         if not self._enabled:
@@ -98,8 +98,8 @@ class CgroupManager:
         return await self._cgroups.ensure_pod(demand.uid, demand.qos, limits)
 
     async def remove(self, uid: str) -> str:
-        """Remove the cgroup of a pod that is not in the ledger. Returns what is left, which is removed later; '' for
-        nothing."""
+        """Remove the cgroup of a pod that is not in the ledger. Returns the cgroups that are left and removed later; ''
+        for none."""
         if not self._enabled:
             return ""
         await self._setup.done()

@@ -14,11 +14,11 @@ from .systemd_slices import SliceError
 
 RETRIES: Final = RetrySchedule(first=0.5, limit=60.0)
 _TRIES_BEFORE_WARNING: Final = 8
-"""After that many tries the next ones are a minute apart."""
+"""Tries before a warning; further ones are a minute apart."""
 
 
 class CgroupRemoval:
-    """A pod that is back in the ledger keeps its cgroup."""
+    """Removes cgroups, except of a pod that is in the ledger again."""
 
     def __init__(self, actor: Actor, cgroups: PodCgroups, ledger: Ledger) -> None:
         self._actor, self._cgroups, self._ledger = actor, cgroups, ledger
@@ -29,11 +29,11 @@ class CgroupRemoval:
         return uid in self._failures
 
     def cancel(self, uid: str) -> None:
-        """The pod is back."""
+        """The pod has returned: its cgroup stays."""
         self._failures.pop(uid, None)
 
     async def remove(self, uid: str) -> str:
-        """Remove the cgroups. Returns what is left, which is retried; '' for nothing."""
+        """Remove the cgroups. Returns those that are left, which are retried; '' for none."""
         try:
             left = await self._cgroups.remove(uid, lambda: uid in self._ledger)
         except (CgroupError, SliceError) as error:

@@ -1,4 +1,4 @@
-"""Enforces node allocatable: holds all pods together, and the host's own processes, to their part of the node."""
+"""Enforces node allocatable: limits all pods together, and the host's own processes, to their share of the node."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class NodeAllocatableCgroups:
     ) -> None:
         self._actor, self._agent, self._tree, self._cgroups, self._tiers = actor, agent, tree, cgroups, tiers
         pids = {} if totals.pids is None else {PIDS: totals.pids}
-        # systemd takes away what it is not told of; the static policy keeps the CPUs of containers itself
+        # systemd removes what it is not told of; the static policy keeps the CPUs of containers by itself
         cpus = totals.cpus if agent.config.cpuManagerPolicy == "none" else None
         self._limits = kubepods_limits(enforced({**totals.capacity, **pids}, agent.config), cpus)
         self._warnings = warnings
         self._reported = set[str]()
-        """What the node's events say already."""
+        """The limits that an event of the node has already reported."""
 
     async def enforce(self) -> None:
         try:
@@ -75,7 +75,7 @@ class NodeAllocatableCgroups:
                 self._report_enforced(f"Updated limits on {whose} cgroup {name}")
 
     def _report_enforced(self, text: str) -> None:
-        """The node's event: once in a life of the agent."""
+        """Emit the node's event, once in the life of the agent."""
         if self._actor.incarnation == 1 and text not in self._reported:
             self._record("Normal", "NodeAllocatableEnforced", text)
         self._reported.add(text)

@@ -14,11 +14,11 @@ from .cgroup_removal import CgroupRemoval
 from .pod_cgroups import PodCgroups
 
 ORPHAN_SECONDS: Final = 10.0
-"""How long a cgroup must be orphaned."""
+"""Seconds that a cgroup must be orphaned before it is removed."""
 
 
 class OrphanedCgroups:
-    """A cgroup with processes is not removed: it may belong to another agent's pod."""
+    """Removes orphaned cgroups without processes. One with processes may belong to another agent's pod."""
 
     def __init__(
         self,

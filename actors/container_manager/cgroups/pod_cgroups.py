@@ -1,7 +1,7 @@
 """The cgroups of pods: kubepods, its QoS tiers, one for each pod.
 
 With systemd's driver a slice is started first. The limits are also written to the files, because systemd rounds some
-values and leaves others out.
+values and omits others.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class PodCgroups:
 
     @property
     def top_names(self) -> CgroupName:
-        """The name of kubepods, whatever the driver makes of it."""
+        """The name of kubepods, the same for both drivers."""
         return self._top
 
     def path(self, name: CgroupName) -> str:
@@ -107,7 +107,8 @@ class PodCgroups:
         return self.path(name)
 
     def _lock(self, uid: str) -> asyncio.Lock:
-        """A returning pod gets its cgroup after the removal of the old one, not during it."""
+        """The lock of the pod's cgroup. A returning pod's cgroup is created after the removal of the old one, not
+        during it."""
         return self._locks.setdefault(uid, asyncio.Lock())
 
     async def _ensure(self, name: CgroupName, limits: CgroupLimits) -> None:
@@ -135,10 +136,10 @@ class PodCgroups:
 
     # -- removing ---------------------------------------------------------------------------------------------------
     async def remove(self, uid: str, back: Callable[[], bool]) -> str:
-        """Kill the processes in the pod's cgroups and remove these in every hierarchy. Returns what is left; '' for
-        nothing.
+        """Kill the processes in the pod's cgroups and remove the cgroups in every hierarchy. Returns what is left; ''
+        for nothing.
 
-        `back`: whether the pod has returned meanwhile; then its cgroup is not touched any more.
+        `back`: whether the pod has returned meanwhile; then its cgroup stays.
         """
         left: list[str] = []
         began = time.monotonic()

@@ -24,7 +24,7 @@ class Rules(msgspec.Struct, frozen=True):
     pids: int = -1
     """The largest number of processes of a pod; -1 is no limit."""
     memory_tiers: bool = False
-    """What pods request of memory is protected (MemoryQoS with TieredReservation)."""
+    """Whether the pods' requested memory is protected (MemoryQoS with TieredReservation)."""
     huge_pages: tuple[str, ...] = ()
     """The node's huge page resources, `hugepages-2Mi`. A pod gets none of a size that it does not request."""
 
@@ -37,7 +37,7 @@ def rules_of(config: KubeletConfiguration, resources: Iterable[str]) -> Rules:
 
 
 def protects_memory(config: KubeletConfiguration) -> bool:
-    """Whether the kernel is to keep what pods request of memory (KEP-2570); only cgroup v2 can."""
+    """Whether the kernel must not reclaim the pods' requested memory (KEP-2570); only cgroup v2 can protect it."""
     return enabled("MemoryQoS", config.featureGates) and config.memoryReservationPolicy == "TieredReservation"
 
 
@@ -63,7 +63,7 @@ def pod_limits(pod: Pod, rules: Rules) -> CgroupLimits:
     if quality == BEST_EFFORT:
         return CgroupLimits(cpu_shares=MIN_SHARES, pids=pids, hugetlb=none)
     requests, limits = pod_requests(pod), cgroup_limits(pod)
-    # without the tiers it is reset: the agent may have run with them before
+    # reset without the tiers: the agent may have run with them before
     protected = requests.get("memory", 0) if rules.memory_tiers else 0
     cpu = limits.get("cpu", 0)
     quota = milli_to_quota(cpu, rules.cfs_period_us) if rules.cfs_quota and cpu else None
@@ -89,7 +89,7 @@ def larger(one: CgroupLimits, other: CgroupLimits) -> CgroupLimits:
 
 
 def _larger(one: int | None, other: int | None) -> int | None:
-    """The larger limit; None for no limit, and for one that is left as it is when neither has one."""
+    """The larger limit. None: no limit, or neither has one, so it stays unchanged."""
     if one is None and other is None:
         return None
     return UNLIMITED if one is None or other is None else max(one, other)

@@ -1,7 +1,7 @@
 """The limits of the QoS tiers' cgroups. Pure.
 
-The CPU shares of a tier are what its pods request together. With `qosReserved` (gate QOSReserved), a percentage of the
-memory that pods request is kept from the tiers below theirs (design proposal "pod resource management").
+A tier's CPU shares are the sum of its pods' requests. With `qosReserved` (gate QOSReserved), a percentage of the memory
+that pods request is kept from the tiers below theirs (design proposal "pod resource management").
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def tier_limits(
     ledger: Ledger, memory: int, qos_reserved: Mapping[str, str], *, protects: bool | None = None
 ) -> dict[str, CgroupLimits]:
     """The limits by QoS class. `memory`: bytes that all pods may have, before eviction thresholds. `qos_reserved`:
-    validated, `{"memory": "50%"}`. `protects`: the kernel keeps what pods request (MemoryQoS with TieredReservation);
-    False: no longer; None: it cannot. What is Guaranteed's is that of kubepods, the parent of Guaranteed pods and of
+    validated, `{"memory": "50%"}`. `protects`: whether the kernel protects the requested memory (MemoryQoS with
+    TieredReservation); None: it cannot. The entry of Guaranteed is for kubepods, the parent of Guaranteed pods and of
     the other tiers."""
     shares = milli_to_shares(ledger.requested_by(BURSTABLE, "cpu"))
     burstable, best_effort = _memory(ledger, memory, qos_reserved.get("memory"))

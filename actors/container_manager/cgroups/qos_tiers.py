@@ -17,7 +17,7 @@ from .qos_limits import tier_limits
 from .systemd_slices import SliceError
 
 SETTLE_SECONDS: Final = 0.02
-"""Pods that come together change the tiers' limits once."""
+"""Seconds. Pods that come within this time change the tiers' limits once."""
 
 
 class QosTiers:

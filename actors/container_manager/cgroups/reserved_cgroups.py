@@ -16,7 +16,7 @@ from .pod_limits import milli_to_shares, protects_memory
 COMPRESSIBLE: Final = "-compressible"
 """An entry with this suffix limits compressible resources only: CPU shares."""
 OWNERS: Final = {"systemReservedCgroup": "system reserved", "kubeReservedCgroup": "kube reserved"}
-"""What the node's events call the reservation of each field."""
+"""The name of each field's reservation in the node's events."""
 
 
 def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tuple[str, str, CgroupLimits]]:

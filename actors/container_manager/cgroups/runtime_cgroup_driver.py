@@ -10,7 +10,7 @@ _PAUSE_SECONDS = 0.1
 
 
 def ask(endpoint: str, seconds: float) -> str | None:
-    """`cgroupfs`, `systemd`, '' when the runtime does not tell, None when it does not answer within so many seconds."""
+    """`cgroupfs` or `systemd`; '' if the runtime does not report it; None if it does not answer within `seconds`."""
     return asyncio.run(_ask(endpoint, seconds))
 
 

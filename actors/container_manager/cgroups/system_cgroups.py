@@ -13,7 +13,7 @@ from typing import Final
 from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree, find
 
 PASSES: Final = 10
-"""Processes fork while they are moved: how often those that are left are listed again."""
+"""How often the processes that are left are listed again, because processes fork while they are moved."""
 
 
 def gather_host(cgroup: str, host: str) -> list[str]:
@@ -37,12 +37,12 @@ def _move(tree: CgroupTree, cgroup: str, pid: int) -> str:
     try:
         tree.enter_from_root(cgroup, pid)
     except CgroupError as error:
-        return "" if error.errno == errno.ESRCH else f"process {pid}: {error.strerror}"  # else it has ended
+        return "" if error.errno == errno.ESRCH else f"process {pid}: {error.strerror}"  # ESRCH: it has ended
     return ""
 
 
 def _has_program(pid: int, proc: str) -> bool:
-    """Kernel threads and processes that have ended have none."""
+    """Whether the process has an executable; kernel threads and ended processes have none."""
     try:
         os.readlink(f"{proc}/{pid}/exe")
     except FileNotFoundError:

@@ -45,7 +45,7 @@ class Slices:
             raise SliceError(f"systemd did not set the limits of {unit}: {error}") from error
 
     async def stop(self, name: CgroupName) -> None:
-        """A slice that is not loaded is stopped already. Raises SliceError."""
+        """Stop the slice; one that is not loaded is stopped already. Raises SliceError."""
         unit = slice_of(name)
         try:
             await self._call(SYSTEMD, "StopUnit", "ss", [unit, "replace"])

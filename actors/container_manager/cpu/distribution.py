@@ -13,11 +13,11 @@ from actors.container_manager.topology.machine import Cpus, MachineTopology
 from .packing import NotEnoughCpus, nodes_in_order, packed
 
 Pack = Callable[[Cpus, int], Cpus]
-"""(free CPUs, number) to the CPUs taken."""
+"""Takes (free CPUs, number) and returns the CPUs to take."""
 
 
 class NumaChoice(msgspec.Struct, frozen=True):
-    """Some nodes that can satisfy the request together."""
+    """A set of nodes that can satisfy the request together."""
 
     imbalance: float
     """Standard deviation of the CPUs that are left on all nodes."""
@@ -25,12 +25,12 @@ class NumaChoice(msgspec.Struct, frozen=True):
     share: int
     """CPUs of each of them."""
     extra: tuple[int, ...]
-    """Nodes that give the remainder, one group after the other in turn."""
+    """The nodes that give the remainder, one group each in turn."""
 
 
 def distributed(machine: MachineTopology, free: Cpus, count: int, group: int, *, across_cores: bool = False) -> Cpus:
-    """`count` CPUs from as few nodes as can give them, the same number from each as near as can be, in groups of
-    `group` CPUs. Plain packing where that cannot be done. Raises NotEnoughCpus."""
+    """Choose `count` CPUs from as few nodes as possible, evenly, in groups of `group` CPUs. Falls back to plain packing
+    if that is impossible. Raises NotEnoughCpus."""
 
     def pack(cpus: Cpus, number: int) -> Cpus:
         return packed(machine, cpus, number, across_cores=across_cores)

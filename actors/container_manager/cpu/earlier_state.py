@@ -2,8 +2,8 @@
 
     {"policyName":"static","defaultCpuSet":"0,2-7","entries":{"<container id>":"1"},"checksum":N}
 
-Which pods and names the ids stand for is known to the runtime, so the container manager writes such a file again before
-anything else reads it.
+The runtime knows the pods and names of these ids, so the container manager converts such a file before anything else
+reads it.
 """
 
 from __future__ import annotations

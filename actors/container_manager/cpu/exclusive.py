@@ -74,14 +74,14 @@ class ExclusiveCpus:
         if after is not before:
             self._store.keep(after)
             self._count()
-            if self._policy.options.by_cache and self._in_whole_caches(after.of(pod.metadata.uid)[container.name]):
+            if self._policy.options.by_cache and self._in_one_cache(after.of(pod.metadata.uid)[container.name]):
                 self._metrics.count(ALIGNED, scope="container", boundary="uncore_cache")
         if full_cores:
             self._metrics.count(ALIGNED, scope="container", boundary="physical_cpu")
         return self._allocation_of(pod.metadata.uid, container.name)
 
     def prepares(self, pod: Pod) -> bool:
-        """The set of shared CPUs may change before that."""
+        """True: the set of shared CPUs may change before the container is created."""
         return True
 
     async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
@@ -111,7 +111,7 @@ class ExclusiveCpus:
 
     # -- what containers run on -------------------------------------------------------------------------------------
     def cpus_of(self, uid: str, container: str) -> str:
-        """The CPUs that it is to run on, as a list: its own, or the shared ones."""
+        """The CPUs of the container, as a list: its exclusive ones, or the shared ones."""
         return format_cpu_list(self.state.of(uid).get(container, self.state.shared))
 
     def unthrottled(self, uid: str) -> bool:
@@ -123,8 +123,8 @@ class ExclusiveCpus:
         return ContainerAllocation(cpuset_cpus=self.cpus_of(uid, container), exclusive_cpus=own)
 
     # -- the state --------------------------------------------------------------------------------------------------
-    def _in_whole_caches(self, cpus: frozenset[int]) -> bool:
-        """Whether no two of these CPUs are below different caches, unless it is as many as there must be."""
+    def _in_one_cache(self, cpus: frozenset[int]) -> bool:
+        """Whether all these CPUs share one last-level cache."""
         machine = self._policy.machine
         return len({machine.by_id[cpu].cache for cpu in cpus}) == 1
 

@@ -1,4 +1,4 @@
-"""The options of the static policy, and which go together. Pure."""
+"""The options of the static policy, and which exclude each other. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CpuOptions(msgspec.Struct, frozen=True, kw_only=True):
     """cpuManagerPolicyOptions."""
 
     full_cores: bool = False
-    """full-pcpus-only: whole cores or a refusal."""
+    """full-pcpus-only: a container gets whole cores or is refused."""
     strict_reservation: bool = False
     """strict-cpu-reservation: no container runs on the reserved CPUs."""
     by_cache: bool = False

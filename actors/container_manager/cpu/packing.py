@@ -1,8 +1,8 @@
-"""Packs a number of CPUs as closely together as the free ones allow. Pure.
+"""Picks a number of CPUs, as close together as the free ones allow. Pure.
 
 Units are taken whole as long as they fit: NUMA nodes and sockets, last-level caches (with the option
-prefer-align-cpus-by-uncorecache), cores, then single CPUs. Of units of a kind those with the fewest free CPUs come
-first, then those with the lowest number, so that large free units stay whole.
+prefer-align-cpus-by-uncorecache), cores, then single CPUs. Among units of one kind, the unit with the fewest free CPUs
+comes first, then the one with the lowest number, so that large free units stay whole.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _core(cpu: LogicalCpu) -> int:
 
 
 class NotEnoughCpus(AllocationError):
-    """Fewer are free than are wanted."""
+    """Fewer CPUs are free than requested."""
 
     def __init__(self, requested: int, available: int) -> None:
         text = f"not enough cpus available to satisfy request: requested={requested}, available={available}"
@@ -82,7 +82,7 @@ class Packing:
         return sorted(sizes, key=lambda number: (sizes[number], number))
 
     def _sort_inner_units(self, outer: Unit, order: Iterable[int], inner: Unit) -> list[int]:
-        """Inner units, in the order of the outer ones that they are in."""
+        """Inner units, in the order of their outer units."""
         within: dict[int, list[LogicalCpu]] = {}
         for cpu in self._free_cpus():
             within.setdefault(outer(cpu), []).append(cpu)
@@ -144,8 +144,7 @@ class Packing:
             self._take_whole(_node, self.nodes())
 
     def take_caches(self) -> None:
-        """All caches that are entirely free and fit, whatever their place in the order, before a part of one that is
-        exactly the missing number."""
+        """Take all entirely free caches that fit, then a part of one cache for exactly the missing number."""
         for number in self._caches():
             if self.missing >= self._machine.cpus_per_cache:
                 self._take_whole(_cache, self._caches())

@@ -19,7 +19,7 @@ from supervision.actor import Actor
 from supervision.repeated_warnings import RepeatedWarnings
 
 CpusOf = Callable[[str, str], str | None]
-"""(pod UID, container) to the CPUs that it is to run on; None for a pod that is not the agent's."""
+"""Takes (pod UID, container) and returns its CPUs; None for a pod that is not the agent's."""
 _LIST: Final = "cpus: list"
 
 
@@ -77,7 +77,7 @@ class CpuReconciliation:
         self._applied[change.container.id] = change.cpus
 
     def _forget_failure(self, container_id: str) -> None:
-        """It is moved, or there is nothing to move any more."""
+        """The container has been moved, or has ended."""
         self._failed.discard(container_id)
         self._warnings.resolved(_key(container_id))
 

@@ -1,4 +1,4 @@
-"""How many CPUs of their own the containers of a pod get. Pure."""
+"""The number of exclusive CPUs of a pod's containers. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from actors.shared.kube.pods import container_requests, is_sidecar, qos_class
 
 
 def exclusive_cpus(pod: Pod, container: Container) -> int:
-    """0: it runs on the shared CPUs. Only a Guaranteed pod's container that requests a whole number has some of its
-    own, and none of a pod with pod-level resources (gate PodLevelResourceManagers)."""
+    """The number of exclusive CPUs; 0: it runs on the shared CPUs. Only a container that requests a whole number, of a
+    Guaranteed pod without pod-level resources (gate PodLevelResourceManagers), has exclusive CPUs."""
     if has_pod_resources(pod) or qos_class(pod) != "Guaranteed":
         return 0
     milli = container_requests(container).get("cpu", 0)
@@ -24,7 +24,8 @@ def has_pod_resources(pod: Pod) -> bool:
 
 
 def exclusive_cpus_of_pod(pod: Pod) -> int:
-    """The most that the pod has at one time: sidecars stay, other init containers end before the next one starts."""
+    """The most exclusive CPUs that the pod has at one time. Sidecars keep running; other init containers end before the
+    next one starts."""
     sidecars = most = 0
     for container in pod.spec.initContainers:
         count = exclusive_cpus(pod, container)

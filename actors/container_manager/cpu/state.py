@@ -21,7 +21,7 @@ CPU_STATE: Final = "cpu_manager_state"
 _MOST_BYTES: Final = 16 << 20
 
 Entries = Mapping[str, Mapping[str, Cpus]]
-"""Pod UID to container to its own CPUs."""
+"""By pod UID and container: its exclusive CPUs."""
 
 
 class StateError(Exception):
@@ -29,28 +29,28 @@ class StateError(Exception):
 
 
 class CpuState(msgspec.Struct, frozen=True):
-    """Which container has which CPUs."""
+    """The exclusive CPUs of each container."""
 
     policy: str
     shared: Cpus = frozenset()
-    """The CPUs of everybody without some of its own; under the policy none it stays empty."""
+    """The shared CPUs, of all containers without exclusive ones. Empty under the policy none."""
     entries: Entries = {}
 
     def of(self, uid: str) -> Mapping[str, Cpus]:
-        """The containers of one pod that have CPUs of their own."""
+        """The containers of one pod with exclusive CPUs, and these CPUs."""
         return self.entries.get(uid, {})
 
     def exclusive(self) -> Cpus:
-        """All CPUs that a container has for itself."""
+        """All exclusive CPUs."""
         return frozenset[int]().union(*(cpus for containers in self.entries.values() for cpus in containers.values()))
 
     def with_container(self, uid: str, container: str, cpus: Cpus) -> CpuState:
-        """These CPUs are the container's own."""
+        """The state after these CPUs have become the container's exclusive ones."""
         entries = {**self.entries, uid: {**self.of(uid), container: cpus}}
         return CpuState(self.policy, self.shared - cpus, entries)
 
     def without(self, uid: str) -> CpuState:
-        """The pod's CPUs are shared again."""
+        """The state after the pod's CPUs have become shared again."""
         released = frozenset[int]().union(*self.of(uid).values())
         entries = {other: containers for other, containers in self.entries.items() if other != uid}
         return CpuState(self.policy, self.shared | released, entries)
@@ -67,7 +67,7 @@ def encode(state: CpuState) -> bytes:
 
 
 def checksum(policy: str, shared: str, entries: Mapping[str, Mapping[str, str]]) -> int:
-    """Over the sets as they are written."""
+    """The checksum over the sets in their written form."""
     maps = map_text({uid: map_text(containers) for uid, containers in entries.items()})
     return fnv1a_32(
         f"(*state.CPUManagerCheckpoint){{PolicyName:(string){policy} DefaultCPUSet:(string){shared} "

@@ -1,4 +1,5 @@
-"""The static policy: which CPUs a container gets. Pure: the state, a pod and a container in, the next state out."""
+"""The static policy: which CPUs a container gets. Pure: takes the state, a pod and a container, and returns the next
+state."""
 
 from __future__ import annotations
 
@@ -30,12 +31,12 @@ class StaticPolicy(msgspec.Struct, frozen=True):
     machine: MachineTopology
     options: CpuOptions
     reserved: Cpus
-    """CPUs that no container gets for its own."""
+    """CPUs that no container gets exclusively."""
 
 
 def static_policy(machine: MachineTopology, options: CpuOptions, reserved_milli: int, reserved: Cpus) -> StaticPolicy:
     """`reserved`: reservedSystemCPUs; if empty, as many as `reserved_milli` needs, from the lowest cores. Raises
-    StateError if nothing is reserved, or more than there is."""
+    StateError if nothing is reserved, or more than the machine has."""
     count = -(-reserved_milli // 1000)
     if not count:
         text = "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
@@ -49,7 +50,7 @@ def static_policy(machine: MachineTopology, options: CpuOptions, reserved_milli:
 
 
 def take(policy: StaticPolicy, free: Cpus, count: int) -> Cpus:
-    """`count` of the free CPUs, as the options have it. Raises NotEnoughCpus."""
+    """`count` of the free CPUs, chosen by the options. Raises NotEnoughCpus."""
     machine, options = policy.machine, policy.options
     if options.across_nodes:
         group = machine.threads_per_core if options.full_cores else 1
@@ -59,7 +60,8 @@ def take(policy: StaticPolicy, free: Cpus, count: int) -> Cpus:
 
 # -- start -----------------------------------------------------------------------------------------------------------
 def begin(policy: StaticPolicy, state: CpuState) -> CpuState:
-    """The state to go on from; an empty one is a new machine. Raises StateError if it does not fit this machine."""
+    """The initial state, from the recorded one; an empty one is a new machine. Raises StateError if it does not fit
+    this machine."""
     online, reserved = policy.machine.online, policy.reserved
     strict = policy.options.strict_reservation
     usable = online - reserved if strict else online
@@ -92,8 +94,8 @@ def begin(policy: StaticPolicy, state: CpuState) -> CpuState:
 
 # -- allocation ------------------------------------------------------------------------------------------------------
 def available(policy: StaticPolicy, state: CpuState) -> Cpus:
-    """CPUs that a container may get exclusively. With full-pcpus-only without those that share a core with a reserved
-    one: the kubelet counts these, and then breaks a core where they are the last ones of the NUMA node."""
+    """CPUs that a container may get exclusively. With full-pcpus-only, CPUs that share a core with a reserved one are
+    excluded. (The kubelet counts these, and then splits a core if they are the last ones of the NUMA node.)"""
     kept = policy.machine.whole_cores(policy.reserved) if policy.options.full_cores else policy.reserved
     return state.shared - kept
 
@@ -136,7 +138,8 @@ def _cpus_of_mask(policy: StaticPolicy, mask: int) -> Cpus:
 
 
 def reusable(state: CpuState, pod: Pod) -> Cpus:
-    """CPUs of the pod's ordinary init containers that no other container of it has: these end before it starts."""
+    """CPUs that only ordinary init containers of the pod have. They are free for the container, because those end
+    before it starts."""
     containers = state.of(pod.metadata.uid)
     found: Cpus = frozenset()
     for container in pod.spec.initContainers:
@@ -148,7 +151,7 @@ def reusable(state: CpuState, pod: Pod) -> Cpus:
 
 # -- hints -----------------------------------------------------------------------------------------------------------
 def hints(policy: StaticPolicy, state: CpuState, pod: Pod, container: Container) -> Hints:
-    """Where the container could get its CPUs."""
+    """The hints for the container's CPUs."""
     count = exclusive_cpus(pod, container)
     if not count:
         return {}
@@ -159,7 +162,7 @@ def hints(policy: StaticPolicy, state: CpuState, pod: Pod, container: Container)
 
 
 def pod_hints(policy: StaticPolicy, state: CpuState, pod: Pod) -> Hints:
-    """Where all containers of the pod could get their CPUs together."""
+    """The hints for the CPUs of all containers of the pod together."""
     count = exclusive_cpus_of_pod(pod)
     if not count:
         return {}
@@ -176,7 +179,7 @@ def pod_hints(policy: StaticPolicy, state: CpuState, pod: Pod) -> Hints:
 
 
 def _hints(policy: StaticPolicy, free: Cpus, reused: Cpus, count: int) -> list[TopologyHint]:
-    """Masks whose nodes have enough free CPUs, and all that are reused."""
+    """Masks whose nodes have enough free CPUs and all reusable ones."""
     machine = policy.machine
     nodes = machine.cpu_nodes
     total = dict.fromkeys(nodes, 0)

@@ -1,4 +1,4 @@
-"""The hint provider of memory: keeps which nodes it comes from, and says so of each container."""
+"""The hint provider of memory: records the NUMA nodes of each container's memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from actors.shared.kube.pods import is_sidecar
 from supervision.metrics import Metrics
 
 from .state import Block, MemoryState
-from .static_policy import allocate, hints, pod_hints, wanted
+from .static_policy import allocate, hints, pod_hints, requested_memory
 
 
 class PinnedMemory:
@@ -45,7 +45,7 @@ class PinnedMemory:
 
     def _allocate(self, pod: Pod, container: Container, affinity: TopologyHint | None) -> ContainerAllocation:
         """Raises AllocationError, OSError."""
-        if wanted(pod, container):
+        if requested_memory(pod, container):
             self._metrics.count("kubelet_memory_manager_pinning_requests_total")
             before = self._store.value
             try:
@@ -58,8 +58,8 @@ class PinnedMemory:
         return self._allocation_of(pod.metadata.uid, container.name)
 
     def prepares(self, pod: Pod) -> bool:
-        """Whether init containers have memory, which is free when they have ended."""
-        return any(not is_sidecar(one) and wanted(pod, one) for one in pod.spec.initContainers)
+        """Whether init containers have memory, which later containers can use after they have ended."""
+        return any(not is_sidecar(one) and requested_memory(pod, one) for one in pod.spec.initContainers)
 
     async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
         before = self._store.value

@@ -32,20 +32,20 @@ class NodeMemory(msgspec.Struct, frozen=True):
     """One node."""
 
     numberOfAssignments: int
-    """How often a type of memory of a container comes from it, alone or with others."""
+    """The number of allocations (one type of memory of one container each) from this node, alone or with others."""
     memoryMap: dict[str, MemoryTable]
     """By type: memory, hugepages-2Mi."""
     cells: tuple[int, ...]
-    """The group of nodes that it is used in; itself alone."""
+    """The group of nodes with which it is used; only itself if it is used alone."""
 
 
 class Block(msgspec.Struct, frozen=True):
-    """What a container has of one type."""
+    """A container's allocation of one type of memory."""
 
     numaAffinity: tuple[int, ...]
     type: str
     size: int
-    """Bytes; less than it asked for when a later container of the pod has used it again."""
+    """Bytes; less than requested if a later container of the pod reuses a part."""
 
 
 Machine = Mapping[int, NodeMemory]
@@ -139,7 +139,7 @@ def _sort_memory_map(node: NodeMemory) -> NodeMemory:
 
 
 def checksum(state: MemoryState) -> int:
-    """Over the values, as Go shows them."""
+    """The checksum over the values as Go prints them."""
     machine = " ".join(f"{number}:<*>{_node_text(state.machine[number])}" for number in sorted(state.machine))
     entries = map_text(
         {

@@ -1,7 +1,6 @@
-"""The static policy: which nodes a container's memory comes from. Pure: a state and a container in, the next state out.
-
-A node is used alone, or with the other nodes of one group, never both: so the kernel cannot give the memory that one
-container was promised to another one.
+"""The static policy: the NUMA nodes of a container's memory. Pure: takes a state and a container, and returns the next
+state. A node is used alone or with the other nodes of one group, never both. So the kernel cannot give memory promised
+to one container to another.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def fresh(nodes: Sequence[NumaNode], reserved: Mapping[int, Amounts]) -> MemoryS
 
 
 def begin(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
-    """The state to go on from. Raises StateError if the kept one does not fit this machine."""
+    """The initial state. Raises StateError if the recorded one does not fit this machine."""
     if kept is None or not (kept.machine or kept.entries):
         return empty
     if not kept.machine:
@@ -61,7 +60,7 @@ def begin(empty: MemoryState, kept: MemoryState | None) -> MemoryState:
 
 
 def _missing_memory_text(machine: Machine, block: Block) -> str:
-    """What the block uses that this machine does not have; '' if it has all."""
+    """What the block uses and this machine lacks; '' for nothing."""
     if not set(block.numaAffinity) <= machine.keys():
         return "uses the NUMA that does not exist"
     if any(block.type not in machine[node].memoryMap for node in block.numaAffinity):
@@ -96,9 +95,9 @@ def _of_group(machine: Machine, node: NodeMemory, kind: str) -> tuple[int, int]:
 
 
 # -- requests --------------------------------------------------------------------------------------------------------
-def wanted(pod: Pod, container: Container) -> dict[str, int]:
-    """Memory and huge pages that come from chosen nodes; nothing for a pod that is not Guaranteed, or has resources of
-    its own."""
+def requested_memory(pod: Pod, container: Container) -> dict[str, int]:
+    """The container's memory and huge pages from chosen nodes, in bytes; nothing for a pod that is not Guaranteed or
+    has pod-level resources."""
     if has_pod_resources(pod) or qos_class(pod) != "Guaranteed":
         return {}
     return {
@@ -108,19 +107,19 @@ def wanted(pod: Pod, container: Container) -> dict[str, int]:
     }
 
 
-def wanted_by_pod(pod: Pod) -> dict[str, int]:
-    """The most that the pod has at one time, of the types that its app containers request: as in the kubelet, huge
-    pages of init containers alone give no hint."""
+def pod_requested_memory(pod: Pod) -> dict[str, int]:
+    """The most memory that the pod has at one time, of the types that its app containers request. As in the kubelet, a
+    type that only init containers request gives no hint."""
     sidecars: dict[str, int] = {}
     most: dict[str, int] = {}
     for container in pod.spec.initContainers:
-        step = _plus(sidecars, wanted(pod, container))
+        step = _plus(sidecars, requested_memory(pod, container))
         most = {kind: max(most.get(kind, 0), step.get(kind, 0)) for kind in most.keys() | step.keys()}
         if is_sidecar(container):
             sidecars = step
-    asking = {kind for container in pod.spec.containers for kind in wanted(pod, container)}
+    asking = {kind for container in pod.spec.containers for kind in requested_memory(pod, container)}
     for container in pod.spec.containers:
-        sidecars = _plus(sidecars, wanted(pod, container))
+        sidecars = _plus(sidecars, requested_memory(pod, container))
     return {kind: max(most.get(kind, 0), sidecars.get(kind, 0)) for kind in sorted(asking)}
 
 
@@ -129,8 +128,8 @@ def _plus(one: Amounts, other: Amounts) -> dict[str, int]:
 
 
 def has_given_back(state: MemoryState, pod: Pod, container: Container) -> bool:
-    """Whether it is an init container whose memory was freed when a later one was created. It gets none again: the
-    pod's would be another one's then."""
+    """Whether it is an init container whose memory was freed when a later one was created. It gets none again, because
+    the later container uses it now."""
     given, names = state.of(pod.metadata.uid), [one.name for one in (*pod.spec.initContainers, *pod.spec.containers)]
     if container.name in given or container.name not in names or has_sidecar(pod, container.name):
         return False
@@ -139,17 +138,17 @@ def has_given_back(state: MemoryState, pod: Pod, container: Container) -> bool:
 
 # -- hints -----------------------------------------------------------------------------------------------------------
 def hints(state: MemoryState, pod: Pod, container: Container) -> Hints:
-    """Where the container's memory could come from."""
+    """The hints for the container's memory."""
     if has_given_back(state, pod, container):
         return {}
-    return _hints_of(state, pod, wanted(pod, container), state.of(pod.metadata.uid).get(container.name))
+    return _hints_of(state, pod, requested_memory(pod, container), state.of(pod.metadata.uid).get(container.name))
 
 
 def pod_hints(state: MemoryState, pod: Pod) -> Hints:
-    """Where the memory of all containers of the pod could come from together."""
+    """The hints for the memory of all containers of the pod together."""
     given = state.of(pod.metadata.uid)
     names = [one.name for one in (*pod.spec.initContainers, *pod.spec.containers) if one.name in given]
-    return _hints_of(state, pod, wanted_by_pod(pod), given[names[0]] if names else None)
+    return _hints_of(state, pod, pod_requested_memory(pod), given[names[0]] if names else None)
 
 
 def _hints_of(state: MemoryState, pod: Pod, amounts: Amounts, given: Sequence[Block] | None) -> Hints:
@@ -164,7 +163,7 @@ def _hints_of(state: MemoryState, pod: Pod, amounts: Amounts, given: Sequence[Bl
 
 
 def _possible(state: MemoryState, pod: Pod, amounts: Amounts) -> list[TopologyHint]:
-    """Masks with enough free memory of all types, that no group forbids."""
+    """Masks with enough free memory of all types, and whose nodes are not in another group."""
     machine, found = state.machine, list[int]()
     fewest = len(machine)
     for mask in masks_of(sorted(machine)):
@@ -182,15 +181,14 @@ def _possible(state: MemoryState, pod: Pod, amounts: Amounts) -> list[TopologyHi
 
 
 def _breaks_group(machine: Machine, nodes: tuple[int, ...]) -> bool:
-    """Whether one of the nodes is used otherwise."""
+    """Whether one of the nodes is used in another group."""
     if len(nodes) == 1:
         return len(machine[nodes[0]].cells) > 1
     return any(machine[one].numberOfAssignments > 0 and sorted(machine[one].cells) != list(nodes) for one in nodes)
 
 
 def _reusable(state: MemoryState, pod: Pod, nodes: tuple[int, ...], kind: str) -> int:
-    """The memory of these nodes that ordinary init containers of the pod have: they end before later containers
-    start."""
+    """The pod's ordinary init containers' memory on these nodes, which is free for later containers."""
     given = state.of(pod.metadata.uid)
     blocks = [block for one in pod.spec.initContainers if not is_sidecar(one) for block in given.get(one.name, ())]
     return sum(block.size for block in blocks if (block.numaAffinity, block.type) == (nodes, kind))
@@ -200,7 +198,7 @@ def _reusable(state: MemoryState, pod: Pod, nodes: tuple[int, ...], kind: str) -
 def allocate(state: MemoryState, pod: Pod, container: Container, affinity: TopologyHint | None = None) -> MemoryState:
     """The state once the container has its memory; the same state if it has it already, or requests none. Raises
     AllocationError."""
-    uid, amounts = pod.metadata.uid, wanted(pod, container)
+    uid, amounts = pod.metadata.uid, requested_memory(pod, container)
     if not amounts or container.name in state.of(uid) or has_given_back(state, pod, container):
         return state
     nodes = nodes_of(_mask(state, pod, amounts, affinity))
@@ -214,7 +212,7 @@ def allocate(state: MemoryState, pod: Pod, container: Container, affinity: Topol
 
 
 def _mask(state: MemoryState, pod: Pod, amounts: Amounts, affinity: TopologyHint | None) -> int:
-    """The affinity's nodes; more where these have too little; its own best ones if there is none. Raises
+    """The affinity's nodes, extended if they have too little; without an affinity, the best nodes. Raises
     AllocationError."""
     found = _possible(state, pod, amounts)
     preferred = affinity is not None and affinity.preferred
@@ -243,7 +241,7 @@ def _best_hint(found: Sequence[TopologyHint], otherwise: str) -> TopologyHint:
 
 
 def _has(machine: Machine, nodes: Sequence[int], amounts: Amounts) -> bool:
-    """Whether these nodes have so much free."""
+    """Whether these nodes have this much free memory."""
     return all(
         sum(machine[one].memoryMap[kind].free for one in nodes if one in machine and kind in machine[one].memoryMap)
         >= size
@@ -252,7 +250,8 @@ def _has(machine: Machine, nodes: Sequence[int], amounts: Amounts) -> bool:
 
 
 def _used_again(state: MemoryState, pod: Pod, container: Container, block: Block) -> MemoryState:
-    """Earlier init containers have less now: all blocks of the pod together are what is really taken."""
+    """Reduce the blocks of earlier init containers, so that the pod's blocks together are the memory that is really
+    taken."""
     uid, left = pod.metadata.uid, block.size
     for earlier in pod.spec.initContainers:
         if earlier.name == container.name:

@@ -29,8 +29,8 @@ class _Earlier(msgspec.Struct):
 
 
 def take_over(root_dir: str) -> None:
-    """Of a pod that both files name, the one that was written later counts: the other is from before a change of the
-    agent. Raises RecordError, OSError."""
+    """If both files have a pod, the one that was written later counts: the other is from before a change of the agent.
+    Raises RecordError, OSError."""
     found = list(_read_records(Path(root_dir, "pods")))
     if not found:
         return

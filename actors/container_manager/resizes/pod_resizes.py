@@ -1,9 +1,8 @@
-"""Decides resizes of admitted pods, and tries those that wait for room again whenever there may be some.
-
-What is allocated is counted, and what a pod's containers still have above that, until its worker counts the pod when
-they are resized. A waiting resize that fits is counted with what it wants at once, so that nobody else takes the room,
-and its worker is told to ask again; the worker's question, or its CountRunningPod, puts right what is counted.
-The queue is in memory only: the workers ask the next incarnation again.
+"""Decides resizes of admitted pods, and retries those that wait for room whenever there may be some. The ledger counts
+a pod's allocated resources and, until its worker reports the pod after the resize, the larger resources that its
+containers still have. When a waiting resize fits, its desired resources are counted at once, which reserves the room,
+and its worker is told to ask again. The worker's question, or its CountRunningPod, then corrects the count. The queue
+is in memory only: the workers ask the next incarnation again.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from .resize_queue import ResizeQueue, WaitingResize
 from .resize_rules import DEFERRED, RefusedResize, ResizeRules
 
 OPEN_SECONDS: Final = 1.5
-"""After a start resizes are collected for so long, by when the workers have reported what their pods have; then they
-are decided in order."""
+"""Seconds after a start during which resizes are collected. By then the workers have reported their pods' resources;
+the resizes are then decided in order."""
 FIRST_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 180.0
-"""When waiting resizes are tried again although no pod has given room: the kubelet's times."""
+"""When waiting resizes are retried although no pod has freed room: the kubelet's times."""
 TELL_SECONDS: Final = 30.0
 PERIODIC, UPDATED, RESIZED = "periodic_retry", "pod_updated", "pod_resized"
 REMOVED, TERMINATED = "pods_removed", "pod_terminated"
@@ -60,7 +59,7 @@ class PodResizes:
         self._rules = ResizeRules(agent.gate, static_cpu=static_cpu, static_memory=static_memory)
         self._queue, self._opened = ResizeQueue(), asyncio.Event()
         self._unsettled: dict[str, Demand] = {}
-        """What containers may have that are to have less, by UID of their pod."""
+        """By pod UID: the resources that containers may still have until they are shrunk."""
 
     def begin(self) -> None:
         self._actor.after(OPEN_SECONDS, self._open)
@@ -74,7 +73,8 @@ class PodResizes:
         return refused
 
     async def decide(self, resize: WaitingResize) -> RefusedResize | None:
-        """Why the pod cannot have these resources, or not now: then it waits for room. None: they are counted."""
+        """Why the pod cannot have these resources, or not now (then it waits for room). None: it gets them, and they
+        are counted."""
         self._ledger.add(self.counted(resize.before))
         self._queue.put(resize)
         await self._opened.wait()
@@ -89,17 +89,17 @@ class PodResizes:
         return None
 
     def forget(self, uid: str) -> None:
-        """This pod asks for nothing."""
+        """Drop this pod's waiting resize."""
         self._queue.drop(uid)
 
     def settled(self, uid: str) -> str:
-        """This pod asks for nothing, and its containers have what it is allocated. Returns the label for the resizes
-        that get its room."""
+        """Drop this pod's waiting resize: its containers have their allocated resources. Returns the label for the
+        resizes that get its room."""
         self._queue.drop(uid)
         return UPDATED if self._unsettled.pop(uid, None) is None else RESIZED
 
     def counted(self, demand: Demand) -> Demand:
-        """The demand, and what the pod's containers still have above it."""
+        """The larger of the demand and what the pod's containers still have."""
         return at_least(demand, self._unsettled.get(demand.uid))
 
     def _count(self, resize: WaitingResize) -> None:
@@ -123,7 +123,7 @@ class PodResizes:
         self._actor.after(RETRY_SECONDS, self._retry_periodically)
 
     def _retry(self, why: str) -> None:
-        """Give room to all that it suffices for, in order. Without `why` their workers wait for the answer."""
+        """Give room, in order, to each resize that fits. Without `why`, their workers are waiting for the answer."""
         for resize in self._queue.ordered():
             if self._refusal(resize) is not None:
                 continue
@@ -136,7 +136,7 @@ class PodResizes:
                 self._actor.tell(worker, ResizeMayFit(resize.uid), deadline=TELL_SECONDS)
 
     def _refusal(self, resize: WaitingResize) -> Refusal | None:
-        """Of the admission checks those whose outcome can change while the pod runs."""
+        """The admission checks whose outcome can change while the pod runs."""
         node = NodeState(
             allocatable=self._totals.allocatable,
             usage=self._ledger.usage(),

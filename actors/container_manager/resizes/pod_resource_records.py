@@ -1,7 +1,5 @@
-"""Keeps the records of what pods are allocated and what the runtime has actuated (`shared/pod_records`).
-
-A file is replaced before anybody relies on what is in it. As with the kubelet, a pod that is gone is left out of it
-with the next change only.
+"""Keeps the records of allocated and actuated resources (`shared/pod_records`). A file is replaced before its new
+content is used. As in the kubelet, a pod that is gone is removed from it only with the next change.
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ class PodResourceRecords:
         self._actuated = _RecordFile(files.file(ACTUATED))
 
     def allocate(self, uid: str, pod: Pod, *, resized: bool = False) -> None:
-        """This is what the pod has from now on. `resized`: its containers do not have it yet. Raises OSError, and what
-        is kept stays as it was."""
+        """Record the pod's allocated resources. `resized`: its containers do not have them yet. If it raises OSError,
+        the record stays unchanged."""
         known = self._allocated.records.get(uid)
         under_way = resized or (known is not None and known.ResizeUnderWay is True)
         record = record_of(pod, under_way=under_way)
@@ -52,7 +50,7 @@ class PodResourceRecords:
             self._allocated.put(order.uid, _without_resize(known))
 
     def forget(self, uid: str) -> None:
-        """The pod is gone."""
+        """Forget the pod, which is gone."""
         self._allocated.drop(uid)
         self._actuated.drop(uid)
 

@@ -44,8 +44,8 @@ class ResizeQueue:
         return self._waiting.pop(uid, None)
 
     def ordered(self) -> list[WaitingResize]:
-        """Pods that request no more first, then by priority, Guaranteed pods before others, the longest deferred first;
-        the kubelet's order."""
+        """The kubelet's order: pods that request no more come first, then by priority, then Guaranteed pods before
+        others, then the longest deferred."""
         return sorted(self._waiting.values(), key=_rank)
 
 

@@ -1,6 +1,5 @@
-"""Which resizes this node never carries out, whatever room there is (KEP-1287). Pure.
-
-Source: the kubelet's admit handler of resizes: its texts, its order, its label of the metric.
+"""The resizes that are infeasible on this node (KEP-1287). Pure. Texts, order and metric labels are those of the
+kubelet's admit handler for resizes.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ class RefusedResize(msgspec.Struct, frozen=True):
 
     message: str
     detail: str
-    """Label of the metric kubelet_pod_infeasible_resizes_total; of a deferred resize the reason of the admission check
-    that refused it, which its event names."""
+    """The label of the metric kubelet_pod_infeasible_resizes_total; for a deferred resize, the reason of the admission
+    check that refused it, for its event."""
     reason: str = INFEASIBLE
     """Or Deferred: not now."""
 
@@ -33,7 +32,7 @@ class RefusedResize(msgspec.Struct, frozen=True):
 class ResizeRules:
     """The rules of one configuration.
 
-    `static_cpu`, `static_memory`: the managers of CPUs and of memory give Guaranteed pods what they keep.
+    `static_cpu`, `static_memory`: whether the managers of CPUs and memory have the static policy.
     """
 
     def __init__(self, gate: Callable[[str], bool], *, static_cpu: bool = False, static_memory: bool = False) -> None:

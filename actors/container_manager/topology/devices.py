@@ -1,4 +1,4 @@
-"""The devices of pods: asks the device manager, about containers that ask for extended resources only."""
+"""The hint provider of devices: asks the device manager, only about containers that request extended resources."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from supervision.actor import Actor
 from .provider import AllocationError
 
 HINT_SECONDS: Final = 15.0
-"""Until hints and reservations are answered: no plugin is asked for them."""
+"""Seconds to wait for hints and reservations, for which no plugin is asked."""
 ALLOCATE_SECONDS: Final = 60.0
 PREPARE_SECONDS: Final = 45.0
-"""A plugin has 30 s to prepare a device."""
+"""Seconds; a plugin has 30 s to prepare a device."""
 
 
 class DeviceHintProvider:
@@ -39,8 +39,8 @@ class DeviceHintProvider:
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
         self._requests: dict[str, dict[str, DeviceRequest | None]] = {}
-        """Of the pods that this process has admitted: by container that asks for devices; None where no plugin is
-        known to serve what it asks for. A pod that asks for none stays until no worker has it."""
+        """By UID of the pods that this process has admitted: the containers that request devices; None where no known
+        plugin serves the request. A pod without requests stays until no worker has it."""
         self._served: dict[str, set[str]] = {}
         """By pod; only of pods with devices."""
 
@@ -106,7 +106,7 @@ class DeviceHintProvider:
         return answer.allocation
 
     def exclusive(self) -> Exclusive:
-        """Nothing: the device manager answers questions about devices."""
+        """Nothing: the device manager itself answers questions about devices."""
         return Exclusive()
 
     def served(self, uid: str) -> frozenset[str]:
@@ -116,8 +116,8 @@ class DeviceHintProvider:
         return list(self._requests)
 
     def release(self, uid: str) -> None:
-        """The device manager is told of each pod, as an earlier process may have allocated to it, unless the pod is
-        known to ask for no device."""
+        """Tell the device manager, unless the pod is known to request no device: an earlier process may have allocated
+        some."""
         self._served.pop(uid, None)
         if self._requests.get(uid) != {}:
             self._requests.pop(uid, None)
@@ -143,7 +143,7 @@ def container_amounts(container: Container) -> dict[str, int]:
 
 
 def pod_amounts(pod: Pod) -> dict[str, int]:
-    """The most that the pod needs at one time: each init container runs beside the sidecars before it. Raises
+    """The most devices that the pod needs at one time: each init container runs beside the sidecars before it. Raises
     QuantityError."""
     running: dict[str, int] = {}
     peak: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """Merges the hints of several resources into one affinity. Pure.
 
-A combination takes one hint of each resource. It allows the nodes that all of them allow, and is preferred if all are,
-and all that name nodes name the same ones. The best combination counts. Which one that is does not depend on the order
-of hints or resources: the reachable combinations are kept as a set, at most two for each mask.
+A combination takes one hint of each resource. It allows the nodes that all its hints allow. It is preferred if all its
+hints are, and all that name nodes name the same ones. The best combination wins. The result does not depend on the
+order of hints or resources: the reachable combinations are kept as a set, at most two for each mask.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ RESTRICTED: Final = "restricted"
 
 
 class Numa(msgspec.Struct, frozen=True):
-    """The machine's NUMA nodes, as merging needs them."""
+    """The data about the machine's NUMA nodes that merging needs."""
 
     nodes: tuple[int, ...]
     distances: Mapping[int, Mapping[int, int]] = {}
-    """By node to each node. Empty: distances do not matter (prefer-closest-numa-nodes is off)."""
+    """The distances, by node, to each node. Empty: distances do not matter (prefer-closest-numa-nodes is off)."""
 
     @property
     def all(self) -> int:
@@ -38,7 +38,7 @@ class Numa(msgspec.Struct, frozen=True):
 
 
 class TopologyDecision(msgspec.Struct, frozen=True):
-    """What the policy makes of all hints."""
+    """Whether the policy admits the pod, and the merged affinity."""
 
     affinity: TopologyHint
     admitted: bool
@@ -58,7 +58,8 @@ def verdict(policy: str, numa: Numa, providers: Iterable[Hints]) -> TopologyDeci
 
 
 def _opinion(hints: Sequence[TopologyHint] | None) -> Sequence[TopologyHint]:
-    """No opinion is any node; no way to satisfy the request is any node, too, but none is preferred."""
+    """A resource without an opinion allows any node. One whose request cannot be satisfied also does, but not as
+    preferred."""
     if hints is None:
         return (ANYWHERE,)
     return hints or (TopologyHint(None, preferred=False),)
@@ -78,7 +79,7 @@ def merged(numa: Numa, resources: Sequence[Sequence[TopologyHint]]) -> TopologyH
 
 
 def _combinations(resources: Sequence[Sequence[TopologyHint]]) -> set[TopologyHint]:
-    """All that can be reached. A preferred one has the mask that all its hints have, or None."""
+    """All reachable combinations. A preferred one has the mask of all its hints, or None."""
     reached = {ANYWHERE}
     for hints in resources:
         reached = {_combine(one, hint) for hint in set(hints) for one in reached}
@@ -93,14 +94,14 @@ def _combine(one: TopologyHint, hint: TopologyHint) -> TopologyHint:
 
 
 def _preferred_size(resources: Iterable[Iterable[TopologyHint]]) -> int:
-    """The most that any resource needs: the largest of the smallest masks."""
+    """The most nodes that a resource needs: the largest of the smallest masks."""
     sizes = [[hint.mask.bit_count() for hint in hints if hint.mask is not None] for hints in resources]
     return max((min(one) for one in sizes if one), default=0)
 
 
 def _rank(numa: Numa, hint: TopologyHint, size: int) -> tuple[int, int, float, int]:
-    """The best hint has the lowest: preferred hints, then hints of the preferred size, then smaller, then larger
-    ones."""
+    """The sort key; the best hint has the lowest: preferred hints, then hints of the preferred size, then smaller, then
+    larger ones."""
     mask = hint.mask or 0
     count = mask.bit_count()
     if hint.preferred:

@@ -1,4 +1,4 @@
-"""The CPUs and NUMA nodes of the machine, from sysfs. The reading is at the end; all else is pure."""
+"""The CPUs and NUMA nodes of the machine, from sysfs. Pure, except for the functions at the end, which read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LogicalCpu(msgspec.Struct, frozen=True):
     node: int
     """Its NUMA node."""
     cache: int
-    """Its last-level cache, as the kernel numbers it; that of another socket may have the same number."""
+    """The kernel's number of its last-level cache; a cache of another socket may have the same number."""
 
 
 class NumaNode(msgspec.Struct, frozen=True):
@@ -39,9 +39,9 @@ class NumaNode(msgspec.Struct, frozen=True):
 
     id: int
     distances: dict[int, int]
-    """To each node, itself included."""
+    """The distance to each node, itself included."""
     memory: dict[str, int]
-    """Bytes: of all memory, huge pages included, and of each size of these, as `hugepages-2Mi`."""
+    """Bytes: of all memory with huge pages, and of huge pages by size, as `hugepages-2Mi`."""
 
 
 class MachineTopology(msgspec.Struct, frozen=True, dict=True):
@@ -96,7 +96,7 @@ class MachineTopology(msgspec.Struct, frozen=True, dict=True):
         return frozenset(cpu.socket for cpu in self.cpus if cpu.node in wanted)
 
     def whole_cores(self, cpus: Cpus) -> Cpus:
-        """All CPUs of the cores that these are in."""
+        """All CPUs of the cores of these CPUs."""
         cores = {self.by_id[cpu].core for cpu in cpus if cpu in self.by_id}
         return frozenset(cpu.id for cpu in self.cpus if cpu.core in cores)
 
@@ -143,7 +143,7 @@ def _node(path: Path, number: int, nodes: list[int]) -> NumaNode:
 
 
 def _plain_memory(root: str) -> dict[str, int]:
-    """The memory of a kernel without NUMA."""
+    """The memory of the machine, for a kernel without NUMA."""
     return {MEMORY: total_memory(f"{root}/proc"), **_huge_pages(Path(f"{root}/sys/kernel/mm/hugepages"))}
 
 

@@ -1,4 +1,4 @@
-"""The topology manager: gives a pod its hardware when it is admitted, aligned as topologyManagerPolicy says."""
+"""The topology manager: allocates a pod's hardware at admission, aligned by topologyManagerPolicy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POD: Final = "pod"
 
 
 class TopologyAffinityError(AllocationError):
-    """The policy does not admit what the merged hints allow."""
+    """The policy refuses the merged affinity."""
 
     def __init__(self) -> None:
         super().__init__("Resources cannot be allocated with Topology locality", "TopologyAffinityError")
@@ -42,7 +42,7 @@ class TopologySettings(msgspec.Struct, frozen=True):
 
 
 class _Reservation(NamedTuple):
-    """The share of one container; None where the provider has only set it aside."""
+    """The share of one container by provider; None if the provider has only reserved it."""
 
     container: Container
     affinity: TopologyHint
@@ -50,11 +50,10 @@ class _Reservation(NamedTuple):
 
 
 class PodHardware:
-    """Asks all providers, merges what they say, and has them allocate.
-
-    With a policy, one pod is in hand at a time: between its hints and its reservations nobody takes what they name. No
-    plugin of devices is waited for meanwhile: what they allocate is only reserved by then, so one that does not answer
-    holds up no pod but those that ask it.
+    """Asks all providers for hints, merges them, and has the providers allocate. With a policy, pods are handled one at
+    a time, so that no other pod takes hardware between a pod's hints and its reservations. Device plugins are asked
+    later, because their devices are only reserved at first: a plugin that does not answer delays only the pods that
+    need it.
     """
 
     def __init__(
@@ -70,16 +69,16 @@ class PodHardware:
         self._one_pod = asyncio.Lock()
 
     def prepares(self, pod: Pod) -> bool:
-        """Whether `prepare` is to be called before each container of this pod is created."""
+        """Whether `prepare` must be called before each container of this pod is created."""
         return any(provider.prepares(pod) for provider in self._providers)
 
     # -- admission --------------------------------------------------------------------------------------------------
     async def allocate(
         self, pod: Pod, *, running: bool, awaited: Callable[[], bool] = lambda: True
     ) -> dict[str, ContainerAllocation]:
-        """What each container of the pod gets, by name. `awaited`: whether anybody still waits for it when its turn has
-        come. Raises AllocationError, AskError, OSError: some containers may have got something by then, so the caller
-        releases the pod, or asks again."""
+        """Allocate the hardware of each container of the pod; returns it by name. `awaited`: whether a caller still
+        waits for it when its turn comes. Raises AllocationError, AskError, OSError. Some containers may then have
+        hardware, so the caller releases the pod or asks again."""
         if not self._providers:
             return {}
         with self._measure_admission():
@@ -143,7 +142,7 @@ class PodHardware:
         return found.affinity
 
     def _count_aligned(self, metric: str, times: int = 1) -> None:
-        """Only this policy guarantees alignment."""
+        """Only single-numa-node guarantees alignment."""
         if self._settings.policy == SINGLE:
             self._metrics.count(metric, times, scope=self._settings.scope, boundary="numa_node")
 
@@ -157,7 +156,7 @@ class PodHardware:
         }
 
     def restore(self, pod: Pod) -> None:
-        """Allocate again, without regard to affinity, what this running pod had and no state file has. Raises
+        """Allocate again, without regard to affinity, the hardware of this running pod that no state file has. Raises
         AllocationError, OSError."""
         for container in _containers(pod):
             for provider in self._providers:
@@ -165,12 +164,12 @@ class PodHardware:
 
     # -- afterwards -------------------------------------------------------------------------------------------------
     async def prepare(self, uid: str, container: str, ended: Collection[str] = ()) -> ContainerAllocation:
-        """What the container gets that is about to be created. `ended`: earlier init containers.
-        Raises AllocationError, AskError."""
+        """The hardware of a container that is about to be created. `ended`: earlier init containers. Raises
+        AllocationError, AskError."""
         return combined([await provider.prepare(uid, container, ended) for provider in self._providers])
 
     def exclusive(self) -> Exclusive:
-        """What containers have for themselves, of all providers."""
+        """The exclusive hardware of containers, of all providers."""
         return together(provider.exclusive() for provider in self._providers)
 
     def served(self, uid: str) -> frozenset[str]:
@@ -178,7 +177,7 @@ class PodHardware:
         return frozenset[str]().union(*(provider.served(uid) for provider in self._providers))
 
     def release(self, uid: str) -> None:
-        """The pod has nothing any more."""
+        """Free all hardware of the pod."""
         for provider in self._providers:
             provider.release(uid)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.container_manager.utility_chains import FIREWALL, IpFamily, UtilityChains, families, wanted
+from actors.container_manager.utility_chains import FIREWALL, IpFamily, UtilityChains, families, restore_input
 
 FOUR, SIX = IpFamily("/iptables", "/iptables-restore", True), IpFamily("/ip6tables", "/ip6tables-restore", False)
 
@@ -38,8 +38,8 @@ async def test_all_is_made_where_nothing_is() -> None:
     tables = Tables()
     assert await UtilityChains([FOUR, SIX], tables).keep() == []
     assert tables.made == {
-        "/iptables-restore": wanted(["INPUT", "OUTPUT"], guarded=True),
-        "/ip6tables-restore": wanted([], guarded=False),
+        "/iptables-restore": restore_input(["INPUT", "OUTPUT"], guarded=True),
+        "/ip6tables-restore": restore_input([], guarded=False),
     }
 
 

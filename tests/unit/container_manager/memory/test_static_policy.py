@@ -14,8 +14,8 @@ from actors.container_manager.memory.static_policy import (
     fresh,
     hints,
     pod_hints,
-    wanted,
-    wanted_by_pod,
+    pod_requested_memory,
+    requested_memory,
 )
 from actors.container_manager.topology.provider import AllocationError
 from actors.shared.hardware.hints import TopologyHint
@@ -92,7 +92,7 @@ def test_only_guaranteed_pods_without_resources_of_their_own_have_chosen_nodes()
     burstable = pod_of({"name": "a", "image": "i", "resources": {"requests": {"memory": "1Gi"}}})
     whole = pod_of(asking("a"), resources={"limits": {"cpu": "1", "memory": "1Gi"}})
     for pod in (burstable, whole):
-        assert wanted(pod, pod.spec.containers[0]) == {}
+        assert requested_memory(pod, pod.spec.containers[0]) == {}
         assert given_to(TWO, pod) is TWO
         assert hints(TWO, pod, pod.spec.containers[0]) == pod_hints(TWO, pod) == {}
 
@@ -164,12 +164,14 @@ def test_hints_of_a_container_that_has_its_memory_name_where_that_is():
 
 def test_a_pod_wants_what_it_has_at_one_time():
     init = [asking("i", memory="4Gi"), asking("s", memory="1Gi", restartPolicy="Always")]
-    assert wanted_by_pod(pod_of(asking("a", memory="1Gi"), asking("b", memory="1Gi"), init=init)) == {"memory": 4 * GIB}
+    assert pod_requested_memory(pod_of(asking("a", memory="1Gi"), asking("b", memory="1Gi"), init=init)) == {
+        "memory": 4 * GIB
+    }
 
 
 def test_huge_pages_of_init_containers_alone_give_the_pod_no_hint():
     init = [asking("i", memory="1Gi", **{"hugepages-1Gi": "1Gi"})]
-    assert wanted_by_pod(pod_of(asking("a", memory="2Gi"), init=init)) == {"memory": 2 * GIB}
+    assert pod_requested_memory(pod_of(asking("a", memory="2Gi"), init=init)) == {"memory": 2 * GIB}
 
 
 @pytest.mark.parametrize(
