@@ -4,7 +4,7 @@
 - `types/`: the volume types, one module each, and how to add one
 - `pod_mounts`: mounts the volumes of a pod; `failure_texts`: the events when that fails
 - `volume_refresh`: refreshes volumes whose objects or tokens have changed
-- `teardown`: unmounts and removes; `orphans`, `orphan_sweep`: directories of pods that no worker has
+- `teardown`: unmounts and removes; `orphans`, `orphan_sweep`: find and remove directories of pods that no worker has
 - `persistent_volumes/`: claims, and the volumes that they are bound to
 - `files/`: the content of secret, configMap, projected and downwardAPI volumes, and its atomic update
 - `csi/`: CSI drivers

@@ -1,7 +1,7 @@
 """The volume manager: mounts a pod's volumes, and unmounts them when its containers are gone.
 
-It recovers all its state after a restart: mounts are in the mount table, and each order has what the pod needs. Every
-system call that may hang runs in a disposable process, one per volume.
+It recovers all its state after a restart: mounts are in the mount table, and each order has all data about the pod.
+Every system call that may hang runs in a disposable process, one per volume.
 """
 
 from __future__ import annotations

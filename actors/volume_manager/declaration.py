@@ -24,6 +24,6 @@ DECLARATION: Final = Declaration(
 
 
 def when_killed(agent: Agent) -> tuple[str, ...]:
-    """A program that does what `pods_directory.unshare` does at the end, for when the agent was killed."""
+    """A program that does the same as `pods_directory.unshare`, for an agent that was killed."""
     path = os.path.realpath(agent.pods_dir)
     return ("/bin/sh", "-c", _IF_EMPTY, "unshare", path, sys.executable, _REMOVE_BIND)

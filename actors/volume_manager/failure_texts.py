@@ -12,9 +12,9 @@ from .messages import VolumeEvent
 SET_UP: Final = "MountVolume.SetUp"
 NEW_MOUNTER: Final = "MountVolume.NewMounter initialization"
 MOUNT_DEVICE: Final = "MountVolume.MountDevice"
-"""For all pods of the node that use the volume."""
+"""Failed for all pods of the node that use the volume."""
 SET_UP_DEVICE: Final = "MapVolume.SetUpDevice"
-"""As MOUNT_DEVICE, of a volume that pods have as a device."""
+"""Like MOUNT_DEVICE, for a volume that pods use as a device."""
 MAP_DEVICE: Final = "MapVolume.MapPodDevice"
 CHECK_NODE: Final = "MountVolume.NodeAffinity check"
 CHECK_NODE_OF_DEVICE: Final = "MapVolume.NodeAffinity check"
@@ -36,7 +36,7 @@ class MountError(msgspec.Struct, frozen=True):
 
 
 def failure(name: str, error: MountError) -> str:
-    """`name`: of the PersistentVolume, or in the pod."""
+    """`name`: the PersistentVolume's, or the volume's in the pod."""
     failed = error.operation if error.operation in _EXPANSIONS else f"{error.operation} failed"
     return f'{failed} for volume "{name}" : {error.text}'
 
@@ -46,10 +46,9 @@ def event_of(name: str, error: MountError) -> VolumeEvent:
 
 
 def events_of(failed: Mapping[str, MountError], names: Mapping[str, str], pending: Set[str]) -> list[VolumeEvent]:
-    """One event for each volume that could not be mounted, none for one that waits, and one for all of `pending`
-    (claims without a volume).
-
-    `failed`: the error by volume; `names`: by volume, its name in events where it differs from its name in the pod.
+    """One event for each volume that could not be mounted, none for a volume that waits, and one for all of `pending`
+    (claims without a volume). `failed`: the error by volume; `names`: by volume, its name in events if that differs
+    from its name in the pod.
     """
     found = [
         event_of(names.get(volume, volume), error)

@@ -44,7 +44,7 @@ class VolumesFailed(Message, frozen=True):
     message: str
     volumes: list[str] = []
     unattached: list[str] = []
-    """The volumes among them that the attach controller has not attached to the node yet."""
+    """Those of `volumes` that the attach controller has not attached to the node yet."""
     events: list[VolumeEvent] | None = None
     """Events of the pod; None: one FailedMount with `message`."""
     exhausted: bool = False

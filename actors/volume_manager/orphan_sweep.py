@@ -33,7 +33,7 @@ class OrphanSweep:
         self._locks, self._clock = locks, clock
         self._reported = orphans.ReportedPods()
         self._orphans: dict[str, float] = {}
-        """Since when each is one, by UID."""
+        """Since when each pod is an orphan, by UID."""
         self._logged_failures: set[str] = set()
         """Orphans whose failed removal is in the log."""
 
@@ -52,10 +52,8 @@ class OrphanSweep:
         self.find()
 
     def forget_orphan(self, uid: str) -> bool:
-        """Forget the mounts of a pod that no worker has, if it is one: the sweep removes it, as no worker orders its
-        unmount.
-
-        Returns whether it is such a pod.
+        """Forget the mounts of the pod if no worker has it: no worker will order its unmount, so the sweep removes it.
+        Returns whether no worker has it.
         """
         is_orphan = uid not in self._reported
         if is_orphan:
@@ -63,7 +61,7 @@ class OrphanSweep:
         return is_orphan
 
     def find(self) -> None:
-        """Look for orphans; sweep when the grace period of new ones is over."""
+        """Find orphans, and schedule the sweep for the end of the grace period of new ones."""
         before = self._orphans
         self._orphans = orphans.find_orphans(before, self.present(), self._reported, self._clock())
         if self._orphans.keys() - before.keys():

@@ -36,8 +36,8 @@ class ReportedPods:
         return self._inventory.complete
 
     def __contains__(self, uid: str) -> bool:
-        """Whether a worker reported the pod, or sent an order for it since its last report. If that worker died and its
-        next incarnation does not have the pod, its report drops the pod.
+        """Whether a worker has reported the pod, or sent an order for it since its last report. If the worker dies and
+        its next incarnation does not have the pod, the next report drops it.
         """
         return uid in self._ordered or uid in self._inventory
 

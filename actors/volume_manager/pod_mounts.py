@@ -41,9 +41,9 @@ class PodVolumes(msgspec.Struct, frozen=True, kw_only=True):
     """By volume."""
     inputs: ApiInputs = ApiInputs()
     failed: bool = False
-    """Some volume could not be mounted: the pod's worker waits."""
+    """Whether a volume could not be mounted, so that the pod's worker waits."""
     requested_at: float = 0.0
-    """When the mount was first ordered that is not complete yet, or the last that is; by the clock of PodMounts."""
+    """When the current mount (complete or not) was first ordered, by the clock of PodMounts."""
 
 
 class PodMounts:
@@ -132,7 +132,8 @@ class PodMounts:
         return VolumesMounted(uid, paths, groups), unrefreshed
 
     async def refresh(self, uid: str) -> dict[str, MountError]:
-        """Set up again the volumes whose files come from the API server. Errors by volume; these stay as they are."""
+        """Set up again the volumes whose files come from the API server. Returns errors by volume; these volumes stay
+        unchanged."""
         known = self._pods.get(uid)
         if known is None or not known.data:
             return {}
@@ -227,7 +228,7 @@ class PodMounts:
             if error:
                 text = f'failed to prepare subPath for volumeMount "{item.volume}" of container "{message.container}"'
                 self._actor.log.warning("pod %s: %s: %s", message.uid, text, error)
-                return VolumesFailed(message.uid, text, [item.volume])  # the error tells of the host's files
+                return VolumesFailed(message.uid, text, [item.volume])  # the error may name files of the host
             paths[item.index] = target
         return SubPathsBound(message.uid, message.container, paths)
 

@@ -30,13 +30,13 @@ _UNMOUNT: Final = "actors.volume_manager.host.teardown:unmount_all"
 
 
 class Teardown:
-    """Works from the mount table and the disk alone: it needs no spec of the pod."""
+    """Unmounts and removes volumes by the mount table and the disk alone, without the pod's spec."""
 
     def __init__(self, actor: Actor, agent: Agent, tools: VolumeTools) -> None:
         self._actor, self._agent, self._tools = actor, agent, tools
         self._pods_dir = real_path(agent.pods_dir)
         self._turn = asyncio.Lock()
-        """The limit of concurrent readers of the mount table, so that other work goes on while a thousand pods end at
+        """Limits the concurrent readers of the mount table, so that other work goes on while a thousand pods end at
         once."""
 
     async def volumes(self, uid: str) -> str:
@@ -54,7 +54,7 @@ class Teardown:
         return await self._run(REMOVE_VOLUMES, {"pod_dir": pod_dir}, REMOVE_SECONDS)
 
     async def _remove(self, pod_dir: str, points: list[str]) -> str:
-        """Unmount volumes in memory, and remove what is on the disk."""
+        """Unmount volumes in memory, and remove the files on the disk."""
         if have_few_files(f"{pod_dir}/{name}" for name in VOLUME_DIRECTORIES):
             try:
                 remove_volumes(pod_dir, points)
@@ -87,7 +87,7 @@ class Teardown:
         return error or await self._unmount(pod_dir)
 
     async def _unmount(self, pod_dir: str, without: tuple[str, ...] = ()) -> str:
-        """Unmount. What is busy or hangs is detached: the kernel unmounts it after its last use."""
+        """Unmount. Mounts that are busy or hang are detached: the kernel unmounts them after their last use."""
         error = ""
         for lazy in (False, True):
             points = await self.mounts(pod_dir, without=without)
@@ -108,7 +108,7 @@ class Teardown:
 
 
 def _cannot_hang(mounts: Sequence[Mount]) -> bool:
-    """Whether all are in memory, so that unmounting and removing need no deadlines of their own."""
+    """Whether all mounts are in memory, so that unmounting and removing cannot hang."""
     return all(mount.kind == "tmpfs" for mount in mounts)
 
 

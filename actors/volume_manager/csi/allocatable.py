@@ -11,7 +11,7 @@ from .errors import CsiError
 
 
 class AllocatableCounts:
-    """A driver whose CSIDriver names no period is asked only as it registers."""
+    """A driver whose CSIDriver sets no period is asked only at registration."""
 
     def __init__(self, actor: Actor, drivers: CsiDrivers, api: ApiObjects) -> None:
         self._actor, self._drivers, self._api = actor, drivers, api
@@ -21,7 +21,7 @@ class AllocatableCounts:
         """The drivers that are being asked."""
 
     async def look(self) -> None:
-        """Follow the periods, which come with drivers, change and go."""
+        """Follow the periods: drivers come and go, and periods change."""
         present = self._drivers.names
         for name in self._periods.keys() - set(present):
             self._set(name, 0)

@@ -103,7 +103,7 @@ class ApiObjects:
         room for it.
         """
         answer = await self.call("GET", f"{STORAGE}/volumeattachments/{quote(name, safe='')}")
-        if answer.reason in ("NotFound", "Forbidden"):  # the node authorizer forbids what does not exist
+        if answer.reason in ("NotFound", "Forbidden"):  # the node authorizer knows no such object
             raise NotAttachedError(f"{what} is not attached yet: {answer.reason}: {answer.message}")
         found = _decode(_body_of(answer, f"VolumeAttachment {name}"), _Attachment)
         status = found.status

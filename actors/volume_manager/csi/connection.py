@@ -1,4 +1,4 @@
-"""Calls to a driver. Imported with the first driver only: it needs gRPC."""
+"""Calls to a driver. Imported only with the first driver, because it needs gRPC."""
 
 from __future__ import annotations
 

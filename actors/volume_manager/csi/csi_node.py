@@ -36,7 +36,7 @@ def new_csi_node(name: str, uid: str) -> Obj:
 
 
 def is_owned(found: Obj, uid: str) -> bool:
-    """Whether the CSINode is that of the Node with this UID, and not of an earlier one with its name."""
+    """Whether the CSINode belongs to the Node with this UID, not to an earlier one with the same name."""
     meta = found["metadata"]
     owners = meta.get("ownerReferences") or []
     return any((one.get("kind"), one.get("name"), one.get("uid")) == ("Node", meta["name"], uid) for one in owners)

@@ -1,4 +1,4 @@
-"""The drivers of this node: their connections, and what the CSINode object says of them."""
+"""The drivers of this node: their connections and their entries in the CSINode object."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 RETRIES: Final = RetrySchedule(first=0.1, limit=5.0)
-"""Of making the CSINode: the Node may not be registered yet."""
+"""The pauses between tries to create the CSINode: the Node may not be registered yet."""
 FAILURES_TO_WARN: Final = 8
 Version = tuple[int, ...]
 _VERSION: Final = re.compile(r"\s*v?([0-9]{1,9}(?:\.[0-9]{1,9})+)(?![0-9])", re.ASCII)
@@ -40,7 +40,7 @@ class CsiDrivers:
         """Driver by registration socket."""
         self._drivers: dict[str, tuple[Driver, CsiConnection]] = {}
         self._versions: dict[str, Version] = {}
-        """The highest one that each driver offers."""
+        """The highest version that each driver offers."""
         self._changed = asyncio.Lock()
 
     def get(self, name: str) -> tuple[Driver, CsiConnection]:

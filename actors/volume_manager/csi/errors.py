@@ -18,7 +18,7 @@ from .model import CsiMount
 
 _PREFIX = "kubernetes.io/csi: "
 _UNCERTAIN: Final = frozenset({"CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"})
-"""Codes after which the call may still be under way, or done (CSI specification, "Error Scheme")."""
+"""Codes after which the call may still run or have succeeded (CSI specification, "Error Scheme")."""
 
 
 class CsiError(Exception):
@@ -75,7 +75,7 @@ def code_of(error: CsiError) -> str:
 
 
 def is_final(error: Exception) -> bool:
-    """Whether the driver has answered that nothing of the call is under way or done: as the kubelet's isFinalError."""
+    """Whether the answer means that the call neither runs nor has had an effect, like the kubelet's isFinalError."""
     return isinstance(error, CallError) and error.code not in _UNCERTAIN
 
 

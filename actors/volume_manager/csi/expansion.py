@@ -51,7 +51,7 @@ class VolumeExpansion:
         seconds: float,
     ) -> None:
         """`locks`: by unique name of volumes; `stage_path`: where a volume is staged;
-        `seconds`: how often the claims of volumes in use are looked at."""
+        `seconds`: the period of checks of the claims of volumes in use."""
         self._actor, self._drivers, self._api, self._locks = actor, drivers, api, locks
         self._node_name, self._stage_path, self._seconds = node_name, stage_path, seconds
         self._used: dict[str, tuple[Pod, CsiMount]] = {}
@@ -61,7 +61,7 @@ class VolumeExpansion:
         self._failed: set[str] = set()
         """Unique names of volumes with a final error."""
         self._refused: set[str] = set()
-        """Unique names of volumes that the driver does not expand while they are used."""
+        """Unique names of volumes that the driver does not expand while in use."""
 
     def start(self) -> None:
         self._actor.every(self._seconds, self._expand_used, jitter=0.1)
@@ -96,7 +96,7 @@ class VolumeExpansion:
             raise VolumeExpansionError(error) from None
 
     async def _tell_read_only(self, pod: Pod, step: CsiMount) -> None:
-        """Say so when a volume that has grown is mounted read-only: it keeps its size here."""
+        """Emit an event when a volume that has grown is mounted read-only: it keeps its size on this node."""
         try:
             claim = await self._api.claim(pod.metadata.namespace, step.claim)
             size = size_of_claim(claim)
@@ -113,8 +113,8 @@ class VolumeExpansion:
             self._tell(pod, claim, "Warning", "FileSystemResizeFailed", text)
 
     async def _expand_used(self) -> None:
-        """Expand each volume for one of its pods, as they share its file system; all concurrently, as a driver may
-        hang.
+        """Expand each volume for one of its pods, because they share its file system. All run concurrently, because a
+        driver may hang.
         """
         once = {_name(step): (pod, step) for pod, step in self._used.values()}
         await asyncio.gather(*(self._expand_one(pod, step) for pod, step in once.values()))
@@ -153,7 +153,7 @@ class VolumeExpansion:
             await self._note_failure(name, claim, wanted, error)
             if code_of(error) != IN_USE:
                 raise
-            self._refused.add(name)  # the pod runs all the same; it is tried again at the next mount
+            self._refused.add(name)  # the pod runs; the next mount tries again
             self._actor.log.warning("volume %s is not expanded while it is used: %s", name, error)
             return
         self._sizes[name] = quantity_value(wanted.size)

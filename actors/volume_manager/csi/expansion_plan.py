@@ -1,4 +1,4 @@
-"""Whether a volume is expanded on this node, and the claim status that results (KEP-284, KEP-1790). Pure."""
+"""Whether a volume is expanded on this node, and the resulting claim status (KEP-284, KEP-1790). Pure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FILE_SYSTEM_PENDING: Final = "FileSystemResizePending"
 NODE_ERROR: Final = "NodeResizeError"
 RESIZE_CONDITIONS: Final = frozenset({FILE_SYSTEM_PENDING, "Resizing", "ControllerResizeError", NODE_ERROR})
 IN_USE: Final = "FAILED_PRECONDITION"
-"""The driver's answer for a volume that it does not expand while it is used."""
+"""The driver's answer for a volume that it does not expand while in use."""
 INFEASIBLE_CODES: Final = frozenset({"INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND"})
 UNFINISHED_CODES: Final = frozenset(
     {"", "CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"}
 )
-"""The driver may be at it still."""
+"""The driver may still be expanding it."""
 
 
 class Expansion(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,8 @@ def failed(
 ) -> dict[str, Any] | None:
     """The claim's status, as a merge patch; None while the driver may still be expanding it.
 
-    `again`: it failed before. Then a size that the claim no longer requests is infeasible: the controller reverts it.
+    `again`: it failed before. A size that the claim no longer requests is then infeasible, and the controller reverts
+    it.
     """
     if code in UNFINISHED_CODES:
         return None

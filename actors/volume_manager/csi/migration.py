@@ -1,6 +1,6 @@
 """In-tree volumes of clouds as volumes of their CSI drivers (KEP-625). Pure.
 
-Names, handles and attributes are those by which the attach controller and the drivers know the same volumes.
+Names, handles and attributes are the ones that the attach controller and the drivers use for the same volumes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UNSPECIFIED: Final = "UNSPECIFIED"
 _RESOURCE_GROUP: Final = "kubernetes.io/azure-file-resource-group"
 _PORTWORX_SECRET: Final = ("openstorage.io/auth-secret-name", "openstorage.io/auth-secret-namespace")
 _NO_SOURCE: Final = PersistentVolumeSpec()
-"""Only its own objects are left out of JSON."""
+"""Only its own default objects are omitted from JSON."""
 T = TypeVar("T", bound=Api)
 
 
@@ -66,14 +66,14 @@ class _AzureFile(Api, frozen=True):
 
 
 class _Origin(NamedTuple):
-    """Where a source was found."""
+    """The object in which a source was found."""
 
     raw: msgspec.Raw
     driver: str
     meta: ObjectMeta
     """Metadata of the PersistentVolume; an inline volume has a name only."""
     namespace: str
-    """Of the pod or claim."""
+    """The namespace of the pod or claim."""
     inline: bool
 
 
@@ -216,7 +216,7 @@ def migrated_inline(volume: Volume, field: str, namespace: str) -> PersistentVol
 
 
 def _gce_modes(modes: list[str]) -> list[str]:
-    """The access modes of a GCE disk: the in-tree plugin knew every mode that may write as ReadWriteOnce."""
+    """The access modes of a GCE disk: for the in-tree plugin, every mode with write access was ReadWriteOnce."""
     if not modes:
         return modes
     return ["ReadOnlyMany"] if set(modes) == {"ReadOnlyMany"} else ["ReadWriteOnce"]

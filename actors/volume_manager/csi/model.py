@@ -1,4 +1,4 @@
-"""CSI drivers, their volumes, and the names and paths of these on this node. Pure.
+"""CSI drivers, their volumes, and the volumes' names and paths on this node. Pure.
 
 Names and paths are the kubelet's: drivers and the attach controller compute the same ones.
 """
@@ -92,24 +92,23 @@ RecordState = Literal["", "none", "staged", "published"]
 
 
 class VolumeRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """vol_data.json beside a pod's volume: what a later incarnation needs to unmount it."""
+    """vol_data.json beside a pod's volume: the data for unmounting it after a restart."""
 
     driverName: str
     volumeHandle: str
     specVolID: str = ""
     nodeName: str = ""
     attachmentID: str = ""
-    """Empty when the driver needs no attach."""
+    """Empty if the driver needs no attachment."""
     volumeLifecycleMode: str = PERSISTENT
     volume: str = ""
     claim: str = ""
     """The claim and `volume`, its name in the pod, are for statistics. The kubelet's file has neither, nor `state`."""
     state: RecordState = ""
     """`published`: the volume is published, and its fsGroup is applied. `staged`: only in the record of a staged
-    volume, and in that of a device, which serves for both. `none`: the driver has nothing to undo, as it was not
-    called or has failed for good. '': unknown, as in a file of the kubelet.
-
-    A string, as all fields: the kubelet reads the file as a map of strings, and refuses other values.
+    volume, or of a device, whose record serves for both. `none`: the driver has nothing to undo, because it was not
+    called or gave a final error. '': unknown, as in a file of the kubelet. A string like all fields: the kubelet reads
+    the file as a map of strings, and refuses other values.
     """
 
 

@@ -30,7 +30,7 @@ class _NodeMeta(msgspec.Struct):
 
 
 class _Node(msgspec.Struct):
-    """What is used of a Node."""
+    """The fields of a Node that are used."""
 
     metadata: _NodeMeta
 
@@ -49,7 +49,7 @@ class _Spec(msgspec.Struct, frozen=True):
 
 
 class _CSINode(msgspec.Struct):
-    """What is used of a CSINode."""
+    """The fields of a CSINode that are used."""
 
     metadata: _Meta
     spec: _Spec = _Spec()
@@ -66,7 +66,7 @@ class NodeObjects:
         self._api, self._name = api, node_name
 
     async def ensure(self) -> None:
-        """Make the CSINode, which is there on each node, with drivers or without."""
+        """Create the CSINode, which every node has, with or without drivers."""
         node = await self._node()
         await self._write(node["metadata"]["uid"], lambda found: found)
 
@@ -105,7 +105,7 @@ class NodeObjects:
                 created = change(csi_node.new_csi_node(self._name, uid))
                 answer = await self._api.call("POST", path, created)
             elif not csi_node.is_owned(current := _ok(answer, CSI_NODE), uid):
-                # the drivers of an earlier machine with this name are not here
+                # the drivers of an earlier machine with this name do not run here
                 answer = await self._api.call("DELETE", f"{path}/{self._name}")
                 if answer.ok or answer.reason == "NotFound":
                     continue

@@ -55,7 +55,7 @@ def tokens_json(requests: Sequence[PodTokenRequest], tokens: Sequence[tuple[str,
 
 
 def fs_group_to_apply(driver: Driver, spec: DriverSpec, step: CsiMount) -> int | None:
-    """The fsGroup that the agent applies; None where there is none, or the driver applies it."""
+    """The fsGroup that the agent applies; None if there is none or the driver applies it."""
     source = step.source
     if step.group is None or driver.groups or step.read_only or source.block or spec.fsGroupPolicy == "None":
         return None

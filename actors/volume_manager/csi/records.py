@@ -1,6 +1,5 @@
-"""The records of CSI volumes (vol_data.json), written before a driver is called, read to unmount a volume later.
-
-Below the agent's pods and plugins directories. Blocking, but on the agent's own file system.
+"""The records of CSI volumes (vol_data.json), written before a driver is called, and read later to unmount a volume.
+They are below the agent's pods and plugins directories. Calls block, but only on the agent's own file system.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ mounted = is_mounted
 
 
 class PublishedVolume(msgspec.Struct, frozen=True, kw_only=True):
-    """A volume that is published to a pod at `target`, or may be. `folder`: of its record."""
+    """A volume that is, or may be, published to a pod at `target`. `folder`: the directory of its record."""
 
     folder: str
     target: str
@@ -48,7 +47,7 @@ class PublishedVolume(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StagedVolume(msgspec.Struct, frozen=True, kw_only=True):
-    """A volume that is staged at `target`, or may be. `folder`: of its record."""
+    """A volume that is, or may be, staged at `target`. `folder`: the directory of its record."""
 
     folder: str
     target: str
@@ -72,7 +71,7 @@ class Records:
                     yield one.record
 
     def _devices(self, pod_dir: str) -> Iterator[PublishedVolume]:
-        """The pod's devices: by their links and, as a kubelet makes links last, by what is published."""
+        """The pod's devices, found by their links and, because a kubelet makes links last, by published targets."""
         top, uid = f"{devices_dir(self._plugins_dir)}/{PUBLISH}", os.path.basename(pod_dir)
         linked = _names(os.path.dirname(device_link(pod_dir, PLUGIN, "")))
         published = (name for name in _names(top) if os.path.lexists(f"{top}/{name}/{uid}"))
@@ -103,7 +102,7 @@ class Records:
                         if (known := read(one.record)) is not None]  # fmt: skip
 
     def stage_path(self, step: CsiMount) -> str:
-        """Where the volume is staged, if its driver stages."""
+        """The staging path of the volume; '' if its driver does not stage."""
         if step.device is not None:
             return step.device.staging
         return f"{stage_dir(self._plugins_dir, step.source.driver, step.source.handle)}/{_STAGED}"
@@ -134,7 +133,7 @@ def is_published(step: CsiMount) -> bool:
 
 
 def note(step: CsiMount, record: VolumeRecord) -> None:
-    """The pod is going to use the volume. Raises OSError."""
+    """Record that the pod will use the volume. Raises OSError."""
     folder = folder_of(step)
     known = read(folder)
     if known is None:
@@ -148,13 +147,13 @@ def note(step: CsiMount, record: VolumeRecord) -> None:
 
 
 def note_call(step: CsiMount, record: VolumeRecord) -> None:
-    """The driver is going to be asked to publish the volume. Raises OSError."""
+    """Record that the driver will be asked to publish the volume. Raises OSError."""
     if (known := read(folder_of(step))) is not None and known.state == "none":
         write(folder_of(step), record)
 
 
 def note_failure(step: CsiMount, record: VolumeRecord) -> None:
-    """The driver has failed for good to publish the volume. Raises OSError."""
+    """Record a final error of the driver in publishing the volume. Raises OSError."""
     known = read(folder_of(step))
     if step.device is None and (known is None or not known.state) and not mounted(step.path):
         write(folder_of(step), msgspec.structs.replace(record, state="none"))
@@ -167,20 +166,20 @@ def note_published(step: CsiMount, record: VolumeRecord) -> None:
 
 
 def note_stage_call(staged: StagedVolume, record: VolumeRecord) -> None:
-    """The driver is going to be asked to stage the volume. Raises OSError."""
+    """Record that the driver will be asked to stage the volume. Raises OSError."""
     known = read(staged.folder)
     is_staged = known is not None and known.state == "staged"
     write(staged.folder, msgspec.structs.replace(record, state="staged" if is_staged else ""))
 
 
 def note_staged(staged: StagedVolume, record: VolumeRecord) -> None:
-    """The driver has staged the volume. Raises OSError."""
+    """Record that the driver has staged the volume. Raises OSError."""
     write(staged.folder, msgspec.structs.replace(record, state="staged"))
 
 
 def note_stage_failure(staged: StagedVolume, device: DevicePaths | None) -> None:
-    """The driver has failed for good to stage the volume: it has nothing of it, unless it had staged it before, or it
-    is published. Raises OSError."""
+    """Record a final error of the driver in staging the volume: it is not staged, unless it was staged before or is
+    published. Raises OSError."""
     known = read(staged.folder)
     if known is None or known.state == "staged" or mounted(staged.target):
         return
@@ -191,7 +190,7 @@ def note_stage_failure(staged: StagedVolume, device: DevicePaths | None) -> None
 
 
 class _EarlierRecord(VolumeRecord, frozen=True, kw_only=True):
-    """The form of an earlier version, which no kubelet can read."""
+    """A record in the form of an earlier version, which kubelets cannot read."""
 
     ready: bool = False
 

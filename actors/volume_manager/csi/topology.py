@@ -16,7 +16,7 @@ OLD_ZONE, OLD_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain
 GCE_ZONE: Final = "topology.gke.io/zone"
 VSPHERE_KEYS: Final = ("topology.csi.vmware.com/zone", "topology.csi.vmware.com/region")
 _DELIMITER: Final = "__"
-"""Between the zones in a label."""
+"""Separates the zones in a label."""
 
 
 def zones_of(meta: ObjectMeta) -> list[str]:
@@ -39,8 +39,8 @@ def gce_region(zones: Iterable[str]) -> str:
 
 
 def translated_topology(volume: PersistentVolume, zone: str, region: str) -> VolumeNodeAffinity | None:
-    """The volume's node affinity with the driver's keys in place of the cluster's, and with the zone of the volume's
-    labels where the affinity has none. `region`: '' for a driver without one.
+    """The volume's node affinity with the driver's keys instead of the cluster's. If the affinity has no zone, the zone
+    of the volume's labels is added. `region`: '' for a driver without one.
     """
     affinity, labels = volume.spec.nodeAffinity, volume.metadata.labels
     keys = set(_keys(affinity))

@@ -1,4 +1,4 @@
-"""Usage figures of volumes, which their drivers measure on request (NodeGetVolumeStats)."""
+"""Usage figures of volumes, measured by their drivers (NodeGetVolumeStats)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Used(msgspec.Struct, frozen=True):
 
 
 class DriverMeasurements:
-    """The volumes in use, and the last figures of each. A driver that hangs gets at most CALLS calls, and its volumes
+    """The volumes in use, with the last figures of each. A driver that hangs gets at most CALLS calls, and its volumes
     have no figures.
     """
 

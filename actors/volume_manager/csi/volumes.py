@@ -46,7 +46,7 @@ ApplyGroup = Callable[[Pod, str, int, bool], Awaitable[str]]
 
 @dataclass(frozen=True)
 class CsiContext:
-    """What CsiVolumes works with."""
+    """The dependencies of CsiVolumes."""
 
     actor: Actor
     drivers: CsiDrivers
@@ -59,8 +59,8 @@ class CsiContext:
     """Locks of the volume manager: held while a pod's volumes are mounted or unmounted."""
     measurements: DriverMeasurements
     sync_seconds: float
-    """How often volumes in use are published again and expanded, where they need it: the kubelet does so when it syncs
-    their pods."""
+    """The period, in seconds, of republishing and expanding volumes in use that need it. The kubelet does this when it
+    syncs their pods."""
 
 
 class _UnmountedError(Exception):
@@ -89,7 +89,7 @@ class CsiVolumes:
         self._to_republish: dict[str, tuple[Pod, CsiMount]] = {}
         """Volumes of drivers with requiresRepublish, by path."""
         self._forgotten: dict[str, tuple[Pod, CsiMount]] = {}
-        """Published volumes of an earlier incarnation whose driver or CSIDriver was not there, by path."""
+        """Published volumes of an earlier incarnation whose driver or CSIDriver did not exist yet, by path."""
 
     def start(self) -> None:
         self._actor.every(self._sync_seconds, self._republish, jitter=0.1)
@@ -191,7 +191,7 @@ class CsiVolumes:
         try:
             context = await self._api.attached(record.attachmentID, f"volume {step.source.handle}")
         except ExhaustedError as error:
-            if not spec.nodeAllocatableUpdatePeriodSeconds:  # its driver has not opted in: it waits as ever
+            if not spec.nodeAllocatableUpdatePeriodSeconds:  # the driver does not use the feature: the volume waits
                 raise NotAttachedError(str(error)) from None
             self._counts.ask(record.driverName)
             raise
@@ -264,7 +264,7 @@ class CsiVolumes:
             await self._publish_again(path)
 
     async def _publish_again(self, path: str) -> None:
-        """Publish the volume again. An error becomes an event of the pod, whose volume stays as it is."""
+        """Publish the volume again. An error becomes an event of the pod, and the volume stays unchanged."""
 
         def check() -> None:
             if path not in self._to_republish:

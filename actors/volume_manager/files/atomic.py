@@ -1,8 +1,8 @@
 """A directory whose files change all at once (the layout that the kubelet's atomic writer made a convention): the files
 are in a directory named by time, `..data` is a link to it, and each name at the top is a link through `..data`.
 
-An object of a mebibyte may have tens of thousands of keys: the work is done in pieces, so that other pods are served in
-between. The caller ensures that nobody else writes the volume meanwhile.
+An object of a mebibyte may have tens of thousands of keys, so the work is done in pieces, with other pods in between.
+The caller ensures that nothing else writes to the volume meanwhile.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DATA: Final = "..data"
 _DIRECTORY_MODE: Final = 0o755
 _NEW: Final = "..data_tmp"
 _AT_ONCE: Final = 50
-"""Files without a pause for others: some milliseconds on a slow disk."""
+"""The number of files that are written before other tasks run: some milliseconds on a slow disk."""
 _GROUP_DIRECTORY: Final = 0o2050
 """The mode bits that fsGroup adds to directories of a read-only volume."""
 _GROUP_READS: Final = 0o440
@@ -45,7 +45,7 @@ async def write(
     points = [path for path in mounts if path.split("/", 1)[0] not in names]
     kept = {path.split("/", 1)[0] for path in points}
     if await _same(directory, desired):
-        await _link_names(directory, names, kept)  # a writer may have died before it did
+        await _link_names(directory, names, kept)  # an earlier writer may have died before this step
         mount_points.make(directory, points, _mode(group), group)
         return False
     await _fill(f"{directory}/{stamp}", desired, group)
@@ -80,7 +80,8 @@ def _check_path(path: str) -> list[str]:
 
 
 async def _same(directory: str, desired: dict[str, File]) -> bool:
-    """Whether the volume has exactly these files. No link is followed: a privileged container may have made it."""
+    """Whether the volume has exactly these files. Links are not followed, because a privileged container may have made
+    them."""
     folders: dict[str, set[str]] = {"": set()}
     for path in desired:
         above, _, name = path.rpartition("/")
@@ -153,7 +154,7 @@ def _create(path: str, file: File, group: int | None) -> None:
 
 
 async def _link_names(directory: str, names: set[str], kept: set[str]) -> None:
-    """`kept`: names of directories that stay, as containers have mounts below them."""
+    """`kept`: names of directories that stay, because containers have mounts below them."""
     async for some in pieces(names, _AT_ONCE):
         for name in some:
             _link(directory, name)
@@ -164,7 +165,7 @@ async def _link_names(directory: str, names: set[str], kept: set[str]) -> None:
 
 
 def _remove_stale(path: str, *, keep: bool) -> None:
-    """`keep`: a directory stays, as removing it would remove the mounts of containers."""
+    """`keep`: a directory stays, because removing it would remove the mounts of containers."""
     if not keep or os.path.islink(path):
         remove_tree(path)
 

@@ -23,7 +23,7 @@ _KEYED: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
 
 
 class DownwardError(ValueError):
-    """A field that a downwardAPI volume cannot have."""
+    """A field that a downwardAPI volume cannot contain."""
 
 
 class File(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class File(msgspec.Struct, frozen=True):
 
 
 def files(pod: Pod, source: DownwardAPIVolumeSource, allocatable: Mapping[str, int]) -> list[File]:
-    """`allocatable`: the node's, by resource, in place of a limit that a container lacks. Raises DownwardError."""
+    """`allocatable`: the node's, by resource; replaces a container's missing limit. Raises DownwardError."""
     default = DEFAULT_MODE if source.defaultMode is None else source.defaultMode
     found = []
     for item in source.items:

@@ -15,11 +15,12 @@ from actors.shared.kube.pod import Pod
 from actors.shared.linux.beneath import UnsafePathError, make_directories, path_of
 
 MAX_FOLDERS: Final = 64
-"""Of one path in a volume of files: one file with thousands of folders would hold up the volumes of other pods."""
+"""The most directories in one path of a volume of files. A path with thousands would delay the volumes of other
+pods."""
 
 
 def nested(pod: Pod, volume: str) -> list[str]:
-    """The paths in the volume at which containers mount other volumes, without those below another one of them. Pure.
+    """The paths in the volume at which containers mount other volumes, without paths below another such path. Pure.
 
     A path that the volume's own files may have (`..data`) is left out.
     """

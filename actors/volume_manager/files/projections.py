@@ -24,11 +24,11 @@ from .downward_fields import DownwardError, File
 MINIMUM_TOKEN_SECONDS: Final = 600
 DEFAULT_TOKEN_SECONDS: Final = 3600
 _TOKEN_MODE: Final = 0o600
-"""Of tokens where the pod has an fsGroup or a single user, to whom the file belongs."""
+"""The mode of token files if the pod has an fsGroup or a single user, who owns the file."""
 
 
 class ContentError(Exception):
-    """A Secret, ConfigMap or token of the volume is missing, or a field of the pod is none; the text names it."""
+    """A Secret, ConfigMap or token of the volume is missing, or a field of the pod is invalid; the text names it."""
 
 
 class PodTokenRequest(msgspec.Struct, frozen=True):
@@ -86,8 +86,8 @@ def _token_request(pod: Pod, token: ServiceAccountTokenProjection) -> PodTokenRe
 
 
 def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Content) -> list[File]:
-    """The files; of a path in several sources the last one wins. Raises ContentError, which names what is wrong with
-    each source."""
+    """The files. If several sources have the same path, the last one wins. Raises ContentError, which names what is
+    wrong with each source."""
     found: dict[str, File] = {}
     wrong: dict[str, None] = {}
     for source in sources:
@@ -127,7 +127,7 @@ def _token(pod: Pod, token: ServiceAccountTokenProjection, mode: int, given: Con
 
 
 def only_user(pod: Pod) -> int | None:
-    """The user ID of all containers if it is the same one, else None."""
+    """The user ID, if all containers have the same one; else None."""
     shared = pod.spec.securityContext.runAsUser
     users = set()
     for container in (*pod.spec.initContainers, *pod.spec.containers):

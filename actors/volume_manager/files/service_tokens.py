@@ -25,10 +25,10 @@ from .projections import ContentError, PodTokenRequest
 OLDEST_SECONDS: Final = 24 * 3600.0
 JITTER_SECONDS: Final = 10.0
 NOT_KNOWN_YET: Final = ("Forbidden", "NotFound")
-"""Reasons of a refusal for a pod that has just been made: the server looks it up in a copy of its own, in which it may
-not be yet, or not with the node that it was bound to (admission plugin NodeRestriction)."""
+"""Reasons of a refusal for a new pod: the server looks it up in its own cache, which may not have the pod or its node
+yet (admission plugin NodeRestriction)."""
 REMAINING_SHARE: Final = 0.2
-"""Share of its lifetime that a token has left when it is replaced."""
+"""A token is replaced when this share of its lifetime is left."""
 
 Call = Callable[[ApiCall], Awaitable[ApiAnswer]]
 

@@ -9,7 +9,7 @@ from typing import Final
 from actors.shared.linux.directories import make_path
 
 DIRECTORY_MODE: Final = 0o750
-"""Of directories above a volume."""
+"""The mode of directories above a volume."""
 
 
 def make_directory(path: str, mode: int, group: int | None) -> None:

@@ -20,20 +20,20 @@ from .mount_program import PROGRAM, STILL_RUNNING, error_of, mount_error, run
 DEFAULT_TYPE: Final = "ext4"
 _DIRECTORY_MODE: Final = 0o750
 _OPTIONS: Final = {"ext3": ["-F", "-m0"], "ext4": ["-F", "-m0"], "xfs": ["-f"]}
-"""Of mkfs, by type; of others none."""
+"""Options of mkfs by file system type; other types have none."""
 _PARTITIONED: Final = "unknown data, probably partitions"
 _NOTHING_FOUND: Final = 2
 """Exit status of blkid(8)."""
 _NOT_CORRECTED: Final = 4
 """Exit status of fsck(8)."""
 _READ_BYTES: Final = 1 << 20
-"""Of each end of a device; most superblocks lie there."""
+"""Bytes that are read at each end of a device, where most superblocks are."""
 
 
 def mount_device(device: str, target: str, kind: str, options: list[str], seconds: float) -> str:
-    """Mount the device, unless something is mounted at `target`. '' or why not; then no directory is left.
-
-    `kind`: of the file system; '': the one that the device has, or ext4. `seconds`: for each program. Raises OSError.
+    """Mount the device, unless something is mounted at `target`. Returns '' or the error; after an error no directory
+    is left. `kind`: the type of file system; '': the one on the device, or ext4. `seconds`: the time limit of each
+    program. Raises OSError.
     """
     real = os.path.realpath(target)
     if mountinfo.at(real):
@@ -89,11 +89,11 @@ def _format(device: str, kind: str, fd: int, seconds: float) -> str:
 
 
 def format_of(device: str, seconds: float) -> str:
-    """What blkid finds on the device: the type of a file system, _PARTITIONED, or '' for nothing. Raises OSError."""
+    """The result of blkid: a file system type, _PARTITIONED, or '' for nothing. Raises OSError."""
     status, output = run(["blkid", "-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", device], seconds)
     if status == _NOTHING_FOUND and not output:
         return ""
-    if status != 0:  # of _NOTHING_FOUND, too, the output says why blkid could not look
+    if status != 0:  # also with _NOTHING_FOUND, an output means that blkid could not read the device
         raise OSError(errno.EIO, f"blkid: {error_of(status, output)}", device)
     found = dict[str, str]()
     for line in output.splitlines():

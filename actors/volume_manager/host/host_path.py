@@ -1,4 +1,4 @@
-"""The type of a hostPath: what is at the path, checked or made. Runs in a disposable process: the path may hang."""
+"""Checks the type of a hostPath, or creates it. Runs in a disposable process, because the path may hang."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _CHECKS: Final = {
 
 
 def check_host_path(path: str, type: str) -> str:
-    """Check the type of a hostPath, or create the path. The check uses a file descriptor, so it holds for one object.
+    """Check the type of a hostPath, or create the path. The check uses one file descriptor, so all of it concerns the
+    same object.
 
     Returns '' when the type is right, else the reason. Raises OSError for a path that cannot be opened.
     """

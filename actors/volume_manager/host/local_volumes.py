@@ -1,4 +1,4 @@
-"""Local volumes: what is at a path, and its bind mount in a pod's directory. Runs in disposable processes."""
+"""Local volumes: the type of a path, and its bind mount in a pod's directory. Runs in disposable processes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ def kind_of(path: str) -> str:
 
 
 def bind_volume(source: str, target: str, options: list[str], seconds: float) -> str:
-    """Bind the directory, without what is mounted below it, unless that is done; then apply the options.
-
-    '' or why not; then nothing is mounted. Raises OSError.
+    """Bind mount the directory, without the mounts below it, unless it is mounted; then apply the options. Returns ''
+    or the error; after an error nothing is mounted. Raises OSError.
     """
     real = os.path.realpath(target)
     make_path(target, _DIRECTORY_MODE)

@@ -18,7 +18,7 @@ def mount_memory(path: str, size: int, group: int | None) -> bool:
     """Mount a tmpfs, with noswap where the kernel has that option (6.4). Returns whether it has. Raises OSError."""
     if (there := mounted(path, "tmpfs")) is not None:
         return "noswap" in there.super_options
-    # sticky, as a tmpfs without the option: everybody may write, and remove only what is theirs
+    # sticky, like a tmpfs without the option: all users may write, but remove only their own files
     options = ["mode=1777"] if group is None else ["mode=3777", f"gid={group}"]
     options += [f"size={size}"] if size > 0 else []
     make_path(path, _DIRECTORY_MODE)
@@ -52,5 +52,5 @@ def swap_is_on(proc: str = "/proc") -> bool:
 
 
 def mounted(path: str, kind: str) -> mountinfo.Mount | None:
-    """Whether something is mounted, by the mount table: the path itself is not touched."""
+    """Whether something is mounted, by the mount table; does not access the path itself."""
     return next((mount for mount in mountinfo.at(os.path.realpath(path)) if mount.kind == kind), None)

@@ -16,7 +16,7 @@ from supervision.time_scale import scaled
 
 PROGRAM: Final = "mount"
 NOT_RUN, STILL_RUNNING = -1000, -1001
-"""In place of an exit status; the output says why there is none."""
+"""Replaces an exit status; the output says why there is none."""
 _DIRECTORY_MODE: Final = 0o750
 _OUTPUT: Final = 2000
 """Characters of the program's output in the error."""
@@ -29,7 +29,8 @@ def command(source: str, target: str, kind: str, options: list[str], mounter: st
 
 
 def mount_by_program(source: str, target: str, kind: str, options: list[str], mounter: str, seconds: float) -> str:
-    """Mount, unless something is mounted there. '' or the error, which leaves no directory. Raises OSError."""
+    """Mount, unless something is mounted there. Returns '' or the error; after an error no directory is left. Raises
+    OSError."""
     real = os.path.realpath(target)
     if mountinfo.at(real):
         return ""
@@ -42,7 +43,7 @@ def mount_by_program(source: str, target: str, kind: str, options: list[str], mo
 
 
 def mount_error(arguments: list[str], seconds: float) -> str:
-    """Run a mount command. '' or the kubelet's text of why it failed."""
+    """Run a mount command. Returns '' or the error, in the kubelet's words."""
     status, output = run(arguments, seconds)
     if status == 0:
         return ""
@@ -53,9 +54,9 @@ def mount_error(arguments: list[str], seconds: float) -> str:
 
 
 def run(arguments: list[str], seconds: float, keep: tuple[int, ...] = ()) -> tuple[int, str]:
-    """Run a program; returns its exit status and output. After `seconds` it is killed with its children, as the helper
-    of a file system may retry for minutes; the status is then STILL_RUNNING. It is NOT_RUN if the program cannot be
-    started. `keep`: descriptors that the program inherits.
+    """Run a program; returns its exit status and output. After `seconds` it is killed with its children, because the
+    helper of a file system may retry for minutes; the status is then STILL_RUNNING. It is NOT_RUN if the program cannot
+    be started. `keep`: descriptors that the program inherits.
     """
     pipe = subprocess.PIPE
     try:

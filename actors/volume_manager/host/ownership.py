@@ -1,4 +1,4 @@
-"""fsGroup: the files of a volume are given to a group (API doc, PodSecurityContext). Runs in disposable processes.
+"""fsGroup: changes the group of a volume's files (API doc, PodSecurityContext). Runs in disposable processes.
 
 A volume may have millions of files, so a call ends after some seconds and returns where the next call continues.
 """
@@ -14,22 +14,21 @@ from typing import Any, Final
 _FILE, _DIRECTORY = 0o660, 0o770 | stat.S_ISGID
 _OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST_ERRORS: Final = 3
-"""The number of files whose errors are passed on."""
+"""The most errors of files that are returned."""
 
 
 def group_of(path: str) -> int:
-    """The group of the top. Raises OSError."""
+    """The group of the volume's top directory. Raises OSError."""
     return os.stat(path).st_gid
 
 
 def apply_group(
     path: str, group: int, on_root_mismatch: bool, after: str = "", seconds: float = 10.0
 ) -> dict[str, Any]:
-    """Change every file below `path` that sorts after the relative path `after`, then the top. No link is followed.
-
-    `on_root_mismatch`: do nothing when the top has the group already. Returns `after` of the last file, '' when all is
-    done; the number of `files`; how many of them `failed`, and the texts of the first `errors`. Raises OSError when a
-    directory cannot be listed.
+    """Change every file below `path` that sorts after the relative path `after`, then the top directory. Links are not
+    followed. `on_root_mismatch`: do nothing if the top directory has the group already. Returns `after`, the last
+    file's path, '' when all is done; the number of `files`; how many of them `failed`, and the texts of the first
+    `errors`. Raises OSError when a directory cannot be listed.
     """
     done, errors, failed, end = 0, list[str](), 0, time.monotonic() + seconds
     if on_root_mismatch and not after and _is_right(path, group):
@@ -54,7 +53,7 @@ def apply_group(
 
 
 def _walk(path: str, after: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
-    """Descriptor of the directory, name and relative path of each file, in the order of names, directories first."""
+    """For each file: descriptor of its directory, name and relative path; ordered by name, directories first."""
     top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     stack = [(top, iter(sorted(os.listdir(top))), "", after)]
     try:
@@ -79,7 +78,7 @@ def _walk(path: str, after: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
 
 
 def _open_directory(name: str, directory: int) -> int | None:
-    """Open the directory; None if it is none, or was removed meanwhile. Raises OSError."""
+    """Open the directory; None if it is no directory or was removed meanwhile. Raises OSError."""
     try:
         return os.open(name, _OPEN, dir_fd=directory)
     except (NotADirectoryError, FileNotFoundError):

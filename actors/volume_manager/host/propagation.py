@@ -33,7 +33,7 @@ def make_shared(path: str) -> bool:
 
 
 def is_bound_to_itself(table: list[mountinfo.Mount], path: str) -> bool:
-    """Whether the topmost mount at the path shows what is beneath it, as the bind mount of `make_shared` does. Pure."""
+    """Whether the topmost mount at the path is a bind mount of the path itself, as by `make_shared`. Pure."""
     on = mountinfo.covering(table, path)
     beneath = None if on is None else next((mount for mount in table if mount.id == on.parent), None)
     if on is None or beneath is None or on.point != path:

@@ -1,7 +1,7 @@
 """subPath: one file or directory of a volume, bind mounted at a path of its own.
 
-Containers may write to the volume meanwhile. So a file is opened without leaving the volume, and the open file is what
-is mounted (CVE-2017-1002101, CVE-2021-25741). Runs in a disposable process.
+Containers may write to the volume meanwhile. So the file is opened without leaving the volume, and the open file is
+mounted (CVE-2017-1002101, CVE-2021-25741). Runs in a disposable process.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _DIRECTORY_MODE: Final = 0o750
 def bind_subpath(volume: str, path: str, target: str, follow: bool) -> None:
     """Bind `path` of the volume at `volume` to `target`. Missing directories are made with the volume's mode.
 
-    `follow`: the volume's own path may be a symlink, as a hostPath's may. Raises OSError, UnsafePathError for a path
-    that leaves the volume.
+    `follow`: the volume's own path may be a symlink, as for a hostPath. Raises OSError, UnsafePathError for a path that
+    leaves the volume.
     """
     root = os.open(volume, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
     try:
@@ -71,7 +71,7 @@ def same_file(fd: int, path: str) -> bool:
 
 
 def bind_open(fd: int, target: str) -> None:
-    """Bind an open file or directory to `target`, and prove that it is what was bound. Raises OSError."""
+    """Bind mount an open file or directory to `target`, and check that it is the mounted one. Raises OSError."""
     mounting.bind(path_of(fd), target)
     if not same_file(fd, target):
         mounting.umount(target)

@@ -15,16 +15,16 @@ from actors.shared.linux.removal import remove_tree
 from actors.volume_manager.layout import VOLUME_DIRECTORIES
 
 _ALL: Final = 256
-"""Most mounts that one call unmounts, so that its deadline is fair."""
+"""The most mounts that one call unmounts, so that its deadline suffices."""
 
 
 def mounts_below(directory: str) -> list[str]:
-    """Mount points at or below the directory, in the order in which they can be unmounted. Touches none of them."""
+    """Mount points at or below the directory, in the order in which they can be unmounted. Does not access them."""
     return [mount.point for mount in mountinfo.read_below(os.path.realpath(directory))]
 
 
 def is_mounted(path: str) -> bool:
-    """Whether something is mounted at the path, by the mount table: the path itself is not touched."""
+    """Whether something is mounted at the path, by the mount table; does not access the path itself."""
     real = f"{os.path.realpath(os.path.dirname(path))}/{os.path.basename(path)}"
     return bool(mountinfo.at(real))
 
@@ -44,15 +44,15 @@ def unmount_all(points: list[str], lazy: bool) -> None:
 
 
 def remove_volumes(pod_dir: str, points: Sequence[str] = ()) -> None:
-    """Unmount `points`, then remove what the volume manager made for the pod, and the pod's directory if that was all.
-    Raises OSError, MountInsideError when something is still mounted."""
+    """Unmount `points`, then remove the files that the volume manager made for the pod, and the pod's directory if it
+    is then empty. Raises OSError, MountInsideError when something is still mounted."""
     unmount_all([*points], lazy=False)
     for name in VOLUME_DIRECTORIES:
         remove_tree(f"{pod_dir}/{name}")
     try:
         os.rmdir(pod_dir)
     except OSError:
-        pass  # others have files there, and remove them
+        pass  # other actors have files there, and remove them
 
 
 def remove_pod_dir(pod_dir: str) -> None:

@@ -41,11 +41,12 @@ class VolumeClaimError(Exception):
 
 
 class MisusedClaimError(VolumeClaimError):
-    """The claim is not for this pod, or not for this use; the text is whole without the claim's name before it."""
+    """The claim is not for this pod, or not for this use. The event shows the text without the claim's name before
+    it."""
 
 
 class UnusableVolume(msgspec.Struct, frozen=True):
-    """The PersistentVolume `name` of a claim, which this pod cannot have on this node now."""
+    """The PersistentVolume `name` of a claim, which this pod cannot use on this node now."""
 
     name: str
     error: MountError
@@ -63,7 +64,7 @@ class ClaimedVolume(msgspec.Struct, frozen=True, kw_only=True):
     """A volume of a pod whose source is a claim, and the PersistentVolume that the claim is bound to."""
 
     volume: str
-    """Its name in the pod."""
+    """The volume's name in the pod."""
     claim: str
     read_only: bool
     """The pod asks for a read-only claim."""
@@ -80,7 +81,7 @@ class ClaimedVolume(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def claim_name(pod: Pod, volume: Volume) -> str:
-    """The claim that the volume names, or that was made for it; '' for a volume of another type."""
+    """The name of the volume's claim, or of the claim made for it; '' for a volume of another type."""
     if volume.persistentVolumeClaim is not None:
         return volume.persistentVolumeClaim.claimName
     return f"{pod.metadata.name}-{volume.name}" if volume.ephemeral != msgspec.Raw() else ""
@@ -146,14 +147,14 @@ def check_node(volume: PersistentVolume, name: str, labels: Mapping[str, str]) -
 
 
 def in_use(volume: PersistentVolume) -> UnusableVolumeError:
-    """The refusal of a volume for one pod that another pod has."""
+    """The error for a ReadWriteOncePod volume that another pod uses."""
     text = "volume uses the ReadWriteOncePod access mode and is already in use by another pod"
     operation = SET_UP_DEVICE if volume.spec.volumeMode == BLOCK else SET_UP
     return UnusableVolumeError(volume.metadata.name, MountError(text, operation))
 
 
 def supplemental_groups(volumes: Iterable[PersistentVolume]) -> list[int]:
-    """The groups in the volumes' annotations. Like the kubelet, it ignores values that are no number."""
+    """The groups in the volumes' annotations. Like the kubelet, it ignores values that are not numbers."""
     found = (volume.metadata.annotations.get(GID_ANNOTATION, "") for volume in volumes)
     return sorted({int(text) for text in found if text.isascii() and text.isdigit() and len(text) <= 10})
 

@@ -1,6 +1,5 @@
-"""Markers in the directories of pods for the PersistentVolumes that they have mounted; removed with the directory.
-
-They are on the agent's own file system: blocking, but quick.
+"""Markers in the directories of pods for the PersistentVolumes that they have mounted, removed with the directory.
+Calls block, but only on the agent's own file system.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The PersistentVolumes that a pod's claims are bound to, from the API server.
 
-They are saved beside the pod's volumes: a running pod does not depend on the API server.
+They are saved beside the pod's volumes, so that a running pod does not depend on the API server.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class ClaimLookup:
         self._api, self._node_name, self._pods_dir = api, node_name, pods_dir
 
     async def find(self, pod: Pod, pod_dir: str) -> dict[str, ClaimedVolume | UnusableVolume | str]:
-        """Find what each claim of a container has, by volume: a volume, why there is none, or the error."""
+        """Find the PersistentVolume of each claim that a container uses. Returns by volume: the PersistentVolume, why
+        there is none, or the error."""
         used = used_volumes(pod)
         claims = [volume for volume in pod.spec.volumes if volume.name in used and claim_name(pod, volume)]
         if not claims:
@@ -73,7 +74,7 @@ class ClaimLookup:
                 found[volume.name] = claimed_volume(pod, volume, known) if known else text
             else:
                 found[volume.name] = claimed_volume(pod, volume, persistent)
-        # one that is not found any more may still be mounted, and is then in use
+        # a claim that is no longer found may still be mounted, and is then in use
         good = {name: one for name, one in saved.items() if name in found}
         good |= {name: one.persistent for name, one in found.items() if isinstance(one, ClaimedVolume)}
         if good != saved:

@@ -9,11 +9,11 @@ from supervision.actor import Actor, DisposableError, DisposableTimeout
 
 MOUNT_SECONDS: Final = 20.0
 HUNG_SECONDS: Final = 60.0
-"""After a call hung, no other is made for the same key for this long."""
+"""Seconds after a hung call during which no other call is made for the same key."""
 
 
 class CallFailed(Exception):
-    """The text says why."""
+    """The call failed or hung; the text says why."""
 
 
 class DisposableCalls:

@@ -33,9 +33,8 @@ class FsGroup:
         self._actor, self._calls, self._clock = actor, calls, clock
 
     async def apply(self, pod: Pod, path: str, group: int, on_root_mismatch: bool) -> str:
-        """Give all files at `path` to the group; `on_root_mismatch`: only if the group does not own the top yet.
-
-        Like the kubelet, it logs files that cannot be changed, and does not fail. '' or the error's text.
+        """Change the group of all files at `path`; `on_root_mismatch`: only if the top directory has another group.
+        Like the kubelet, it logs files that cannot be changed, and does not fail. Returns '' or the error's text.
         """
         after, files, reports, report_at = "", 0, 0, self._clock() + FIRST_REPORT_SECONDS
         while True:
@@ -55,7 +54,8 @@ class FsGroup:
                 reports, report_at = reports + 1, self._clock() + REPORT_SECONDS
 
     async def compare(self, pod: Pod, volume: str, path: str, group: int) -> None:
-        """Send an event if another group owns the top of a volume whose ownership is not changed. Raises CallFailed."""
+        """Emit an event if the top directory of a volume whose ownership is not changed has another group. Raises
+        CallFailed."""
         owner = await self._calls.call(path, _GROUP, {"path": path})
         if owner != group:
             text = f"The requested fsGroup is {group}, but the volume {volume} has GID {owner}."
@@ -71,7 +71,7 @@ class FsGroup:
 
     def _report(self, pod: Pod, path: str, files: int | None) -> None:
         """Report the progress: advice in the first event, the number of files in the later ones."""
-        of_pod = path.find(pod.metadata.uid)  # a path of the host is told from the pod's directory on
+        of_pod = path.find(pod.metadata.uid)  # do not show the part of the path above the pod's directory
         what = f"Setting volume ownership for {path[max(0, of_pod) :]}"
         message = f"{what} {_ADVICE}" if files is None else f"{what}, processed {files} files."
         event = pod_event(pod.metadata, "Warning", "VolumePermissionChangeInProgress", message)

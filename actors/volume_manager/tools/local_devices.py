@@ -14,7 +14,7 @@ from .disposable_calls import DisposableCalls
 
 PLUGIN_DIR: Final = "kubernetes.io~local-volume"
 FORMAT_SECONDS: Final = 300.0
-"""For each of blkid, mkfs, fsck and mount; a large disk takes long."""
+"""Seconds for each of blkid, mkfs, fsck and mount; a large disk takes long."""
 _DEADLINE: Final = 4 * FORMAT_SECONDS
 RETRY_SECONDS: Final = 60.0
 _MOUNT: Final = "actors.volume_manager.host.disk_format:mount_device"
@@ -22,8 +22,8 @@ _UNMOUNT: Final = "actors.volume_manager.host.teardown:unmount_all"
 
 
 class LocalDevices:
-    """A pod uses a volume while it has the volume's directory, which is made before the device is mounted. So it keeps
-    no state: a later incarnation finds the same directories and mounts.
+    """Mounts devices. A pod uses a volume as long as it has the volume's directory, which is made before the device is
+    mounted. So no state is kept: a later incarnation finds the same directories and mounts.
     """
 
     def __init__(self, actor: Actor, calls: DisposableCalls, pods_dir: str, plugins_dir: str) -> None:
@@ -33,7 +33,7 @@ class LocalDevices:
         self._retry_is_due = False
 
     def path(self, name: str) -> str:
-        """Where the device of this PersistentVolume is mounted."""
+        """The path at which the device of this PersistentVolume is mounted."""
         return f"{self._mounts_dir}/{name}"
 
     async def mount(self, name: str, device: str, kind: str, options: list[str]) -> str:

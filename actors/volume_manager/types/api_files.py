@@ -28,7 +28,7 @@ class ApiFiles(Mounter, frozen=True, kw_only=True):
     group: int | None = None
     sources: list[VolumeProjection]
     mode: int
-    """The mode of files for which the spec has no other."""
+    """The mode of files, unless the spec sets another one."""
     size: int | None = None
     """Bytes of memory, 0 for no limit; None: on disk."""
 

@@ -32,7 +32,7 @@ class PodContext(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def on_root_mismatch(self) -> bool:
-        """fsGroupChangePolicy: change owners only when the top of the volume is not the group's yet."""
+        """fsGroupChangePolicy OnRootMismatch: change owners only if the volume's top directory has another group."""
         return self.pod.spec.securityContext.fsGroupChangePolicy == "OnRootMismatch"
 
     def path(self, plugin: str, name: str) -> str:
@@ -41,7 +41,7 @@ class PodContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApiInputs(msgspec.Struct, frozen=True):
-    """The objects and tokens of the API server that a volume's files come from: a change refreshes the volume."""
+    """The API objects and tokens from which a volume's files are made: a change refreshes the volume."""
 
     objects: frozenset[ObjectRef] = frozenset()
     tokens: frozenset[PodTokenRequest] = frozenset()
@@ -61,7 +61,7 @@ class Mounter(msgspec.Struct, frozen=True, kw_only=True):
     refreshed: ClassVar[bool] = False
     """Whether `set_up` is called again when one of `inputs` changes."""
     follows_link: ClassVar[bool] = False
-    """Whether `path` itself may be a symlink, as a path that the user names may."""
+    """Whether `path` itself may be a symlink, as for a path that the user names."""
 
     volume: str
     path: str = ""
@@ -94,7 +94,7 @@ class RejectedVolume(msgspec.Struct, frozen=True):
 
 
 class PendingVolume(msgspec.Struct, frozen=True):
-    """The volume cannot be mounted now; a retry may succeed. `unusable`: its PersistentVolume, where that is known."""
+    """The volume cannot be mounted now; a retry may succeed. `unusable`: its PersistentVolume, if known."""
 
     volume: str
     message: str
@@ -112,7 +112,7 @@ class VolumeType(msgspec.Struct, frozen=True, kw_only=True):
     plan: Callable[[Volume, PodContext], Plan] | None = None
     """For a volume of a pod's spec; None when only a PersistentVolume has this source. Pure."""
     has_devices: bool = False
-    """Whether `plan_claim` knows volumes of the mode Block, which containers have as devices."""
+    """Whether `plan_claim` supports the volume mode Block, which containers use as devices."""
     plan_claim: Callable[[ClaimedVolume, PodContext], Plan] | None = None
     """For a claim that is bound to a PersistentVolume with this source; None if the API has no such PersistentVolume.
     Pure.
@@ -120,7 +120,7 @@ class VolumeType(msgspec.Struct, frozen=True, kw_only=True):
     Raises VolumeClaimError.
     """
     needs_api: str = ""
-    """What the type needs from the API server, for the error on a standalone node; '' for nothing."""
+    """What the type needs from the API server, for the error on a standalone node; '' if nothing."""
     in_memory: Callable[[Volume], bool] = lambda volume: False
     """Whether `plan` needs to know the node's memory."""
     plugin_dir: str = ""

@@ -69,7 +69,7 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
     source = volume.spec.csi or CSIPersistentVolumeSource(driver="", volumeHandle="")
     if not _DRIVER_NAME.match(source.driver) or not source.volumeHandle:
         raise VolumeClaimError(f"PV {claimed.name!r}: its driver {source.driver!r} or volumeHandle is empty")
-    # as in the kubelet, the volume's own readOnly concerns its attachment
+    # as in the kubelet, the volume's own readOnly only concerns its attachment
     persistent = persistent_volume(checked_name(claimed), volume)
     found = mounter(claimed.volume, persistent, context, read_only=claimed.read_only, claim=claimed.claim)
     return _as_device(found, context) if claimed.is_block else found

@@ -30,7 +30,7 @@ class DownwardApiFiles(Mounter, frozen=True, kw_only=True):
             files = downward_fields.files(pod, self.source, await tools.allocatable.resources())
         except (downward_fields.DownwardError, QuantityError) as error:
             return str(error)
-        # what an older version wrote to the disk stays there: the pod's containers have that directory
+        # files that an older version wrote to the disk stay there: the pod's containers use that directory
         if not self._has_files() and (problem := tools.memory.mount(self.path, self.size, self.group)):
             return problem
         try:

@@ -28,7 +28,7 @@ class EmptyDir(Mounter, frozen=True, kw_only=True):
     group: int | None = None
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str:
-        # no disposable process: on this file system nothing hangs that does not hang the agent anyway
+        # no disposable process: if this file system hangs, the agent hangs anyway
         try:
             make_directory(self.path, MODE, self.group)
         except OSError as error:

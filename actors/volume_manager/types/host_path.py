@@ -1,4 +1,4 @@
-"""hostPath: a file or directory of the host, as it is."""
+"""hostPath: a file or directory of the host."""
 
 from __future__ import annotations
 

@@ -46,11 +46,11 @@ class Local(Mounter, frozen=True, kw_only=True):
     """fsGroup, applied at the first mount on this node; None: owners are not changed."""
     on_root_mismatch: bool = False
     name: str
-    """Of the PersistentVolume."""
+    """The name of the PersistentVolume."""
     pod_dir: str
     source: str
     fs_type: str = ""
-    """The file system type of a device; '': the one that it has, or ext4."""
+    """The file system type of a device; '': the one on the device, or ext4."""
     options: list[str] = []
 
     async def set_up(self, pod: Pod, tools: VolumeTools) -> str | MountError:
@@ -89,7 +89,7 @@ class Local(Mounter, frozen=True, kw_only=True):
         """Raises OSError."""
         if not first_mount.is_mounted(os.path.dirname(self.pod_dir), self.name):
             return await tools.fs_group.apply(pod, self.path, group, self.on_root_mismatch)
-        try:  # other pods have it: its owners stay, and users are told if these are not the pod's
+        try:  # other pods use it: its owners stay, with an event if the group differs
             await tools.fs_group.compare(pod, self.name, self.path, group)
         except CallFailed as error:
             return f"failed to check fsGroup for {self.path} ({error})"
@@ -97,7 +97,7 @@ class Local(Mounter, frozen=True, kw_only=True):
 
 
 class LocalDevice(Mounter, frozen=True, kw_only=True):
-    """volumeMode Block. Containers have the device by a link in the pod's directory, as with the kubelet."""
+    """volumeMode Block. Containers get the device by a link in the pod's directory, as with the kubelet."""
 
     plugin: ClassVar[str] = PLUGIN
     target: str
