@@ -13,8 +13,8 @@ from .messages import HEALTHZ_SERVER, NODE_SERVER, POD_RESOURCES_SERVER, PODS_SE
 
 TORNADO: Final = ("tornado.platform.asyncio",)
 SERVER_POLICY: Final = Policy(heartbeat_seconds=1.0, busy_seconds=1.0)
-"""A server that hangs keeps its clients waiting, so it is replaced within some 1.5 s. A step of an HTTP request has an
-allowance of 5 s (serving/handler.py): a large page is work, not a hang."""
+"""Clients wait while a server hangs, so it is replaced within some 1.5 s. A step of an HTTP request has an allowance of
+5 s (serving/handler.py): a large page is work, not a hang."""
 
 NODE: Final = Declaration(
     name=NODE_SERVER,

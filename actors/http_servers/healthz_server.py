@@ -1,4 +1,4 @@
-"""`/healthz` on 127.0.0.1:10248. It asks no other actor, so it answers whatever their state.
+"""`/healthz` on 127.0.0.1:10248. It asks no other actor, so it answers in any state of the others.
 
 It reads HTTP/1.1 itself, without the library of the node server: the process starts first, stays small, and serves
 nothing else (CVE-2019-11248). Node problem detectors restart a node agent that does not answer here within 10 s.
@@ -20,7 +20,7 @@ from .serving.port import serve_port
 MAX_HEAD_BYTES: Final = 8192
 IDLE_SECONDS: Final = 30.0
 MAX_PIPELINED: Final = 16
-"""Requests that come at once; a client with more is disconnected, as it would keep others waiting."""
+"""The most requests in one read. A client with more is disconnected, because it would delay others."""
 MAX_CONNECTIONS: Final = 128
 MOST_WAITING: Final = 64
 PATHS: Final = {"/healthz": b"ok", "/healthz/ping": b"ok"}
@@ -36,7 +36,7 @@ def answer(head: bytes) -> tuple[bytes, bool]:
     headers = {name.strip().lower(): value.strip().lower() for name, _, value in map(_split, fields.split(b"\r\n"))}
     keep = headers.get(b"connection", b"keep-alive" if version == b"HTTP/1.1" else b"close") != b"close"
     if b"content-length" in headers or b"transfer-encoding" in headers:
-        keep = False  # the body is not read, so no request after it can be
+        keep = False  # the body is not read, so no later request on the connection can be
     if method not in (b"GET", b"HEAD"):
         return _response("405 Method Not Allowed", b"method not allowed\n", body=True, keep=keep), keep
     path, _, query = target.decode("latin-1").partition("?")
@@ -64,7 +64,7 @@ class HealthzConnection(asyncio.Protocol):
     """One client: request heads in, responses out. Closed when it is idle, or sends too much.
 
     `clients`: all connections, the longest silent ones first. At the limit the first one is closed for a new one, so
-    that a client with all connections locks nobody out.
+    that one client cannot block all others.
     """
 
     def __init__(self, clients: OrderedDict[HealthzConnection, None]) -> None:

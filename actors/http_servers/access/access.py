@@ -14,7 +14,7 @@ UNAUTHORIZED: Final = Denial(401, "Unauthorized")
 
 
 class AccessCheck(Protocol):
-    """Checked before a request is handled."""
+    """Checks a request before it is handled."""
 
     health_is_open: bool
     """/healthz needs no credentials."""

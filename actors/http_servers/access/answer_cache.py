@@ -1,5 +1,5 @@
-"""A bounded cache of answers that expire. Concurrent callers with the same key share one request, which ends when the
-last of them no longer waits."""
+"""A bounded cache of answers that expire. Concurrent callers with the same key share one request; it is cancelled when
+none of them waits any more."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AnswerCache(Generic[T]):
         self._pending: dict[Hashable, _Request[T]] = {}
 
     async def get(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
-        """The cached answer, or else the answer of `ask`, with its exceptions."""
+        """The cached answer, else the answer of `ask`. Raises what `ask` raises."""
         cached = self._answers.get(key)
         if cached is not None and self._clock() < cached[0]:
             return cached[1]

@@ -19,15 +19,16 @@ _BEARER: Final = "bearer "
 class Authenticator:
     """Tries certificate, token, anonymous, in this order.
 
-    A caller with an invalid certificate or token is not anonymous: without another, valid credential it is denied.
+    A caller with an invalid certificate or token does not become anonymous: without another, valid credential it is
+    denied.
     """
 
     def __init__(self, *, tokens: Reviews | None = None, anonymous: bool = False) -> None:
-        """`tokens`: None where bearer tokens are not reviewed."""
+        """`tokens`: None if bearer tokens are not reviewed."""
         self._tokens, self._anonymous = tokens, anonymous
 
     async def identify(self, request: HTTPServerRequest) -> UserInfo | None:
-        """The user; None without a valid credential, or when it cannot be checked: its client may be gone."""
+        """The user. None without a valid credential, or if it cannot be checked, because the client may be gone."""
         if _is_closed(request):
             return None
         anonymous = self._anonymous

@@ -32,7 +32,8 @@ class AlwaysAllow:
 
 
 class Webhook:
-    """Asks the API server. `subresources` returns those of a path; permission for any of them is enough."""
+    """Asks the API server. `subresources` returns the node subresources of a path; permission for any of them is
+    enough."""
 
     def __init__(self, reviews: Reviews, node: str, subresources: Callable[[str], tuple[str, ...]]) -> None:
         self._reviews, self._node, self._subresources = reviews, node, subresources

@@ -22,8 +22,8 @@ _RETRIES: Final = 5
 _FIRST_SECONDS, _FACTOR, _JITTER = 0.5, 1.5, 0.2
 _CALL_SECONDS: Final = 10.0
 MAX_CALLS: Final = 8
-"""Reviews that are asked for at once. The client of the API server has a rate limit, which all requests of the node
-share: callers with invented tokens must not use it up."""
+"""The most concurrent reviews. All requests of the node share one rate limit of the API client, and callers with
+invented tokens must not use it up."""
 
 
 class UserInfo(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ class _AccessReview(msgspec.Struct):
 
 
 class Reviews:
-    """`call` sends a request to the API server. The seconds: how long an answer is cached."""
+    """`call` sends a request to the API server. The durations, in seconds: how long an answer is cached."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Reviews:
 
     async def user_of(self, token: str) -> UserInfo | None:
         """The token's user; None for an invalid token. Raises ReviewFailed."""
-        # the cache has a hash in place of the token, so that a memory dump shows none
+        # the cache key is a hash, so that a memory dump shows no token
         key = hashlib.blake2b(token.encode(errors="surrogateescape"), key=self._salt).digest()
         return await self._users.get(key, lambda: self._review_token(token))
 

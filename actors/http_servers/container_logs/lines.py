@@ -20,8 +20,8 @@ from .query import LogQuery
 
 STREAMS = (b"stdout", b"stderr")
 MAX_LINE_BYTES: Final = 1024 * 1024
-"""Runtimes split lines at 16 KiB, unless they are told not to; the text of a longer line than this is passed on in
-pieces, if it is in the CRI format. One of Docker's is skipped."""
+"""Runtimes split lines at 16 KiB by default. The text of a longer line than this is sent in pieces if it is in the CRI
+format; in Docker's format it is skipped."""
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 
 
@@ -45,8 +45,8 @@ def timestamp_ns(stamp: bytes) -> int:
 
 
 def shown(stamp: bytes) -> bytes:
-    """An RFC 3339 time with nine digits of its second, as the kubelet shows each one: runtimes leave zeros out.
-    Raises ValueError."""
+    """An RFC 3339 time with nine fractional digits, as in the kubelet: runtimes omit trailing zeros. Raises
+    ValueError."""
     found = _STAMP.fullmatch(stamp)
     if found is None:
         raise ValueError(f"not a time: {stamp!r}")
@@ -111,7 +111,7 @@ class LineFilter:
         self.within_line = False
         """Whether the last piece did not end its line."""
         self._line_end: bytes | None = None
-        """What the client gets at the end of that line; None while the line is left out."""
+        """The output at the end of that line; None while the line is skipped."""
 
     @property
     def full(self) -> bool:
@@ -119,8 +119,8 @@ class LineFilter:
         return self._remaining is not None and self._remaining <= 0
 
     def feed(self, piece: bytes, *, ends: bool = True) -> bytes:
-        """The output for a line of the file, or for one of its pieces, of which the last one `ends` it. The first piece
-        has more than MAX_LINE_BYTES: what is written ahead of the text is in it."""
+        """The output for a line of the file or a piece of one; `ends`: it is the last piece. The first piece has more
+        than MAX_LINE_BYTES, so it contains the whole header before the text."""
         out = piece if self.within_line else self._begin(piece)
         self.within_line = not ends
         if self._line_end is None:

@@ -11,7 +11,7 @@ from actors.shared.kube.pod import ContainerStatus, Pod, PodStatus
 from actors.shared.kube.pods import container_statuses, find_container
 
 _PULLS: Final = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
-"""The kubelet's texts for some reasons of waiting, which people and programs search for."""
+"""The kubelet's texts for some waiting reasons, which people and programs search for."""
 
 
 class LogFile(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ def find_log(pod: Pod, status: PodStatus, container: str, *, previous: bool) -> 
     if previous:
         if last is None or not last.containerID:
             raise HttpError(400, f'previous terminated container "{container}" in pod "{name}" not found')
-        newest = last.containerID == found.containerID  # it waits to be started again: nothing is newer
+        newest = last.containerID == found.containerID  # it waits for its restart: no newer instance exists
         return _log_of(pod, container, last.containerID, found.restartCount - (not newest))
     if found.state.running is not None or found.state.terminated is not None:
         return _log_of(pod, container, found.containerID, found.restartCount)

@@ -1,5 +1,5 @@
-"""Opens a container's log. A writer of the log directory must not make this root process read another file (KHV047):
-only two kinds of symlinks are followed."""
+"""Opens a container's log. Only two kinds of symlinks are followed, because whoever can write to the log directory must
+not make this root process read another file (KHV047)."""
 
 from __future__ import annotations
 

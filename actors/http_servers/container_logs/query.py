@@ -48,8 +48,8 @@ class _Problems:
 
 
 def check_stream(query: LogQuery) -> None:
-    """Refuse a chosen stream: the gate PodLogsQuerySplitStreams is off. An API server whose gate is on asks for `All`
-    in each request. Raises QueryError."""
+    """Refuse a chosen stream: the gate PodLogsQuerySplitStreams is off. An API server with the gate on sends `All` in
+    each request. Raises QueryError."""
     if query.stream != "All":
         text = f'unable to return the given log stream: "{query.stream}". Please enable PodLogsQuerySplitStreams'
         raise QueryError(400, f"{text} feature gate in kubelet")

@@ -26,8 +26,8 @@ Opener = Callable[[], BinaryIO]
 
 async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
     """The output for the client, in blocks. With `follow`, until `running` returns False and the file is at its end;
-    without, what the file has now, however fast it grows. A block is empty when the log is open, and when what was read
-    has nothing for the client: the caller may begin its answer, and stop if nobody waits for it.
+    without it, up to the present end of the file. A block is empty once the log is open, and when the bytes read
+    contain nothing for the client. The caller can then begin its answer, or stop if the client is gone.
 
     Raises LogUnavailable when the log cannot be opened at first.
     """
@@ -73,7 +73,7 @@ async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaita
 
 
 def _open_rotated(file: BinaryIO, opener: Opener) -> BinaryIO | None:
-    """The new file at the path, if the open one, read to its end, was renamed."""
+    """The new file at the path, if the open one has been read to its end and renamed."""
     try:
         fresh = opener()
     except LogUnavailable:

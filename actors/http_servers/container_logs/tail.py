@@ -1,5 +1,5 @@
 """Finds the last lines of a log file, reading backwards by blocks. Each line is read once. Other requests are served
-between two blocks, as a tail may be nearly all of a large file, or one line.
+between two blocks, because a tail may be nearly all of a large file, or one long line.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from .lines import MAX_LINE_BYTES, is_partial
 
 BLOCK_BYTES: Final = 64 * 1024
 LONG_BLOCK_BYTES: Final = 512 * 1024
-"""Read at once within a line that began further ahead."""
+"""Bytes per read within a line that begins before the block."""
 JOINED_BYTES: Final = 16 * 1024 * 1024
-"""This much of a split line is shown by its tail."""
+"""The most bytes of a split line that are joined."""
 
 
 async def seek_tail(file: BinaryIO, lines: int, end: int) -> AsyncIterator[None]:
     """Move to the start of the last `lines` lines before `end`. Parts of a split line count as one, up to JOINED_BYTES;
-    a longer one counts as several. Yields after each block, and is to be exhausted."""
+    a longer one counts as several. Yields after each block; run it to the end."""
     position = file.seek(end)
     if lines == 0:
         return
@@ -39,15 +39,15 @@ class _BackwardScan:
 
     def __init__(self, lines: int, end: int) -> None:
         self.found: int | None = None
-        """Where the last `lines` lines begin, once that is seen."""
+        """The position where the last `lines` lines begin, once it is found."""
         self._missing_lines, self._end = lines, end
         self._pieces: list[bytes] = []
-        """The line whose beginning is not seen yet, its last piece first."""
+        """The line whose beginning is not found yet, its last piece first."""
         self._length = 0
         self._following: int | None = None
-        """Where the line after that one begins."""
+        """The position where the line after that one begins."""
         self._joined_end = end
-        """Where the parts end that are joined with the following line."""
+        """The end of the parts that are joined with the following line."""
 
     @property
     def in_long_line(self) -> bool:
@@ -70,7 +70,7 @@ class _BackwardScan:
 
     def _keep(self, piece: bytes) -> None:
         self._length += len(piece)
-        if self._length > MAX_LINE_BYTES:  # its beginning says whether it is a part
+        if self._length > MAX_LINE_BYTES:  # its header says whether it is a part
             self._pieces = self._pieces[-1:]
             self._length = len(piece) + sum(map(len, self._pieces))
         self._pieces.append(piece)

@@ -15,10 +15,10 @@ from proto import cri_pb2 as cri
 
 async def answer(handler: ServerHandler, namespace: str, pod: str, container: str, uid: str = "") -> None:
     async def target() -> Target:
-        streams(query(handler))  # a request for no stream is refused whatever the pod is
+        streams(query(handler))  # a request without a stream is refused, whether or not the pod exists
         text = f"container {container} not found in pod {pod}_{namespace}"
         found = await find_for_stream(handler, namespace, pod, uid, HttpError(500, text))
-        # whether there is a terminal, the container's spec says
+        # the container's spec decides whether there is a terminal
         specified = find_container(found.pod, container)
         wanted = streams(query(handler), tty=specified is not None and specified.tty)
         flags = msgspec.structs.asdict(wanted)

@@ -16,7 +16,7 @@ from actors.http_servers.serving.handler import ServerHandler
 from actors.http_servers.serving.http_error import HttpError
 
 PAGES: Final = {
-    "allocs": "the same as heap: what was freed is not recorded",
+    "allocs": "the same as heap: freed objects are not recorded",
     "block": "empty: nothing waits for a lock in a process of one thread",
     "cmdline": "the command line",
     "goroutine": "the stacks of all tasks and threads",
@@ -48,7 +48,7 @@ async def get(handler: ServerHandler, profile: str = "") -> None:
     elif profile == "symbol":
         await handler.finish("num_symbols: 0\n")
     elif profile == "trace":
-        raise HttpError(404, "an execution trace is of Go's scheduler: there is none here. See profile, or tracing\n")
+        raise HttpError(404, "there is no execution trace, a feature of Go's scheduler. See profile, or tracing\n")
     elif profile in ("", "index"):
         await handler.finish("".join(f"{one:<14}{about}\n" for one, about in PAGES.items()))
     else:

@@ -62,7 +62,7 @@ async def _directory(handler: ServerHandler, found: DirectoryListing, path: str)
 
 async def _file(handler: ServerHandler, found: OpenFile, path: str) -> None:
     kind = mimetypes.guess_type(path)[0] or "text/plain; charset=utf-8"
-    # a log is text or bytes: never a type that a browser runs
+    # text or bytes only, never a type that a browser executes
     handler.set_header("Content-Type", kind if kind.startswith("application/") else "text/plain; charset=utf-8")
     handler.set_header("Content-Length", str(found.size))
     handler.set_header("Last-Modified", found.modified)
@@ -88,8 +88,8 @@ async def _send(handler: ServerHandler, file: BinaryIO, left: int) -> bool:
 
 
 async def _services(handler: ServerHandler, query: NodeLogQuery) -> None:
-    """The journals of services that have one, then the log files of the others. What is not there is said in the text,
-    as callers do not see the text of a 404 through the API server."""
+    """The journals of services that have one, then the log files of the others. Missing logs are named in the text,
+    because callers do not see the text of a 404 through the API server."""
     with_journal = [name for name in query.services if await _has_journal(name)]
     others = [name for name in query.services if name not in with_journal]
     try:

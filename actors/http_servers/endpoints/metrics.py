@@ -24,7 +24,7 @@ async def get(handler: ServerHandler) -> None:
 
 
 async def _volumes(handler: ServerHandler) -> Iterable[MetricSample]:
-    """The series of claims. Without a claim the runtime is not asked, and no module loaded."""
+    """The series of claims. Without a claim the runtime is not asked and no module is loaded."""
     if not has_claims(handler.state.agent.pods_dir):
         return ()
     from actors.http_servers.usage import volume_metrics

@@ -13,7 +13,7 @@ from actors.shared.kube.names import POD_UID_LABEL
 async def answer(handler: ServerHandler, namespace: str, pod: str, uid: str = "") -> None:
     async def target() -> Target:
         websocket = handler.request.headers.get("Upgrade", "").lower() == "websocket"
-        websocket = websocket and not translated_protocol(handler)  # a tunnel has its ports in its streams
+        websocket = websocket and not translated_protocol(handler)  # a tunnel names its ports in its streams
         wanted = ports(query(handler), websocket=websocket)
         found = await find_for_stream(handler, namespace, pod, uid, HttpError(404, "pod not found"))
         runtime, metadata = handler.state.runtime, found.pod.metadata

@@ -25,7 +25,7 @@ async def post(handler: ServerHandler, namespace: str, pod: str, container: str,
         said = ran.stderr.decode(errors="replace")
         raise HttpError(500, f"command '{' '.join(words_of(handler))}' exited with {ran.exit_code}: {said}")
     if ran.stdout or ran.stderr:
-        handler.set_header("Content-Type", "application/json")  # whatever it is, as by the kubelet
+        handler.set_header("Content-Type", "application/json")  # for any output, as in the kubelet
     handler.finish(ran.stdout + ran.stderr)
 
 

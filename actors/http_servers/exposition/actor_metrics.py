@@ -59,7 +59,7 @@ def _series(sample: MetricSample) -> _Series:
 
 
 def add(one: MetricSample, other: MetricSample) -> MetricSample:
-    """The sum of two counters or histograms; of histograms with different bounds, `other` alone."""
+    """The sum of two counters or histograms. If the bounds of two histograms differ, `other` alone."""
     if one.bounds != other.bounds:
         return other
     counts = [a + b for a, b in zip(one.counts, other.counts, strict=True)]
@@ -67,7 +67,7 @@ def add(one: MetricSample, other: MetricSample) -> MetricSample:
 
 
 def merged(samples: Iterable[MetricSample]) -> list[MetricSample]:
-    """Each series once: counters and histograms of several actors are added; of a gauge the last value is kept."""
+    """Each series once: counters and histograms of several actors are added; for gauges the last value counts."""
     found: dict[_Series, MetricSample] = {}
     for sample in samples:
         key = _series(sample)

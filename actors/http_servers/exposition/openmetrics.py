@@ -1,8 +1,8 @@
 """A page in the Prometheus text format 0.0.4 as OpenMetrics 1.0.0. Pure.
 
 The families change their names as in Prometheus' own client libraries: a counter loses `_total`, its samples keep it;
-a counter without `_total`, as the kubelet has some, is of the type unknown. Bounds of buckets get a fraction, times are
-seconds.
+a counter without `_total`, such as some of the kubelet's, gets the type unknown. Bounds of buckets get a fraction,
+times are seconds.
 """
 
 from __future__ import annotations

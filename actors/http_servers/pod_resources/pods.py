@@ -60,9 +60,9 @@ class PodInUse(msgspec.Struct, frozen=True):
     ended: bool = False
     """It has succeeded or failed."""
     claims: dict[str, tuple[str, ...]] = {}
-    """Names of the resource claims that a container uses, by container; one without claims is missing."""
+    """The names of the resource claims by container; containers without claims are missing."""
     sidecars: int = 0
-    """So many of the containers, the first ones, are sidecars."""
+    """The number of sidecars, which come first in the containers."""
 
 
 def pods_in_use(pod_list: bytes, *, active_only: bool) -> list[PodInUse]:

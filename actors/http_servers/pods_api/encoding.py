@@ -1,7 +1,7 @@
 """Pods in protobuf, as Kubernetes' API writes them, from their JSON. Pure. Imported for the first client.
 
-Fields have the same names in both, except those of INLINE. Fields that proto/pod.proto does not have are left out, as
-by a program that was built with that version of the API.
+Fields have the same names in both, except those of INLINE. Fields that proto/pod.proto lacks are omitted, as in a
+program built with that version of the API.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ INLINE: Final[dict[str, str]] = {
     "SecretProjection": "localObjectReference",
     "Volume": "volumeSource",
 }
-"""Message to that of its fields whose own fields JSON has a level higher."""
+"""By message: the field whose own fields are one level higher in JSON."""
 
 
 class EncodedPod(NamedTuple):
@@ -90,7 +90,7 @@ def _set(message: Message, field: Any, item: Any, path: str) -> Iterator[str]:
         yield path
 
 
-# -- messages that JSON has as one value -----------------------------------------------------------------------------
+# -- messages that are one value in JSON -----------------------------------------------------------------------------
 def _quantity(message: Any, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise TypeError

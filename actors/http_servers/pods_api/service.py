@@ -29,7 +29,7 @@ CODES: Final = {
     grpc.StatusCode.NOT_FOUND: "NotFound",
     grpc.StatusCode.RESOURCE_EXHAUSTED: "ResourceExhausted",
 }
-"""As the kubelet's metrics have them."""
+"""The names of calls in the kubelet's metrics."""
 ENDED_BY_CALLER: Final = "Canceled"
 SYNCED: Final = api.WatchPodsEvent(type=api.INITIAL_SYNC_COMPLETE)
 
@@ -76,7 +76,7 @@ class PodsApi(stubs.PodsServicer):
             found = []
             for pod in self._pods.all():
                 found.append(self._encode(pod))
-                await asyncio.sleep(0)  # other callers get their turn
+                await asyncio.sleep(0)  # serve other callers in between
             return api.ListPodsResponse(pods=found)
 
         return await self._count_call("list", context, answer)

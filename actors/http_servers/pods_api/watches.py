@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 E = TypeVar("E")
 MOST_WATCHES: Final = 64
 MOST_EVENTS: Final = 100
-"""What a client may be behind before it is dropped: the kubelet's figure."""
+"""The most changes that a client may be behind before it is dropped; as in the kubelet."""
 
 
 class TooManyWatches(Exception):

@@ -12,7 +12,7 @@ from .stacks import StackFrame, StackProfile, ValueKind
 
 def encoded(profile: StackProfile, now: float) -> bytes:
     """`now`: Unix time in seconds at which the profile was begun."""
-    # rarely wanted: no actor has it in memory before
+    # rarely used: imported on demand to save memory
     from proto import profile_pb2 as pb2
 
     strings: dict[str, int] = {"": 0}

@@ -1,4 +1,4 @@
-"""Where the processor time of this process goes: its stack at each 10 ms of that time."""
+"""Profiles the processor time of this process: takes its stack after each 10 ms of that time."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ Stack = tuple[StackFrame, ...]
 
 
 class ValueKind(NamedTuple):
-    """What a value counts, by pprof's names."""
+    """The kind and unit of a value, by pprof's names."""
 
     name: str
     unit: str
@@ -45,9 +45,9 @@ class StackProfile(msgspec.Struct, frozen=True, kw_only=True):
     samples: Mapping[Stack, tuple[int, ...]]
     """A value for each of `kinds`."""
     period: tuple[ValueKind, int] | None = None
-    """What lies between two samples."""
+    """The kind and unit of the interval between two samples."""
     seconds: float = 0.0
-    """How long samples were taken; 0: the profile is of a moment."""
+    """How long samples were taken; 0: the profile shows one moment."""
 
 
 def of_frame(frame: FrameType | None) -> Stack:
@@ -61,7 +61,7 @@ def of_frame(frame: FrameType | None) -> Stack:
 
 
 def of_tasks() -> StackProfile:
-    """How many tasks and threads wait or run at each stack: what goroutines are to a program in Go."""
+    """The number of tasks and threads at each stack; they correspond to Go's goroutines."""
     tasks = (_of_frames(reversed(task.get_stack(limit=_MOST_DEPTH))) for task in asyncio.all_tasks())
     return _count_profile("goroutine", Counter((*tasks, *_threads())))
 
@@ -71,8 +71,8 @@ def of_threads() -> StackProfile:
 
 
 def of_objects() -> StackProfile:
-    """The objects of the garbage collector by type, the hundred most frequent ones: their number, and their bytes
-    without what they refer to."""
+    """The garbage collector's objects by type, the hundred most frequent types: their number, and their bytes without
+    the objects that they refer to."""
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for one in gc.get_objects():

@@ -6,7 +6,7 @@ from .stacks import Stack, StackProfile
 
 
 def lines(profile: StackProfile) -> str:
-    """With the first of the profile's values."""
+    """The profile as lines, with the first of its values."""
     return "".join(f"{_collapse(stack)} {values[0]}\n" for stack, values in profile.samples.items())
 
 

@@ -17,8 +17,8 @@ RETRY_SECONDS: Final = 5.0
 
 
 class ApiSocket:
-    """`api`: its name, for people. `inner`: the path of the gRPC server's own socket, to which the relay copies.
-    `start` begins to serve there; it may raise OSError."""
+    """`api`: its name in texts. `inner`: the path of the gRPC server's own socket, to which the relay copies. `start`
+    begins to serve there; it may raise OSError."""
 
     def __init__(self, actor: Actor, api: str, inner: str, start: Callable[[str], Awaitable[grpc.aio.Server]]) -> None:
         self._actor, self._api, self._inner, self._start = actor, api, inner, start

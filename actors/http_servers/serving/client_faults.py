@@ -1,4 +1,4 @@
-"""Limits the log lines about faults of clients: everybody who reaches the port can cause one with each connection."""
+"""Limits the log lines about faults of clients: anyone who can reach the port can cause one with each connection."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final
 from actors.shared.token_bucket import TokenBucket
 
 LOGGER: Final = "tornado.general"
-"""Tornado's, for malformed requests and failed handshakes."""
+"""Tornado's loggers for malformed requests and failed handshakes."""
 BURST: Final = 20
-"""Lines at once."""
+"""The burst: lines that pass before the rate applies."""
 PER_SECOND: Final = 0.2
 
 
 class ClientFaults(logging.Filter):
-    """Lets lines below ERROR pass at a limited rate; one that passes says how many before it were left out."""
+    """Lets lines below ERROR pass at a limited rate; a line that passes gives the number of those dropped before it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class ClientFaults(logging.Filter):
 
 
 def limit_lines() -> None:
-    """Limit them in this process, once."""
+    """Limit these lines in this process. Further calls have no effect."""
     logger = logging.getLogger(LOGGER)
     if not any(isinstance(each, ClientFaults) for each in logger.filters):
         logger.addFilter(ClientFaults())

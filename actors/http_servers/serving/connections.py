@@ -17,22 +17,22 @@ from tornado.iostream import IOStream
 from .request_heads import RequestHeads
 
 MAX_AUTHENTICATED: Final = 384
-"""A connection costs about 100 KiB with TLS. Streams have a limit of their own. Above it, the user with the most of
-them loses the oldest, so that one user locks no other out."""
+"""The most authenticated connections; each costs about 100 KiB with TLS. Streams have a limit of their own. Above the
+limit, the oldest connection of the user with the most is closed, so that one user cannot block others."""
 MAX_UNAUTHENTICATED: Final = 128
-"""Connections without an authenticated request. The oldest is closed for a new one, so that silent callers lock nobody
-out."""
+"""The most connections without an authenticated request. Above the limit, the oldest is closed, so that silent callers
+cannot block others."""
 MAX_UNREAD_BYTES: Final = 64 << 20
-"""The limit of unread answers, in bytes. Above it, the connection that has been slow for longest is closed: a caller
-that does not read its answers must not fill the memory."""
+"""The limit of unread answers, in bytes. Above it, the connection that has been slow for the longest time is closed: a
+caller that does not read its answers must not fill the memory."""
 _EXHAUSTED: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_SECONDS: Final = 0.2
 _BATCH: Final = 16
-"""Connections that are accepted at once: each is a handshake of some milliseconds."""
+"""The most connections accepted in one turn of the loop: each handshake takes some milliseconds."""
 _LOOK_SECONDS: Final = 10.0
-"""Between two looks for clients that are gone. An answer may follow a log for days."""
+"""Seconds between checks for clients that are gone: an answer may follow a log for days."""
 _ESTABLISHED: Final = 1
-"""State of a connection of which the client has closed nothing (tcp(7), TCP_INFO)."""
+"""The state of a connection that the client has not closed in either direction (tcp(7), TCP_INFO)."""
 LIMITS: Final[dict[str, Any]] = {
     "idle_connection_timeout": 90,
     "max_header_size": 1024 * 1024,
@@ -41,7 +41,7 @@ LIMITS: Final[dict[str, Any]] = {
     "body_timeout": 60,
     "no_keep_alive": False,
 }
-"""Seconds and bytes, the kubelet's where it has them. The first one also limits the time for headers."""
+"""Seconds and bytes, as in the kubelet where it sets them. The first one also limits the time for headers."""
 
 
 class BoundedServer(HTTPServer):
@@ -60,7 +60,7 @@ class BoundedServer(HTTPServer):
         self._max_authenticated, self._max_unauthenticated = max_authenticated, max_unauthenticated
         self._max_unread_bytes, self._look_seconds = max_unread_bytes, look_seconds
         self._unread: dict[IOStream, int] = {}
-        """Bytes of the answer that a connection is being sent, the oldest first."""
+        """By connection: bytes of the answer that is being sent; the oldest first."""
         self._unauthenticated: OrderedDict[IOStream, None] = OrderedDict()
         self._owners: dict[IOStream, str] = {}
         """Users by authenticated connection, the oldest first."""
@@ -89,7 +89,7 @@ class BoundedServer(HTTPServer):
             slowest.close()
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
-        """Accept connections here, as tornado retries in a busy loop while no file descriptors are left."""
+        """Accept connections here, because tornado retries in a busy loop while no file descriptors are left."""
         for sock in sockets:
             self._sockets[sock.fileno()] = sock
             self._listen(sock)
@@ -136,8 +136,8 @@ class BoundedServer(HTTPServer):
             Context().run(IOLoop.current().call_later, self._look_seconds, self._end_what_was_left)
 
     def _end_what_was_left(self) -> None:
-        """Close the connections whose clients are gone. While a request is answered, tornado does not read behind what
-        the client has sent in advance, so it does not see the end."""
+        """Close the connections whose clients are gone. While a request is answered, tornado stops reading after what
+        the client has sent in advance, so it does not notice the end."""
         self._looks = False
         for stream in [*self._unauthenticated, *self._owners]:
             if not stream.closed() and not stream.reading() and _has_left(stream.socket):
@@ -153,5 +153,5 @@ class BoundedServer(HTTPServer):
 
 
 def _has_left(sock: socket.socket) -> bool:
-    """Whether the other end has closed the connection, whatever was not read yet."""
+    """Whether the other end has closed the connection, even if unread bytes are left."""
     return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != _ESTABLISHED

@@ -35,7 +35,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     permission_prefix: str = ""
     """The permission covers the paths below this one; empty: below the endpoint's own."""
     on_read_only_server: bool = False
-    """Served by both servers, whatever is configured; else by the node server, with enableDebuggingHandlers."""
+    """Served by both servers in any configuration; else only by the node server with enableDebuggingHandlers."""
     open_standalone: bool = False
     """It needs no credentials on a standalone node."""
     gate: str = ""
@@ -43,12 +43,12 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     switch: Callable[[KubeletConfiguration], bool] | None = None
     """Reads the configuration field that disables the endpoint when it is false."""
     what: str = ""
-    """What the switch disables, for the answer."""
+    """The name of what the switch disables, for the answer."""
     answers_405_when_disabled: bool = False
-    """The answer is 405, not 404, where debugging handlers are disabled."""
+    """The answer is 405, not 404, if debugging handlers are disabled."""
     exact: bool = False
-    """A slash at the end of the path makes it another one, which does not exist: the kubelet serves these by plain
-    handlers, the others by its REST services."""
+    """Whether the path with a slash at its end does not exist. In the kubelet, plain handlers serve such paths, and
+    REST services the others."""
     long_running: bool = False
     """Label of its metrics: the caller decides how long an answer takes."""
 

@@ -30,7 +30,8 @@ from .z_page import Form
 
 ASK_SECONDS = 5.0
 STEP_SECONDS = 5.0
-"""A page with the figures of every pod may hold the server for this long on a busy machine: it is not hung."""
+"""Seconds that one step may hold the server without counting as a hang: on a busy machine, a page with the figures of
+every pod takes long."""
 R = TypeVar("R", bound=Message)
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ class ServerHandler(RequestHandler):
     _check: asyncio.Task[Denial | UserInfo] | None = None
     """The access check of the request."""
     _work: asyncio.Task[Any] | None = None
-    """What is done only for as long as the client waits."""
+    """The task that is cancelled when the client disconnects."""
     _spans: ExitStack
     """Closed at the end of the request."""
 
@@ -71,7 +72,7 @@ class ServerHandler(RequestHandler):
             raise StreamClosedError from None
 
     def refuse(self, status: int, text: str) -> None:
-        """Answer with this text and nothing after it: the API server makes it the message of its own answer."""
+        """Answer with exactly this text: the API server makes it the message of its own answer."""
         self.set_status(status)
         self.finish(text)
 
@@ -99,7 +100,7 @@ class ServerHandler(RequestHandler):
         self.disconnected = True
         for task in (self._check, self._work):
             if task is not None:
-                task.cancel()  # nobody waits for what it finds
+                task.cancel()  # the client is gone
 
     def set_default_headers(self) -> None:
         self.clear_header("Server")
@@ -113,7 +114,7 @@ class ServerHandler(RequestHandler):
         except asyncio.CancelledError:
             if not self.disconnected:
                 raise
-            self.finish()  # to nobody
+            self.finish()  # the client is gone, so this only ends the handler
             return
         if isinstance(found, Denial):
             if not self.disconnected:

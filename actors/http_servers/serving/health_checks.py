@@ -11,7 +11,8 @@ from supervision.protocol import Tree
 from .sync_loop import SyncLoop
 
 DEAF_SECONDS: Final = 30.0
-"""As long as the socket of device plugins is tried again, its check passes; the kubelet tries some times, too."""
+"""Seconds of retries of the device plugin socket during which its check passes; the kubelet retries several times
+too."""
 
 
 def results(tree: Tree | None, sync_loop: SyncLoop) -> dict[str, str]:

@@ -10,7 +10,8 @@ _NO_FAMILY: Final = {errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL}
 
 
 def is_wildcard(address: str) -> bool:
-    """Whether it means every address of both families, as in the kubelet: 0.0.0.0 or ::, however written. Pure."""
+    """Whether the address means all addresses of both families, as in the kubelet: 0.0.0.0 or :: in any notation.
+    Pure."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             return not any(socket.inet_pton(family, address))
@@ -20,7 +21,7 @@ def is_wildcard(address: str) -> bool:
 
 
 def listening(address: str, port: int, backlog: int) -> list[socket.socket]:
-    """Non-blocking sockets, one for each family. A host without IPv6 gets that of IPv4 only. Raises OSError."""
+    """Non-blocking sockets, one for each family; on a host without IPv6 only one for IPv4. Raises OSError."""
     if not is_wildcard(address):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         return [_socket(family, address, port, backlog)]

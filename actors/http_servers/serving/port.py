@@ -15,7 +15,7 @@ from supervision.protocol import FORK_SERVER, ServiceState
 from .listening import listening
 
 RETRY_SECONDS: Final = 5.0
-"""Between attempts, as in the kubelet. The rest of the agent does not wait for the port."""
+"""Seconds between attempts, as in the kubelet. The rest of the agent does not wait for the port."""
 Serve = Callable[[list[socket.socket]], Awaitable[None]]
 
 

@@ -15,8 +15,8 @@ from tornado.iostream import IOStream, SSLIOStream, StreamClosedError
 from actors.http_servers.tls.client_certificate import BadClientCertificate, identity_on
 
 STRANGER_BYTES: Final = 64 * 1024
-"""The limit for callers that are not authenticated. A caller with a valid client certificate, such as the API server,
-or one that was authenticated on this connection, may send a MiB: the command of an exec is in the path."""
+"""The limit in bytes for unauthenticated callers. A caller with a valid client certificate, such as the API server, or
+that was authenticated on this connection, may send a MiB: the command of an exec is in the path."""
 MAX_LINES: Final = 256
 _TOO_MANY_LINES: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -38,7 +38,7 @@ class RequestHeads:
         UnsatisfiableReadError."""
         if self._has_certificate is None:
             self._has_certificate = await self._show_certificate()
-        if self._stream.closed():  # tornado would answer what is still in its buffer, to nobody
+        if self._stream.closed():  # tornado would still answer requests in its buffer
             raise StreamClosedError
         most = max_bytes if self._has_certificate or self._is_known() else STRANGER_BYTES
         head = await self._read(end, max_bytes=most)
@@ -52,11 +52,11 @@ class RequestHeads:
         stream: Any = self._stream
         if not isinstance(stream, SSLIOStream):
             return False
-        if stream.closed():  # nobody would tell of the end of its handshake
+        if stream.closed():  # no event would report the end of its handshake
             raise StreamClosedError
         try:
             await stream.wait_for_handshake()
-        except OSError as error:  # tornado tells it already, and takes no other error for the end of a connection
+        except OSError as error:  # tornado has reported it, and accepts only its own error as the end of a connection
             raise StreamClosedError(error) from None
         try:
             return identity_on(stream.socket) is not None

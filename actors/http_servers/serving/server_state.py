@@ -50,7 +50,7 @@ class OpenStreams:
 
 
 class ServerState:
-    """Members that cost memory are made at their first use."""
+    """Members that need memory are created on first use."""
 
     def __init__(self, actor: Actor, access: AccessCheck, *, read_only: bool = False, tracer: Tracer = OFF) -> None:
         self.actor, self.access, self.read_only, self.tracer = actor, access, read_only, tracer
@@ -65,7 +65,7 @@ class ServerState:
         """Prefixes of the paths that are served."""
 
     def add_route(self, prefix: str, *, served: bool, long_running: bool) -> None:
-        """Count requests below this prefix. `served`: False if they are answered that the endpoint is disabled."""
+        """Count requests below this prefix. `served`: False if the answer is that the endpoint is disabled."""
         if served:
             self.paths.append(prefix)
         self.requests.add(prefix, long_running=long_running)

@@ -11,8 +11,8 @@ from actors.shared.cri.silence import RUNTIME
 from supervision.protocol import Tree
 
 STALE_SECONDS: Final = 300.0
-"""The kubelet's limit for its sync loop. A pod worker that restarts is in service within a second, which is no failure
-of the check; one that stays down is."""
+"""The kubelet's limit for its sync loop. The check fails for a pod worker that stays down, not for one that restarts,
+which takes a second."""
 DOWN_SECONDS: Final = 30.0
 """A runtime without an answer for this long is down."""
 
@@ -24,7 +24,7 @@ def stopped(tree: Tree | None) -> dict[str, float]:
     workers = [actor for actor in tree.actors if is_pod_worker(actor.name)]
     if not workers:
         return {"pod_workers": 0.0}
-    # the kubelet's loop does nothing while the runtime is down, which it is after so many seconds
+    # the kubelet's loop does nothing while the runtime is down
     waiting = {one.service: one.seconds - DOWN_SECONDS for one in tree.troubles if one.service == RUNTIME}
     silent = {actor.name: actor.heartbeat_age for actor in workers if actor.heartbeat_age > STALE_SECONDS}
     return {actor.name: 0.0 for actor in workers if actor.state != "running"} | silent | waiting

@@ -3,7 +3,7 @@
 joined_streams.py     copies between a caller and a runtime in both directions, at the speed of the slower one
 options.py            the query parameters of exec, attach and port-forward
 runtime_stream.py     the connection to a runtime's streaming server
-spdy.py               frames of SPDY/3.1, as far as a client of a runtime's streaming server needs them
+spdy.py               frames of SPDY/3.1, for a client of a runtime's streaming server
 stream.py             serves a stream: finds the container, asks the runtime for a URL
 stream_translator.py  translates a caller's WebSocket to the SPDY of the runtime, as in the kubelet
 upstream.py           connects to the runtime's streaming server with the caller's request

@@ -17,8 +17,8 @@ from tornado.iostream import IOStream, StreamClosedError
 
 CHUNK_BYTES: Final = 64 << 10
 LINGER_SECONDS: Final = 4.0
-"""Time for a runtime to take the last input of a caller that has closed, and for a caller to close after the last
-output: a connection that is closed with input unread is reset, and what is still on its way to the caller is lost."""
+"""Seconds for a runtime to take the last input of a caller that has closed, and for a caller to close after the last
+output. If a connection is closed with unread input, it is reset, and output on its way to the caller is lost."""
 
 
 class Activity:
@@ -37,7 +37,7 @@ async def join(caller: IOStream, runtime: IOStream, idle_seconds: float) -> None
 
 
 Direction = Callable[[Activity], Coroutine[Any, Any, None]]
-"""Copies until its end is the end of the stream."""
+"""Copies one direction until the stream ends."""
 
 
 async def run(

@@ -27,7 +27,7 @@ class Streams(msgspec.Struct, frozen=True):
 
 
 def streams(query: Query, *, tty: bool | None = None) -> Streams:
-    """`tty`: set where the container decides it, not the caller. A terminal has one output. Raises OptionsError."""
+    """`tty`: set if the container decides it, not the caller. A terminal has only one output. Raises OptionsError."""
     terminal = _flag(query, "tty") if tty is None else tty
     found = Streams(
         _flag(query, "input", "stdin"),
@@ -49,7 +49,7 @@ def command(query: Query) -> list[str]:
 
 
 def ports(query: Query, *, websocket: bool) -> list[int]:
-    """SPDY has the ports in its streams; a WebSocket has them in the query. Raises OptionsError."""
+    """The ports of a WebSocket, from the query; SPDY names them in its streams. Raises OptionsError."""
     if not websocket:
         return []
     texts = [text for value in query.get("port", ()) for text in value.split(",")]

@@ -1,4 +1,4 @@
-"""Frames of SPDY/3.1, as far as a client of a runtime's streaming server needs them. Pure.
+"""Frames of SPDY/3.1, for a client of a runtime's streaming server. Pure.
 
 A peer's headers are not needed, so they are not read. Own headers are compressed without the protocol's dictionary: a
 zlib stream declares whether it needs one. There is no flow control: the servers of runtimes have none.

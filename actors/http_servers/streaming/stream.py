@@ -25,11 +25,11 @@ from .websocket import accepted
 GATE: Final = "ExtendWebSocketsToKubelet"
 _BAD_REQUEST: Final = 400
 _TOKEN_SECONDS: Final = 60
-"""For how long a runtime keeps the URL of a stream that nobody takes up."""
+"""Seconds that a runtime keeps the URL of an unused stream."""
 
 
 async def find_for_stream(handler: ServerHandler, namespace: str, name: str, uid: str, other: HttpError) -> FoundPod:
-    """The pod; with `uid`, only the one with this UID. Raises HttpError, of a pod with another UID `other`."""
+    """The pod; with `uid`, only the one with this UID. Raises HttpError; `other` for a pod with another UID."""
     found = await find_pod(handler, namespace, name)
     if found is None:
         raise HttpError(404, "pod does not exist")
@@ -39,8 +39,8 @@ async def find_for_stream(handler: ServerHandler, namespace: str, name: str, uid
 
 
 def container_id(found: FoundPod, name: str, *, text: str = "") -> str:
-    """The runtime's ID of a running container. Raises HttpError with this text, '' for the usual one: 500 as with the
-    kubelet, for which only a pod that is not there is a 404."""
+    """The runtime's ID of a running container. Raises HttpError with this text, or the usual one for ''. Its status is
+    500, as in the kubelet, where only a missing pod is a 404."""
     running = running_container(found.status, name)
     if not running:
         raise HttpError(500, text) if text else container_not_found(name)
@@ -56,7 +56,7 @@ def query(handler: ServerHandler) -> dict[str, list[str]]:
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Where the runtime serves the stream. `streams`: of a process; None: ports."""
+    """The runtime's URL of the stream. `streams`: those of a process; None: ports."""
 
     url: str
     streams: Streams | None = None
@@ -65,7 +65,7 @@ class Target(msgspec.Struct, frozen=True):
 async def serve(handler: ServerHandler, find_target: Callable[[], Awaitable[Target]]) -> None:
     """Answer with a stream. `find_target` asks the runtime for it. Raises HttpError.
 
-    As with the kubelet, a pod that is not there is said before an upgrade that is not asked for.
+    As in the kubelet, a missing pod is reported before a missing request for an upgrade.
     """
     try:
         target = await find_target()
@@ -87,7 +87,7 @@ def _check_upgrade(handler: ServerHandler) -> None:
 
 
 def _status_of(handler: ServerHandler, error: CriError) -> int:
-    """A runtime that has too many streams says so as ResourceExhausted."""
+    """The HTTP status for an error of the runtime. It answers ResourceExhausted if it has too many streams: 429."""
     if error.code == "RESOURCE_EXHAUSTED":
         handler.set_header("Retry-After", str(_TOKEN_SECONDS))
         return 429

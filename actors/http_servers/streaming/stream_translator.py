@@ -25,9 +25,9 @@ from .websocket import Opcode, WebSocketError
 V5: Final = "v5.channel.k8s.io"
 TUNNEL: Final = "SPDY/3.1+portforward.k8s.io"
 _STREAMS_BY: Final = {V5: "v4.channel.k8s.io", TUNNEL: "portforward.k8s.io"}
-"""The protocol of the streams that the runtime is asked for."""
+"""The protocol of the streams towards the runtime."""
 FROM_CALLER_BYTES: Final = 16 << 10
-"""Read at once: as messages of a few bytes they take some 20 ms, in which nobody else is served."""
+"""Bytes per read. As messages of a few bytes they take some 20 ms, during which no other request is served."""
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _TYPES: Final = {ERROR: "error", STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", RESIZE: "resize"}
 
@@ -93,7 +93,7 @@ class Channels:
 
     def begin(self) -> Ends:
         streams = [self._encoder.open(stream, {"streamType": _TYPES[one]}) for one, stream in self._streams.items()]
-        # the caller sees by an empty message that the stream is there
+        # an empty message shows the caller that the stream is open
         first = next((one for one in (STDOUT, STDERR, ERROR) if one in self._streams), ERROR)
         return Ends(to_caller=_message(first, b""), to_runtime=b"".join(streams))
 
@@ -111,7 +111,7 @@ class Channels:
             self._inputs.remove(payload[1])
             return spdy.data(self._streams[payload[1]], b"", final=True)
         if channel not in self._inputs or len(payload) == 1:
-            return b""  # as there, what goes to no open channel is dropped
+            return b""  # as in the kubelet, data for a channel that is not open is dropped
         return spdy.data(self._streams[channel], payload[1:])
 
     def from_runtime(self, received: bytes) -> Ends:
@@ -175,7 +175,7 @@ async def join_translated(caller: IOStream, runtime: IOStream, translation: Tran
         written = [end.write(part) for end, part in ((caller, ends.to_caller), (runtime, ends.to_runtime)) if part]
         if written:
             await asyncio.wait([asyncio.ensure_future(one) for one in written])
-        # reading does not pause while more has come, and some messages have no answer
+        # reading does not pause while data is available, and some messages have no answer
         await asyncio.sleep(0)
         return not ends.ended
 

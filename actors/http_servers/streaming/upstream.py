@@ -102,7 +102,7 @@ def _status(head: bytes) -> int:
 
 
 async def _body(stream: IOStream) -> str:
-    """The text of an error, as far as it can be read: the runtime closes the connection after it."""
+    """The text of an error, as far as it can be read before the runtime closes the connection."""
     found = b""
     try:
         while len(found) < BODY_BYTES:

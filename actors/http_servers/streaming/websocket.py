@@ -13,7 +13,7 @@ from typing import Final
 
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 MOST_BYTES: Final = 1 << 20
-"""Of one message; clients send 32 KiB."""
+"""The most bytes of one message; clients send 32 KiB."""
 _MOST_CONTROL: Final = 125
 _FINAL, _RESERVED, _OPCODE, _MASKED, _LENGTH = 0x80, 0x70, 0x0F, 0x80, 0x7F
 _CONTROL: Final = 0x8
@@ -45,7 +45,7 @@ class WebSocketDecoder:
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._kind: Opcode | None = None
-        """Of the message whose fragments come."""
+        """The opcode of the message whose fragments are being received."""
         self._parts = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:

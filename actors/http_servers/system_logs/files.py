@@ -1,6 +1,6 @@
 """Files and listings below /var/log, as Go's http.FileServer shows them.
 
-A link that leads out of the directory is not followed, as pods with a hostPath volume can write there (KHV002).
+Links out of the directory are not followed, because pods with a hostPath volume can write there (KHV002).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _of_descriptor(opened: int) -> DirectoryListing | OpenFile:
         return OpenFile(os.fdopen(opened, "rb", buffering=0), found.st_size, formatdate(found.st_mtime, usegmt=True))
     try:
         if not stat.S_ISDIR(found.st_mode):
-            raise HttpError(404, "404 page not found\n")  # a read of a pipe or a device may block or never end
+            raise HttpError(404, "404 page not found\n")  # reading a pipe or a device may block or never end
         with os.scandir(opened) as entries:
             names = [entry.name + ("/" if entry.is_dir(follow_symlinks=False) else "") for entry in entries]
     finally:

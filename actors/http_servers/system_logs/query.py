@@ -19,7 +19,7 @@ MOST_SERVICES: Final = 4
 MOST_NAME: Final = 256
 MOST_LINES: Final = 100_000
 MOST_PATTERN: Final = 4096
-"""Characters: reading a long one holds the server."""
+"""Characters; parsing a longer pattern would block the server."""
 _SERVICE: Final = re.compile(r"[a-zA-Z0-9@._:\\-]+")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
@@ -47,7 +47,7 @@ class NodeLogQuery(msgspec.Struct, frozen=True):
 
 
 def parse(query: Query, path: str = "") -> NodeLogQuery | None:
-    """None: there is no query. `path`: what the request names below /logs/. Raises NodeLogQueryError."""
+    """None: there is no query. `path`: the request's path below /logs/. Raises NodeLogQueryError."""
     names = [name.replace("\\", "/") for name in query.get("query", ()) if name.strip()]
     if "query" in query and not names:
         raise NodeLogQueryError(400, "query: cannot be empty")
@@ -114,7 +114,7 @@ def command(query: NodeLogQuery) -> list[str]:
 
 
 def probe(service: str) -> list[str]:
-    """journalctl's arguments that show whether a service has a journal: its last line, if there is one."""
+    """journalctl's arguments for the last line of a service's journal, which show whether it has one."""
     return ["--quiet", "--no-pager", "--output=cat", "--lines=1", f"--unit={service}"]
 
 

@@ -34,11 +34,11 @@ class ServerContext(ssl.SSLContext):
     """An invalid client certificate does not fail the handshake."""
 
     def replaced_by(self, context: ServerContext) -> None:
-        """New connections use that one from now on."""
+        """Use that context for new connections from now on."""
         self.successor = context
 
     def still_trusts(self) -> bool:
-        """Whether all its roots are still client CAs. If not, it may accept certificates of a CA that was removed."""
+        """Whether all its roots are still client CAs. If not, it may accept certificates of a removed CA."""
         later = self.successor
         while later is not None:
             if not self.roots <= later.roots:
@@ -50,10 +50,10 @@ class ServerContext(ssl.SSLContext):
 def server_context(certificate: ServingCertificate, config: KubeletConfiguration) -> ServerContext:
     """A new context, for new connections.
 
-    A client certificate is asked for when there is a client CA, and verified (chain, time, purpose). A caller without
-    one, or with one that is not valid, needs another credential; where verification cannot be deferred, a certificate
-    that is not valid ends the handshake.
-    Raises OSError or ssl.SSLError for invalid files, and for settings that leave no version, suite or group.
+    A client certificate is asked for when there is a client CA, and verified (chain, time, purpose). A caller without a
+    valid one needs another credential. If verification cannot be deferred (see openssl.py), an invalid certificate ends
+    the handshake. Raises OSError or ssl.SSLError for invalid files, and for settings that leave no version, suite or
+    group.
     """
     context = plain_context(config)
     context.load_cert_chain(certificate.cert_file, certificate.key_file, password=_no_password)
@@ -86,8 +86,8 @@ def plain_context(config: KubeletConfiguration) -> ServerContext:
 def _ciphers(config: KubeletConfiguration) -> str:
     """OpenSSL's list of suites up to TLS 1.2; those of 1.3 are always on.
 
-    By default the suites with authenticated encryption, as the CIS benchmark demands (4.2.12). Versions before 1.2 have
-    none: for these, the suites that Go lists as secure.
+    The default is the suites with authenticated encryption, as the CIS benchmark requires (4.2.12). Versions before 1.2
+    have none: for these, the suites that Go lists as secure.
     """
     old = config.tlsMinVersion in _OLD
     wanted = [name for name in config.tlsCipherSuites if name not in names.TLS13_SUITES]

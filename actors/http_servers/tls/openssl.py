@@ -1,12 +1,12 @@
-"""Functions of OpenSSL that Python's ssl lacks: called on the structures that Python's objects begin with.
+"""Functions of OpenSSL that Python's ssl lacks. They are called on the structures at the beginning of Python's objects.
 
-- Verification of client certificates is deferred: a certificate that is not valid does not end the handshake, so that
-  its owner can still show a token, as with the kubelet. OpenSSL goes on when its verify callback says so, and keeps
-  the result (SSL_get_verify_result).
+- Verification of client certificates is deferred: an invalid certificate does not end the handshake, so that its owner
+  can still show a token, as with the kubelet. OpenSSL continues if its verify callback says so, and keeps the result
+  (SSL_get_verify_result).
 - Several key exchange groups (RFC 8446, 4.2.7) are set; Python before 3.15 can set one.
 
-Both are off where TROUPELET_OPENSSL_CALLS is 0 in the environment, and where the structures are not known; nothing is
-touched then. docs/decisions/openssl-calls.md has what is gained.
+Both are off if TROUPELET_OPENSSL_CALLS is 0 in the environment, or if the structures are not known; no structure is
+accessed then. docs/decisions/openssl-calls.md describes the gain.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _go_on = _Callback(lambda preverify_ok, store: 1)
 def defer_verification(context: ssl.SSLContext) -> bool:
     """Let handshakes continue with an invalid client certificate. False: not possible here.
 
-    To be called last: setting verify_mode undoes it.
+    Call it last: setting verify_mode undoes it.
     """
     library = _library()
     if library is None or not context.verify_mode & _SSL_VERIFY_PEER:
@@ -57,7 +57,7 @@ def is_verified(connection: ssl.SSLSocket | ssl.SSLObject) -> bool:
 def set_groups(context: ssl.SSLContext, groups: Sequence[str]) -> None:
     """Allow these key exchange groups only, by OpenSSL's names. Groups that OpenSSL does not have are left out.
 
-    Raises ssl.SSLError when it has none of them, or they cannot be set, as the default might be weaker.
+    Raises ssl.SSLError if it has none of them or they cannot be set, because the default might be weaker.
     """
     known = [group for group in groups if _is_known(group)]
     if not known:

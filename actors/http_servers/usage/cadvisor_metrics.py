@@ -38,7 +38,7 @@ def chunks(sample: UsageSample, machine: MachineInfo, processes: Mapping[str, Pr
 
 
 def errors(*, failed: bool) -> str:
-    """The end of the page. `failed`: there are no figures."""
+    """The last series of the page: the scrape errors. `failed`: there are no figures."""
     return metric("container_scrape_error", [({}, int(failed))]) + metric("machine_scrape_error", [({}, 0)])
 
 

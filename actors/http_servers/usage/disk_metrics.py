@@ -43,8 +43,8 @@ _SECTOR: Final = 512
 
 
 def chunks(sample: UsageSample, names: Mapping[str, str], found: Sequence[CgroupRow]) -> Iterator[str]:
-    """The series, one metric after the other. `names`: path of each disk by `major:minor`; `found`: the node's cgroup
-    first."""
+    """The series, one metric after the other. `names`: the path of each disk by `major:minor`; `found`: the rows, the
+    node's first."""
     stores = {_name(disk, names): disk for disk in (sample.node_fs, sample.image_fs, sample.container_fs) if disk}
     node = found[0].labels
     yield from _usage(sample, names, stores, found)

@@ -67,7 +67,7 @@ def _single_metric(name: str, value: float | None, at: float) -> str:
 
 
 def error(*, failed: bool) -> str:
-    """The end of the page. `failed`: there are no figures."""
+    """The last series of the page: the scrape error. `failed`: there are no figures."""
     return _metric("resource_scrape_error", [({}, int(failed))])
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 CACHED_SECONDS: Final = 10.0
 FRESH_SECONDS: Final = 1.0
-"""Where clients compute rates from the figures: metrics-server polls every 10 to 15 s."""
+"""Seconds; the age limit for clients that compute rates: metrics-server polls every 10 to 15 s."""
 
 
 async def take_sample(handler: ServerHandler, most_seconds: float, *, disks: bool) -> UsageSample | None:
