@@ -15,8 +15,8 @@
 | stuck_pods | pods that do not end in time (pure) |
 | live_pods, probe_addresses, pod_metrics, start_latency | the facts about pods that other actors and metrics need |
 | address_family | the event of a pod whose node has an address of another IP family than before |
-| claim_health | the health of the devices that a container has by resource claims and by plugins |
-| device_reports, node_facts, worker_lists | what the device manager, the Node object and the workers have told |
+| claim_health | the health of a container's devices, from resource claims and plugins |
+| device_reports, node_facts, worker_lists | what the device manager and workers report; facts of the Node object |
 | times | clocks, and times as the API writes them (RFC 3339, in UTC, whole seconds) |
-| served_pods | tells pods_server, where there is one (gate PodsAPI), each pod with its status |
+| served_pods | sends pods_server, if it exists (gate PodsAPI), each pod with its status |
 """

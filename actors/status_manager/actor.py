@@ -55,7 +55,7 @@ from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
 from .worker_lists import WorkerLists, is_unlisted
 
 UNKNOWN_PODS_SECONDS: Final = 600.0
-"""After this time the file forgets the pods that no worker has reported."""
+"""Seconds after which pods that no worker has reported are removed from the readiness file."""
 
 
 class StatusManager(Actor):
@@ -108,7 +108,7 @@ class StatusManager(Actor):
             return
         before = self.table.get(message.uid)
         if before is None and not message.pod:
-            return  # left over in the runtime, and no source has it: there is nothing to show
+            return  # a leftover in the runtime that no source has: there is no status to show
         after = reported(before, message) if before is not None else tracked(message, self._clocks.wall())
         if after is None:
             self.metrics.count("status_manager_outdated_observations_total")
@@ -217,7 +217,7 @@ class StatusManager(Actor):
         status = compute(observation, self._node.current, last_status(rebased, api_pod))
         after = msgspec.structs.replace(rebased, status=status)
         if self._readiness.file.changed:
-            self._saver.save()  # before anybody is told: the next incarnation must not say less than this one
+            self._saver.save()  # saved before it is reported: the next incarnation must not know less
         if status != rebased.status:
             self._measure(rebased, after)
         return after

@@ -1,7 +1,6 @@
-"""Performs one step at the API server, and puts what the server answers into the API copy.
-
-A status is written without reading the pod first. The patch is made from the version that the watch has shown and
-carries that version, so the server refuses it if it has a newer one; then the pod is read and the patch is made again.
+"""Performs one step at the API server, and puts the server's answer into the API copy. A status is written without
+reading the pod first. The patch is made from the version in the API copy and carries that version. If the server has a
+newer one it refuses the patch; then the pod is read and the patch is made again.
 """
 
 from __future__ import annotations
@@ -90,8 +89,8 @@ class ApiCalls:
         return self._unless_gone(pod, answer)
 
     async def _unless_there(self, pod: ApiPod, answer: ApiAnswer) -> ApiAnswer | None:
-        """The answer to a deletion if the server has the pod nevertheless. Before the deletion it looks the pod up in
-        a copy that may not know yet a pod that is there (admission plugin NodeRestriction).
+        """Check a deletion that was answered with "not found": the answer, if the server still has the pod. Before a
+        deletion the server looks the pod up in a cache that may not have it yet (admission plugin NodeRestriction).
         """
         failure = await self._read(pod)
         return failure or (answer if self._table.api.get(pod.uid) is not None else None)
@@ -116,7 +115,7 @@ class ApiCalls:
         return ApiAnswer(status=CONFLICT, reason="AlreadyExists", message=name_conflict)
 
     async def _node_uid(self) -> str | ApiAnswer:
-        """UID of the node object, which owns a mirror pod; an answer that says why there is none."""
+        """The UID of the node object, which owns a mirror pod; or the failed answer."""
         question = GetObject(ObjectRef("Node", self._node_name), wait=0.0)
         try:
             state = await self._actor.ask(KUBE_CLIENT, question, timeout=CALL_SECONDS)
@@ -162,7 +161,7 @@ class ApiCalls:
         return pod
 
     def _unless_gone(self, pod: ApiPod, answer: ApiAnswer) -> ApiAnswer | None:
-        """The answer if it is a failure. That the server does not have the pod is none."""
+        """The answer if it is a failure; a missing pod is none."""
         if answer.status == NOT_FOUND:
             self._table.api.drop(pod.uid)
         return None if answer.ok or answer.status == NOT_FOUND else answer

@@ -117,7 +117,7 @@ class ApiPods:
 
 
 def _newer(one: ApiPod, other: ApiPod) -> bool:
-    """Whether the version is newer. Versions that are no numbers count as newer: the last one received wins."""
+    """Whether the version is newer. Versions that are not numbers count as newer: the last one received wins."""
     first, second = one.metadata.resourceVersion, other.metadata.resourceVersion
     found = order(first, second)
     return one != other if found is None else found > 0

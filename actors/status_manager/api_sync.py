@@ -40,7 +40,7 @@ class ApiSync:
         self._silent = set(pod_workers(agent.workers))
         """Workers that have not listed their pods yet."""
         self._reported: Reported = {}
-        """The stuck pods that users were told of."""
+        """The stuck pods that were reported."""
 
     # -- what kube_client sends -------------------------------------------------------------------------------------
     def listed(self, message: SourcePods) -> set[str]:

@@ -12,12 +12,12 @@ import msgspec
 from supervision.backoff import Backoff, BackoffPolicy, Rng
 
 AT_ONCE: Final = 4
-"""Writes in flight."""
+"""The most concurrent writes."""
 TRANSITION, CHANGE = 0, 1
 """Priorities: what users and controllers wait for (phase, readiness, deletion, a mirror) is written at once."""
 GATHER_SECONDS: Final = 0.5
-"""How long another change waits for more: a pod that starts comes through several states in that time, and each write
-has a cost for the server, its watchers and the node."""
+"""Seconds that any other change waits for further ones: a starting pod passes several states in that time, and each
+write costs the server, its watchers and the node."""
 POD_POLICY: Final = BackoffPolicy(first=0.5, maximum=60.0, free=0)
 AWAY_POLICY: Final = BackoffPolicy(first=0.5, maximum=5.0, free=0)
 
@@ -27,7 +27,7 @@ class _Entry(msgspec.Struct):
     order: int
     gather_until: float
     not_before: float = 0.0
-    """After a failure."""
+    """The pauses after failures."""
 
     @property
     def due(self) -> float:
@@ -66,7 +66,7 @@ class StatusBacklog:
         return self._away.failures > 0
 
     def add(self, key: str, priority: int, now: float) -> None:
-        """Add this pod. If it waits already, its place in the queue and its pause after a failure stay."""
+        """Add this pod. If it is already waiting, it keeps its place in the queue and its pause after a failure."""
         entry = self._waiting.get(key)
         if entry is None:
             self._order += 1
@@ -130,6 +130,6 @@ class StatusBacklog:
             entry.not_before = 0.0
 
     def next_due(self) -> float | None:
-        """When the next entry becomes due; None: no entry waits for time alone."""
+        """When the next entry becomes due; None: no entry waits only for a time."""
         times = [entry.due for key, entry in self._waiting.items() if key not in self._in_flight]
         return max(self._resume_at, min(times)) if times else None

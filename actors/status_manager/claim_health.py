@@ -1,4 +1,4 @@
-"""The health of a container's devices, of resource claims and of device plugins, for its status (KEP-4680). Pure."""
+"""The health of a container's devices, from resource claims and device plugins, for its status (KEP-4680). Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLAIM: Final = "claim:"
 
 
 def resource_statuses(pod: Pod, container: Container, claims: Claims) -> list[ResourceStatus]:
-    """One status for each claim, or request of a claim, that the container names and that has devices."""
+    """One status for each claim, or request in a claim, that the container names and that has devices."""
     try:
         uses = claim_uses(pod, container, extended=False)
     except (ResourceClaimError, ObjectError):

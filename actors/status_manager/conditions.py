@@ -27,7 +27,7 @@ class ConditionInput(msgspec.Struct, frozen=True):
     statuses: Mapping[str, ContainerStatus]
     """By container name."""
     phase: str
-    """Terminal as soon as it is certain, though a container may still run."""
+    """Terminal as soon as it is certain, even if a container still runs."""
     sandbox_ready: bool
     initialized: bool
     """A regular container has run, or the pod was initialized before."""

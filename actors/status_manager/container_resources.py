@@ -16,9 +16,10 @@ from actors.shared.kube.meta import Quantity
 from actors.shared.kube.quantity import QuantityError, milli, quantity_value
 
 MIN_REQUEST_MILLI: Final = 2
-"""The kernel's least cpu.shares: a smaller request is applied as this one, and is shown as it was asked for."""
+"""The kernel's minimum of cpu.shares. A smaller request is applied as this, and the status shows the requested
+amount."""
 MIN_LIMIT_MILLI: Final = 10
-"""The kernel's least CFS quota, the same."""
+"""The kernel's minimum CFS quota, treated in the same way."""
 _BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 

@@ -34,18 +34,18 @@ from .messages import Waiting
 from .times import rfc3339
 
 MESSAGE_BYTES: Final = 12 << 10
-"""Of termination messages in one pod."""
+"""The most bytes of all termination messages of one pod."""
 CREATING: Final = "ContainerCreating"
 INITIALIZING: Final = "PodInitializing"
 DEFAULT_REASONS: Final = (CREATING, INITIALIZING)
-"""Why a container waits if nothing else is known: the second one in a pod with init containers."""
+"""Waiting reasons if nothing else is known; the second one is for a pod with init containers."""
 NEVER_STARTED: Final = "1970-01-01T00:00:00Z"
-"""The start of a container that the runtime could not start: its zero, as the kubelet shows it."""
+"""The start time of a container that the runtime could not start: the kubelet shows the runtime's zero."""
 FORGOTTEN: Final = (
     "Unable to get init container status from container runtime and pod has been initialized, treat it as exited "
     "normally"
 )
-"""Of an init container that the runtime does not have any more: the kubelet's words."""
+"""The message for an init container that the runtime no longer has: the kubelet's words."""
 _NOTHING: Final = ContainerState()
 
 
@@ -65,7 +65,7 @@ class ContainerStatusInput(msgspec.Struct, frozen=True):
     ended: bool
     """No container runs, and none will start."""
     initialized: bool
-    """A regular container has run: an init container that the runtime does not have any more has completed."""
+    """A regular container has run, so an init container that the runtime no longer has is completed."""
     runtime_name: str
     readiness: Callable[[Container, CriContainer], Readiness]
     actual_resources: Mapping[str, ResourceRequirements] = {}
@@ -96,7 +96,7 @@ def _status(
 ) -> ContainerStatus:
     newest, previous = _two_newest(view.runtime, container.name)
     if newest is None and view.ended and before is not None and before.state.terminated is not None:
-        return before  # the runtime has forgotten how it ended, we have not
+        return before  # the runtime has forgotten its end: keep the reported one
     state, last = _state(view, container, newest, init=init)
     if last == _NOTHING and previous is not None and previous.state is CriContainerState.EXITED:
         last = ContainerState(terminated=_terminated_state(view, previous))
@@ -153,14 +153,14 @@ def _id(view: ContainerStatusInput, ran: CriContainer) -> str:
 
 
 def _last_of(before: ContainerStatus, container_id: str) -> ContainerState:
-    """The last state if the runtime does not have the previous instance any more, as it was reported. Instances are
-    removed by a restart of all containers and by the collection of dead containers.
+    """The last state as it was reported, for a previous instance that the runtime no longer has. A restart of all
+    containers and garbage collection remove instances.
     """
     if before.containerID != container_id and before.state.terminated is not None:
         return before.state
     last = before.lastState.terminated
     if last is not None and last.containerID == container_id:
-        return _NOTHING  # its own end, shown while it waited to be restarted
+        return _NOTHING  # the end of this instance, which was shown while it waited for its restart
     return before.lastState
 
 
@@ -177,7 +177,7 @@ def _state(
     if newest is not None and newest.state is CriContainerState.RUNNING:
         return ContainerState(running=ContainerStateRunning(startedAt=rfc3339(newest.started_ns))), _NOTHING
     if newest is not None and newest.start_given_up and not view.ended:
-        return _waits(view, waiting), _NOTHING  # it is created again: this must not count as its end
+        return _waits(view, waiting), _NOTHING  # it is being created again: this end does not count
     if newest is not None and newest.state is CriContainerState.EXITED:
         ended = ContainerState(terminated=_terminated_state(view, newest))
         may_start = not (view.ended or view.deleting)
@@ -190,8 +190,8 @@ def _state(
 
 
 def _starts_again(pod: Pod, container: Container, ended: CriContainer, waiting: Waiting, *, init: bool) -> bool:
-    """Whether a container that has ended is started again, and so waits. One whose start or postStart hook failed, and
-    that no policy starts again, has ended; another one may have been stopped to be restarted, whatever its policy.
+    """Whether an ended container waits for a restart. A container whose start or postStart hook failed, and whose
+    policy does not restart it, does not wait. Any other may have been stopped for a restart, whatever its policy.
     """
     failed = ended.reason == START_ERROR or waiting.reason == POST_START_ERROR
     restarting = waiting.reason == RESTARTING_ALL or not failed
@@ -212,8 +212,8 @@ def _lost_state(
     state: ContainerState,
     last: ContainerState,
 ) -> tuple[ContainerState, ContainerState, int]:
-    """The status of a container that ran, and that the runtime does not have any more: it has ended with an unknown
-    exit code. The last value counts the restart.
+    """State, last state and restarts to add (0 or 1) of a container. One that ran and that the runtime no longer has is
+    terminated with an unknown exit code.
     """
     gone = newest is None or newest.state is CriContainerState.UNKNOWN
     if not gone or state.terminated is not None:

@@ -22,7 +22,7 @@ CLASSES: Final = {
     "system-node-critical": SYSTEM_CRITICAL_PRIORITY + 1000,
     "system-cluster-critical": SYSTEM_CRITICAL_PRIORITY,
 }
-"""The priority classes that every cluster has; the API server resolves them, but not those of a file's pods."""
+"""The priority classes that every cluster has. The API server resolves them, except for pods from files."""
 
 
 def live_pods(table: PodTable, listed_by_workers: Iterable[str], *, standalone: bool) -> list[LivePod]:
@@ -48,7 +48,7 @@ def _containers(observed: PodObserved) -> dict[str, str]:
 
 
 def _unreported_pod(uid: str) -> LivePod:
-    """A pod without a report gets the highest priority, so that it is not terminated early: its report comes soon."""
+    """A pod without a report yet gets the highest priority, so that it is not terminated too early."""
     return LivePod(
         uid=uid,
         full_name="",

@@ -1,4 +1,5 @@
-"""The containers of a finished pod whose end was not observed: which count as failed, and which never started. Pure."""
+"""Containers of a finished pod whose end was not observed: decides which count as failed and which never started.
+Pure."""
 
 from __future__ import annotations
 
@@ -39,8 +40,7 @@ def failed(status: ContainerStatus) -> ContainerStatus:
 
 
 def never_began(status: ContainerStatus | None) -> bool:
-    """Whether the runtime never had the container, and its pod is over: the status then says that its end is
-    unknown."""
+    """Whether the pod is finished and the runtime never had the container, so that its end is unknown."""
     ended = status.state.terminated if status is not None else None
     return ended is not None and status is not None and ended.reason == LOST and not status.containerID
 
@@ -50,8 +50,8 @@ def _has_begun(status: ContainerStatus) -> bool:
 
 
 def _is_initialized(pod: Pod, regular: list[ContainerStatus], final: PodStatus | None) -> bool:
-    """Whether the regular containers were to start. An init container that completes as the pod is stopped makes none
-    start: what the API server has is older than that, unless it is of the finished pod.
+    """Whether the regular containers should have started. An init container that completes while the pod is being
+    stopped does not count, because the API server's status is older than that, unless it is of the finished pod.
     """
     if not pod.spec.initContainers or any(_has_begun(status) for status in regular):
         return True

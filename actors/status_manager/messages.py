@@ -22,9 +22,9 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 WorkerPhase = Literal["admitting", "running", "terminating", "terminated", "rejected"]
-"""The phase of the pod's worker. `terminated`: no container runs and none will; clean-up may be left."""
+"""The phase of the pod's worker. `terminated`: no container runs or will run; clean-up may remain."""
 TerminationStep = Literal["", "containers", "sandbox", "claims", "volumes", "cgroup"]
-"""What the end of a pod waits for; empty: it does not end, or nothing of it is left."""
+"""What the termination of a pod waits for; empty: it does not terminate, or nothing of it is left."""
 
 
 class Resize(msgspec.Struct, frozen=True):
@@ -65,11 +65,10 @@ class PodObserved(Message, frozen=True):
     last_error: str = ""
     """The error of the last try of the next step; empty: none."""
     pulls: list[tuple[float, float]] = []
-    """Begin and end of each image pull that its start waited for, seconds since 1970."""
+    """Begin and end, seconds since 1970, of each image pull that the pod's start waited for."""
     resize: Resize | None = None
     actual_resources: dict[str, ResourceRequirements] = {}
-    """By container name, during a resize: the resources that the container has. `pod` has those that are allocated to
-    it.
+    """By container name, during a resize: the container's actual resources. `pod` has the allocated ones.
     """
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
@@ -135,7 +134,7 @@ class ServedPod(Message, frozen=True):
 
 
 class ServedPods(Message, frozen=True):
-    """To pods_server, when every worker has listed its pods, on change and on Hello: which pods there are."""
+    """To pods_server, when every worker has listed its pods, on change and on Hello: the UIDs of all pods."""
 
     uids: list[str]
     """A pod that was not sent yet follows as ServedPod."""
@@ -156,7 +155,7 @@ class PodStatusFound(Message, frozen=True):
     status: bytes
     """JSON of the v1 PodStatus."""
     worker_phase: str = ""
-    """See PodObserved, and so the next two."""
+    """This and the next two fields: see PodObserved."""
     termination_step: str = ""
     last_error: str = ""
 
@@ -181,7 +180,7 @@ class LivePod(msgspec.Struct, frozen=True, kw_only=True):
     started: float = 0.0
     """When its newest running container was started, seconds since 1970; 0.0: none runs."""
     reported: bool = True
-    """False: its worker has listed the pod and not reported it yet; the other fields are a guess."""
+    """False: its worker has listed the pod but not reported it yet; the other fields are assumed."""
 
 
 class LivePods(Message, frozen=True):
@@ -199,7 +198,7 @@ class ActivePod(msgspec.Struct, frozen=True):
 
     uid: str
     pod: bytes
-    """JSON, as it is run."""
+    """JSON, with the allocated resources."""
     containers: dict[str, str]
     """ID of the newest container of each name, which may have ended."""
 

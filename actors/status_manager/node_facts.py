@@ -1,4 +1,4 @@
-"""The facts of the node that statuses repeat; its addresses are the configuration's until the Node object has some."""
+"""The facts about the node in statuses. Its addresses are the configured ones until the Node object has some."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from supervision.actor import Actor, AskError
 from .pod_status import PodStatusNode
 
 NODE_SECONDS: Final = 1.0
-"""How often the Node object is read until it has addresses."""
+"""Seconds between reads of the Node object until it has addresses."""
 REREAD_SECONDS: Final = 10.0
 NODE_IP_READS: Final = 30
-"""So many reads of the Node object may lack the address of --node-ip, before it is taken as it is."""
+"""The number of reads without the address of --node-ip after which the Node object's addresses are used."""
 
 
 class NodeFacts:
@@ -51,7 +51,7 @@ class NodeFacts:
         ips = host_ips(state.body)
         self._reads += 1
         if self._reads < NODE_IP_READS and not has_specified(ips, self._agent.node_ip):
-            ips = []  # those of before a restart with another --node-ip: the node is written soon
+            ips = []  # addresses from before a restart with another --node-ip: the Node is written soon
         self._actor.after(REREAD_SECONDS if ips else NODE_SECONDS, self._read)
         if ips and ips != self.current.ips:
             self.current = msgspec.structs.replace(self.current, ips=ips)

@@ -1,6 +1,6 @@
 """The strategic merge patch of a pod's status at the API server: the owned fields that differ. Pure.
 
-Conditions merge by type, so those of others are never touched; addresses merge by ip in the API, so a changed list is
+Conditions merge by type, so those of other owners never change; addresses merge by ip in the API, so a changed list is
 replaced as a whole; container statuses are atomic lists (API reference, PodStatus; strategic merge patch).
 """
 
@@ -20,7 +20,7 @@ from .resize_conditions import CONDITIONS as RESIZE
 from .resize_conditions import has_changed
 
 RESOURCES: Final = ("allocatedResources", "resources")
-"""Of the whole pod (KEP-2837)."""
+"""Fields about the resources of the whole pod (KEP-2837)."""
 TEXTS: Final = ("phase", "reason", "message", "hostIP", "podIP")
 ADDRESSES: Final = ("hostIPs", "podIPs")
 STATUSES: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
@@ -101,7 +101,7 @@ def _addresses(status: list[PodIP], api_status: list[PodIP]) -> list[dict[str, s
 
 
 def _map(status: Fields | None, api_status: Fields | None) -> Fields | None:
-    """Maps merge by key: null removes one. An empty map is one that is there."""
+    """The patch of a map. Maps merge by key, and null removes one. An empty map differs from a missing one."""
     if status is None:
         return None
     patch: Fields = dict.fromkeys(set(api_status or ()) - set(status))

@@ -18,7 +18,7 @@ from .phase import TERMINAL
 from .times import rfc3339
 
 DISRUPTION: Final = "DisruptionTarget"
-"""Of a pod that the node ends for its own reasons; a controller replaces it (KEP-3329)."""
+"""The condition of a pod that the node terminates for reasons of the node; a controller replaces it (KEP-3329)."""
 
 
 class TransitionInput(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class TransitionInput(msgspec.Struct, frozen=True):
     start: str | None
     """Its startTime."""
     rejected: bool
-    """The pod never had a container: it has none of the node's conditions."""
+    """The pod never had a container, so it has none of the node's conditions."""
     phase: str
     """The phase that is reported, not terminal while a container may still run."""
 
@@ -48,8 +48,8 @@ def pod_conditions(facts: ConditionInput, situation: TransitionInput) -> list[Po
 
 
 def _foreign(facts: ConditionInput, situation: TransitionInput) -> list[PodCondition]:
-    """The conditions of other owners, as the API server has them, and DisruptionTarget when a pod has ended that the
-    node terminated.
+    """The conditions of other owners, as the API server has them, and DisruptionTarget for an ended pod that the node
+    terminated.
     """
     seen, given = situation.seen, facts.pod.status.conditions
     others = [condition for condition in given if condition.type not in (*facts.owned, *resize_conditions.CONDITIONS)]

@@ -28,7 +28,7 @@ REJECTIONS: Final = frozenset({
     "TopologyAffinityError", "UnexpectedAdmissionError", "UnexpectedPredicateFailureType", "UnknownReason",
     VOLUME_LIMIT,
 })  # fmt: skip
-"""Reasons that are labels; there is no other, so that pods do not make series."""
+"""The reasons that become labels. Others do not, so that pods cannot create series."""
 
 
 def rejection_label(reason: str) -> str:
@@ -44,7 +44,7 @@ class PodMetrics:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._working: set[tuple[str, str, str]] = set()
-        """Labels that were reported before: without a pod they go to 0."""
+        """Labels that were reported before, which go to 0 without a pod."""
 
     def changed(self, before: TrackedPod, after: TrackedPod) -> None:
         """Count a change of a pod's status."""

@@ -18,7 +18,8 @@ from .container_resources import MIN_LIMIT_MILLI, MIN_REQUEST_MILLI
 
 
 def allocated(pod: Pod) -> dict[str, Quantity]:
-    """The requests for which the node has admitted the pod; none if one of them is no quantity: it was not admitted."""
+    """The requests with which the node has admitted the pod. None if one of them is not a quantity: it was not
+    admitted."""
     try:
         return _allocated_requests(pod)
     except QuantityError:
@@ -27,7 +28,7 @@ def allocated(pod: Pod) -> dict[str, Quantity]:
 
 def applied(pod: Pod, phase: str) -> ResourceRequirements | None:
     """While the pod runs, the CPU and memory of its cgroup and its pod-level resources; else all its resources, empty
-    if it has none. None: one of them is no quantity.
+    if it has none. None: one of them is not a quantity.
     """
     try:
         return _applied_resources(pod, phase)
@@ -57,7 +58,7 @@ def _of_cgroup(amounts: dict[str, int], own: Mapping[str, Quantity]) -> dict[str
 
 
 def _without_tiny_cpu(amounts: dict[str, int], own: Mapping[str, Quantity], least_milli: int) -> dict[str, int]:
-    """The resources without CPU that is not above the kernel's minimum, unless the pod itself requests it."""
+    """The resources, without CPU at or below the kernel's minimum, unless the pod itself requests it."""
     tiny = "cpu" not in own and amounts.get("cpu", 0) <= least_milli
     return {name: value for name, value in amounts.items() if value and not (tiny and name == "cpu")}
 
@@ -70,7 +71,7 @@ def _given_resources(pod: Pod) -> Iterator[ResourceRequirements]:
 
 
 def _texts(amounts: Mapping[str, int], given: list[dict[str, Quantity]]) -> dict[str, Quantity]:
-    """Each amount in the notation of the spec, where the spec has it as a whole."""
+    """Each amount, in the notation of the spec if the spec has the same amount."""
     return {name: _text(name, value, [each[name] for each in given if name in each]) for name, value in amounts.items()}
 
 

@@ -68,7 +68,7 @@ def compute(observation: PodStatusInput, node: PodStatusNode, before: PodStatus 
     pod, seen = observation.pod, observation.seen
     old = before or PodStatus()
     if seen.worker_phase not in ENDED and (old.phase in TERMINAL or (seen.runtime is None and old.containerStatuses)):
-        return old  # final; or its worker has only begun, and nobody has looked at the runtime yet
+        return old  # final, or its worker has just begun and has not asked the runtime yet
     initialized = _is_initialized(pod, seen.runtime)
     rejected = _never_began(seen, old)
     found = _containers(observation, node, old, initialized=initialized, rejected=rejected)
@@ -140,7 +140,7 @@ def _containers(
 
 
 def _with_lost_ends(pod: Pod, found: _Containers, old: PodStatus) -> _Containers:
-    """The containers of a finished pod: each says how it ended, also those whose end nobody has seen."""
+    """The containers of a finished pod: each is shown as ended, also those whose end was not observed."""
     init, regular = with_lost_ends(pod, found.init, found.regular, old if old.phase in TERMINAL else None)
     return _Containers(init, regular, [failed(status) for status in found.ephemeral if status.containerID])
 
@@ -178,8 +178,8 @@ def _never_began(seen: PodObserved, old: PodStatus) -> bool:
 
 
 def _reason_and_message(seen: PodObserved, phase: str, old: PodStatus) -> tuple[str, str]:
-    """Reason and message. Those of a termination come with the terminal phase, which waits for the containers; a pod
-    that succeeded all the same has none, as in the kubelet.
+    """Reason and message. Those of a termination appear with the terminal phase, which waits for the containers. A pod
+    that succeeded nevertheless has none, as in the kubelet.
     """
     kept = (old.reason, old.message) if phase == old.phase else ("", "")
     if seen.worker_phase == "terminating" or phase == "Succeeded":
@@ -188,7 +188,7 @@ def _reason_and_message(seen: PodObserved, phase: str, old: PodStatus) -> tuple[
 
 
 def _host_ips(node: PodStatusNode, old: PodStatus, *, rejected: bool) -> list[str]:
-    """A rejected pod has no address: its status says phase, reason, message and start."""
+    """The status of a rejected pod: phase, reason, message and start time, no address."""
     return [each.ip for each in old.hostIPs] if rejected else node.ips
 
 
@@ -218,10 +218,10 @@ def _expected_phase(
         waits = any(never_began(by_name.get(each.name)) for each in in_turn)
         over = seen.worker_phase in ENDED
         phase = "Pending" if waits else pod_phase(observation.pod, by_name, ended=over, initialized=initialized)
-        # one whose containers all exit with 0 when it is preempted or evicted has succeeded, as in the kubelet
+        # as in the kubelet, a preempted or evicted pod whose containers all exit with 0 has succeeded
         if seen.worker_phase == "terminated" and seen.reason and (phase != "Succeeded" or seen.reason == SHUTDOWN):
             phase = "Failed"
-        # one whose sandbox is lost before its containers began, and that is not restarted, has failed
+        # a pod whose sandbox is lost before its containers began, and that is not restarted, has failed
         deleted = observation.pod.metadata.deletionTimestamp is not None
         if over and phase not in TERMINAL and not deleted and not is_static(observation.pod):
             phase = "Failed"
@@ -236,14 +236,14 @@ def _phase(observation: PodStatusInput, outlook: str, old: PodStatus) -> str:
     if outlook in TERMINAL:
         return outlook if ended else old.phase or "Running"
     if ended:
-        # a static pod that no file has any more: it goes as it was
+        # a static pod whose file is gone keeps its last phase
         return (old.phase or outlook) if is_static(observation.pod) else "Failed"
     return outlook
 
 
 def _came_back(pod: Pod, before: dict[str, ContainerStatus], now: dict[str, ContainerStatus]) -> bool:
-    """Whether a container runs that had ended for good: then the observation is wrong, and is dropped. In a pod that
-    can restart all its containers no container ends for good.
+    """Whether a container that had ended for good runs. Then the observation is wrong and is dropped. In a pod that can
+    restart all its containers, no container ends for good.
     """
     if can_restart_all(pod):
         return False
@@ -273,7 +273,7 @@ def _is_initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
 
 
 def _was_initialized(old: PodStatus) -> bool:
-    """Whether the condition Initialized was True: it stays so, also while all containers are made again."""
+    """Whether the condition Initialized was True: it stays True, also while all containers are created again."""
     return any(each.type == "Initialized" and each.status == "True" for each in old.conditions)
 
 

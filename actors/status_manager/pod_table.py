@@ -22,7 +22,7 @@ class PodTable:
         self._orphans: set[str] = set()
         """UIDs of mirror pods whose static pod is gone."""
         self._alone: set[str] = set()
-        """UIDs of mirror pods that had no static pod at the last look for orphans."""
+        """UIDs of mirror pods that had no static pod at the last check for orphans."""
         self._deletions: dict[str, str] = {}
         """UID and version of pods whose deletion the API server has accepted, and which it still has (finalizers)."""
 
@@ -44,12 +44,12 @@ class PodTable:
         return sorted(self._tracked.values(), key=lambda tracked: tracked.full_name)
 
     def statics(self, full_name: str) -> list[TrackedPod]:
-        """The static pods of that name: two while the older version of an edited manifest ends."""
+        """The static pods of that name. There are two while the older version of an edited manifest terminates."""
         return [tracked for tracked in self._tracked.values() if tracked.static and tracked.full_name == full_name]
 
     def find(self, uid: str, namespace: str, name: str) -> TrackedPod | None:
-        """The pod with this UID or whose mirror has it, else with this name; of two static pods of a name the one not
-        ended.
+        """The pod with this UID, or whose mirror has it, else with this name. Of two static pods with one name, the one
+        that has not ended.
         """
         mirror = self.api.get(uid)
         tracked = self._tracked.get(uid)
@@ -73,7 +73,7 @@ class PodTable:
         mirror = self.api.mirror(tracked.full_name)
         if mirror is None or not is_mirror_of(mirror, tracked.pod):
             return None
-        # a static pod that was over may run again, after a reboot: a status cannot go back, a new mirror can
+        # a finished static pod may run again after a reboot: it needs a new mirror, because a status cannot go back
         again = mirror.status.phase in TERMINAL and tracked.observed.worker_phase == "running"
         return None if again else mirror
 

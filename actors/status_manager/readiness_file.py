@@ -49,7 +49,7 @@ class ReadinessFile:
             found = msgspec.json.decode(data, type=_File)
         except UNREADABLE as error:
             self.problem = f"{self.path} is damaged and set aside: {error}"
-            with suppress(OSError):  # then the next write replaces it
+            with suppress(OSError):  # if it cannot be renamed, the next write replaces it
                 os.replace(self.path, f"{self.path}.damaged")
             return
         if found.version == VERSION:
@@ -79,7 +79,7 @@ class ReadinessFile:
             self.changed = True
 
     def save(self) -> None:
-        """Write the file if anything has changed. After a failure, which is left in `problem`, it is still changed."""
+        """Write the file if it has changed. On failure, `problem` has the reason, and the next call tries again."""
         if not self.changed:
             return
         try:

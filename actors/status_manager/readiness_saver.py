@@ -1,4 +1,4 @@
-"""Writes the readiness file when something in it has changed, and tries again after a failure."""
+"""Writes the readiness file when it has changed, and retries after a failure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from supervision.actor import Actor
 from .readiness_file import ReadinessFile
 
 SAVE_SECONDS: Final = 0.5
-"""How long a change that may wait does so before the file is written, and the pause after a failed write."""
+"""Seconds until a change that can wait is written, and the pause after a failed write."""
 
 
 class ReadinessSaver:
-    """A change that is reported to other actors is saved first (`save`), so that the next incarnation reports no less;
-    the end of a pod may be saved together with others (`save_soon`)."""
+    """Writes the file. A change is saved before it is reported to other actors (`save`), so that the next incarnation
+    does not know less. The end of a pod can be saved later, with other changes (`save_soon`)."""
 
     def __init__(self, actor: Actor, file: ReadinessFile) -> None:
         self._actor, self._file = actor, file

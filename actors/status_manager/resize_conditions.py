@@ -11,7 +11,7 @@ from .messages import Resize
 PENDING: Final = "PodResizePending"
 IN_PROGRESS: Final = "PodResizeInProgress"
 CONDITIONS: Final = (PENDING, IN_PROGRESS)
-"""A condition that does not hold any more is removed."""
+"""The conditions of a resize; one that no longer holds is removed."""
 
 
 def conditions(resize: Resize | None) -> list[PodCondition]:

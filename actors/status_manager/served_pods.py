@@ -1,4 +1,4 @@
-"""Sends every pod with its status to pods_server, where it exists (gate PodsAPI), on change and on Hello."""
+"""Sends every pod with its status to pods_server, if it exists (gate PodsAPI), on change and on Hello."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_status(pod: TrackedPod, api_pod: ApiPod | None) -> dict[str, Any]:
 
 
 def list_item(pod: TrackedPod, api_pod: ApiPod | None) -> dict[str, Any]:
-    """The same without kind and apiVersion, which the items of a list have from it."""
+    """The same without kind and apiVersion, which items of a list omit."""
     raw = with_status(pod, api_pod)
     return {name: value for name, value in raw.items() if name not in ("kind", "apiVersion")}
 
@@ -42,7 +42,7 @@ class ServedPodsFeed:
         self._sent_data: dict[str, bytes] = {}
 
     def hello(self, listed: Collection[str] | None) -> None:
-        """pods_server has started. `listed`: see `listed`; None: some worker has not listed its pods."""
+        """pods_server has started. `listed`: the UIDs of all pods; None: some worker has not listed its pods."""
         self._sent_data.clear()
         for pod in self._table.all():
             self.changed(pod)
@@ -63,6 +63,6 @@ class ServedPodsFeed:
             self._actor.tell(PODS_SERVER, ServedPod(uid, b""))
 
     def listed(self, uids: Collection[str]) -> None:
-        """Every worker has listed its pods: `uids` are all that there are."""
+        """Every worker has listed its pods: `uids` are all of them."""
         if self._on:
             self._actor.tell(PODS_SERVER, ServedPods(sorted(uids)))

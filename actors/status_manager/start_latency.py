@@ -28,7 +28,7 @@ class StartLatency:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._measured: dict[str, bool] = {}
-        """By UID: whether it is measured, or never will be."""
+        """By UID: True once it has been measured, or if it never will be."""
         self._is_first = True
 
     def forget(self, uid: str) -> None:

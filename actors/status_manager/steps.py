@@ -53,7 +53,7 @@ Step = PatchStatus | DeletePod | CreateMirror
 
 
 def next_step(table: PodTable, key: str) -> Step | None:
-    """The step; None for nothing: also before the API server has listed its pods and after an accepted deletion."""
+    """The step. None: nothing to do, also before the API server has listed its pods and after an accepted deletion."""
     if not table.api.synced:
         return None
     step = _step(table, key)
@@ -94,5 +94,5 @@ def _mirror_step(table: PodTable, static: TrackedPod) -> Step | None:
         return CreateMirror(static)
     others = [other for other in table.statics(static.full_name) if other.uid != static.uid]
     if any(is_mirror_of(mirror, other.pod) for other in others):
-        return None  # an edited manifest: the mirror shows the end of the pod before it
+        return None  # an edited manifest: the mirror still shows the end of the old pod
     return DeletePod(mirror)

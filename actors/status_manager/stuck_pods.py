@@ -14,9 +14,9 @@ from .pod_table import PodTable
 from .tracked_pod import TrackedPod
 
 STUCK_SECONDS: Final = 60.0
-"""After the end of its grace period: deletionTimestamp (API reference, ObjectMeta)."""
+"""Seconds after the end of the grace period, which is deletionTimestamp (API reference, ObjectMeta)."""
 REPEAT_SECONDS: Final = 300.0
-"""A pod that waits for the same is reported again after this time."""
+"""Seconds after which a pod with an unchanged cause is reported again."""
 REASONS: Final = ("worker", "containers", "sandbox", "volumes", "cgroup", "status", "finalizers", "api")
 _DEFAULT_TEXTS: Final = {
     "containers": "containers still run",
@@ -37,11 +37,11 @@ class StuckPod(msgspec.Struct, frozen=True):
     """One of REASONS."""
     text: str
     seconds: float
-    """Since the end of its grace period."""
+    """Seconds since the end of its grace period."""
 
     @property
     def held_by_node(self) -> bool:
-        """Whether the node delays its end, not a finalizer."""
+        """Whether the node delays its termination, not a finalizer."""
         return self.reason != "finalizers"
 
 

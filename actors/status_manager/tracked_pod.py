@@ -17,7 +17,7 @@ from .pod_status import ENDED
 
 
 class TrackedPod(msgspec.Struct, frozen=True):
-    """What a worker has reported of a pod, and the status that follows from it."""
+    """A worker's report of a pod, and the resulting status."""
 
     observed: PodObserved
     """The newest report of its worker; `pod` and `runtime` of an earlier one where the newest has none."""
@@ -85,7 +85,7 @@ def with_base(tracked: TrackedPod, api_pod: ApiPod | None) -> TrackedPod:
         return tracked
     if api_pod is None:
         return msgspec.structs.replace(tracked, has_base=tracked.static)
-    # a static pod that was over may run again: its old mirror is no base
+    # a finished static pod may run again: its old mirror is no base
     over = api_pod.status.phase in TERMINAL and tracked.observed.worker_phase not in ENDED
     if tracked.static and over:
         return tracked

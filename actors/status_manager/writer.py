@@ -17,10 +17,10 @@ from .steps import PatchStatus, Step, next_step
 from .times import PodStatusClocks
 
 NODE_SECONDS: Final = 0.5
-"""A node that is about to register is soon there."""
+"""Seconds; a node that is about to register soon exists."""
 MAX_SECONDS: Final = 60.0
 AWAY: Final = (0, 401, 429, 503, 504)
-"""No answer, or one that says nothing about the pod: all writes wait."""
+"""Statuses of no answer, or of an answer that does not concern the pod: all writes wait."""
 
 
 class StatusWriter:
@@ -32,7 +32,7 @@ class StatusWriter:
         self.backlog = StatusBacklog()
         self._timer: Timer | None = None
         self._unsynced_since: dict[str, float] = {}
-        """By key: when the status became another than the API server's, on the monotonic clock."""
+        """By key: when the status began to differ from the API server's, on the monotonic clock."""
         self._last_errors: dict[str, str] = {}
         """By key, '' for all: the failure that was logged last, so that it is logged once."""
 
@@ -95,7 +95,7 @@ class StatusWriter:
             self._actor.metrics.observe("kubelet_pod_status_sync_duration_seconds", seconds)
 
     def _drop(self, key: str) -> None:
-        """There is nothing to write."""
+        """The API server has the current status: forget when it began to differ."""
         self.backlog.drop(key)
         self._last_errors.pop(key, None)
 
