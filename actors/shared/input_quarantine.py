@@ -1,6 +1,5 @@
-"""Quarantines pods and images whose work ended an actor three times. The actor goes on with the others.
-
-Only work that depends on a user's input is recorded, not the removal of what was made.
+"""Quarantines pods and images on which an actor died three times. The actor goes on with the others. Only work that
+depends on a user's input is recorded, not clean-up.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class InputQuarantine:
     """The quarantine of one actor. A changed input is tried again."""
 
     def __init__(self, actor: Actor, run_dir: str, work: str, kind: Literal["pod", "image"] = "pod") -> None:
-        """`work`: what the actor does for one of this kind, for the texts."""
+        """`work`: the name of the actor's work for one input, for texts."""
         self._actor, self._work, self._kind = actor, work, kind
         self._journal: Journal | None = None
         try:
@@ -38,15 +37,15 @@ class InputQuarantine:
             actor.log.error("the last incarnation died on %s of %s %s", work, kind, self._journal.died_on)
 
     def refusal(self, name: str, data: bytes) -> str:
-        """Why nothing is done for this version of it; '' when it is. `name`: a pod's UID, an image's reference. `data`:
-        all else that the work depends on: the pod's JSON."""
+        """Why this version of the input is in quarantine; '' if it is not. `name`: a pod's UID or an image's reference.
+        `data`: everything else that the work depends on, such as the pod's JSON."""
         if self._journal is None or not self._journal.is_quarantined(content_key(name, data)):
             return ""
         whose = f"{self._work} of this {self._kind}"
         return f"{whose} ended {self._actor.name} {POLICY.crashes} times: left alone until it changes"
 
     def handling(self, name: str, data: bytes) -> AbstractContextManager[None]:
-        """Record the block as work for it."""
+        """Record the block as work for the input."""
         return self._journal.handling(content_key(name, data)) if self._journal is not None else nullcontext()
 
     def record(self, name: str, data: bytes) -> InputRecord | None:

@@ -1,4 +1,4 @@
-"""Long loops over what users write, in pieces: the loop of the actor serves others between them."""
+"""Splits long loops over users' data, so that the actor's loop serves other work in between."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 async def pieces(items: Iterable[T], size: int) -> AsyncIterator[list[T]]:
-    """The items in lists of at most `size`, with a pause for others after each."""
+    """The items in lists of at most `size`; other tasks run after each list."""
     left = iter(items)
     while piece := list(islice(left, size)):
         yield piece

@@ -3,9 +3,10 @@
     {"data":"<text>","checksum":N}, the text being
     {"entries":{"<pod UID>":{"ContainerResources":{...},"PodLevelResources":null}}}
 
-Allocated is what a pod was admitted with, or resized to since; actuated is what the runtime has taken over for its
-containers (KEP-1287). The container manager writes the files, the pod workers read them when they begin. The checksum
-is that of Go's text form of `data`. Two fields are ours, and no kubelet reads them: `ContainerIDs`, `ResizeUnderWay`.
+Allocated resources are those that a pod was admitted with or resized to; actuated resources are those that the runtime
+has applied to its containers (KEP-1287). The container manager writes the files, the pod workers read them when they
+begin. The checksum is that of Go's text form of `data`. Two fields are ours, and no kubelet reads them: `ContainerIDs`,
+`ResizeUnderWay`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ALLOCATED: Final = "allocated_pods_state"
 ACTUATED: Final = "actuated_pods_state"
 _MOST_BYTES: Final = 64 << 20
 _TYPE: Final = b"(string)"
-"""What Go's text form begins with; then comes the text itself."""
+"""The beginning of Go's text form, before the text itself."""
 FIRST: Final = b'{"entries":{'
 LAST: Final = b"}}"
 EMPTY: Final = b"{}"
@@ -46,10 +47,10 @@ class PodRecord(msgspec.Struct, frozen=True, kw_only=True):
     PodLevelResources: ResourceRequirements | UnsetType | None = UNSET
     """None: it has none. Missing from a kubelet before 1.34."""
     ContainerIDs: dict[str, str] | UnsetType = UNSET
-    """Of actuated resources: the instance that has them, by the container's name. Another one has what it was created
-    with."""
+    """For actuated resources: the instance that has them, by container name. Another instance has the resources that it
+    was created with."""
     ResizeUnderWay: bool | UnsetType = UNSET
-    """Of allocated resources: the containers may have others, whatever is recorded of them."""
+    """For allocated resources: the containers may have other resources than recorded."""
 
     @property
     def containers(self) -> dict[str, ResourceRequirements]:
@@ -57,7 +58,7 @@ class PodRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def record_of(pod: Pod, *, under_way: bool = False) -> PodRecord | None:
-    """What the pod's spec asks for; None if that is nothing at all."""
+    """The resources in the pod's spec; None if it has none."""
     containers = {one.name: one.resources for one in (*pod.spec.initContainers, *pod.spec.containers)}
     if pod.spec.resources is None and not any(one.requests or one.limits for one in containers.values()):
         return None
@@ -109,10 +110,10 @@ class RecordText:
     def __init__(self) -> None:
         self._members: dict[str, bytes] = {}
         self._sums: dict[str, int] = {}
-        """Of the text up to the end of a member; missing of those that have changed, and of all behind."""
+        """The checksum of the text up to the end of each member; missing for changed members and all after them."""
 
     def put(self, uid: str, record: PodRecord) -> None:
-        """A changed one goes to the end."""
+        """A changed member moves to the end."""
         self.drop(uid)
         self._members[uid] = msgspec.json.encode(uid) + b":" + msgspec.json.encode(record)
 

@@ -18,7 +18,7 @@ from supervision.actor import Actor
 
 CHUNK_BYTES: Final = 64 * 1024
 MAX_CLIENTS: Final = 64
-"""The oldest connection is closed for a new one, so that one client that holds many shuts no other out."""
+"""The most connections. Above it the oldest is closed, so that one client with many cannot block others."""
 
 
 def is_socket(path: str) -> bool:
@@ -57,7 +57,7 @@ def kept_socket(actor: Actor, path: str) -> socket.socket:
     """The socket of the actor's last incarnation, while it is at the path; else a new one. Raises OSError."""
     label = f"unix:{path}"
     sockets = actor.listen(label, lambda: [listen(path)])
-    if not is_socket(path):  # an inherited socket whose file was removed: no client finds it
+    if not is_socket(path):  # an inherited socket without its file: no client can find it
         sockets[0].close()
         sockets = actor.listen(label, lambda: [listen(path)])
     return sockets[0]

@@ -1,4 +1,4 @@
-"""Why the agent cannot go on from a file of the node's state, in the kubelet's words, and what to do."""
+"""The error of a start with an unusable state file, in the kubelet's words, and what to do."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from supervision.state_file import NotAFileError
 
 
 def restore_error(path: str | os.PathLike[str], error: Exception, file: str) -> str:
-    """The error of a start. `file`: what the kubelet calls the file, as in `the CPU manager checkpoint file`.
+    """The error text. `file`: the kubelet's name of the file, such as `the CPU manager checkpoint file`.
 
-    The operator is told to delete a damaged file, but not one that cannot be read now: it may be right."""
+    It tells the operator to delete a damaged file, but not one that cannot be read now, which may be valid."""
     prefix = "could not restore state from checkpoint"
     if isinstance(error, OSError) and not isinstance(error, NotAFileError):
         return f"{prefix}: {path}: {error_reason(error)}"

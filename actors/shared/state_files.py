@@ -1,8 +1,8 @@
 """The files of the node's state, each with a copy in the run directory.
 
-The agent reads these files at its start, as the kubelet does, and does not start with a damaged one. An actor that is
-started again while the agent runs goes on from the copy: what somebody has done to the file since then ends no agent,
-and nothing that was given to a container is given again.
+The agent reads these files at its start, as the kubelet does, and does not start with a damaged one. An actor that
+restarts while the agent runs continues from the copy. So a change of the file by another program does not stop the
+agent, and nothing is allocated twice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class StateFiles:
-    """Where the files are. `again`: the actor was started again while the agent runs."""
+    """The directories of the files. `again`: the actor has restarted while the agent runs."""
 
     def __init__(self, root_dir: str, run_dir: str, log: Log = _LOG, *, again: bool = False) -> None:
         self.root_dir, self.log, self.again = root_dir, log, again
@@ -48,8 +48,8 @@ class CopiedFile:
         self._files, self._copy = files, copy
 
     def begin(self) -> None:
-        """To be called by the actor that writes the file, before it is read. A new agent copies it; in an actor that
-        was started again, a file that is not the copy is written again. Raises OSError if that fails."""
+        """Called by the actor that writes the file, before it reads it. A new agent makes the copy; a restarted actor
+        restores the file from the copy if they differ. Raises OSError if that fails."""
         if not self._files.again:
             self._write_copy(self._content(self.path))
             return
@@ -59,11 +59,11 @@ class CopiedFile:
             self._files.log.warning("%s has been changed while the agent runs: it is written again", self.path)
 
     def newest(self) -> Path:
-        """What an actor that does not write the file is to read: `begin` may be under way in the one that does."""
+        """The content for an actor that only reads the file: its writer may just be in `begin`."""
         return self._copy if self._files.again and self._copy.exists() else self.path
 
     def write(self, data: bytes, *, sync: bool = False) -> None:
-        """Replace the file. Raises OSError, and the file stays as it was."""
+        """Replace the file. If it raises OSError, the file is unchanged."""
         self._write_copy(data)
         try:
             write_private(self.path, data, sync=sync)
@@ -72,7 +72,7 @@ class CopiedFile:
             raise
 
     def _write_copy(self, data: bytes | None) -> None:
-        """Replace the copy, or remove it: a copy that is older than the file would be worse than none."""
+        """Replace the copy, or remove it: an outdated copy would be worse than none."""
         with suppress(OSError):
             if data is not None:
                 write_private(self._copy, data, sync=False)

@@ -1,7 +1,8 @@
 """Which pods make room for a critical one that lacks resources. Pure.
 
-Source: the kubelet's critical pod admission handler. As few Guaranteed pods as possible, as if all others were gone;
-then as few Burstable ones; then BestEffort ones. Within a class always the pod that comes nearest to what is lacking.
+Source: the kubelet's critical pod admission handler. It chooses as few Guaranteed pods as possible, as if all others
+were gone; then as few Burstable pods; then BestEffort pods. Within a class it takes the pod that is nearest to the
+missing amounts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Lacking = Mapping[str, int]
 
 
 class NoVictims(Exception):
-    """No set of pods would do."""
+    """No set of pods would free enough."""
 
     def __init__(self, left: Lacking) -> None:
         super().__init__(left)
@@ -26,7 +27,7 @@ class NoVictims(Exception):
 
 
 def victims(demand: Demand, node: NodeState, running: Iterable[Demand]) -> list[Demand] | Refusal:
-    """The pods to end. The refusal when all of them together would not do."""
+    """The pods to end, or the refusal if all of them together would not free enough."""
     able = [one for one in running if one.uid != demand.uid and _may_preempt(demand, one)]
     try:
         return _choose(shortages(demand, node), able)
@@ -63,7 +64,7 @@ def _choose(lacking: Lacking, able: list[Demand]) -> list[Demand]:
 
 
 def _nearest(lacking: Lacking, pods: list[Demand]) -> list[Demand]:
-    """One after the other, until all requirements are met."""
+    """Choose pods one by one until all requirements are met."""
     found, left, lacking = list[Demand](), list(pods), dict(lacking)
     while lacking and left:
         best = min(left, key=lambda pod: (_distance(lacking, pod), _gives(pod, "memory"), _gives(pod, "cpu")))
@@ -78,7 +79,7 @@ def _distance(lacking: Lacking, pod: Demand) -> float:
 
 
 def _drop_unneeded(lacking: Lacking, chosen: list[Demand]) -> list[Demand]:
-    """The candidates without those that the others make up for, the most valuable ones spared first."""
+    """The candidates without those that are not needed; the most valuable are spared first."""
     for pod in list(chosen):
         others = [one for one in chosen if one is not pod]
         if not without(lacking, others):

@@ -31,9 +31,9 @@ class Demand(msgspec.Struct, frozen=True):
     qos: str
     priority: int | None = None
     critical: bool = False
-    """It may have other pods end to get room."""
+    """It is critical: other pods may be ended to make room."""
     served: frozenset[str] = frozenset()
-    """Extended resources that device plugins have given it as requested."""
+    """Extended resources that device plugins have already given it."""
 
 
 class AdmittedUsage(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     has."""
     usage: AdmittedUsage = AdmittedUsage()
     conditions: frozenset[str] = frozenset()
-    """Which of MemoryPressure, DiskPressure and PIDPressure hold."""
+    """Those of MemoryPressure, DiskPressure and PIDPressure that are true."""
     shutting_down: bool = False
     allowed_sysctls: Sequence[str] = ()
     """allowedUnsafeSysctls."""
@@ -97,18 +97,19 @@ class AdmissionCheck(NamedTuple):
     """The declaration of an admission check."""
 
     order: int
-    """Its place among the checks, which is the kubelet's: the first refusal counts."""
+    """Its place among the checks, as in the kubelet: the first refusal counts."""
     refuse: CheckFunction
     of_admitted: bool = False
-    """Also applies to a pod that was admitted before or runs already: the refusal does not depend on free resources."""
+    """Also applies to a pod that was admitted before or runs already, because the result does not depend on free
+    resources."""
     before_hardware: bool = False
-    """Comes before CPUs, memory and devices are allocated to the pod."""
+    """Runs before CPUs, memory and devices are allocated to the pod."""
     of_resources: bool = False
     """Refuses for resources that the node lacks: other pods can make room."""
 
 
 def demand_of(uid: str, pod: Pod) -> Demand:
-    """Extended resources that a resource claim stands for are not requested of the node. Raises QuantityError,
+    """Extended resources that a resource claim provides are not counted against the node. Raises QuantityError,
     ObjectError."""
     requests = pod_requests(without_claimed(pod))
     return Demand(uid, requests, host_ports(pod), qos_class(pod), pod.spec.priority, is_critical(pod))

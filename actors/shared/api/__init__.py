@@ -13,10 +13,10 @@ kubeconfig.py          loads and writes kubeconfig files
 kubeconfig_check.py    validates a kubeconfig and reports every problem with its field
 kubeconfig_process.py  the process in which the `kubernetes` package loads a kubeconfig or runs a credential plugin
 lines.py               splits a byte stream into lines, for watches: one JSON document per line
-permission.py          requests that the API server may refuse for a moment
+permission.py          repeats requests that the API server may refuse temporarily
 plugin_metrics.py      the metrics of a credential plugin, as client-go has them: its runs
-proxy.py               connections by way of a proxy: HTTP CONNECT (plain or TLS) and SOCKS5
-reflector.py           follows one collection: a list, then a watch from there, for ever
+proxy.py               connections through a proxy: HTTP CONNECT (plain or TLS) and SOCKS5
+reflector.py           follows one collection: a list, then watches, without end
 tls.py                 the TLS context of connections to an API server
 warmup.py              runs the first steps of an API request in the fork server, before the first fork
 """

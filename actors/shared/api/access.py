@@ -28,7 +28,7 @@ class Exec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
-    """Act as another user, which the server allows by its `impersonate` verb."""
+    """The user to act as; the server must allow the verb `impersonate`."""
 
     user: str = ""
     uid: str = ""
@@ -60,7 +60,7 @@ class ServerAccess(msgspec.Struct, frozen=True, kw_only=True):
     exec: Exec | None = None
     impersonate: Impersonation | None = None
     proxy: str = ""
-    """http://, https:// or socks5://; empty: as the environment says."""
+    """http://, https:// or socks5://; empty: by the environment."""
     namespace: str = "default"
     source: str = ""
     """The path of the kubeconfig."""

@@ -126,7 +126,8 @@ class ApiClient:
             return self._connections
 
     async def _certificate(self) -> ClientKeyPair:
-        """The certificate of the credentials that are current once it is loaded (a plugin may be slow)."""
+        """The current certificate. Loading may be slow (a plugin); if the credentials change meanwhile, it loads
+        again."""
         while True:
             credentials = self._credentials
             certificate = await credentials.certificate()
@@ -299,7 +300,7 @@ class ApiClient:
             span.raised(error)
             raise
         except asyncio.CancelledError:
-            if STATUS_CODE not in span.attributes:  # otherwise the end of a watch
+            if STATUS_CODE not in span.attributes:  # with a status, it is the end of a watch
                 span.fail("given up without an answer")
             raise
         finally:

@@ -84,7 +84,7 @@ class Credentials:
                 text = "" if token else "is empty"
             if not token and not self._token:
                 raise NoCredentials(0, "NoCredentials", f"token file {self._access.token_file}: {text}")
-            # if the file is unreadable for a moment, the last token stays in use
+            # while the file is unreadable, the last token stays in use
             self._token, self._token_read = token or self._token, now
         return self._token
 

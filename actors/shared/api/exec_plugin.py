@@ -58,7 +58,7 @@ class _Status(msgspec.Struct):
     clientKeyData: str | None = None
     expirationTimestamp: datetime | None = None
     certificateValid: tuple[float, float] | None = None
-    """Not of the plugin: what `kubeconfig_process` read in the certificate."""
+    """Added by `kubeconfig_process`: validity of the certificate."""
 
 
 async def run(access: ServerAccess, observe: Observer = lambda run: None) -> IssuedCredentials:
@@ -87,7 +87,7 @@ async def run(access: ServerAccess, observe: Observer = lambda run: None) -> Iss
 
 
 def outcome(error: LoaderError | OSError) -> PluginRun:
-    """How a run that failed is counted. Output that is no ExecCredential comes of a plugin that ended well."""
+    """How a failed run is counted. If the output is no ExecCredential, the plugin itself ended well."""
     if isinstance(error, OSError):
         return PluginRun("client_internal_error", 1)
     if error.kind in ("FileNotFoundError", "PermissionError", "OSError"):

@@ -1,9 +1,9 @@
 """The process in which the `kubernetes` package loads a kubeconfig or runs a credential plugin.
 
 It is a script: it reads one JSON request on stdin, prints one JSON answer and ends. So only this process imports the
-package (0.4 s, 48 MiB), a hung plugin is killed with its process group, and excessive output harms nobody else. Data
-fields of the kubeconfig become files in a directory in memory that the caller makes and removes; the answer carries
-their content. `kubeconfig.py` and `exec_plugin.py` are the callers."""
+package (0.4 s, 48 MiB), a hung plugin is killed with its process group, and excessive output harms no other process.
+Data fields of the kubeconfig become files in a directory in memory that the caller makes and removes; the answer
+carries their content. `kubeconfig.py` and `exec_plugin.py` are the callers."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 MAX_LINE: Final = 8 << 20
-"""An object has at most 1.5 MiB in etcd; its JSON may be a few times larger. It is copied to other actors; 30 MiB ended
-several of them by their ceiling of memory, again and again."""
+"""The longest line. An object has at most 1.5 MiB in etcd, and its JSON may be a few times larger. It is copied to
+other actors: objects of 30 MiB exceeded the memory ceilings of several actors repeatedly."""
 
 
 class LineTooLong(ValueError):

@@ -1,5 +1,5 @@
-"""Requests that the API server may refuse for a moment: it lets a node have an object once it knows of a pod of this
-node that refers to it, and the node may know of the pod first."""
+"""Repeats requests that the API server may refuse temporarily. It gives a node an object only once it knows a pod of
+the node that refers to it, and the node may know the pod earlier."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ async def when_permitted(
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     refusals: Collection[str] = ("Forbidden",),
 ) -> Answer:
-    """The answer; of a request that stays refused, the last refusal. `request` makes it once. `refusals`: reasons of
-    answers that may be temporary.
+    """The answer, or the last refusal if the request stays refused. `request` sends it once. `refusals`: reasons that
+    may be temporary.
     """
     answer = await request()
     for pause in PAUSES:

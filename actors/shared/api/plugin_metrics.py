@@ -1,4 +1,5 @@
-"""The metrics of a credential plugin, as client-go has them: its runs, and the age and rest of its certificates."""
+"""The metrics of a credential plugin, as in client-go: its runs, and the age and remaining lifetime of its
+certificates."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ AGE: Final = "rest_client_exec_plugin_certificate_rotation_age"
 
 
 class PluginMetrics:
-    """The counts of one client; without `metrics`, none."""
+    """The counts of one client; without `metrics` it counts nothing."""
 
     def __init__(self, metrics: Metrics | None = None) -> None:
         self._metrics = metrics

@@ -1,4 +1,4 @@
-"""Connections by way of a proxy: HTTP CONNECT (plain or TLS) and SOCKS5 (RFC 9110 9.3.6, RFC 1928, RFC 1929).
+"""Connections through a proxy: HTTP CONNECT (plain or TLS) and SOCKS5 (RFC 9110 9.3.6, RFC 1928, RFC 1929).
 
 TLS runs through the proxy: it sees the server's host and port and the traffic, never a token.
 """
@@ -129,7 +129,7 @@ async def _http_connect(
 async def _socks_connect(
     stream: httpcore.AsyncNetworkStream, proxy: SplitResult, target: tuple[str, int], timeout: float | None
 ) -> None:
-    """The proxy resolves names, as Go's client has it."""
+    """The proxy resolves names, as with Go's client."""
     await stream.write(b"\x05\x02\x00\x02" if proxy.username else b"\x05\x01\x00", timeout)
     version, method = await _exactly(stream, 2, timeout)
     if version != 5 or method not in ((0, 2) if proxy.username else (0,)):

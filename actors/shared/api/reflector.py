@@ -1,4 +1,4 @@
-"""Follows one collection: a list, then a watch from there, for ever (Kubernetes API concepts, "Efficient detection of
+"""Follows one collection: a list, then watches, without end (Kubernetes API concepts, "Efficient detection of
 changes").
 
 While the server is unreachable the known objects stay: only a successful list calls `replaced`. Lists ask for the
@@ -26,12 +26,12 @@ BACKOFF: Final = BackoffPolicy(first=0.8, maximum=30.0, factor=2.0, jitter=0.5, 
 WATCH_SECONDS: Final = (300, 600)
 """The range of the random timeout of a watch."""
 SHORT_SECONDS: Final = 1.0
-"""A watch that ends sooner counts as failed, so that it is not repeated at once for ever."""
+"""A watch that ends sooner counts as failed, so that it is not repeated in a busy loop."""
 LIST_SECONDS: Final = 60.0
 RELIST_AFTER: Final = 2
 """The number of consecutive 5xx answers after which the collection is listed again."""
 NOT_OF_THE_VERSION: Final = frozenset({401, 403, 429})
-"""Refusals that a list would get as well. Others may be of the version that the watch goes on from."""
+"""Refusals that a list would get too. Others may concern the version from which the watch continues."""
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ class _Object(msgspec.Struct):
 class _ListMeta(msgspec.Struct):
     resourceVersion: str = ""
     rest: str = msgspec.field(default="", name="continue")
-    """The token of what is left out."""
+    """The token for the omitted rest of the list."""
 
 
 class _List(msgspec.Struct):
@@ -123,7 +123,7 @@ class Reflector:
                     await self._list()
                 heard = await self._watch()
                 if not heard and clock() - began >= QUIET_SECONDS:
-                    # not even a bookmark: the server may wait for a version that its history will not reach for long
+                    # not even a bookmark: the server may wait for a version that it will not reach for a long time
                     self._version = ""
                 if clock() - began >= SHORT_SECONDS:
                     self._backoff = Backoff()
@@ -131,7 +131,7 @@ class Reflector:
                 error: ApiError | None = None
             except Gone as gone:
                 self._version, error = "", gone
-                if not listed:  # the version is an old one and the server answers: list at once
+                if not listed:  # the version is too old and the server answers: list at once
                     continue
             except ApiError as other:
                 self._store.failed(other)
@@ -142,14 +142,14 @@ class Reflector:
             await self._pause(clock() - began, error)
 
     def _is_of_the_version(self, error: ApiError) -> bool:
-        """Whether the server may answer otherwise once the collection is listed again."""
+        """Whether listing the collection again may help."""
         if error.status >= 500:
             return self._backoff.failures >= RELIST_AFTER
         return error.status >= 400 and error.status not in NOT_OF_THE_VERSION
 
     async def _pause(self, well_for: float, error: ApiError | None) -> None:
         answers = error is None or error.status > 0
-        if answers and self._unreachable:  # the server is back: this is a first failure, however long it was away
+        if answers and self._unreachable:  # the server is back: count this as the first failure
             self._backoff = Backoff()
         self._unreachable = not answers
         self._backoff = self._backoff.failed(self._policy, well_for)
@@ -206,7 +206,7 @@ def read_list(answer: ApiResponse) -> tuple[str, list[Item]]:
         # a proxy may answer 200 to anything, which must not count as an empty list
         raise Unreachable(0, "Unreachable", "the answer is not a list: it has no resourceVersion")
     if read.metadata.rest:
-        # no limit was asked for: taken for the whole, the rest of the objects would count as deleted
+        # no limit was requested. If this counted as the whole list, the other objects would count as deleted
         raise Unreachable(0, "Unreachable", "the answer is a part of a list that was to be whole")
     return read.metadata.resourceVersion, [read_item(bytes(each)) for each in read.items or ()]
 

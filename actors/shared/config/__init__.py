@@ -1,7 +1,7 @@
 """The configuration of the agent: how it is read, merged and validated, and the `Agent` that every actor gets.
 
 agent.py               the `self.context` of every actor
-loading.py             argv and files to that
+loading.py             makes the Agent from argv and files
 feature_gates.py       the gates of the release; feature_gate_table.py: stage, default, dependencies of each
 commands.py            `supervise config check|show|explain`
 documentation.py       the documentation of fields, flags and gates; explained_keys.py: of the keys of maps

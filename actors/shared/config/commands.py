@@ -51,7 +51,7 @@ _SAME: Final = {
     "undo": "rollback",
     "log": "history",
 }
-"""Words of other programs, and the command that is like them."""
+"""Words of other programs, with the corresponding command."""
 Validate = Callable[[Sequence[str]], tuple[tuple[str, ...], tuple[ConfigProblem, ...]]]
 """Returns the warnings and problems of a command line."""
 Command = Callable[[Sequence[str], bool, TextIO], int]
@@ -111,7 +111,7 @@ def take_option(words: Sequence[str], *names: str) -> tuple[str | None, list[str
 
 
 def _begin(name: str) -> str:
-    """How a word begins that has the option and its value."""
+    """The beginning of a word that contains both the option and its value."""
     return f"{name}=" if name.startswith("--") else name
 
 
@@ -125,7 +125,7 @@ def _validate(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[ConfigProble
 
 
 def check(words: Sequence[str], as_json: bool, out: TextIO, validate: Validate = _validate) -> int:
-    """Validate the arguments of `start`. `validate`: a validator of more than flags and configuration."""
+    """Validate the arguments of `start`. `validate`: checks more than flags and configuration."""
     warnings, problems = validate(words)
     if as_json:
         found = {"valid": not problems, "problems": problems, "warnings": warnings}

@@ -1,4 +1,4 @@
-"""The keys of maps of the configuration, where these are fixed; and the field that somebody means by what was typed."""
+"""The keys of maps of the configuration that have fixed keys; and the field that a typed path refers to."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _LAST_INDEX: Final = re.compile(r"\[\d*\]\Z")
 
 
 class NamedField(NamedTuple):
-    """What a path names."""
+    """The field that a path refers to."""
 
     path: str
-    """As it is documented: `registerWithTaints[].key`."""
+    """The documented path: `registerWithTaints[].key`."""
     inside: str
     """The key of a map, or `[]` of a list, whose field `path` is; empty: the field itself."""
 
@@ -55,7 +55,7 @@ def find(name: str, kinds: Mapping[str, str]) -> NamedField | None:
 
 
 def names(kinds: Mapping[str, str]) -> dict[str, str]:
-    """All paths and keys, and the ends of paths that are no path, each with the path that it stands for."""
+    """All paths and keys, and ends of paths, each with the full path."""
     ends: dict[str, str] = {}
     for path in kinds:
         for at in re.finditer(r"\.", path):

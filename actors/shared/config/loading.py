@@ -40,7 +40,7 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
     """The agent that this command line describes. Raises ConfigErrors with every problem.
 
     `recover`: if the configuration in the files was rolled back, use the last known good one. `in_force`: use the
-    configuration that is in force by the checkpoints, if they have one, whatever is in the files.
+    configuration in force according to the checkpoints, if they have one, instead of the files.
     """
     host = host or host_facts()
     parsed = parsing.parse(argv)
@@ -75,7 +75,7 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
 
 
 def _in_force(alone: dict[str, Any]) -> tuple[list[Document], list[str], list[ConfigProblem]] | None:
-    """What `_read` returns, of the current configuration; None without its checkpoint."""
+    """The same as `_read`, for the configuration in force; None without its checkpoint."""
     store = ConfigCheckpoints(checkpoint_dir(alone))
     layers = store.layers(store.state().current)
     return None if layers is None else (layers.documents(), [], [])

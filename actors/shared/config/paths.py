@@ -28,8 +28,8 @@ def default_policy_file() -> str:
 
 
 def run_dir_of(root_dir: str, uid: int | None = None) -> str:
-    """The directory of the sockets of the agent with this root directory: unique, and short enough. `uid`: of the user
-    who runs it, the own one when None.
+    """The directory of the sockets of the agent with this root directory: unique, and short enough. `uid`: the user who
+    runs it; None: this process's user.
 
     A Unix socket's path has at most 107 bytes, so the root directory is only a hash in it.
     """

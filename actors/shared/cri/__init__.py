@@ -15,7 +15,7 @@ liveness.py            whether a container runtime answers: the CRI call Version
 measured_transport.py  counts the calls to a runtime and their time, as kubelet_runtime_operations_*
 methods.py             the methods of CRI v1: the path and the types of each
 model.py               sandboxes, containers and images of the runtime, as immutable values for messages
-next_instance.py       whether an instance of a container that has ended is followed by another one
+next_instance.py       whether an ended instance of a container is followed by another one
 output_transport.py    the transport of ExecSync, which reads one answer at a time
 pod_lookup.py          reads the sandboxes and containers of one pod from the runtime
 sandbox_calls.py       the runtime service's calls for sandboxes

@@ -19,7 +19,7 @@ from .errors import DeadlineExceeded, NameReserved, StillCreating
 
 @dataclass(frozen=True)
 class ExistingObject:
-    """The object that has the name. `usable`: it has the wanted configuration and has not been started."""
+    """The object with the name. `usable`: it has the wanted configuration and has not been started."""
 
     id: str
     usable: bool
@@ -30,7 +30,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True)
 class PollSchedule:
-    """The pauses between questions to the runtime: the first, the longest (each is twice the one before), their sum."""
+    """The pauses between queries of the runtime: the first, the longest (each is twice the previous one), their sum."""
 
     first: float = 0.1
     longest: float = 1.0
@@ -55,8 +55,8 @@ async def create_or_adopt(
     find: Callable[[], Awaitable[ExistingObject | None]],
     polling: PollSchedule = DEFAULT_POLLING,
 ) -> str:
-    """The ID from `create`, or of the usable object from `find`. Raises the error of `create`; StillCreating when the
-    name is reserved and nothing has it."""
+    """The ID from `create`, or of the usable object from `find`. Raises the error of `create`; StillCreating if the
+    name is reserved but no object has it."""
     try:
         return await create()
     except (DeadlineExceeded, NameReserved) as error:

@@ -1,7 +1,6 @@
-"""Whether a runtime ignores CDI names (Container Device Interface), which CRI does not tell. Pure.
-
-containerd says it in the `info` of a verbose Status: its configuration, as JSON, has `enableCDI` from 1.7 on. Before
-1.7 it knows no CDI. Of other runtimes nothing is known; CRI-O has it always on.
+"""Whether a runtime ignores CDI names (Container Device Interface), which CRI does not report. Pure. containerd reports
+it in the `info` of a verbose Status: from 1.7 on its configuration (JSON) has `enableCDI`. Older versions have no CDI.
+For other runtimes it is unknown; CRI-O always supports CDI.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from .model import RuntimeVersion
 
 _CONTAINERD: Final = "containerd"
 _FIRST: Final = (1, 7)
-"""The first version that knows CDI; off by default until 2.0."""
+"""The first version with CDI; off by default until 2.0."""
 
 
 def ignores_cdi(version: RuntimeVersion, info: Mapping[str, str]) -> bool:

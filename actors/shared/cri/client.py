@@ -84,7 +84,7 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
         return conversion.runtime_status(answer)
 
     async def info(self) -> dict[str, str]:
-        """What the runtime says of itself besides CRI, by keys of its own: for containerd `config`, as JSON."""
+        """The runtime's own information besides CRI, by its own keys: for containerd `config`, as JSON."""
         answer = await self._runtime.call(methods.STATUS, cri.StatusRequest(verbose=True), self._deadlines.request)
         return dict(answer.info)
 
@@ -115,5 +115,5 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
 
 
 def measured(transport: Transport, metrics: Metrics | None) -> Transport:
-    """`metrics` None: it is not measured."""
+    """`metrics`: None if calls are not measured."""
     return transport if metrics is None else MeasuredTransport(transport, metrics)

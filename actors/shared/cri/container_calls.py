@@ -17,7 +17,8 @@ from .transport import Transport
 HASH_ANNOTATION = "io.kubernetes.container.hash"
 
 LONGEST_GRACE_SECONDS = (2**63 - 1) // 10**9
-"""Runtimes in Go count a timeout in nanoseconds, in 64 bits: what is longer overflows there, and kills at once."""
+"""The longest timeout in seconds. Runtimes in Go count nanoseconds in 64 bits: a longer one would overflow and kill at
+once."""
 
 
 class ContainerCalls:
@@ -25,7 +26,7 @@ class ContainerCalls:
 
     _runtime: Transport
     _outputs: Transport
-    """To the same runtime; it reads one answer at a time."""
+    """The transport to the same runtime that reads one answer at a time."""
     _deadlines: Deadlines
     _polling: PollSchedule
 
@@ -58,7 +59,7 @@ class ContainerCalls:
         await self._runtime.call(methods.START_CONTAINER, request, self._deadlines.request)
 
     async def stop_container(self, container_id: str, grace_seconds: int) -> None:
-        """SIGTERM, then SIGKILL after `grace_seconds`, or after 292 years where these are more.
+        """SIGTERM, then SIGKILL after `grace_seconds`, at most 292 years.
 
         No error if the container does not exist."""
         grace_seconds = min(grace_seconds, LONGEST_GRACE_SECONDS)
@@ -117,8 +118,8 @@ class ContainerCalls:
         await self._runtime.call(methods.REOPEN_CONTAINER_LOG, request, self._deadlines.request)
 
     async def exec_sync(self, container_id: str, command: Sequence[str], timeout_seconds: int = 0) -> ExecResult:
-        """Run a command to its end. A timeout of 0 means no limit. The output is up to 16 MiB: take what is needed of
-        it before the next await, as the next one is read then.
+        """Run a command to its end. A timeout of 0 means no limit. The output has up to 16 MiB: copy the needed part
+        before the next await, because the next output is read then.
 
         Raises DeadlineExceeded when the timeout is over (the command is killed); AnswerTooLarge; another CriError when
         the command cannot be executed.

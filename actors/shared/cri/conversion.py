@@ -1,7 +1,7 @@
 """Converts the runtime's answers to the values of model.py. Pure.
 
-Names and UIDs become parts of paths. Neither this agent nor a kubelet makes one that cannot, so it is left out; with an
-ID that cannot, the whole answer is not believed: RuntimeFailure.
+Names and UIDs become parts of paths. Neither this agent nor a kubelet uses one that is not valid in a path, so an
+object with one is omitted. An invalid ID makes the whole answer invalid: RuntimeFailure.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ POD_UID = "io.kubernetes.pod.uid"
 CONTAINER_NAME = "io.kubernetes.container.name"
 MAX_NAME_BYTES: Final = 255
 MAX_ATTEMPT: Final = 10**9
-"""Nobody has restarted anything so often: a larger number is rubbish. The next instance would have one that is no
-restartCount of the API, an int32, and none could come after it."""
+"""The largest plausible restart count; a larger number is invalid. It would exceed the API's restartCount (int32) with
+the next instances."""
 
 _STATES = {
     cri.CONTAINER_CREATED: CriContainerState.CREATED,
@@ -64,7 +64,7 @@ def id_of(text: str) -> str:
 
 
 def check_id(found: str, wanted: str) -> None:
-    """What is said of another one would be done to this one. Raises RuntimeFailure."""
+    """Raises RuntimeFailure for an answer about another object, which would otherwise be applied to this one."""
     if found != wanted:
         raise RuntimeFailure("CRI", "DATA_LOSS", f"the runtime answers of {found}, and was asked for {wanted}")
 
@@ -177,7 +177,7 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> CriContai
 
 
 def _stop_signal(signal: int) -> str:
-    """The name that the API has for it; '' for one that is not reported or not known."""
+    """The API's name of the signal; '' if it is not reported or unknown."""
     if signal == cri.SIGNAL_RUNTIME_DEFAULT or signal not in cri.Signal.values():
         return ""
     return (
@@ -247,8 +247,8 @@ def image_of(image: cri.Image) -> Image:
 
 
 def event_of(event: cri.ContainerEventResponse) -> ContainerEvent:
-    """UNKNOWN also for the kinds of later versions of CRI. Without the statuses of all containers of the pod, which
-    runtimes send with each event: the receiver of an event asks again."""
+    """UNKNOWN also for the kinds of later versions of CRI. The statuses of the pod's containers, which runtimes send
+    with each event, are dropped: the receiver queries the pod."""
     sandbox = event.pod_sandbox_status
     return ContainerEvent(
         container_id=event.container_id,

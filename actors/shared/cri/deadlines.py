@@ -16,7 +16,7 @@ class Deadlines:
 
     @property
     def run_pod_sandbox(self) -> float:
-        """Twice the request timeout, as the call sets up the pod's network."""
+        """Twice the request timeout, because the call sets up the pod's network."""
         return 2 * self.request
 
     def stop_container(self, grace_seconds: float) -> float:

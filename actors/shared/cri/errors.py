@@ -52,12 +52,12 @@ class NameReserved(CriError):
 
 
 class StillCreating(NameReserved):
-    """An earlier create of this name, perhaps one whose caller has gone, has neither ended nor made anything yet."""
+    """An earlier create of this name has not ended yet; its caller may be gone."""
 
 
 class StillStarting(CriError):
-    """A start of container `id` is in progress, perhaps one whose caller has gone. The container can be neither started
-    nor removed."""
+    """A start of container `id` is in progress; its caller may be gone. The container can be neither started nor
+    removed."""
 
     @property
     def id(self) -> str:
@@ -78,7 +78,7 @@ class RuntimeFailure(CriError):
 
 
 def is_answer(error: CriError) -> bool:
-    """Whether the error came from the runtime, which therefore answers."""
+    """Whether the error came from the runtime itself, so that the runtime answers."""
     return not isinstance(error, Unavailable | DeadlineExceeded)
 
 
@@ -89,7 +89,7 @@ class EndpointError(ValueError):
 _RESERVED = re.compile(r'name .*\bis reserved(?: for "?([0-9A-Za-z]+))?', re.DOTALL)
 _STARTING = re.compile(r'container "([0-9A-Za-z]+)": container is (?:already )?in starting state')
 _TOO_LARGE = "CLIENT: Received message larger than max"
-"""As gRPC says it at this end."""
+"""The text of gRPC's client side."""
 _REGISTRY = ("failed to pull", "failed to resolve", "RegistryUnavailable")
 _BY_CODE: dict[str, type[CriError]] = {
     "NOT_FOUND": NotFound,

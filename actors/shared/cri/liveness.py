@@ -19,14 +19,14 @@ _END_STREAM, _END_HEADERS = 0x1, 0x4
 _STREAM: Final = 1
 _HEAD: Final = struct.Struct("!BHBBI")
 _EMPTY_MESSAGE: Final = bytes(5)
-"""gRPC's prefix of a message without content: VersionRequest has none that matters."""
+"""gRPC's prefix of an empty message: VersionRequest needs no content."""
 
 
 _UNIMPLEMENTED: Final = tuple(
     name + b"\x0212" for name in (b"\x0bgrpc-status", b"\x88\x9a\xca\xc8\xb2\x12\x34\xda\x8f")
 )
-"""The header grpc-status: 12, with its name as it is, and in the shorter code of Huffman (RFC 7541 appendix B). That of
-`12` is not shorter, so nobody uses it."""
+"""The header grpc-status: 12, with its name literal and Huffman-coded (RFC 7541 appendix B). The value `12` is never
+Huffman-coded, because that is not shorter."""
 
 
 def answers(path: str, seconds: float = CONNECT_SECONDS) -> bool:
@@ -35,8 +35,8 @@ def answers(path: str, seconds: float = CONNECT_SECONDS) -> bool:
 
 
 def serves(path: str, seconds: float = CONNECT_SECONDS) -> bool:
-    """Whether it answers, and not that it has no such service: containerd goes on without CRI when the plug-in for that
-    failed at its start, as where no inotify instance was free, and only another start loads it."""
+    """Whether it answers with CRI. containerd runs without CRI if its CRI plug-in failed at its start, for example
+    without a free inotify instance; it loads the plug-in only at the next start."""
     headers = _ask(path, seconds)
     return headers is not None and not any(each in headers for each in _UNIMPLEMENTED)
 
@@ -85,8 +85,8 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 
 def _await_answer(sock: socket.socket, end: float) -> bytes | None:
-    """Read frames until one is data of the call or its end (an error is an answer, too). Its headers; None if it does
-    not come."""
+    """Read frames until the call's data or end (an error is an answer too). Returns the headers; None without an
+    answer."""
     data, headers = b"", b""
     while (remaining := end - time.monotonic()) > 0:
         sock.settimeout(remaining)

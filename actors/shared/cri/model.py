@@ -15,7 +15,8 @@ _COUNT = re.compile("[0-9]{1,9}")
 _GIVEN_UP = re.compile(
     r"(context canceled|failed to start io pipe copy: unable to copy pipes: .*: no such file or directory)(: unknown)?$"
 )
-"""The client went away, or containerd was restarted during the start, and the container's pipes are lost."""
+"""The errors of a start whose client died, or during which containerd restarted, so that the container's pipes are
+lost."""
 START_ERROR = "StartError"
 """The reason of a container that the runtime could not start."""
 
@@ -102,9 +103,8 @@ class CriContainer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def start_given_up(self) -> bool:
-        """Its start was cut short because the client that had asked for it went away, or the runtime itself was
-        restarted. Nothing of the container failed, and its program has not run; containerd tells it as an end with
-        START_ERROR."""
+        """Whether its start was interrupted because its client died or the runtime restarted. The container did not
+        fail and its program has not run; containerd reports an exit with START_ERROR."""
         return (
             self.state is CriContainerState.EXITED
             and self.reason == START_ERROR

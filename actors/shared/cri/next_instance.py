@@ -1,4 +1,4 @@
-"""Whether an instance of a container that has ended is followed by another one. Pure."""
+"""Whether an ended instance of a container is followed by another one. Pure."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from .model import CriContainer
 
 
 def starts_again(pod: Pod, container: Container, ended: CriContainer, *, init: bool) -> bool:
-    """Whether it starts again: by its policy, or because its start was given up, which no policy counts as an end."""
+    """Whether it starts again: by its policy, or because its start was given up, which does not count as an exit."""
     code = init_exit_code(ended.exit_code, ended.reason) if init else ended.exit_code
     return ended.start_given_up or may_restart(pod, container, code, init=init)

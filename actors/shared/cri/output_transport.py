@@ -1,7 +1,6 @@
-"""The transport of ExecSync, whose answers are up to 16 MiB each and take three times that: one is read at a time.
-
-A runtime answers when the command has ended, so one that runs for long holds up no other. The answers that wait are
-in the runtime: without flow control that grows by itself, gRPC takes no more than 64 KiB of each.
+"""The transport of ExecSync. An answer has up to 16 MiB and needs three times that in memory, so one is read at a time.
+A runtime answers when the command has ended, so a long command delays no other. Waiting answers stay in the runtime:
+with fixed flow control, gRPC takes at most 64 KiB of each.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ READ_SECONDS: Final = 30.0
 
 
 class OutputTransport(GrpcTransport):
-    """A channel of its own. Answers are of unary methods."""
+    """Has a channel of its own, for unary methods."""
 
     options = (("grpc.http2.bdp_probe", 0),)
 
@@ -31,7 +30,7 @@ class OutputTransport(GrpcTransport):
         self._turn = asyncio.Semaphore(1)
 
     def _kind(self, method: Method[Request, Response], channel: grpc.aio.Channel) -> Any:
-        """On the wire both kinds are the same; here this one is not read before it is asked for."""
+        """The call as a stream: the same on the wire, but the answer is read only on request."""
         return channel.unary_stream
 
     async def _answer(

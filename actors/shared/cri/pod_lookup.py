@@ -60,7 +60,7 @@ async def _container(client: CriClient, container: str, sandbox: str) -> CriCont
 
 
 def assemble(uid: str, sandboxes: Iterable[Sandbox], containers: Iterable[CriContainer], at: float) -> PodRuntime:
-    """The pod's sandboxes and containers, newest first: by attempt, then by time, as the clock may be set back."""
+    """The pod's sandboxes and containers, newest first: by attempt, then by time, because the clock may be set back."""
     boxes = sorted(sandboxes, key=lambda sandbox: (sandbox.attempt, sandbox.created_ns), reverse=True)
     ran = sorted(containers, key=lambda container: (container.restart_count, container.created_ns), reverse=True)
     name, namespace = "", ""

@@ -1,7 +1,7 @@
 """Reports a container runtime or image service that does not work in `supervise status`, with the time since.
 
-An open socket proves nothing: a stopped or hanging program accepts connections but never answers. Nor does an answer:
-a runtime whose store is broken answers each question with an error.
+An open socket proves nothing: a stopped or hanging program accepts connections but never answers. An answer proves
+little: a runtime with a broken store answers each question with an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from supervision.time_scale import scaled
 
 LOOK_SECONDS: Final = 5.0
 SILENT_SECONDS: Final = 10.0
-"""Seconds without any answer, or with errors alone to one question. Single calls may be slow, but a working runtime
+"""Seconds without any answer, or with only errors to one question. Single calls may be slow, but a working runtime
 answers several calls a second."""
 TEXT_SIZE: Final = 200
 """Characters of an error."""

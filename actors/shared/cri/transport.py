@@ -22,7 +22,7 @@ CHANNEL_OPTIONS: Final = (
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1000),  # what a pod waits for a runtime that is back
+    ("grpc.max_reconnect_backoff_ms", 1000),  # the longest wait of a pod after the runtime is back
     ("grpc.min_reconnect_backoff_ms", 5000),  # despite its name: how long one attempt to connect may take
     ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
     # features that a local socket does not need and that cost memory and time
@@ -34,7 +34,8 @@ CHANNEL_OPTIONS: Final = (
 )
 
 LONGEST_SECONDS: Final = 1e9
-"""gRPC counts a deadline in nanoseconds since 1970, in 64 bits: one that overflows is over at once."""
+"""The longest timeout in seconds. gRPC counts a deadline in nanoseconds since 1970 in 64 bits: one that overflows
+expires at once."""
 
 STATUS_CODE: Final = "rpc.grpc.status_code"
 

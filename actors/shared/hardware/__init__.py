@@ -1,1 +1,1 @@
-"""What the managers of CPUs, memory and devices say to each other and to the pod workers."""
+"""The values that the managers of CPUs, memory and devices exchange, also with the pod workers."""

@@ -1,7 +1,6 @@
-"""What a container gets from the managers of CPUs, memory and devices, in the terms of CRI's ContainerConfig. Pure.
-
-Each manager fills its own fields; `combined` makes one value of them. A pod worker has it from the container manager
-(PodAdmitted, ContainerPrepared) and puts it into the config of the container (`pod_workers/containers`).
+"""A container's allocation from the managers of CPUs, memory and devices, in the terms of CRI's ContainerConfig. Pure.
+Each manager fills its own fields; `combined` merges them. A pod worker gets it from the container manager (PodAdmitted,
+ContainerPrepared) and puts it into the config of the container (`pod_workers/containers`).
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ class AllocatedMount(msgspec.Struct, frozen=True):
 
 
 class ContainerAllocation(msgspec.Struct, frozen=True, kw_only=True):
-    """The hardware of one container. Empty fields say nothing: the runtime's default holds."""
+    """The hardware of one container. For empty fields the runtime's default applies."""
 
     cpuset_cpus: str = ""
     """CPUs that it may run on, a list as the kernel writes it: 1,3-5."""
     cpuset_mems: str = ""
     """NUMA nodes that its memory comes from, likewise."""
     exclusive_cpus: bool = False
-    """The CPUs are its own: its CPU quota is not enforced (gate DisableCPUQuotaWithExclusiveCPUs)."""
+    """The CPUs are exclusive, and its CPU quota is not enforced (gate DisableCPUQuotaWithExclusiveCPUs)."""
     devices: tuple[DeviceSpec, ...] = ()
     mounts: tuple[AllocatedMount, ...] = ()
     environment: dict[str, str] = {}
@@ -46,15 +45,15 @@ class ContainerAllocation(msgspec.Struct, frozen=True, kw_only=True):
     cdi_devices: tuple[str, ...] = ()
     """Fully qualified names of CDI devices: vendor.com/class=name."""
     only_cdi: bool = False
-    """Some of it is told by CDI names alone: a runtime that ignores them would start the container without it."""
+    """Some devices are given by CDI names only: a runtime that ignores CDI would start the container without them."""
 
 
 NOTHING = ContainerAllocation()
 
 
 def combined(parts: Iterable[ContainerAllocation]) -> ContainerAllocation:
-    """The parts of several managers as one: lists follow each other, each device, mount and name once; of two values
-    for the same thing the first counts."""
+    """The allocations of several managers merged: lists are joined, each device, mount and name once. If two values
+    conflict, the first one counts."""
     parts = list(parts)
     return ContainerAllocation(
         cpuset_cpus=next((one.cpuset_cpus for one in parts if one.cpuset_cpus), ""),

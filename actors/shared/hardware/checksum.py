@@ -1,7 +1,7 @@
 """The text form that Go gives a value: the checksums of the kubelet's state files are hashes of it. Pure.
 
-The text is that of spew without addresses, with sorted keys: `(*state.T){Name:(string)x List:([]int)[1 2]}`. The writer
-of a file knows the types of its fields; this module has the common parts.
+The text is the output of Go's spew, without addresses and with sorted keys: `(*state.T){Name:(string)x List:([]int)[1
+2]}`. The writer of a file knows the types of its fields; this module has the common parts.
 """
 
 from __future__ import annotations

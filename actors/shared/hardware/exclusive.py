@@ -1,4 +1,4 @@
-"""CPUs and memory that are a container's alone, as the pod resources API lists them. Pure."""
+"""Exclusive CPUs and memory of containers, as in the pod resources API. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class MemoryOfNodes(msgspec.Struct, frozen=True):
 
 
 class ContainerExclusive(msgspec.Struct, frozen=True):
-    """What one container has."""
+    """The exclusive hardware of one container."""
 
     cpus: tuple[int, ...] = ()
     memory: tuple[MemoryOfNodes, ...] = ()
@@ -37,7 +37,7 @@ class Exclusive(msgspec.Struct, frozen=True):
 
 
 def together(parts: Iterable[Exclusive]) -> Exclusive:
-    """The parts of several managers as one."""
+    """The values of several managers merged."""
     pods: dict[str, dict[str, ContainerExclusive]] = {}
     cpus: tuple[int, ...] = ()
     memory: tuple[MemoryOfNodes, ...] = ()

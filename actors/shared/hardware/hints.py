@@ -14,12 +14,11 @@ class TopologyHint(msgspec.Struct, frozen=True):
     mask: int | None
     """NUMA nodes as bits: bit 3 is node 3. None: any node will do."""
     preferred: bool
-    """It names no more nodes than the request needs on this machine."""
+    """Whether it has no more nodes than the request needs on this machine."""
 
 
 Hints = Mapping[str, Sequence[TopologyHint] | None]
-"""Hints by resource. A resource that is None, or missing, has no opinion; an empty list says that no nodes satisfy the
-request."""
+"""Hints by resource. None, or a missing resource: no opinion. An empty list: no nodes can satisfy the request."""
 
 ANYWHERE = TopologyHint(None, preferred=True)
 

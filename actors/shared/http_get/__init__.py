@@ -4,11 +4,11 @@ dialer.py         connections, with Go's error texts
 errors.py         the error of a GET
 exchange.py       one request and its response
 lookups.py        addresses of host names, each looked up in a thread of its own
-redirects.py      requests until one leads nowhere else
+redirects.py      follows redirects on the same host
 request.py        the request, with the headers of the manifest
 response_body.py  the start of a body
 response_head.py  the status line and the header of a response
-target.py         what an HTTPGetAction names
-trust.py          whom this host trusts
+target.py         the port and address that an HTTPGetAction names
+trust.py          the TLS context with this host's trusted roots
 url.py            URLs, read and written as by Go
 """

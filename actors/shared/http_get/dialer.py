@@ -27,7 +27,7 @@ class DialError(Exception):
 async def dial(
     host: str, port: int, tls: ssl.SSLContext | None = None, whose: str = ""
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect, to the first address of the host that takes it. `whose`: the pod for which a name is looked up. Raises
+    """Connect to the first address of the host that accepts. `whose`: the pod for which a name is looked up. Raises
     DialError; the deadline is the caller's."""
     try:
         *others, last = await LOOKUPS.addresses(whose, host)

@@ -23,7 +23,7 @@ from .response_head import read_head
 from .url import Url
 
 _CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES:@SECLEVEL=0"
-"""Those of Go: older servers have none but CBC with SHA-1, or a short key, and are not authenticated anyway."""
+"""Go's cipher suites. Older servers only have CBC with SHA-1, or a short key; servers are not authenticated anyway."""
 _LEGACY_SERVERS: Final = 0x4
 """OP_LEGACY_SERVER_CONNECT, which the ssl module has from Python 3.12 on: servers without RFC 5746, as in Go."""
 
@@ -36,7 +36,7 @@ class HttpGetResponse(msgspec.Struct, frozen=True):
     body: bytes
     """Its first bytes, see ResponseBody."""
     broken: str = ""
-    """Why less of the body came than the response announces, in the words of Go's HTTP client."""
+    """Why the body is shorter than announced, in the words of Go's HTTP client; '' if it is not."""
 
 
 async def get(
@@ -96,7 +96,7 @@ def _location(fields: Mapping[str, str]) -> str:
 async def _whole(
     body: ResponseBody, status: int, fields: Mapping[str, str], writer: asyncio.StreamWriter, deadline: float | None
 ) -> str:
-    """Read the start of the body. Why it is not whole, or ''."""
+    """Read the start of the body. Returns why it is not complete, or ''."""
     try:
         async with asyncio.timeout_at(deadline):
             await body.read(status, fields)

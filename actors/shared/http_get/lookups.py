@@ -1,7 +1,7 @@
 """Addresses of the hosts that probes and hooks name.
 
-The C library's resolver blocks its thread, and where a name server is silent for much longer than a probe waits. So
-each lookup has a thread of its own, and an owner who has too many under way waits for his own ones only.
+The C library's resolver blocks its thread; if a name server is silent, for much longer than a probe's timeout. So each
+lookup has a thread of its own, and an owner with too many lookups under way waits only for its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Final
 
 PER_OWNER: Final = 2
-"""Lookups at once for one owner: a pod, so that all of them together have at most two threads each."""
+"""The most concurrent lookups (threads) of one owner, a pod."""
 
 
 class Owner:
@@ -35,10 +35,11 @@ class Lookups:
         self._owners: dict[str, Owner] = {}
 
     async def addresses(self, whose: str, host: str) -> list[str]:
-        """The numeric addresses of the host, in the resolver's order; a numeric one is its own. `whose`: the owner.
+        """The numeric addresses of the host, in the resolver's order; a numeric host is returned itself. `whose`: the
+        owner.
 
-        Raises OSError (socket.gaierror: no such host), or UnicodeError for what is no host name. The deadline is the
-        caller's."""
+        Raises OSError (socket.gaierror: no such host), or UnicodeError for an invalid host name. The caller sets the
+        deadline."""
         if _is_numeric(host):
             return [host]
         owner = self._owners.setdefault(whose, Owner())
@@ -68,7 +69,7 @@ class Lookups:
                 future.set_result(outcome)
             else:
                 future.set_exception(outcome)
-                future.exception()  # perhaps nobody waits any more
+                future.exception()  # marks it as retrieved: the caller may be gone
 
         def look_up() -> None:
             outcome: list[str] | OSError | UnicodeError

@@ -20,9 +20,9 @@ _FOLLOWED: Final = (301, 302, 303, 307, 308)
 async def get_following(
     url: Url, headers: Headers, user_agent: str, seconds: float | None = None, whose: str = ""
 ) -> HttpGetResponse:
-    """The last response; a redirect to another host is not followed. A Host of the manifest goes with a relative
-    Location only. `seconds`: limit for all requests together, None for none. `whose`: the pod for which a name is
-    looked up. Raises ExchangeError with the URL."""
+    """The last response; a redirect to another host is not followed. A Host of the manifest is kept only for a relative
+    Location. `seconds`: limit for all requests together, None for none. `whose`: the pod for which a name is looked up.
+    Raises ExchangeError with the URL."""
     deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
     location, sent = "", headers
     try:

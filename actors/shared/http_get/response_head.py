@@ -1,5 +1,5 @@
-"""The status line and the header of a response, read as tolerantly, and refused in the same words, as by Go's client:
-lines may end without a carriage return, as small servers write them."""
+"""The status line and the header of a response, read as tolerantly as by Go's client, with the same errors: lines may
+end without a carriage return, as from small servers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def read_head(reader: asyncio.StreamReader) -> ResponseHead:
 
 
 async def _lines(reader: asyncio.StreamReader, *, first: bool) -> list[str]:
-    """Up to the empty line. `first`: nothing has come before them."""
+    """The lines up to the empty line. `first`: they are the first of the connection."""
     found: list[str] = []
     size = 0
     try:
@@ -67,7 +67,7 @@ def _status(line: str) -> int:
 
 
 def _fields(lines: list[str]) -> dict[str, str]:
-    """A line that begins with a blank continues the one before it."""
+    """Join continuation lines, which begin with a blank, to the previous line."""
     whole: list[str] = []
     for line in lines:
         if line[0] not in _BLANKS:

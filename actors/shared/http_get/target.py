@@ -1,4 +1,4 @@
-"""What an HTTPGetAction, or the port of another action, names."""
+"""The address and port that an HTTPGetAction or another action names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def port_number(port: IntOrString, ports: Sequence[ContainerPort]) -> int:
 
 
 def _integer(text: str) -> int:
-    """Of a longer text only that it is out of range."""
+    """For a longer text the value is only known to be out of range."""
     return int(text[:40])
 
 

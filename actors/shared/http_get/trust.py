@@ -1,4 +1,4 @@
-"""Whom this host trusts, as Go judges it."""
+"""The certificates that this host trusts, by Go's rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def system_trust() -> ssl.SSLContext:
 
 
 def as_go(context: ssl.SSLContext) -> ssl.SSLContext:
-    """The same context: each trusted certificate is a root, self-signed or not, and RFC 5280 is not taken strictly."""
+    """Sets Go's rules in the context: each trusted certificate is a root, self-signed or not, and RFC 5280 is not
+    applied strictly."""
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context

@@ -1,4 +1,4 @@
-"""URLs as Go's net/url reads and writes them: what a probe or hook asks for is what the kubelet would ask for.
+"""URLs as Go's net/url reads and writes them, so that a probe or hook requests the same as the kubelet's.
 
 A path of a manifest may be anything. One that is no URL reference (a wrong % escape, a control character, a colon in
 its first segment) is taken literally, `?` and `#` included. One that is a URL loses its scheme and host: `//x/y` asks
@@ -18,9 +18,9 @@ from actors.shared.kube.host_port import joined
 
 _PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
 _PATH: Final = _PLAIN | frozenset(b"$&+,/:;=@")
-"""What Go leaves as it is when it escapes a path."""
+"""Characters that Go does not escape in a path."""
 _ENCODED_PATH: Final = _PATH | frozenset(b"!'()*[]%")
-"""What Go lets stand in a path that came escaped."""
+"""Characters that Go accepts unescaped in an escaped path."""
 _HOST: Final = _PLAIN | frozenset(b"!$&'()*+,;=:[]<>\"")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
@@ -54,13 +54,13 @@ class Url(msgspec.Struct, frozen=True):
 
     @property
     def port(self) -> int:
-        """Of the host, or else that of the scheme."""
+        """The port in the host, else the scheme's."""
         found = _AUTHORITY.fullmatch(self.host)
         return int(found[2]) if found and found[2] else (443 if self.scheme == "https" else 80)
 
     @property
     def request_target(self) -> str:
-        """What the first line of a request asks for."""
+        """The request target, for the first line of a request."""
         return (self.path or "/") + (f"?{self.query}" if self.query is not None else "")
 
     def __str__(self) -> str:
@@ -125,7 +125,7 @@ def _split_scheme(text: str) -> tuple[str, str]:
 
 
 def _host(text: str) -> str:
-    """Only % escapes of what is not ASCII, and of % itself, may be in a host."""
+    """A host may contain % escapes only of non-ASCII characters and of % itself."""
     _check_escapes(text)
     for escape in re.findall("%..", text):
         if escape < "%8" and escape != "%25":
@@ -147,7 +147,7 @@ def _check_escapes(text: str) -> None:
 
 
 def _escaped_path(text: str) -> str:
-    """The path as it came if it can be sent so, otherwise escaped."""
+    """The path unchanged if it can be sent, otherwise escaped."""
     _check_escapes(text)
     if _ENCODED_PATH.issuperset(_bytes(text)):
         return text

@@ -97,14 +97,15 @@ class VolumeDevice(Api, frozen=True):
 
 
 Problem = tuple[str, str]
-"""A field of an action, and what the API refuses about it."""
+"""A field of an action, and the rule of the API that it breaks."""
 
 
 class Action(Api, frozen=True):
     """Base of the actions of probes and lifecycle hooks."""
 
     def problems(self, ports: Collection[str]) -> Iterable[Problem]:
-        """What API validation refuses (API reference, Probe v1 core). `ports`: names of the container's ports."""
+        """The rules of API validation that it breaks (API reference, Probe v1 core). `ports`: names of the container's
+        ports."""
         return ()
 
 

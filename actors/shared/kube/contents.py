@@ -54,8 +54,8 @@ def _decode_values(data: dict[str, str]) -> dict[str, bytes]:
 
 
 def pull_secret(body: bytes) -> bytes:
-    """The registry credentials in a Secret, in docker's format; b'' for a secret of another type. Raises
-    ObjectError, also where these are no JSON object of registries."""
+    """The registry credentials in a Secret, in docker's format; b'' for a secret of another type. Raises ObjectError,
+    also if they are not a JSON object of registries."""
     found = secret(body)
     keys = {"kubernetes.io/dockerconfigjson": ".dockerconfigjson", "kubernetes.io/dockercfg": ".dockercfg"}
     key = keys.get(found.type, "")

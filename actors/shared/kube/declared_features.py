@@ -1,5 +1,6 @@
-"""Features that a node declares: a scheduler sends pods that need one only where it is declared, the node refuses pods
-that need another one, and the API server refuses updates of pods that need one elsewhere (KEP-5328). Pure."""
+"""Features that a node declares (KEP-5328). The scheduler places a pod that needs a feature only on nodes that declare
+it, other nodes refuse it, and the API server refuses an update that needs a feature which the pod's node lacks.
+Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def declared_features(gate: Callable[[str], bool]) -> tuple[str, ...]:
 
 
 def needed_features(pod: Pod) -> list[str]:
-    """The features without which the pod does not run as its spec says, sorted."""
+    """The features that the pod's spec needs, sorted."""
     spec = pod.spec
     needed = {_RESTART_ALL: can_restart_all(pod), _USERS_AND_NETWORK: spec.hostNetwork and spec.hostUsers is False}
     return [name for name in sorted(needed) if needed[name]]

@@ -1,7 +1,7 @@
 """`$(NAME)` in commands, arguments and values (API doc of Container.command): pure.
 
-References can make a small pod's texts grow without bound. What the kernel would not give to a program is refused
-(execve(2): E2BIG), before it is made.
+References can make a small pod's texts grow without bound. A result that the kernel would not pass to a program
+(execve(2): E2BIG) is refused before it is built.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Extended resources: what plugins, drivers and cluster operators add to a node. Pure."""
+"""Extended resources, which plugins, drivers and cluster operators add to a node. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_extended(resource: str) -> bool:
     domain, slash, name = resource.partition("/")
     if not slash or "kubernetes.io/" in resource or resource.startswith(_QUOTA):
         return False
-    # a quota of it, `requests.<resource>`, is to be a qualified name, too
+    # its quota, `requests.<resource>`, must be a qualified name too
     return (
         len(_QUOTA + domain) <= 253
         and len(name) <= 63

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 UNREADABLE: Final = "the answer cannot be read"
-"""Details of an INTERNAL error: the answer's bytes are no such message. Python's gRPC answers None then."""
+"""Details of an INTERNAL error for an answer that is not a valid message; Python's gRPC returns None for it."""
 
 _ESCAPES: Final = {
     "\\": "\\\\", '"': '\\"', "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",

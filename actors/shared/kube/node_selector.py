@@ -28,7 +28,7 @@ def selects(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> boo
 
 
 def _matches(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
-    """All of a term must hold; an empty one matches nothing."""
+    """All requirements of a term must hold; an empty term matches nothing."""
     expressions, fields = term.matchExpressions or [], term.matchFields or []
     if not expressions and not fields:
         return False

@@ -47,7 +47,7 @@ def sidecars(pod: Pod) -> list[Container]:
 
 
 def has_sidecar(pod: Pod, name: str) -> bool:
-    """Whether this container is a sidecar. A regular one with `restartPolicy: Always` (KEP-5307) is none."""
+    """Whether this container is a sidecar. A regular container with `restartPolicy: Always` (KEP-5307) is not one."""
     return any(container.name == name for container in sidecars(pod))
 
 
@@ -59,7 +59,8 @@ def all_containers(pod: Pod) -> Iterator[Container]:
 
 
 def container_field(pod: Pod, name: str) -> str:
-    """The path of a container in the pod's object, as events name it. Of a name that is not there: as a regular one."""
+    """The path of a container in the pod's object, as in events. A name that is not in the pod counts as a regular
+    container."""
     groups = {"initContainers": pod.spec.initContainers, "ephemeralContainers": pod.spec.ephemeralContainers}
     kind = next((kind for kind, group in groups.items() if any(one.name == name for one in group)), "containers")
     return f"spec.{kind}{{{name}}}"
@@ -116,8 +117,8 @@ def pod_requests(pod: Pod) -> dict[str, int]:
 
 
 def pod_limits(pod: Pod) -> dict[str, int]:
-    """The pod's limits: those of its containers, overridden by pod-level limits (KEP-2837), without overhead. One
-    container without a limit of its own does not make the pod's less."""
+    """The pod's limits: those of its containers, overridden by pod-level limits (KEP-2837), without overhead. A
+    container without a limit does not reduce the pod's limits."""
     most = _together(pod, container_limits)
     if pod.spec.resources is not None:
         most |= {resource: amount(resource, quantity) for resource, quantity in pod.spec.resources.limits.items()}
@@ -125,7 +126,7 @@ def pod_limits(pod: Pod) -> dict[str, int]:
 
 
 def limits_with_overhead(pod: Pod) -> dict[str, int]:
-    """The limits of `pod_limits` with the overhead; a resource without a limit gets none by the overhead."""
+    """The limits of `pod_limits` plus the overhead; a resource without a limit stays without one."""
     most = pod_limits(pod)
     for resource, quantity in pod.spec.overhead.items():
         if most.get(resource):

@@ -13,7 +13,7 @@ _BYTES = ("memory", "ephemeral-storage")
 def written(resource: str, amount: int) -> str:
     """`amount` in thousandths for cpu, else in bytes or units.
 
-    A text without a binary suffix is decimal to the server, whatever was meant: of 4000 bytes it makes 4k.
+    For the server, a text without a binary suffix is decimal: it writes 4000 bytes as 4k.
     """
     if resource == "cpu":
         return decimal(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
@@ -24,8 +24,8 @@ def written(resource: str, amount: int) -> str:
 
 
 def alike(quantity: Quantity, amount: int) -> str:
-    """The amount as Go prints it that came from `quantity`, whole or as the first one of a sum: with binary suffixes
-    only if that has one."""
+    """The amount as Go prints it, if it came from `quantity` alone or as the first part of a sum: with binary suffixes
+    only if `quantity` has one."""
     return binary(amount) if str(quantity).endswith("i") else decimal(amount)
 
 

@@ -135,8 +135,8 @@ def is_extended(pod: Pod) -> bool:
 
 
 def without_claimed(pod: Pod) -> Pod:
-    """The pod without the requests and limits of extended resources that a claim covers: no device plugin, and nothing
-    that the node counts, is to be found for them. Raises ObjectError."""
+    """The pod without the requests and limits of extended resources that a claim provides: neither a device plugin nor
+    the node's allocatable has to provide these. Raises ObjectError."""
     special = extended_claim(pod)
     if special is None:
         return pod
@@ -187,18 +187,18 @@ def _claim_name(pod: Pod, claim: PodResourceClaim, statuses: list[PodResourceCla
 
 
 class ClaimUse(msgspec.Struct, frozen=True):
-    """What a container uses of a claim."""
+    """A claim, or a request of it, that a container uses."""
 
     claim: str
     """Name of the ResourceClaim object."""
     request: str = ""
     """One of its requests; '' for all."""
     pod_claim: str = ""
-    """What the pod calls the claim; '' for that of its extended resources."""
+    """The pod's name for the claim; '' for the claim of its extended resources."""
 
 
 def claim_uses(pod: Pod, container: Container, *, extended: bool) -> list[ClaimUse]:
-    """What the container uses, in the pod's order of claims, then its extended resources.
+    """The claims that the container uses, in the pod's order, then the claim of its extended resources.
 
     Raises ResourceClaimError, ObjectError.
     """

@@ -12,7 +12,8 @@ from .pod import Pod
 from .quantity import ceil, parse
 
 _DEFAULTED: Final = ("cpu", "memory", "ephemeral-storage")
-"""Without a limit the node's allocatable stands in; not so for huge pages, which a container has only on request."""
+"""Resources for which the node's allocatable replaces a missing limit. Huge pages are not among them, because a
+container has only those that it requests."""
 
 
 class ResourceFieldError(ValueError):

@@ -21,8 +21,8 @@ OUT_OF_MEMORY: Final = "OOMKilled"
 
 
 def init_exit_code(exit_code: int, reason: str) -> int:
-    """The exit code that counts of an init container (no sidecar): one of which the kernel killed a process for memory
-    has failed, whatever its first process made of that."""
+    """The effective exit code of an init container (not a sidecar). If the kernel killed one of its processes for
+    memory it has failed, whatever the exit code of its first process."""
     return KILLED if exit_code == 0 and reason == OUT_OF_MEMORY else exit_code
 
 

@@ -8,7 +8,7 @@ _SWAPPED: Final = str.maketrans("./", "/.")
 
 
 def normalized(name: str) -> str:
-    """The name with dots between its parts. One that begins with slashes has its dots within a part, and the other way
+    """The name with dots between its parts. If slashes separate the parts, dots belong to a part, and the other way
     round: `net/ipv4/conf/eth0.100/forwarding` is `net.ipv4.conf.eth0/100.forwarding`."""
     first = next((char for char in name if char in "./"), "")
     return name.translate(_SWAPPED) if first == "/" else name

@@ -9,7 +9,7 @@ from .pod import Pod
 
 
 def seconds(when: str | None) -> float:
-    """Seconds since 1970; 0 for None, or for what is not a time."""
+    """Seconds since 1970; 0 for None or an invalid time."""
     try:
         return datetime.fromisoformat(when).timestamp() if when else 0.0
     except ValueError:

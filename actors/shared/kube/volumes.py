@@ -312,7 +312,7 @@ class PersistentVolumeClaimStatus(Api, frozen=True):
     allocatedResources: dict[str, Quantity] = {}
     allocatedResourceStatuses: dict[str, str] = {}
     conditions: list[dict[str, Any]] = []
-    """As they are, so that they can be written back."""
+    """Unchanged, so that they can be written back."""
 
 
 class PersistentVolumeClaim(Api, frozen=True):
@@ -329,7 +329,7 @@ class ClaimReference(Api, frozen=True):
 class LocalVolumeSource(Api, frozen=True):
     path: str
     fsType: str = ""
-    """Of a device; '': the one that it has, or ext4."""
+    """The file system type of a device; '': the one on the device, or ext4."""
 
 
 class SecretReference(Api, frozen=True):

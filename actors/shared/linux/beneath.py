@@ -105,7 +105,7 @@ def make_directories(directory: int, path: str, mode: int) -> int:
 
 
 def path_of(fd: int) -> str:
-    """A path that refers to this open file, whatever happens to its name."""
+    """A path that refers to this open file, even if its name changes."""
     return f"/proc/self/fd/{fd}"
 
 
@@ -154,7 +154,7 @@ def _walk(directory: int, path: str, flags: int, *, links: bool) -> int:
             if not links or seen > _MAX_LINKS:
                 raise UnsafePathError(errno.ELOOP, os.strerror(errno.ELOOP), path)
             todo = clean_relative(target) + todo
-        # opened by descriptor, not by its name, which may refer to something else by now
+        # opened by descriptor, because its name may now refer to another file
         return os.open(path_of(fd), flags | os.O_CLOEXEC)
     finally:
         os.close(fd)

@@ -25,7 +25,7 @@ class CgroupLimits(msgspec.Struct, frozen=True, kw_only=True):
     memory_min: int | None = None
     """Bytes that the kernel never reclaims (cgroup v2 only)."""
     memory_low: int | None = None
-    """Bytes that it reclaims last (cgroup v2 only)."""
+    """Bytes that the kernel reclaims last (cgroup v2 only)."""
     pids: int | None = None
     cpus: frozenset[int] | None = None
     """The CPUs that it may use (cgroup v2 only)."""
@@ -34,8 +34,8 @@ class CgroupLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shares_to_weight(shares: int) -> int:
-    """cpu.weight for cpu.shares, as the kubelet has it for its cgroups (KEP-2254): in proportion, so that pods have CPU
-    time as they request it. The runtimes have another formula for containers, whose siblings are their own."""
+    """cpu.weight for cpu.shares, as in the kubelet for its cgroups (KEP-2254): proportional, so that pods get CPU time
+    in proportion to their requests. Runtimes use another formula for containers."""
     if shares >= MAX_SHARES:
         return MAX_WEIGHT
     return 1 + (max(shares, MIN_SHARES) - MIN_SHARES) * (MAX_WEIGHT - 1) // (MAX_SHARES - MIN_SHARES)

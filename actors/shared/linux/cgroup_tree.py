@@ -103,8 +103,8 @@ class CgroupTree(msgspec.Struct, frozen=True):
         return any(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self.hierarchies)
 
     def created(self, cgroup: str) -> float:
-        """When it was made, in seconds since 1970; 0: it is gone. A directory changes when a child is made, these files
-        do not."""
+        """When it was created, in seconds since 1970; 0: it is gone. Taken from its files, because creating a child
+        changes the directory's time."""
         directories = [hierarchy.path + cgroup for hierarchy in self.hierarchies]
         files = [f"{path}/{name}" for path in directories for name in ("cgroup.clone_children", "cgroup.events")]
         return min(filter(None, map(_modified, (*directories, *files))), default=0.0)
@@ -114,7 +114,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
         return Path(f"{self.directory(cgroup, controller)}/{name}").read_text("ascii").strip()
 
     def directory(self, cgroup: str, controller: str) -> str:
-        """Where the cgroup is in the hierarchy of a controller. Raises FileNotFoundError when no hierarchy has it."""
+        """The cgroup's directory in the hierarchy of a controller. Raises FileNotFoundError if no hierarchy has it."""
         for hierarchy in self.hierarchies:
             if controller in hierarchy.controllers:
                 return f"{hierarchy.path}{cgroup}"
@@ -182,7 +182,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
 
 
 def _modified(path: str) -> float:
-    """Seconds since 1970; 0: it is not there."""
+    """Seconds since 1970; 0: it does not exist."""
     try:
         return os.stat(path).st_mtime
     except OSError:

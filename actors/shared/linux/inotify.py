@@ -20,7 +20,8 @@ LOST: Final = flags.DELETE_SELF | flags.MOVE_SELF | flags.Q_OVERFLOW | flags.IGN
 """The watched file was removed or replaced, or events were lost."""
 
 NONE_LEFT: Final = (errno.ENOSPC, errno.ENOMEM)
-"""Why a path that is there cannot be watched: the user has fs.inotify.max_user_watches, or the kernel no memory."""
+"""Errors for an existing path that cannot be watched: fs.inotify.max_user_watches is reached, or the kernel has no
+memory."""
 
 
 class InotifyEvent(Protocol):
@@ -47,7 +48,7 @@ class Watcher:
         return int(self._inotify.add_watch(path, mask))
 
     def add_all(self, directories: Iterable[str]) -> bool:
-        """Watch the existing paths. Whether each of them is watched: the kernel may have no watch left."""
+        """Watch the existing paths. Returns whether all of them are watched: the kernel may have no watch left."""
         watched = True
         for directory in directories:
             try:

@@ -1,4 +1,4 @@
-"""Symbolic links that are there, old or new, at any moment."""
+"""Replaces symbolic links atomically."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 
 
 def replace_link(path: str, target: str, aside: str) -> None:
-    """Make the link at `path`, or have it point to `target`, by rename. `aside`: the name that it has before, in the
-    same directory. Raises OSError."""
+    """Create or replace the link at `path` to `target`, by rename. `aside`: its temporary name in the same directory.
+    Raises OSError."""
     temporary = f"{os.path.dirname(path)}/{aside}"
     if os.path.lexists(temporary):
         os.unlink(temporary)

@@ -15,7 +15,7 @@ from supervision.time_scale import scaled
 PIPE, DEVNULL, STDOUT = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL, asyncio.subprocess.STDOUT
 BUFFER_BYTES: Final = 64 << 10
 EXIT_SECONDS: Final = 2.0
-"""For a process that was killed to end; one that hangs in the kernel takes longer, and is reaped when it does."""
+"""Seconds to wait for the end of a killed process. One that hangs in the kernel takes longer, and is reaped later."""
 
 
 @asynccontextmanager
@@ -28,11 +28,11 @@ async def running(
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run it in a session of its own. At the end, it and what it has started there are killed if they still run, its
-    pipes are closed, and it is reaped.
+    """Run it in a session of its own. At the end of the block, it and the processes that it started there are killed if
+    they still run, its pipes are closed, and it is reaped.
 
     `Process.wait` alone waits until every pipe is closed at its other end or read to its end (CPython 3.11): a process
-    with its own session that inherited one, or output that nobody reads, would hold up the actor for ever.
+    with its own session that inherited a pipe, or unread output, would block the actor for ever.
 
     Raises OSError, and ValueError for an argument with a null byte, when the program cannot be started.
     """
@@ -69,6 +69,6 @@ def _close_pipes(transport: asyncio.SubprocessTransport) -> None:
         pipe = transport.get_pipe_transport(descriptor)
         if isinstance(pipe, asyncio.WriteTransport):
             if not pipe.is_closing() or pipe.get_write_buffer_size():
-                pipe.abort()  # closing waits until somebody has read what was written
+                pipe.abort()  # closing waits until all output is read
         elif pipe is not None:
             pipe.close()

@@ -17,7 +17,7 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_DEPTH: Final = 200
 """Each level uses two file descriptors. Deeper directories are moved to the top of the tree and removed there."""
 _ROUNDS: Final = 3
-"""A listing may miss entries while others are removed."""
+"""The most passes over a directory: a listing may miss entries while others are removed."""
 
 
 FEW_FILES: Final = 100
@@ -26,7 +26,7 @@ FEW_BYTES: Final = 16 << 20
 
 def have_few_files(directories: Iterable[str]) -> bool:
     """Whether the trees have at most FEW_FILES entries with FEW_BYTES together: removing them takes milliseconds. A
-    directory that cannot be read counts as empty: its removal says what is wrong."""
+    directory that cannot be read counts as empty: its removal reports the error."""
     files, size, waiting = 0, 0, list(directories)
     while waiting:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:

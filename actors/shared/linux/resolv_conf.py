@@ -1,4 +1,4 @@
-"""resolv.conf: how the host, or a pod, asks for names (resolv.conf(5)). Pure.
+"""resolv.conf: the resolver configuration of the host or a pod (resolv.conf(5)). Pure.
 
 Limits of the kubelet: 3 name servers, and 32 search domains of 253 characters each and 2048 in all.
 """
@@ -22,7 +22,7 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_resolv_conf(text: str) -> Dns:
     """Parse a resolv.conf (resolv.conf(5)): the last `search` line counts, an empty one too, `options` lines add up.
-    The root domain is no search domain: names are looked up as they are anyway."""
+    The root domain is dropped from the search domains: names are also looked up unchanged."""
     servers: list[str] = []
     searches: list[str] = []
     options: dict[str, str] = {}
@@ -38,8 +38,8 @@ def parse_resolv_conf(text: str) -> Dns:
 
 
 def exceeded(path: str, text: str, *, cluster_domain: bool) -> str:
-    """The first limit that the host's file leaves no room for, in the kubelet's words; '' for none. `cluster_domain`:
-    pods get domains of the cluster beside it."""
+    """The first limit that the host's file exceeds, in the kubelet's words; '' for none. `cluster_domain`: leave room
+    for the cluster's domains of pods."""
     searches, most = parse_resolv_conf(text).searches, MAX_SEARCHES - (OF_CLUSTER if cluster_domain else 0)
     if len(searches) > most:
         return f"Resolv.conf file '{path}' contains search line consisting of more than {most} domains!"

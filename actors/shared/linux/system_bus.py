@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dbus_fast.aio import MessageBus
 
 CALL_SECONDS: Final = 5.0
-"""Of a call, with the connection that it may need first; it follows the speed of the machine."""
+"""Seconds for a call, including a new connection; scaled for the machine."""
 
 
 class BusObject(NamedTuple):
@@ -46,7 +46,7 @@ class BusError(Exception):
 class DBusReply(NamedTuple):
     body: list[Any]
     descriptors: list[int]
-    """Files that came with it, if they were wanted. The receiver closes them."""
+    """Files of the answer, if they were requested. The receiver closes them."""
 
 
 class Call(Protocol):
@@ -138,14 +138,14 @@ class SystemBus:
             return bus
 
     async def _watch(self, bus: MessageBus) -> None:
-        with suppress(Exception):  # however the connection was lost
+        with suppress(Exception):  # any cause of the lost connection
             await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]
         if self._bus is bus:
             self._bus = None
         self._on_lost()
 
     def _handle_signal(self, message: Message) -> None:
-        if not (self._awaiting_descriptors and message.reply_serial):  # files that were not asked for, or too late
+        if not (self._awaiting_descriptors and message.reply_serial):  # files that were not requested, or too late
             for fd in message.unix_fds:
                 os.close(fd)
         if message.member:

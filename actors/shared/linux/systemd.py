@@ -14,6 +14,6 @@ def booted(root: str = "") -> bool:
 
 
 def managed_driver(configured: str, root: str = "") -> CgroupDriver:
-    """The cgroup driver of the managed runtime: the configured one, but systemd only if systemd runs. Without systemd
-    runc would refuse every container, yet kubeadm's configuration always names that driver."""
+    """The cgroup driver of the managed runtime: the configured one, but systemd only if systemd runs. Without systemd,
+    runc would refuse every container with that driver, which kubeadm's configuration always names."""
     return "systemd" if configured == "systemd" and booted(root) else "cgroupfs"

@@ -1,4 +1,4 @@
-"""A plugin, and what an actor does that serves its type."""
+"""A plugin, and the interface of an actor that serves its type."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class PluginHandler(Protocol):
     """Serves one type of plugin. The calls for one socket never overlap; those for different sockets may."""
 
     def refusal(self, plugin: Plugin) -> str:
-        """Why the plugin is not taken; '' when it is."""
+        """Why the plugin is refused; '' if it is accepted."""
 
     async def register(self, plugin: Plugin) -> None:
-        """Take it, in place of one that registered by the same socket before. Raises PluginError."""
+        """Register the plugin, replacing an earlier one with the same socket. Raises PluginError."""
 
     async def deregister(self, plugin: Plugin) -> None:
-        """Its socket is gone, or another plugin is there now. Never fails."""
+        """Deregister the plugin: its socket is gone or belongs to another one. Never fails."""

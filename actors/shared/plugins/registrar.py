@@ -24,11 +24,11 @@ OPTIONS: Final = (
     ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
     ("grpc.enable_http_proxy", 0),
     ("grpc.enable_retries", 0),
-    ("grpc.use_local_subchannel_pool", 1),  # else a plugin in place of another gets the other one's connection
+    ("grpc.use_local_subchannel_pool", 1),  # otherwise a replaced plugin's connection would be reused for the new one
 )
 """Options of a channel to a plugin."""
 CLOSED: Final = rpc_error("CANCELLED", "the connection was closed")
-"""Of a call during which the channel was closed, as the plugin has gone."""
+"""The error of a call whose channel was closed because the plugin is gone."""
 _Answer = TypeVar("_Answer")
 
 
@@ -38,8 +38,8 @@ def channel_to(path: str) -> grpc.aio.Channel:
 
 
 def raise_if_ending() -> None:
-    """For a call that was cancelled. gRPC cancels calls when their channel is closed; this is not the end of the task
-    that waits for one. Raises CancelledError if it is."""
+    """Handle a cancelled call: gRPC cancels calls when their channel is closed. Raises CancelledError only if the
+    waiting task itself is cancelled."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

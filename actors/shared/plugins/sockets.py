@@ -1,4 +1,4 @@
-"""Registration sockets of plugins: which are there, and when that changes."""
+"""Finds the registration sockets of plugins, and notices changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def look(directory: str) -> dict[str, Stamp]:
 
 
 def _walk(directory: str) -> Iterator[tuple[str, list[str]]]:
-    """Each folder that is not hidden, with the names in it."""
+    """Each directory that is not hidden, with the names in it."""
     for top, folders, names in os.walk(directory):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield top, names
@@ -44,7 +44,7 @@ class FolderWatch:
         self._inotify: Watcher | None = None
 
     def follow(self) -> bool:
-        """Watch each folder that is there now. Whether changes are seen: the kernel may have no watch left, or the
+        """Watch each present directory. Returns whether changes are noticed: the kernel may have no watch left, or the
         directory may be missing."""
         try:
             if self._inotify is None:

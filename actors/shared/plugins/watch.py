@@ -1,8 +1,8 @@
 """Registers a plugin when its socket appears in the directory, and deregisters it when the socket disappears.
 
-Each socket has a task while it exists, so a plugin that never answers delays no other, unless AT_ONCE of them do not:
-thousands of sockets must neither hold the loop nor fill the memory with connections. The answers to plugins are the
-kubelet's texts.
+Each socket has a task while it exists, so a plugin that never answers delays no other. The number of concurrent
+registrations is limited (AT_ONCE), so that thousands of sockets neither block the loop nor fill the memory. The answers
+to plugins are the kubelet's texts.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from .registrar import Registrar
 
 LOOK_SECONDS: Final = 1.0
-"""Between two looks while the kernel does not tell of changes."""
+"""Seconds between checks while the kernel does not report changes."""
 WATCHED_LOOK_SECONDS: Final = 60.0
 AT_ONCE: Final = 64
-"""Registrations under way."""
+"""The most concurrent registrations."""
 RETRIES: Final = RetrySchedule(first=0.5, limit=122.0)
 DESIRED, ACTUAL = "desired_state_of_world", "actual_state_of_world"
 _TOTAL: Final = "plugin_manager_total_plugins"
@@ -42,8 +42,8 @@ class _WatchedPath:
 
 class PluginWatch:
     """`handlers` by type. Another actor, which watches the same directory, serves the types in `elsewhere`: this one
-    ignores them. It refuses a plugin of any other type. Exactly one watch of an agent refuses: a watch with `elsewhere`
-    None ignores whatever it does not serve, and does not count the sockets."""
+    ignores them. It refuses a plugin of any other type. Exactly one watch of an agent refuses plugins: with `elsewhere`
+    None, a watch ignores plugins that it does not serve, and does not count the sockets."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class PluginWatch:
         self._folders.close()
 
     def _schedule_look(self) -> None:
-        """Look again after a time that depends on whether changes are seen."""
+        """Schedule the next check, earlier if changes are not noticed."""
 
         def tick() -> None:
             self.look()
@@ -110,7 +110,7 @@ class PluginWatch:
             del self._watched_paths[path]
 
     async def _follow(self, path: str, watched: _WatchedPath) -> None:
-        """Register, again where that fails, until something changes."""
+        """Register the plugin, with retries, until something changes."""
         failures = 0
         while not watched.changed.is_set():
             error = await self._register(path, watched)
@@ -131,7 +131,8 @@ class PluginWatch:
             watched.changed.clear()
 
     async def _register(self, path: str, watched: _WatchedPath) -> str:
-        """Why the plugin is not registered; '' if it is, or another actor's, or something has changed meanwhile."""
+        """Why the plugin is not registered; '' if it is registered, belongs to another actor, or has changed
+        meanwhile."""
         async with self._places:
             return "" if watched.changed.is_set() else await self._register_now(path, watched)
 
@@ -151,7 +152,7 @@ class PluginWatch:
                 return await self._refuse(registrar, f"plugin validation failed with err: {refusal}")
             if watched.plugin is not None and (watched.plugin.kind, watched.plugin.name) != (plugin.kind, plugin.name):
                 await self._release(path, watched)
-            watched.plugin = plugin  # before it is taken, so that it is given back even if that fails half way
+            watched.plugin = plugin  # set before registering, so that it is deregistered even after a partial failure
             self._count(path, ACTUAL, there=True)
             try:
                 await handler.register(plugin)

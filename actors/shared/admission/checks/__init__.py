@@ -1,4 +1,5 @@
-"""The admission checks: each module of this package is one, and declares it as CHECK. A new module is all it takes."""
+"""The admission checks. Each module of this package is one, and declares it as CHECK; a new module needs no other
+change."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def refusal(
     candidate: PodAdmitAttributes, node: NodeState, *, admitted: bool = False, of_resources: bool = True
 ) -> Refusal | None:
     """Why the pod is refused; None if it is admitted. `admitted`: it was admitted before, or runs already.
-    `of_resources`: also for what it lacks."""
+    `of_resources`: include the checks of resources."""
     return _first_refusal(
         [check for check in CHECKS if of_resources or not check.of_resources], candidate, node, admitted
     )

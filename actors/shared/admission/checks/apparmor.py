@@ -9,7 +9,7 @@ from actors.shared.kube.apparmor import asks_for_profile
 
 
 def unavailable_apparmor(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
-    """AppArmor, if a container's profile cannot be enforced. A pod that has run here is not asked again."""
+    """AppArmor, if a container's profile cannot be enforced. A pod that has run here is not checked again."""
     if node.apparmor or candidate.pod.status.phase not in ("", "Pending") or not asks_for_profile(candidate.pod):
         return None
     return Refusal("AppArmor", "Cannot enforce AppArmor: AppArmor is not enabled on the host")

@@ -20,7 +20,7 @@ _TAINT: Final = "node.kubernetes.io/memory-pressure"
 
 
 def node_condition(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
-    """Evicted, if a condition holds from which the pod is not exempt."""
+    """Evicted, if the node has a pressure condition that the pod is not exempt from."""
     if not node.conditions or is_critical(candidate.pod):
         return None
     tolerated = any(map(_tolerates, candidate.pod.spec.tolerations))

@@ -1,4 +1,4 @@
-"""Whether a pod may have resources of its own, beside those of its containers. Pure."""
+"""Whether a pod may have pod-level resources. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from actors.shared.admission.request import AdmissionCheck, NodeState, PodAdmitA
 
 
 def pod_level_resources(candidate: PodAdmitAttributes, node: NodeState) -> Refusal | None:
-    """PodLevelResourcesNotSupported, where the gate is off."""
+    """PodLevelResourcesNotSupported, if the gate is off."""
     given = candidate.pod.spec.resources
     if node.pod_level or given is None or not (given.requests or given.limits):
         return None

@@ -21,7 +21,7 @@ def insufficient_resource(candidate: PodAdmitAttributes, node: NodeState) -> Ref
 
 
 def shortages(demand: Demand, node: NodeState) -> dict[str, int]:
-    """How much of each resource is lacking, in the units of Demand."""
+    """The missing amount of each resource, in the units of Demand."""
     return {
         name: requested - (capacity - used)
         for name, requested, used, capacity in _amounts(demand, node)
@@ -30,8 +30,8 @@ def shortages(demand: Demand, node: NodeState) -> dict[str, int]:
 
 
 def resize_refusal(before: Demand, after: Demand, node: NodeState) -> Refusal | None:
-    """Why an admitted pod, which is part of the usage, cannot have new requests now: as insufficient_resource. Less
-    always fits."""
+    """Why an admitted pod, which is part of the usage, cannot have its new requests now; reasons as in
+    insufficient_resource. Smaller requests always fit."""
     grown = [name for name in ("cpu", "memory") if after.requests.get(name, 0) > before.requests.get(name, 0)]
     for name in grown:
         requested, capacity = after.requests[name], node.allocatable.get(name, 0)
@@ -43,8 +43,8 @@ def resize_refusal(before: Demand, after: Demand, node: NodeState) -> Refusal | 
 
 def _amounts(demand: Demand, node: NodeState) -> Iterator[tuple[str, int, int, int]]:
     """(resource, requested, used, capacity) in the kubelet's order. Extended resources that the Node object does not
-    list are not checked: they may be resources of the whole cluster. Nor are those that a device plugin has given
-    already, as the Node object may be older than the plugin."""
+    list are not checked: they may be resources of the whole cluster. Resources that a device plugin has already given
+    are not checked either, because the Node object may be older than the plugin."""
     extended = node.object.extended if node.object is not None else {}
     allocatable = {**{name: extended[name] for name in extended.keys() - demand.served}, **node.allocatable}
     yield "pods", 1, node.usage.pods, allocatable["pods"]

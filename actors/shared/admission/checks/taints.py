@@ -1,4 +1,4 @@
-"""Whether a pod tolerates the node's taints: those with the effect NoExecute, and not for static pods. Pure."""
+"""Whether a pod tolerates the node's taints with the effect NoExecute. Static pods are not checked. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words for true and false in texts: those that Go's strconv.ParseBool takes."""
+"""Words for true and false in texts, as in Go's strconv.ParseBool."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ class Amount(msgspec.Struct, frozen=True):
 
 
 def _share(percent: float) -> float:
-    """The part of one that `percent` is, in single precision as the kubelet has it: a node's allocatable is then the
-    same to the byte under either."""
+    """`percent` as a fraction, in single precision as in the kubelet, so that a node's allocatable is the same to the
+    byte."""
     return _single(_single(percent) / 100)
 
 

@@ -17,19 +17,20 @@ class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 # -- authentication ---------------------------------------------------------------------------------------------------
 class X509Authentication(Group, frozen=True):
     clientCAFile: str = ""
-    """PEM bundle; who presents a client certificate signed by it is that certificate's user. Empty: no such users."""
+    """PEM bundle of CAs. A caller with a client certificate signed by one of them is the user of that certificate.
+    Empty: none."""
 
 
 class WebhookAuthentication(Group, frozen=True):
     enabled: bool = True
-    """Ask the API server (TokenReview) whose a bearer token is."""
+    """Ask the API server (TokenReview) for the user of a bearer token."""
     cacheTTL: Duration = Duration(120)
-    """How long an answer is reused."""
+    """How long an answer is cached."""
 
 
 class AnonymousAuthentication(Group, frozen=True):
     enabled: bool = False
-    """Treat callers without credentials as the user system:anonymous; off, they are refused."""
+    """Treat callers without credentials as the user system:anonymous; if off, they are refused."""
 
 
 class Authentication(Group, frozen=True):
@@ -46,9 +47,9 @@ class Authentication(Group, frozen=True):
 # -- authorization ----------------------------------------------------------------------------------------------------
 class WebhookAuthorization(Group, frozen=True):
     cacheAuthorizedTTL: Duration = Duration(300)
-    """How long a yes is reused."""
+    """How long a permission is cached."""
     cacheUnauthorizedTTL: Duration = Duration(30)
-    """How long a no is reused."""
+    """How long a denial is cached."""
 
 
 class Authorization(Group, frozen=True):
@@ -65,7 +66,7 @@ class VModule(Group, frozen=True):
     filePattern: str = ""
     """Glob on the name of an actor or source file, without = and comma."""
     verbosity: int = 0
-    """Verbosity threshold of what matches."""
+    """Verbosity of the actors and files that match."""
 
 
 class FormatOptions(Group, frozen=True):
@@ -90,7 +91,7 @@ class Logging(Group, frozen=True):
     flushFrequency: Duration = Duration(5)
     """Longest time between two flushes of buffered lines; an integer is nanoseconds."""
     verbosity: int = 0
-    """The higher, the more is logged; 0 is what an operator needs, 4 debugging, 6 and up everything."""
+    """A higher number logs more: 0 is for operators, 4 for debugging, 6 and above everything."""
     vmodule: list[VModule] = []
     """Verbosity of single actors or files, text format only."""
     options: LoggingOptions = LoggingOptions()
@@ -133,7 +134,7 @@ class PriorityGracePeriod(Group, frozen=True):
     priority: int = 0
     """Lowest priority of the pods in this step."""
     shutdownGracePeriodSeconds: int = 0
-    """Seconds they are given."""
+    """Seconds that these pods have to end."""
 
 
 class Taint(Group, frozen=True):
@@ -144,4 +145,4 @@ class Taint(Group, frozen=True):
     effect: str = ""
     """NoSchedule, PreferNoSchedule or NoExecute."""
     timeAdded: str | None = None
-    """Not to be given here: the control plane writes it."""
+    """Must not be set here: the control plane writes it."""

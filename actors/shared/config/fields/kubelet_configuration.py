@@ -45,7 +45,7 @@ class KubeletConfiguration(Group, frozen=True):
     """The shareable configuration of a node agent."""
 
     apiVersion: str = API_VERSION
-    """kubelet.config.k8s.io/v1beta1, the one version there is."""
+    """kubelet.config.k8s.io/v1beta1, the only version."""
     kind: str = KIND
     """What the file is: KubeletConfiguration."""
 
@@ -67,7 +67,7 @@ class KubeletConfiguration(Group, frozen=True):
     tlsPrivateKeyFile: str = ""
     """Key of the serving certificate, PEM. Empty with tlsCertFile: <cert-dir>/kubelet.key."""
     tlsCipherSuites: list[str] = []
-    """Cipher suites allowed up to TLS 1.2, by their IANA names as Go has them. Empty: the library's secure ones."""
+    """Cipher suites allowed up to TLS 1.2, by their IANA names as in Go. Empty: the library's secure ones."""
     tlsCurvePreferences: list[int] = []
     """Key exchange groups allowed, by their TLS numbers (23, 24, 25, 29, 4588). Empty: the library's."""
     tlsMinVersion: str = ""
@@ -81,7 +81,7 @@ class KubeletConfiguration(Group, frozen=True):
     authorization: Authorization = Authorization()
     """What a caller of the main server may do."""
     streamingConnectionIdleTimeout: Duration = Duration(4 * 3600)
-    """Deprecated, as in 1.36 nothing reads it: idle exec, attach and port-forward streams were closed after it."""
+    """Deprecated and unused in 1.36: idle exec, attach and port-forward streams were closed after this time."""
     enableDebuggingHandlers: bool = True
     """Serve exec, attach, logs, port-forward, run, configz and the like."""
     enableContentionProfiling: bool = False
@@ -121,7 +121,7 @@ class KubeletConfiguration(Group, frozen=True):
     nodeStatusUpdateFrequency: Duration = Duration(10)
     """Time between two computations of the node's status."""
     nodeStatusReportFrequency: Duration = Duration(300)
-    """Time between two posts of an unchanged status; nodeStatusUpdateFrequency where only that is given."""
+    """Time between two posts of an unchanged status. Default: nodeStatusUpdateFrequency if only that is given."""
     nodeLeaseDurationSeconds: int = 40
     """Seconds a lease holds; it is renewed every quarter of that."""
     nodeStatusMaxImages: int = 50
@@ -172,7 +172,7 @@ class KubeletConfiguration(Group, frozen=True):
     podLogsDir: str = "/var/log/pods"
     """Directory under which each pod has its log directory."""
     containerLogMaxSize: str = "10Mi"
-    """Size, a quantity, at which a container's log is rotated; negative is never."""
+    """Size, as a quantity, at which a container's log is rotated; negative is never."""
     containerLogMaxFiles: int = 5
     """Log files kept for a container, the live one included."""
     containerLogMaxWorkers: int = 1
@@ -190,10 +190,10 @@ class KubeletConfiguration(Group, frozen=True):
     userNamespaces: UserNamespaces | None = None
     """User namespaces of pods."""
     hairpinMode: str = "promiscuous-bridge"
-    """Kept for compatibility, nothing reads it: networking is the runtime's."""
+    """Kept for compatibility and unused: the runtime does the networking."""
     makeIPTablesUtilChains: bool = True
-    """Keep the chains KUBE-IPTABLES-HINT, by which other programs see which iptables is in use, and KUBE-FIREWALL,
-    which keeps others from what listens on localhost only."""
+    """Maintain the iptables chains KUBE-IPTABLES-HINT, which shows other programs the iptables variant in use, and
+    KUBE-FIREWALL, which blocks outside access to services on localhost."""
     iptablesMasqueradeBit: int = 14
     """Deprecated, unused."""
     iptablesDropBit: int = 15
@@ -211,13 +211,13 @@ class KubeletConfiguration(Group, frozen=True):
     podsPerCore: int = 0
     """Most pods for each core, within maxPods; 0 is no such bound."""
     podPidsLimit: int = -1
-    """Most process IDs of a pod; -1 is what the node can give."""
+    """Most process IDs of a pod; -1 is the node's limit."""
     maxOpenFiles: int = 1_000_000
     """Files the agent may have open."""
     oomScoreAdj: int = -999
     """oom_score_adj of the agent's processes."""
     cgroupDriver: str = "cgroupfs"
-    """cgroupfs or systemd; what the runtime says of itself wins."""
+    """cgroupfs or systemd; the driver that the runtime reports takes precedence."""
     cgroupRoot: str = ""
     """Parent cgroup of the pods' tree; empty is the root of the hierarchy."""
     cgroupsPerQOS: bool = True
@@ -233,7 +233,7 @@ class KubeletConfiguration(Group, frozen=True):
     cpuCFSQuotaPeriod: Duration = Duration(0.1)
     """Period of the CFS quota."""
     cpuManagerPolicy: str = "none"
-    """none, or static: whole CPUs for containers of Guaranteed pods that ask for whole CPUs."""
+    """none, or static: exclusive CPUs for containers of Guaranteed pods that request whole CPUs."""
     cpuManagerPolicyOptions: dict[str, str] = {}
     """Fine tuning of the static policy: option to true or false."""
     cpuManagerReconcilePeriod: Duration = Duration(10)
@@ -261,7 +261,7 @@ class KubeletConfiguration(Group, frozen=True):
     failSwapOn: bool = True
     """Refuse to start while swap is on."""
     protectKernelDefaults: bool = False
-    """Refuse to start where kernel tunables differ, in place of changing them."""
+    """Refuse to start if kernel tunables differ, instead of changing them."""
     kernelMemcgNotification: bool = False
     """Take notifications of the kernel for memory thresholds besides polling."""
     localStorageCapacityIsolation: bool = True
@@ -277,7 +277,8 @@ class KubeletConfiguration(Group, frozen=True):
     kubeReservedCgroup: str = ""
     """Cgroup that is given the limits of kubeReserved."""
     enforceNodeAllocatable: list[str] = msgspec.field(default_factory=lambda: ["pods"])
-    """What is enforced by cgroup: pods, system-reserved, kube-reserved, either with -compressible; or none."""
+    """Limits to enforce by cgroup: pods, system-reserved, kube-reserved, the last two also with -compressible; or
+    none."""
 
     # -- eviction and shutdown ----------------------------------------------------------------------------------------
     evictionHard: dict[str, str] = msgspec.field(default_factory=lambda: dict(DEFAULT_EVICTION_HARD))
@@ -291,7 +292,7 @@ class KubeletConfiguration(Group, frozen=True):
     evictionMaxPodGracePeriod: int = 0
     """Most seconds that a pod is given on soft eviction."""
     evictionMinimumReclaim: dict[str, str] = {}
-    """Signal to quantity or percentage that is to be free beyond the threshold."""
+    """Signal to quantity or percentage that must be free beyond the threshold."""
     mergeDefaultEvictionSettings: bool = False
     """Add the default to evictionHard for each signal it does not name."""
     volumeStatsAggPeriod: Duration = Duration(60)
@@ -299,9 +300,9 @@ class KubeletConfiguration(Group, frozen=True):
     volumePluginDir: str = DEFAULT_VOLUME_PLUGIN_DIR
     """Directory of FlexVolume drivers."""
     shutdownGracePeriod: Duration = Duration(0)
-    """Time pods have in all when the node shuts down; 0 is none."""
+    """Total time that pods have to end when the node shuts down; 0 is none."""
     shutdownGracePeriodCriticalPods: Duration = Duration(0)
-    """Last part of that time, kept for critical pods."""
+    """Part of shutdownGracePeriod, at its end, for critical pods."""
     shutdownGracePeriodByPodPriority: list[PriorityGracePeriod] = []
     """Time by priority of the pods, in place of shutdownGracePeriod and shutdownGracePeriodCriticalPods."""
 

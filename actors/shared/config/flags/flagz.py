@@ -24,7 +24,7 @@ def flags_in_force(agent: Agent, config: KubeletConfiguration) -> dict[str, str]
 
 def _value(flag: Flag, agent: Agent, config: KubeletConfiguration) -> Any:
     if flag.name == CERT_DIR:
-        return agent.cert_dir  # --root-dir moves its default
+        return agent.cert_dir  # its default is below --root-dir
     if not flag.field:
         return agent.flags.get(flag.name, flag.default)
     found: Any = config

@@ -61,7 +61,7 @@ def parse_or_raise(argv: Sequence[str]) -> ParsedFlags:
 
 
 def positional(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """(the words that are neither flags nor values of flags, the other words): for commands that have such."""
+    """(the words that are neither flags nor values of flags, the other words), for commands with arguments."""
     names: list[str] = []
     flags: list[str] = []
     rest = list(argv)

@@ -28,7 +28,7 @@ REQUESTS: Final = "requests"
 REQUEST: Final = f"{REQUESTS}/rollback"
 
 DEATHS: Final = 3
-"""How many runs of the agent must die during the trial of a configuration, one after the other, to fail it."""
+"""The number of consecutive runs of the agent that must die during a trial for it to fail."""
 What = Literal["applied", "accepted", "refused", "rolled back", "restored"]
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -46,7 +46,7 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """Which configuration is which, by hash; '' for none."""
+    """The role of each configuration, by hash; '' for none."""
 
     assigned: str = ""
     """The configuration in the files (or the ConfigMap)."""
@@ -59,7 +59,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     trial_until: float = 0.0
     """Seconds since the epoch at which `current` becomes the last known good; 0: no trial."""
     deaths: int = 0
-    """How many runs of the agent in a row have died while `current` was on trial."""
+    """The number of consecutive runs of the agent that died while `current` was on trial."""
     boot: str = ""
     """The identifier of the agent's run that wrote this."""
     orderly: bool = False
@@ -172,8 +172,8 @@ def _is_hash(name: str) -> bool:
 def instead_of(assigned: str, state: State) -> str:
     """The configuration to start with instead of the files' one; '' for the files' one.
 
-    There is one if the files' configuration was rolled back, or if DEATHS runs in a row died during its trial: one that
-    is killed, or whose host loses power, says nothing of the configuration.
+    There is one if the files' configuration was rolled back, or if DEATHS consecutive runs died during its trial. A
+    single death does not count: the run may have been killed, or the host may have lost power.
     """
     good = state.last_known_good
     if not good or good == assigned:

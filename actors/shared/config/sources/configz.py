@@ -1,7 +1,6 @@
-"""The configuration in the form in which /configz shows it: JSON as the kubelet's v1beta1 types are written. Pure.
-
-A field without a value is left out. A zero is shown where the API can tell it from "not given" (a pointer there, and
-each duration), and left out where it cannot. An object without fields stays: `"memorySwap": {}`.
+"""The configuration as /configz shows it: JSON of the kubelet's v1beta1 types. Pure. A field without a value is
+omitted. A zero is shown if the API distinguishes it from "not given" (pointers and durations), else omitted. An object
+without fields stays: `"memorySwap": {}`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ ZERO_IS_LEFT_OUT: Final = frozenset({
     "evictionMaxPodGracePeriod", "protectKernelDefaults", "kernelMemcgNotification", "runOnce",
     "logging.options.text.splitStream", "logging.options.json.splitStream",
 })  # fmt: skip
-"""Paths of numbers and booleans that are no pointers in the API, and whose zero is their default."""
+"""Paths of numbers and booleans that are not pointers in the API and whose default is zero."""
 SHOWN_EMPTY: Final = frozenset({"resolvConf", "tracing.endpoint"})
 """Paths of texts that are pointers in the API."""
 
@@ -47,7 +46,7 @@ def _is_shown(value: object, path: str) -> bool:
 
 
 def _plain(value: object) -> Any:
-    """Of objects in a list, texts without a value are left out."""
+    """In objects of a list, texts without a value are omitted."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     found = msgspec.to_builtins(value, enc_hook=str)

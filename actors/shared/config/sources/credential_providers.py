@@ -92,7 +92,7 @@ def check(path: str, bin_dir: str) -> list[ConfigProblem]:
 
 
 def with_tokens(path: str, bin_dir: str) -> list[ConfigProblem]:
-    """The providers that want tokens of service accounts, each as a problem: their gate is off."""
+    """A problem for each provider that needs service account tokens, for when their gate is off."""
     rule = "needs the feature gate KubeletServiceAccountTokenForCredentialProviders"
     wanting = (provider.name for provider in load(path, bin_dir) if provider.tokenAttributes is not None)
     return [_wrong(path, "tokenAttributes", f"{rule} (provider {name})") for name in wanting]

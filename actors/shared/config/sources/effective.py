@@ -104,7 +104,7 @@ def _gates(data: dict[str, Any]) -> dict[str, bool]:
 
 
 def to_plain(config: KubeletConfiguration) -> dict[str, Any]:
-    """Plain JSON data of a configuration, to be read by people: unset and empty fields are omitted."""
+    """Plain JSON data of a configuration for people: unset and empty fields are omitted."""
     return _without_empty(msgspec.to_builtins(config, enc_hook=str))  # type: ignore[no-any-return]
 
 

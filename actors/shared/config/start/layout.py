@@ -38,9 +38,9 @@ def directories(agent: Agent) -> tuple[StateDirectory, ...]:
 
 
 def make(agent: Agent, cgroups: Iterable[str] = ()) -> None:
-    """Create missing directories, narrow modes, note where they are. Raises ConfigErrors with every failure.
+    """Create missing directories, narrow modes, record the directories. Raises ConfigErrors with every failure.
 
-    `cgroups`: directories of cgroups that this start makes, to be noted too.
+    `cgroups`: directories of cgroups that this start makes, to be recorded too.
     """
     missing = [directory.path for directory in directories(agent) if not os.path.isdir(directory.path)]
     problems = [problem for directory in directories(agent) for problem in _make(directory)]

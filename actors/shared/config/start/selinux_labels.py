@@ -1,4 +1,4 @@
-"""The SELinux label of directories that plugins in containers have their sockets in."""
+"""The SELinux label of directories in which plugins in containers have their sockets."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ LABEL: Final = "system_u:object_r:container_file_t:s0"
 
 
 def label_plugin_directories(agent: Agent, enforce: str = ENFORCE) -> Iterator[str]:
-    """Label them where SELinux is enabled: containers of storage drivers and device plugins may use them then without
-    privileges. A warning for each that cannot be labelled. `enforce`: a file that is there where SELinux is."""
+    """Label the directories if SELinux is enabled, so that containers of storage drivers and device plugins can use
+    them without privileges. Returns a warning for each that cannot be labelled. `enforce`: a file that exists only with
+    SELinux."""
     if not os.path.exists(enforce):
         return
     for path in (agent.plugins_dir, agent.plugins_registry_dir, agent.device_plugins_dir):

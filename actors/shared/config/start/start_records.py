@@ -19,7 +19,7 @@ _KEPT: Final = 16
 
 
 class StartRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one start keeps what. Paths are absolute and clean."""
+    """The directories and endpoints of one start. Paths are absolute and clean."""
 
     root_dir: str
     run_dir: str
@@ -33,13 +33,13 @@ class StartRecord(msgspec.Struct, frozen=True, kw_only=True):
     container_logs_dir: str
     cert_dir: str
     made: tuple[str, ...] = ()
-    """Directories that were not there before."""
+    """Directories that this start created."""
     made_cgroups: tuple[str, ...] = ()
-    """Directories of cgroups that were not there before, in the run of the kernel with the ID `boot`: a later one has
-    no cgroup of an earlier one, so what has such a name then is somebody else's."""
+    """Cgroup directories that this start created, in the boot with the ID `boot`. Cgroups do not survive a boot, so
+    after another one a cgroup with such a name belongs to another program."""
     boot: str = ""
     handed_over: bool = False
-    """The pods are another agent's now, by `supervise reset --keep-pods`: until the next start."""
+    """The pods belong to another agent since `supervise reset --keep-pods`, until the next start."""
 
 
 def record_of(agent: Agent, made: Iterable[str] = (), made_cgroups: Iterable[str] = (), boot: str = "") -> StartRecord:
@@ -62,7 +62,8 @@ def record_of(agent: Agent, made: Iterable[str] = (), made_cgroups: Iterable[str
 
 
 def with_start(known: list[StartRecord], now: StartRecord) -> list[StartRecord]:
-    """The known records with that of this start, each once, the newest last. What an earlier start made stays made."""
+    """The known records with this start's, each once, the newest last. Directories that an earlier start created stay
+    recorded."""
     made = {path for one in (*known, now) for path in one.made}
     cgroups = {path for one in (*known, now) if one.boot == now.boot for path in one.made_cgroups}
     bare = [_without_making(one) for one in known]
@@ -77,7 +78,7 @@ def _without_making(record: StartRecord) -> StartRecord:
 
 
 def boot_id() -> str:
-    """The ID of this run of the kernel; '' if it is not known."""
+    """The boot ID; '' if it is not known."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -85,13 +86,13 @@ def boot_id() -> str:
 
 
 def hand_over(state_dir: str) -> None:
-    """Write down that the pods are another agent's now. Raises OSError, DamagedError."""
+    """Record that the pods belong to another agent now. Raises OSError, DamagedError."""
     if known := read_all(state_dir):
         _file(state_dir).save([*known[:-1], msgspec.structs.replace(known[-1], handed_over=True)])
 
 
 def note(agent: Agent, made: Iterable[str], made_cgroups: Iterable[str] = ()) -> None:
-    """Write down this start. `made`, `made_cgroups`: directories that it made. Raises OSError."""
+    """Record this start. `made`, `made_cgroups`: directories that it created. Raises OSError."""
     file = _file(agent.state_dir)
     try:
         known = file.load() or []

@@ -44,8 +44,8 @@ MISSING_GATES: Final[dict[str, str]] = {
 REFUSED_GATES: Final[dict[str, str]] = {
     "PodLevelResourceManagers": "the CPU, memory and topology managers pass over pods with resources of their own",
 }
-"""Alpha gate whose effect is missed only once pods run, to what is missing: a start with it is refused. Where AllAlpha
-alone turns it on, that is a warning, as nobody asked for this feature."""
+"""Alpha gates whose missing effect would show only once pods run, with what is missing. A start with one is refused. If
+only AllAlpha turns it on, it is a warning, because this feature was not requested by name."""
 
 ONLY: Final[dict[str, str]] = {"contentType": "application/json"}
 """Field to the only supported value; the kubelet's default may differ."""
