@@ -11,14 +11,14 @@ from actors.shared.kube.container import (
     ContainerPort,
     EnvVar,
     Lifecycle,
-    ResourceRequirements,
     SecurityContext,
 )
-from actors.shared.kube.quantity import QuantityError, parse
 from actors.shared.kube.volumes import Volume
 
 from .field_check import FieldCheck
+from .field_references import OF_VARIABLES, check_field, check_resource
 from .probe_rules import check_handler, check_probe
+from .resource_rules import check_resources
 
 KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
 PULL_POLICIES: Final = ("Always", "Never", "IfNotPresent")
@@ -58,11 +58,15 @@ def _check_restart(container: Container, kind: str, check: FieldCheck) -> None:
         check.at("restartPolicy").fail("required when restartPolicyRules are given")
     for index, rule in enumerate(container.restartPolicyRules):
         where = check.at("restartPolicyRules").item(index)
-        where.at("action").one_of(rule.action, ("Restart", "RestartAllContainers"))
+        if where.at("action").required(rule.action):
+            where.at("action").one_of(rule.action, ("Restart", "RestartAllContainers"))
         if rule.exitCodes is None:
             where.at("exitCodes").fail("required")
-        else:
+            continue
+        if where.at("exitCodes.operator").required(rule.exitCodes.operator):
             where.at("exitCodes.operator").one_of(rule.exitCodes.operator, ("In", "NotIn"))
+        for place, code in enumerate(rule.exitCodes.values):
+            where.at("exitCodes.values").item(place).between(code, -(1 << 31), (1 << 31) - 1)
 
 
 def _check_port(port: ContainerPort, check: FieldCheck) -> None:
@@ -86,28 +90,12 @@ def _check_env(variable: EnvVar, volumes: Mapping[str, Volume], check: FieldChec
     names = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
     given = [name for name in names if getattr(source, name) is not None]
     check.at("valueFrom").exactly_one(given, f"one of {', '.join(names)}")
+    if source.fieldRef is not None:
+        check_field(source.fieldRef, OF_VARIABLES, check.at("valueFrom.fieldRef"))
+    if source.resourceFieldRef is not None:
+        check_resource(source.resourceFieldRef, check.at("valueFrom.resourceFieldRef"), container_needed=False)
     if source.fileKeyRef is not None and source.fileKeyRef.volumeName not in volumes:
         check.at("valueFrom.fileKeyRef.volumeName").fail(f"no volume {source.fileKeyRef.volumeName!r}")
-
-
-def check_resources(resources: ResourceRequirements, check: FieldCheck) -> None:
-    """Quantities are valid and not negative, and no request exceeds its limit."""
-    values: dict[tuple[str, str], object] = {}
-    for side in ("limits", "requests"):
-        for resource, quantity in getattr(resources, side).items():
-            where = check.at(side).item(resource)
-            where.form(formats.qualified_name, resource)
-            try:
-                value = values[side, resource] = parse(quantity)
-            except QuantityError:
-                where.fail(f"{str(quantity)[:40]!r} is not a quantity, like 100m, 1.5 or 64Mi")
-                continue
-            if value < 0:
-                where.fail("must not be negative")
-    for resource in resources.requests:
-        request, limit = values.get(("requests", resource)), values.get(("limits", resource))
-        if request is not None and limit is not None and request > limit:  # type: ignore[operator]
-            check.at("requests").item(resource).fail(f"is above the limit {resources.limits[resource]}")
 
 
 def _check_mounts(container: Container, volumes: Mapping[str, Volume], check: FieldCheck) -> None:
@@ -124,6 +112,11 @@ def _check_mounts(container: Container, volumes: Mapping[str, Volume], check: Fi
             where.at(field).form(formats.inside_path, getattr(mount, field))
         where.at("mountPropagation").one_of(mount.mountPropagation, PROPAGATIONS)
         where.at("recursiveReadOnly").one_of(mount.recursiveReadOnly, ("Disabled", "IfPossible", "Enabled"))
+        if mount.recursiveReadOnly in ("IfPossible", "Enabled"):
+            if not mount.readOnly:
+                where.at("recursiveReadOnly").fail(f"{mount.recursiveReadOnly} needs readOnly")
+            if mount.mountPropagation not in (None, "", "None"):
+                where.at("recursiveReadOnly").fail(f"{mount.recursiveReadOnly} needs mountPropagation None")
         privileged = container.securityContext is not None and container.securityContext.privileged
         if mount.mountPropagation == "Bidirectional" and not privileged:
             where.at("mountPropagation").fail("Bidirectional needs a privileged container")
@@ -152,10 +145,10 @@ def _check_security(context: SecurityContext, check: FieldCheck) -> None:
     check.at("procMount").one_of(context.procMount, ("Default", "Unmasked"))
     check_ids(context, ("runAsUser", "runAsGroup"), check)
     for name in ("seccompProfile", "appArmorProfile"):
-        check_profile(getattr(context, name), check.at(name))
+        check_profile(getattr(context, name), check.at(name), is_file=name == "seccompProfile")
     if context.allowPrivilegeEscalation is False:
         added = context.capabilities.add if context.capabilities else []
-        if context.privileged or any(name.upper().removeprefix("CAP_") == "SYS_ADMIN" for name in added):
+        if context.privileged or "CAP_SYS_ADMIN" in added:
             check.at("allowPrivilegeEscalation").fail("cannot be false for a privileged or CAP_SYS_ADMIN container")
 
 
@@ -164,15 +157,18 @@ def check_ids(context: object, fields: Collection[str], check: FieldCheck) -> No
         check.at(field).between(getattr(context, field), 0, (1 << 31) - 1)
 
 
-def check_profile(profile: object, check: FieldCheck) -> None:
-    """A seccomp or AppArmor profile: a local one has a name, others have none."""
+def check_profile(profile: object, check: FieldCheck, *, is_file: bool) -> None:
+    """A seccomp or AppArmor profile: a local one has a name, others have none. `is_file`: the name is that of a file
+    below a directory; an AppArmor profile is often named by the path of a program.
+    """
     if profile is None:
         return
     kind, name = getattr(profile, "type", ""), getattr(profile, "localhostProfile", None)
-    check.at("type").one_of(kind, PROFILES)
+    if check.at("type").required(kind):
+        check.at("type").one_of(kind, PROFILES)
     if kind == "Localhost" and not (name or "").strip():
         check.at("localhostProfile").fail("required when type is Localhost")
-    elif kind != "Localhost" and name:
+    elif kind not in ("", "Localhost") and name:
         check.at("localhostProfile").fail("only when type is Localhost")
-    if name:
+    if name and is_file:
         check.at("localhostProfile").form(formats.inside_path, name)

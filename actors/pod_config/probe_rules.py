@@ -11,7 +11,7 @@ def check_probe(probe: Probe, name: str, container: Container, check: FieldCheck
     """`name` is livenessProbe, readinessProbe or startupProbe."""
     _check_actions(probe, ProbeHandler, container, check)
     for field in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
-        check.at(field).between(getattr(probe, field), 0)
+        check.at(field).between(getattr(probe, field), 0, (1 << 31) - 1)
     if name != "readinessProbe" and probe.successThreshold > 1:
         check.at("successThreshold").fail("must be 1")
     if probe.terminationGracePeriodSeconds is not None:

@@ -9,11 +9,15 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod, PodSpec
 
 from . import volume_rules
-from .container_rules import KINDS, RESTART_POLICIES, check_container, check_ids, check_profile, check_resources
+from .container_rules import KINDS, RESTART_POLICIES, check_container, check_ids, check_profile
 from .errors import FieldError
 from .field_check import FieldCheck
+from .resource_rules import check_pod_resources, check_quantities, check_resize_policies, check_resources
+from .scheduling_rules import check_scheduling
 
 MAX_GRACE = (1 << 31) - 1
+FINALIZERS = ("foregroundDeletion", "kubernetes", "orphan")
+"""Those without a prefix (API reference, ObjectMeta v1 meta)."""
 
 
 def pod_errors(pod: Pod) -> list[FieldError]:
@@ -25,6 +29,7 @@ def pod_errors(pod: Pod) -> list[FieldError]:
         check.at("kind").fail(f"must be 'Pod', not {pod.kind[:40]!r}")
     _check_metadata(pod, check.at("metadata"))
     _check_spec(pod.spec, check.at("spec"))
+    check_pod_resources(pod, check.at("spec"))
     return check.errors
 
 
@@ -42,6 +47,11 @@ def _check_metadata(pod: Pod, check: FieldCheck) -> None:
         check.at("labels").item(key).form(formats.label_value, value)
     for key in meta.annotations:
         check.at("annotations").item(key).form(lambda text: formats.qualified_name(text.lower()), key)
+    for index, name in enumerate(meta.finalizers):
+        where = check.at("finalizers").item(index)
+        where.form(formats.qualified_name, name)
+        if "/" not in name and name not in FINALIZERS:
+            where.fail(f"{name[:60]!r} needs a prefix, as example.com/name")
     if sum(len(key) + len(value) for key, value in meta.annotations.items()) > 256 << 10:
         check.at("annotations").fail("more than 256 KiB in total")
 
@@ -60,6 +70,8 @@ def _check_spec(spec: PodSpec, check: FieldCheck) -> None:
                 where.at("name").fail(f"duplicate: {container.name!r}")
             seen.add(container.name)
             check_container(container, kind, volumes, where)
+            check_resize_policies(container, spec.restartPolicy != "Never", where)
+            _check_with_pod(container, spec, where)
     _check_host(spec, check)
     _check_policies(spec, check)
     _check_dns(spec, check)
@@ -68,11 +80,26 @@ def _check_spec(spec: PodSpec, check: FieldCheck) -> None:
         if value := getattr(spec, field):
             check.at(field).form(formats.dns_label, value)
     for index, alias in enumerate(spec.hostAliases):
-        check.at("hostAliases").item(index).at("ip").form(formats.ip_address, alias.ip)
-    for index, toleration in enumerate(spec.tolerations):
-        where = check.at("tolerations").item(index)
-        where.at("operator").one_of(toleration.operator, ("Equal", "Exists", "Lt", "Gt"))
-        where.at("effect").one_of(toleration.effect, ("NoSchedule", "PreferNoSchedule", "NoExecute"))
+        where = check.at("hostAliases").item(index)
+        where.at("ip").form(formats.ip_address, alias.ip)
+        for place, name in enumerate(alias.hostnames):
+            where.at("hostnames").item(place).form(formats.dns_subdomain, name)
+    check_scheduling(spec, check)
+    if spec.runtimeClassName is not None:
+        check.at("runtimeClassName").form(formats.dns_subdomain, spec.runtimeClassName)
+    check_quantities(spec.overhead, check.at("overhead"))
+
+
+def _check_with_pod(container: Container, spec: PodSpec, check: FieldCheck) -> None:
+    """Rules for a container that depend on its pod."""
+    context, grace = container.securityContext, spec.terminationGracePeriodSeconds
+    if context is not None and context.procMount == "Unmasked" and spec.hostUsers is not False:
+        check.at("securityContext.procMount").fail("Unmasked needs hostUsers: false in the pod")
+    for hook in ("postStart", "preStop"):
+        handler = getattr(container.lifecycle, hook, None)
+        if handler is not None and handler.sleep is not None and grace is not None and handler.sleep.seconds > grace:
+            where = check.at("lifecycle").at(hook).at("sleep.seconds")
+            where.fail(f"{handler.sleep.seconds} is above terminationGracePeriodSeconds, {grace}")
 
 
 def _check_host(spec: PodSpec, check: FieldCheck) -> None:
@@ -100,7 +127,7 @@ def _check_policies(spec: PodSpec, check: FieldCheck) -> None:
     check.at("preemptionPolicy").one_of(spec.preemptionPolicy, ("Never", "PreemptLowerPriority"))
     check.at("terminationGracePeriodSeconds").between(spec.terminationGracePeriodSeconds, 0, MAX_GRACE)
     check.at("activeDeadlineSeconds").between(spec.activeDeadlineSeconds, 1, MAX_GRACE)
-    if spec.os is not None:
+    if spec.os is not None and check.at("os.name").required(spec.os.name):
         check.at("os.name").one_of(spec.os.name, ("linux", "windows"))
     if spec.resources is not None:
         check_resources(spec.resources, check.at("resources"))
@@ -111,6 +138,13 @@ def _check_dns(spec: PodSpec, check: FieldCheck) -> None:
     servers = spec.dnsConfig.nameservers if spec.dnsConfig else []
     for index, server in enumerate(servers):
         check.at("dnsConfig.nameservers").item(index).form(formats.ip_address, server)
+    config = spec.dnsConfig
+    for index, domain in enumerate(config.searches if config else []):
+        if domain != ".":  # the root; a name may have a dot at its end, and underscores (KEP-4427)
+            name = domain.removesuffix(".").replace("_", "a")
+            check.at("dnsConfig.searches").item(index).form(formats.dns_subdomain, name)
+    for index, option in enumerate(config.options if config else []):
+        check.at("dnsConfig.options").item(index).at("name").required(option.name)
     if spec.dnsPolicy == "None" and not servers:
         check.at("dnsConfig.nameservers").fail("required when dnsPolicy is None")
 
@@ -122,11 +156,12 @@ def _check_pod_security(spec: PodSpec, check: FieldCheck) -> None:
         check.at("supplementalGroups").item(index).between(group, 0, (1 << 31) - 1)
     check.at("fsGroupChangePolicy").one_of(context.fsGroupChangePolicy, ("Always", "OnRootMismatch"))
     check.at("supplementalGroupsPolicy").one_of(context.supplementalGroupsPolicy, ("Merge", "Strict"))
+    check.at("seLinuxChangePolicy").one_of(context.seLinuxChangePolicy, ("MountOption", "Recursive"))
     check.at("sysctls").unique(sysctl.name for sysctl in context.sysctls)
     for index, sysctl in enumerate(context.sysctls):
         check.at("sysctls").item(index).at("name").form(formats.sysctl_name, sysctl.name)
     for name in ("seccompProfile", "appArmorProfile"):
-        check_profile(getattr(context, name), check.at(name))
+        check_profile(getattr(context, name), check.at(name), is_file=name == "seccompProfile")
 
 
 # -- static pods ------------------------------------------------------------------------------------------------------

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import msgspec
 
 from actors.shared.kube import formats
-from actors.shared.kube.volumes import Volume
+from actors.shared.kube.volumes import DownwardAPIVolumeSource, Volume
 
 from .field_check import FieldCheck
+from .field_references import OF_FILES, check_field, check_resource
 
 _SECRET_FIELDS = (b'"secretRef"', b'"nodePublishSecretRef"', b'"secretName"')
 
@@ -29,6 +30,20 @@ def check_volume(volume: Volume, check: FieldCheck) -> None:
         if not isinstance(source, msgspec.Raw):
             for field, problem in source.problems():
                 (where.at(field) if field else where).fail(problem)
+    if volume.downwardAPI is not None:
+        _check_fields(volume.downwardAPI, check.at("downwardAPI"))
+    for index, part in enumerate(volume.projected.sources if volume.projected is not None else ()):
+        if part.downwardAPI is not None:
+            _check_fields(part.downwardAPI, check.at("projected.sources").item(index).at("downwardAPI"))
+
+
+def _check_fields(source: DownwardAPIVolumeSource, check: FieldCheck) -> None:
+    for index, item in enumerate(source.items):
+        where = check.at("items").item(index)
+        if item.fieldRef is not None:
+            check_field(item.fieldRef, OF_FILES, where.at("fieldRef"))
+        if item.resourceFieldRef is not None:
+            check_resource(item.resourceFieldRef, where.at("resourceFieldRef"), container_needed=True)
 
 
 def references(volume: Volume, path: str) -> Iterator[str]:

@@ -22,6 +22,8 @@ HOST_PATH_TYPES: Final = (
     "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice",
 )  # fmt: skip
 
+PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+
 
 class ObjectUse(NamedTuple):
     """An object in the pod's namespace that a source refers to."""
@@ -166,12 +168,29 @@ class VolumeProjection(Api, frozen=True):
     clusterTrustBundle: msgspec.Raw = msgspec.Raw()
     podCertificate: msgspec.Raw = msgspec.Raw()
 
+    def paths(self) -> Iterator[str]:
+        """The paths of the files that it names."""
+        for source in (self.secret, self.configMap, self.downwardAPI):
+            yield from (item.path for item in (source.items if source is not None else ()))
+        if self.serviceAccountToken is not None:
+            yield self.serviceAccountToken.path
+
 
 class ProjectedVolumeSource(FilesSource, frozen=True):
     sources: list[VolumeProjection] = []
 
     def problems(self) -> Iterator[Problem]:
-        return iter(())
+        yield from super().problems()
+        paths: set[str] = set()
+        for index, part in enumerate(self.sources):
+            if not any(getattr(part, name) for name in part.__struct_fields__):
+                yield f"sources[{index}]", "needs a source"
+            for field, problem in part.downwardAPI.problems() if part.downwardAPI is not None else ():
+                yield f"sources[{index}].downwardAPI.{field}", problem
+            for path in part.paths():
+                if path in paths:
+                    yield f"sources[{index}]", f"{path!r} is the path of another file, too"
+                paths.add(path)
 
     def objects(self) -> Iterator[ObjectUse]:
         for part in self.sources:
@@ -234,6 +253,10 @@ class CSIVolumeSource(VolumeSource, frozen=True):
 class ImageVolumeSource(VolumeSource, frozen=True):
     reference: str = ""
     pullPolicy: str = ""
+
+    def problems(self) -> Iterator[Problem]:
+        if self.pullPolicy and self.pullPolicy not in PULL_POLICIES:
+            yield "pullPolicy", f"{self.pullPolicy[:60]!r} is not one of {', '.join(PULL_POLICIES)}"
 
 
 class Volume(Api, frozen=True):

@@ -165,7 +165,7 @@ spec:
         "spec.volumes[1].hostPath.path: required",
         "metadata.name: required",
         "metadata.labels[x]: '-bad-' is not a label value: letters, digits, '-', '_' and '.', at most 63",
-        "spec.containers[0].livenessProbe.periodSeconds: -1 is not at least 0",
+        "spec.containers[0].livenessProbe.periodSeconds: -1 is not between 0 and 2147483647",
         "spec.containers[1].ports[0].containerPort: 99999 is not between 1 and 65535",
         "spec.restartPolicy: 'Sometimes' is not one of Always, Never, OnFailure",
     ]

@@ -1,0 +1,91 @@
+"""The API's rules for resources of containers and of pods (API reference, ResourceRequirements v1 core; KEP-2837,
+KEP-1287)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final
+
+from actors.shared.kube import formats
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.meta import Quantity
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import amount, container_sum
+from actors.shared.kube.quantity import QuantityError, parse
+
+from .field_check import FieldCheck
+
+_OF_PODS: Final = ("cpu", "memory")
+_HUGE_PAGES: Final = "hugepages-"
+
+
+def check_quantities(given: Mapping[str, Quantity], check: FieldCheck) -> dict[str, Fraction]:
+    """The valid amounts by resource. An invalid or negative one is an error."""
+    values: dict[str, Fraction] = {}
+    for resource, quantity in given.items():
+        where = check.item(resource)
+        where.form(formats.qualified_name, resource)
+        try:
+            values[resource] = parse(quantity)
+        except QuantityError:
+            where.fail(f"{str(quantity)[:40]!r} is not a quantity, like 100m, 1.5 or 64Mi")
+            continue
+        if values[resource] < 0:
+            where.fail("must not be negative")
+    return values
+
+
+def check_resources(resources: ResourceRequirements, check: FieldCheck) -> None:
+    """Quantities are valid and not negative, and no request exceeds its limit."""
+    limits = check_quantities(resources.limits, check.at("limits"))
+    requests = check_quantities(resources.requests, check.at("requests"))
+    for resource, request in requests.items():
+        if resource in limits and request > limits[resource]:
+            check.at("requests").item(resource).fail(f"is above the limit {resources.limits[resource]}")
+
+
+def check_resize_policies(container: Container, pod_restarts: bool, check: FieldCheck) -> None:
+    """`pod_restarts`: the restartPolicy of the pod is not Never."""
+    check.at("resizePolicy").unique((one.resourceName for one in container.resizePolicy), "resourceName")
+    for index, one in enumerate(container.resizePolicy):
+        where = check.at("resizePolicy").item(index)
+        if where.at("resourceName").required(one.resourceName):
+            where.at("resourceName").one_of(one.resourceName, _OF_PODS)
+        if where.at("restartPolicy").required(one.restartPolicy):
+            where.at("restartPolicy").one_of(one.restartPolicy, ("NotRequired", "RestartContainer"))
+        if one.restartPolicy == "RestartContainer" and not pod_restarts:
+            where.at("restartPolicy").fail("must be NotRequired when the pod's restartPolicy is Never")
+
+
+def check_pod_resources(pod: Pod, check: FieldCheck) -> None:
+    """Pod-level resources, once those of the containers are known to be valid: `check` has no error yet of them.
+
+    The pod has at least what its containers request together, and no container has a limit above the pod's.
+    """
+    resources = pod.spec.resources
+    if resources is None:
+        return
+    where = check.at("resources")
+    for side, given in (("limits", resources.limits), ("requests", resources.requests)):
+        for resource in given:
+            if resource not in _OF_PODS and not resource.startswith(_HUGE_PAGES):
+                where.at(side).item(resource).fail("a pod can have cpu, memory and hugepages-<size>")
+    try:
+        _compare_with_containers(pod, resources, check)
+    except QuantityError:
+        return  # which is an error of its own field
+
+
+def _compare_with_containers(pod: Pod, resources: ResourceRequirements, check: FieldCheck) -> None:
+    together = container_sum(pod)
+    for resource, quantity in resources.requests.items():
+        if amount(resource, quantity) < together.get(resource, 0):
+            check.at("resources.requests").item(resource).fail("is below what the containers request together")
+    for kind in ("initContainers", "containers"):
+        for index, container in enumerate(getattr(pod.spec, kind)):
+            for resource, limit in container.resources.limits.items():
+                most = resources.limits.get(resource)
+                if most is not None and amount(resource, limit) > amount(resource, most):
+                    where = check.at(kind).item(index).at("resources.limits").item(resource)
+                    where.fail(f"is above the pod's limit {most}")
