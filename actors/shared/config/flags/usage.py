@@ -28,8 +28,8 @@ Examples:
 
 Exit codes:
 
-    0  it was stopped in order (`supervise stop`, SIGTERM, SIGINT); --help, --version 1  it could not start (the errors
-    are printed); the root supervisor gave up; a second signal ended it
+    0  it was stopped in order (`supervise stop`, SIGTERM, SIGINT); --help, --version
+    1  it could not start (the errors are printed); the root supervisor gave up; a second signal ended it
 """
 
 
