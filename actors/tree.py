@@ -1,7 +1,7 @@
 """The whole tree on one screen: the names are those that `supervise tree` shows and the policy file uses.
 
-Siblings start in this order and stop in reverse. A box is one process; add one only where that gives isolation that a
-module would not. What an actor is (its class, what it reads, who feeds it) is in `declaration.py` of its package.
+Siblings start in this order and stop in reverse. Each entry is one process; add one only if it gives isolation that a
+module would not. An actor's class, configuration fields and feeders are in `declaration.py` of its package.
 """
 
 from __future__ import annotations

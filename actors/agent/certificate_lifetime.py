@@ -7,7 +7,7 @@ from typing import Final
 
 NEAR_END: Final = timedelta(days=7)
 LAST_PART: Final = 0.1
-"""Of a lifetime: rotation asks for the next certificate at 70 to 90 % of it, so later than that it does not succeed."""
+"""The remaining share of a lifetime at which rotation has failed: it requests the next certificate at 70 to 90 %."""
 
 
 def ends_soon(begin: datetime, end: datetime, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""`supervise config show` of an agent that runs: what is in force, which need not be what its files say now."""
+"""`supervise config show` of a running agent: the configuration in force, from which its files may differ by now."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def show(flags: Sequence[str], context: Context, flagz: Flagz, as_json: bool, ou
 
 
 def notes(flagz: Flagz) -> Iterator[str]:
-    """What must be known of the configuration as a whole. Pure."""
+    """Notes about the configuration as a whole. Pure."""
     if flagz.source:
         yield f"from {flagz.source} of the API server, which takes the place of the file"
     for problem in flagz.refused:
@@ -64,7 +64,7 @@ def rows(
 
 
 def _value_at(plain: Mapping[str, Any], path: str, like: Any) -> Any:
-    """The value in force; where it is left out, as it is empty or zero, such a one of the same type."""
+    """The value in force; if it is omitted because it is empty or zero, the empty or zero value of its type."""
     found: Any = plain
     for name in path.split("."):
         if not isinstance(found, Mapping) or name not in found:

@@ -1,4 +1,4 @@
-"""What somebody types who knows kubectl and not yet `supervise`, and the command that is meant. Pure."""
+"""Maps words of kubectl users to commands of `supervise`. Pure."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _describe(words: Sequence[str]) -> list[str]:
 
 
 def meant(words: Sequence[str]) -> str:
-    """The way to what a word asks for that is no command; '' if it is not known."""
+    """A hint for a word that is no command but whose purpose is known; '' if it is not known."""
     first, second = words[0], next((word for word in words[1:] if not word.startswith("-")), "")
     if first == "get":
         first = second.partition("/")[0] or first

@@ -67,7 +67,7 @@ def pages(parser: argparse.ArgumentParser) -> dict[str, str]:
 
 
 def escaped(text: str) -> str:
-    """Text as roff prints it: no letter of it is a request, none is outside ASCII."""
+    """Text escaped for roff, in ASCII, so that no part of it is a request."""
     plain = text.replace("\\", "\\e").replace("-", "\\-")
     plain = "".join(letter if letter.isascii() else f"\\[u{ord(letter):04X}]" for letter in plain)
     return "\n".join(f"\\&{line}" if line.startswith((".", "'")) else line for line in plain.split("\n"))
@@ -129,7 +129,7 @@ def _entry(term: str, about: str) -> list[str]:
 
 
 def _prose(parser: argparse.ArgumentParser, text: str) -> list[str]:
-    """A text whose lines stay as they are where the parser's own help leaves them so."""
+    """A text; its line breaks are kept if the parser's own help keeps them."""
     if isinstance(parser._get_formatter(), argparse.RawDescriptionHelpFormatter):
         return _raw(text)
     return [escaped(" ".join(text.split()))] if text else []

@@ -59,7 +59,7 @@ def extend(parser: argparse.ArgumentParser, settings: CommandSettings) -> None:
 
 
 def _no_namespace(text: str) -> str:
-    """What kubectl has and this command has not, for argparse."""
+    """Refuses an option of kubectl that this command does not have, for argparse."""
     raise argparse.ArgumentTypeError(f"a namespace is part of the name: {text}/POD")
 
 
@@ -205,8 +205,8 @@ def find_pod(context: Context) -> tuple[Pod, PodStatus]:
 
 
 def _default_container(pod: Pod) -> str:
-    """The one that is meant without -c: as for kubectl, that of the annotation, else the first one; stderr says so
-    where there are several. Raises CommandError."""
+    """The default container without -c: as in kubectl, the one in the annotation, else the first one; if there are
+    several, stderr names it. Raises CommandError."""
     if chosen := pod.metadata.annotations.get(_DEFAULT_CONTAINER, ""):
         return chosen
     names = [container.name for container in pod.spec.containers]

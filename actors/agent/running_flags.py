@@ -18,7 +18,7 @@ from supervision.protocol import Tree
 from supervision.time_scale import scaled
 
 _PLACES: Final = {"root-dir", "run-dir"}
-"""The flags that say which agent is meant."""
+"""The flags that identify the agent."""
 _SECONDS: Final = 3.0
 
 
@@ -42,7 +42,7 @@ def where_it_started(tree: Tree | None) -> Iterator[None]:
 
 
 class CommandLine(NamedTuple):
-    """What a command line stands for."""
+    """The effective flags of a command line."""
 
     flags: Sequence[str]
     """Those to load."""

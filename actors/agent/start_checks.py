@@ -97,7 +97,7 @@ def _reservations(agent: Agent) -> Iterator[ConfigProblem]:
 
 
 def _hardware(agent: Agent, host: str) -> Iterator[ConfigProblem]:
-    """The managers of CPUs and memory must be able to go on from their state files, on this machine."""
+    """The state files of the managers of CPUs and memory must be usable on this machine."""
     from actors.container_manager import hardware_start
 
     yield from hardware_start.problems(agent, host)
@@ -138,7 +138,8 @@ def _reserved_cgroups(agent: Agent, host: str) -> Iterator[ConfigProblem]:
 
 
 def _claims(agent: Agent) -> Iterator[ConfigProblem]:
-    """What claims are prepared must be known: a driver would never be told to unprepare the others."""
+    """The record of prepared claims must be readable: otherwise drivers would never be told to unprepare some
+    claims."""
     from actors.device_manager.dra.claim_store import ClaimStore
     from actors.shared.state_files import StateFiles
 

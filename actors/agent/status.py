@@ -1,4 +1,5 @@
-"""What `supervise status` knows beyond the tree: the runtime's socket, manifests, certificates, settings that wait."""
+"""The reasons of `supervise status` beyond the tree: the runtime's socket, manifests, certificates, settings that
+wait."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ class CertificateInUse(msgspec.Struct, frozen=True):
 
     subject: str
     path: str
-    """Or what it is part of."""
+    """Its path, or the file that contains it."""
     begin: datetime | None = None
     end: datetime | None = None
     error: str = ""
@@ -74,7 +75,7 @@ def reasons(facts: StatusInput) -> Iterator[Reason]:
 
 
 def near_end(certificate: CertificateInUse, now: datetime) -> str:
-    """What is wrong with its time, '' if nothing."""
+    """The problem with its validity period; '' if there is none."""
     begin, end, path = certificate.begin, certificate.end, certificate.path
     if begin is None or end is None:
         return f"{path}: {certificate.error}"
@@ -101,7 +102,7 @@ def _of_sources(sources: PodSources) -> Iterator[Reason]:
 
 # -- finding it out -----------------------------------------------------------------------------------------------
 def agent_reasons(context: Context, tree: Tree) -> Iterable[Reason]:
-    """What is wrong with a running agent. Raises CommandError when it ends meanwhile."""
+    """The problems of a running agent. Raises CommandError if it ends meanwhile."""
     if tree.state in ("starting", "stopping"):
         return []
     answers = Answers(context, tree)
@@ -166,7 +167,7 @@ def read(subject: str, path: str) -> CertificateInUse:
 
 
 def of_pem(subject: str, where: str, pem: bytes) -> CertificateInUse:
-    """The first certificate in it. `where`: its path, or what it is part of."""
+    """The first certificate in the data. `where`: its path, or the file that contains it."""
     from cryptography import x509
 
     try:

@@ -87,7 +87,8 @@ def _misspelt(words: Sequence[str], commands: Sequence[str]) -> str:
 
 
 def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
-    """`config check`, with what the configuration package cannot validate; without flags those of a running agent."""
+    """`config check`, with the checks that the configuration package cannot make; without flags, those of a running
+    agent apply."""
     from actors.agent.running_flags import as_started
     from actors.agent.validation import validate
     from actors.shared.config.commands import check
@@ -109,7 +110,7 @@ def _show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
 
 
 def _explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:
-    """`config explain`, with what a change does to a running agent."""
+    """`config explain`, with the effect of a change on a running agent."""
     from actors.config_controller.consumers import effect_of
     from actors.shared.config.commands import explain
     from actors.tree import RELATIONS

@@ -7,6 +7,6 @@
 - `event_client/`: events, correlated and counted
 - `heartbeat_client/`: registration, lease and status of the Node
 
-Without a kubeconfig there is no heartbeat client: it would have nothing to do. The others run: requests are answered
-with "standalone", events are logged.
+Without a kubeconfig there is no heartbeat client. The others run: requests are answered with "standalone", events are
+logged.
 """

@@ -1,4 +1,4 @@
-"""What the three clients of the API server share: credentials that appear and change, requests, the connection's state.
+"""The common part of the three clients of the API server: changing credentials, requests, the state of the connection.
 
 Each has connections, limits and timeouts of its own. The kubeconfig is loaded as soon as it is there, so that joining
 waits for nobody; when cert_manager sends others, or a file that it names changes, the client reconnects.
@@ -37,9 +37,9 @@ class ApiActor(Actor):
         """None: standalone, or no usable credentials yet."""
         self._stamp: Stamp = ()
         self._loaded: ServerAccess | None = None
-        """What the kubeconfig came to when it was last loaded."""
+        """The result of the last load of the kubeconfig."""
         self._certificate = ""
-        """PEM file in place of the kubeconfig's own certificate, as cert_manager says."""
+        """PEM file from cert_manager that replaces the kubeconfig's own certificate."""
         self._mode: Literal["standalone", "joining", "joined", "away"] = "standalone"
         self._error = ""
         self._server_warnings: set[str] = set()

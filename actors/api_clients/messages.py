@@ -130,7 +130,8 @@ class RecordEvent(Message, frozen=True, kw_only=True):
     """`spec.containers{name}` for an event of a container."""
     annotations: dict[str, str] = {}
     instance: str = ""
-    """Id of the container in whose life this reason occurs once: what a restarted actor tells again is dropped."""
+    """Id of the container, for a reason that occurs once in its life: a repeated report by a restarted actor is
+    dropped."""
     coalesce: ClassVar[tuple[str, ...]] = ("kind", "namespace", "name", "uid", "reason", "message", "field")
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 Json = dict[str, Any]
 Pause = Callable[[float], Awaitable[None]]
-"""Waits for so many seconds."""
+"""Waits for that many seconds."""
 
 
 class Reply(Protocol):

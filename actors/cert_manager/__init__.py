@@ -3,7 +3,7 @@
 certificate.py            reads the validity, subject and alternative names of a certificate (RFC 5280)
 certificate_requester.py  requests one certificate, attempt by attempt, until it is installed
 certificate_store.py      the store of signed pairs: <prefix>-<time>.pem has certificate and key
-client_certificate.py     the node's client certificate: its bootstrap and rotation, as client_plan.py decides
+client_certificate.py     the node's client certificate: its bootstrap and rotation, decided by client_plan.py
 client_credentials.py     sends the actors that use the API server their credentials when these change
 client_kubeconfig.py      reads a kubeconfig and its client certificate; again only when one of its files has changed
 client_plan.py            the next action for the node's client certificate, by the state of the files

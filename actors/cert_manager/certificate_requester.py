@@ -19,13 +19,13 @@ Template = Callable[[], "RequestTemplate | None"]
 Installed = Callable[[], Awaitable[None]]
 Failed = Callable[[], None]
 _AWAY_TRIES: Final = 2
-"""A server that does not answer is told after so many, as it may only be starting."""
+"""Failures before a silent server is reported, because it may just be starting."""
 
 
 class CertificateRequester:
     """`template` returns the certificate to request now, None for none; it is called before each attempt. `installed`
     is called after each success, `failed` after each failure. `title` names the certificate in the log and in
-    `supervise status`, which says what an attempt waits for."""
+    `supervise status`, which shows what an attempt waits for."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class CertificateRequester:
         self._timer: Timer | None = None
         self._failures, self._pending_reports, self._reported = Failures(), PendingReports(), ""
         self._trouble: str | None = None
-        """What was told last; None: nothing yet."""
+        """The last report; None: nothing yet."""
 
     def wake(self) -> None:
         """Check what to request. An attempt or pause for the same template continues; one for another is dropped."""

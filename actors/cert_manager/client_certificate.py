@@ -1,4 +1,4 @@
-"""The node's client certificate: its bootstrap and rotation, as client_plan.py decides, and its clients."""
+"""The node's client certificate: its bootstrap and rotation, decided by client_plan.py, and its clients."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class ClientCertificate:
         return True
 
     async def _store_pair(self) -> None:
-        """Put the kubeconfig's own pair into the store. A failure loses nothing: the kubeconfig still has the pair."""
+        """Put the kubeconfig's own pair into the store. A failure does no harm: the kubeconfig still has the pair."""
         self._stored_stamps = self._state.stamps
         store = self._files.store
         arguments = {"directory": store.directory, "prefix": store.prefix, "config": self._agent.kubeconfig}

@@ -33,7 +33,7 @@ from .trial_checks import TrialChecks
 LOOK_SECONDS = 60.0
 """How often the controller reads the files without an event: some file systems give none."""
 UNWATCHED_LOOK_SECONDS = 10.0
-"""The same while the kernel lets it watch nothing more."""
+"""The same period, if the kernel has no watch left."""
 
 
 class ConfigController(Actor):
@@ -156,7 +156,7 @@ class ConfigController(Actor):
         self.after(LOOK_SECONDS if self._watched else UNWATCHED_LOOK_SECONDS, self._look_and_follow)
 
     def _watch(self) -> None:
-        """Watch the files, as far as the kernel lets it, and say once when it does not, and when it does again."""
+        """Watch the files as far as the kernel allows, and log each change of that once."""
         watched = self._files.watch(self._sources.directories())
         if self._lock_file is not None:
             watched = self._lock_file.watch() and watched

@@ -51,7 +51,7 @@ def can_change(field: str, running: object = None, desired: object = None) -> bo
 
 
 def effect_of(field: str, consumers: Consumers) -> str:
-    """What happens when a top-level field is changed while the agent runs, in words."""
+    """The effect of a change of a top-level field while the agent runs, as text."""
     if field in RESTART:
         return "waits for a restart of the agent; pods keep running"
     if field in ENGINE:
@@ -70,7 +70,7 @@ def effect_of(field: str, consumers: Consumers) -> str:
 
 
 def outcome(changed: Iterable[str], waiting: Iterable[str], consumers: Consumers) -> str:
-    """What became of the fields of a new configuration, for the history; '' when none differs."""
+    """The effect of each changed field of a new configuration, for the history; '' if none differs."""
     changed = list(changed)
     affected = {field: [name for name, read in consumers.items() if field in read] for field in changed}
     acting = [f"{field} ({', '.join(names)})" if names else field for field, names in affected.items()]

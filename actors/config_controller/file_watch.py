@@ -55,7 +55,7 @@ class LockFileWatch:
         self._watcher: Watcher | None = None
 
     def watch(self) -> bool:
-        """Whether it is seen that the file is opened; if not, call again. Nothing else tells."""
+        """Whether openings of the file are noticed; if not, call again. There is no other notice."""
         if self._watcher is None:
             watcher = _watcher(self._on_events)
             if watcher is not None and not _adds(watcher, self._lock_file):

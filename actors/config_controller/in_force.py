@@ -20,7 +20,7 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
     to_restart: tuple[str, ...] = ()
     """Actors of the rolling restart that the fork server has not accepted yet."""
     outcome: str = ""
-    """What became of each field of the last change, in words."""
+    """The effect of each field of the last change, as text."""
 
     @property
     def waiting(self) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ class RunningConfiguration:
 
     @property
     def outcome(self) -> str:
-        """What became of each field of the last change, in words."""
+        """The effect of each field of the last change, as text."""
         return self._in_force.outcome
 
     def use_cgroup_driver(self, driver: str) -> None:

@@ -118,7 +118,7 @@ class ConfigSources:
 
 
 def spec_of(tree: Tree, policies: Mapping[ActorName, Policy]) -> ChildSpec:
-    """The specs of a running tree, with what a policy is joined to: names, children and default policies.
+    """The specs of a running tree, with what a policy needs: names, children and default policies.
 
     `policies`: the defaults by name; a name may end in `*`.
     """

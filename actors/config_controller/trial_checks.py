@@ -12,13 +12,13 @@ from . import trial
 
 TRIAL_CHECK_SECONDS: Final = 10.0
 MOST_DEATHS: Final = 8
-"""Of one actor between two looks. Its supervisor does not count those on inputs that the quarantine sets aside, but
-where each pod is such an input the configuration is at fault."""
+"""The restarts of one actor between two checks. Its supervisor does not count those on inputs that the quarantine sets
+aside, but where each pod is such an input the configuration is at fault."""
 
 
 class TrialChecks:
-    """Reports the result of each look to `step`. The trial fails when a supervisor reaches its restart intensity,
-    or an actor dies again and again.
+    """Reports the result of each check to `step`. The trial fails when a supervisor reaches its restart intensity, or
+    an actor dies again and again.
 
     `failed` names the supervisors that did, of those with the ages in seconds since they did last.
     """
@@ -29,7 +29,7 @@ class TrialChecks:
         self._actor, self._step, self._failed = actor, step, failed
         self._timer: Timer | None = None
         self._restarts: dict[str, int] = {}
-        """By name, at the last look of this trial."""
+        """By name, at the last check of this trial."""
 
     def update(self, on_trial: bool) -> None:
         """Look each 10 s during a trial, and not otherwise."""

@@ -35,7 +35,7 @@ def _directories_on_path(path: str) -> list[str]:
 
 
 def _target(path: str) -> str:
-    """Where a symbolic link leads; '' for another file, and for one that is gone or replaced meanwhile."""
+    """The target of a symbolic link; '' for another file, or if it was removed or replaced meanwhile."""
     try:
         return os.readlink(path)
     except OSError:

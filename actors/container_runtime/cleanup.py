@@ -1,7 +1,7 @@
 """Removes a managed runtime from the host: pods, shims, mounts, network, cgroups, files.
 
-Works from what the instance left on the host, never by asking the runtime: so also after a crash, a kill -9 of
-everything, or with a containerd that does not start any more. Containers are killed, not asked.
+Works from the host's state, never by asking the runtime, so also after a crash, a kill -9 of everything, or with a
+containerd that does not start any more. Containers are killed, not asked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .instance import ManagedRuntime
 from .nat_rules import removal
 
 RESULTS_DIR: Final = "/var/lib/cni/results"
-"""Where the CNI library keeps what each plug-in answered."""
+"""The directory in which the CNI library keeps the answers of plug-ins."""
 _COMMAND_SECONDS: Final = 30
 _TABLES: Final = (("iptables-save", "iptables-restore"), ("ip6tables-save", "ip6tables-restore"))
 
@@ -73,7 +73,7 @@ def unmount_below(directory: str) -> list[str]:
 
 
 def network_traces(instance: ManagedRuntime) -> list[str]:
-    """What the host has of the instance's pod network: the bridge, rules, answers that the CNI library keeps."""
+    """The remains of the instance's pod network on the host: the bridge, rules, kept answers of CNI plug-ins."""
     found = [f"bridge {instance.network}"] if os.path.exists(f"/sys/class/net/{instance.network}") else []
     found += [
         f"{save.removesuffix('-save')} rules of {instance.network}" for save, _ in _TABLES if _rules(save, instance)
@@ -87,7 +87,7 @@ def _rules(save: str, instance: ManagedRuntime) -> str:
 
 
 def remove_network(instance: ManagedRuntime) -> list[str]:
-    """Take away the bridge, the rules and what the CNI library keeps. Answers what could not be removed."""
+    """Remove the bridge, the rules and the kept answers of CNI plug-ins. Returns what could not be removed."""
     left = []
     for save, restore in _TABLES:
         rules = _rules(save, instance)

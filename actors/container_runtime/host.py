@@ -46,7 +46,7 @@ class RuntimeHost(msgspec.Struct, frozen=True, kw_only=True):
     plugin_dir: str
     """Holds the CNI plug-ins."""
     version: tuple[int, int] = (1, 6)
-    """Of containerd."""
+    """The version of containerd."""
     machine: str = "x86_64"
     """As in uname -m."""
     lowers_oom_score: bool = True
@@ -54,7 +54,7 @@ class RuntimeHost(msgspec.Struct, frozen=True, kw_only=True):
     apparmor: bool = False
     selinux: bool = False
     hugetlb: bool = False
-    """The cgroup controller is where runc looks for it."""
+    """Whether the cgroup controller is where runc looks for it."""
     overlay: bool = True
     """overlayfs can be mounted on the file system of the root directory."""
     mtu: int = 1500
@@ -121,7 +121,7 @@ def routed_networks(routes: str) -> Iterator[tuple[str, str]]:
 
 
 def parse_version(text: str) -> tuple[int, int]:
-    """Major and minor in what `containerd --version` says. Raises ProgramFailed."""
+    """Major and minor version in the output of `containerd --version`. Raises ProgramFailed."""
     found = re.search(r"\bv?(\d+)\.(\d+)\.\d+", text)
     if not found:
         raise ProgramFailed(f"containerd --version says {text.strip()[:200]!r}, which has no version")

@@ -1,6 +1,6 @@
 """Makes the host ready for a managed containerd: directories, configuration, kernel settings.
 
-Idempotent, and run at each start before the tree is; nothing that it does disturbs containers that run already.
+Idempotent; runs at each start, before the tree. It does not disturb running containers.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _put_network(instance: ManagedRuntime, host: RuntimeHost, *, cluster: bool, 
 
 
 def put(path: str, text: str, via: str = "") -> bool:
-    """Write a file by rename, if it does not say so already. Answers whether it was written. Raises OSError.
+    """Write a file by rename, unless it already has this content. Returns whether it was written. Raises OSError.
 
     `via`: another directory of the same file system to write it in first, when `path`'s is watched for new files.
     """

@@ -37,12 +37,12 @@ def first_images(machine: str, busybox: str = BUSYBOX) -> OciLayout:
 
 
 def sandbox_image(machine: str, busybox: str = BUSYBOX) -> OciImage:
-    """What keeps a pod's namespaces: our own few bytes, or on machines they are not written for, busybox asleep."""
+    """The program of the sandbox image: our own, or a sleeping busybox on machines that it does not support."""
     if machine == "x86_64":
         config = {"Entrypoint": ["/pause"], "User": "65535:65535", "WorkingDir": "/"}
         return OciImage(reference=SANDBOX_IMAGE, entries=(LayerEntry("pause", data=pause.x86_64()),), config=config)
     entries = (LayerEntry("bin"), LayerEntry("bin/busybox", data=Path(busybox).read_bytes()))
-    # a shell, as it reaps what is orphaned; and ends on SIGTERM, which pid 1 does only with a handler
+    # a shell, because it reaps orphans; the trap ends it on SIGTERM, which pid 1 ignores without a handler
     script = "trap 'exit 0' TERM INT; while :; do /bin/busybox sleep 3600 & wait $!; done"
     config = {"Entrypoint": ["/bin/busybox", "sh", "-c", script], "WorkingDir": "/"}
     return OciImage(reference=SANDBOX_IMAGE, entries=entries, config=config)

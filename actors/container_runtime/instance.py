@@ -1,4 +1,4 @@
-"""Where one managed containerd keeps what, and by which names the host knows what it makes.
+"""The directories of one managed containerd, and the names of its objects on the host.
 
 Everything follows from the two directories, so two agents on one host, each with its root directory, never meet.
 """

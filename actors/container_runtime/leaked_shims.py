@@ -1,5 +1,5 @@
-"""Shims of the runtime that belong to nothing, some 10 MB each: containerd leaves them when it dies during
-RunPodSandbox, and when the caller of one of its calls is killed.
+"""Leaked shims of the runtime, some 10 MB each: containerd leaves them when it dies during RunPodSandbox, and when the
+caller of one of its calls is killed.
 
 A shim is known by the socket of its containerd and the namespace of CRI on its command line. It has leaked when the
 runtime, asked, has neither a sandbox nor a container of its id, and it is older than any call that may still be making
@@ -35,7 +35,7 @@ class Shim(msgspec.Struct, frozen=True):
 
     pid: int
     id: str
-    """Of the sandbox or container that it was started for."""
+    """The id of the sandbox or container that it was started for."""
     age: float
     """Seconds."""
     bundle_removed: bool = False

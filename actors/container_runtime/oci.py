@@ -40,7 +40,7 @@ class OciImage(msgspec.Struct, frozen=True, kw_only=True):
     """Full name with tag, `docker.io/library/busybox:latest`."""
     entries: tuple[LayerEntry, ...] = ()
     tar: bytes = b""
-    """The layer where it is made already; then there are no entries."""
+    """The finished layer, if there is one; then there are no entries."""
     config: dict[str, Any] = {}
     """Entrypoint, Cmd, Env, User, WorkingDir, ... as in the image specification."""
 
@@ -61,7 +61,7 @@ class OciLayout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def architecture(machine: str) -> str:
-    """The name that images have for what uname -m says."""
+    """The architecture's name in images, for the output of `uname -m`."""
     return _ARCHITECTURES.get(machine, machine)
 
 

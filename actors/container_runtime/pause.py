@@ -1,4 +1,4 @@
-"""The program of the sandbox image: pid 1 of a pod, which waits, reaps what is orphaned, and ends when told.
+"""The program of the sandbox image: pid 1 of a pod, which waits, reaps orphans, and ends on a signal.
 
 Assembled here, so that a sandbox costs a few kilobytes and no image has to be fetched. It blocks all signals (a blocked
 one is never discarded, not even for pid 1) and takes them one by one with sigtimedwait(2).

@@ -89,7 +89,8 @@ def kill_all_in(groups: Iterable[str]) -> None:
 
 
 def remove_cgroups(groups: Iterable[str]) -> list[str]:
-    """Remove these cgroups and all below them in every hierarchy, killing what is in them. Answers what stayed."""
+    """Remove these cgroups and all below them in every hierarchy, killing their processes. Returns those that are
+    left."""
     wanted = [group for group in groups if group]  # never the root
     kill_all_in(wanted)
     left = []

@@ -14,7 +14,7 @@ holders.py               which pods still hold devices although no worker has th
 holdings.py              the devices of each container
 inventory.py             the devices that plugins have reported, by resource
 rate_limit.py            limits the rate at which a stream from a plugin is read
-node_devices.py          the devices and who has them: each change is written to the checkpoint, then told
+node_devices.py          the devices and their holders: each change is written to the checkpoint, then reported
 plugin_client.py         calls to a device plugin
 plugin_directory.py      the directory device-plugins: sockets of plugins, kubelet.sock and the checkpoint
 plugins.py               the connected device plugins: their devices go into the inventory

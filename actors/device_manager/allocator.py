@@ -1,7 +1,7 @@
 """Allocates devices to a container: chooses them, has the plugin allocate them, and records them before it answers.
 
 The order makes a loss at any moment harmless: devices are reserved before the plugin is asked, and the container
-learns of them only after they are in the checkpoint. A reservation is in memory only: what is lost with it, nobody has.
+learns of them only after they are in the checkpoint. A reservation is in memory only: its devices are not in use yet.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Allocator:
         """By resource: no other request takes devices while the plugin is asked for its preference."""
 
     def reserve(self, request: DeviceRequest, mask: int | None) -> bool:
-        """Set devices aside, so that nobody else gets them until the container's are allocated; no plugin is asked.
-        Returns whether a plugin serves, or served, one of the resources. Raises DevicesUnavailable; the devices
-        reserved so far stay reserved until the pod is released or asks again."""
+        """Reserve devices for the container until they are allocated; no plugin is asked. Returns whether a plugin
+        serves, or served, one of the resources. Raises DevicesUnavailable; the devices reserved so far stay reserved
+        until the pod is released or asks again."""
         served = False
         for name, needed in sorted(request.amounts.items()):
             resource, key = self._inventory.get(name), Key(request.uid, request.container, name)
@@ -155,7 +155,7 @@ class Allocator:
         return begin(name, needed, self._inventory.get(name) or Resource(), taken, reusable, mask)
 
     def _record(self, request: DeviceRequest) -> None:
-        """Raises DevicesUnavailable; then the container has nothing."""
+        """Raises DevicesUnavailable; the container then has no devices."""
         try:
             self._save()
         except OSError as error:

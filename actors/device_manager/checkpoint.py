@@ -84,7 +84,7 @@ def read(path: Path) -> Checkpoint | None:
 
 
 def data_of(shares: Iterable[tuple[Key, Share]], registered: Mapping[str, Iterable[str]]) -> Data:
-    """What the file says. `registered`: healthy devices by resource."""
+    """The content of the file. `registered`: healthy devices by resource."""
     entries = [
         PodDevicesEntry(
             key.uid,

@@ -14,7 +14,7 @@ from .inventory import Device, Resource
 
 
 class DevicesUnavailable(Exception):
-    """The container does not get what it asks for; users see the text."""
+    """The container does not get the requested devices; users see the text."""
 
 
 class DeviceChoice(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from .device_reports import Health
 
 
 class HealthReports:
-    """Reports nothing where the gate ResourceHealthStatus is off."""
+    """Reports nothing if the gate ResourceHealthStatus is off."""
 
     def __init__(self, actor: Actor, *, enabled: bool) -> None:
         self._actor, self._enabled = actor, enabled

@@ -20,7 +20,8 @@ def hints(
     needed: int,
     most_nodes: int = MOST_NODES,
 ) -> list[TopologyHint] | None:
-    """None: no opinion, for the plugin tells no nodes, or more than `most_nodes`. []: nothing satisfies the request.
+    """None: no opinion, because the plugin reports no NUMA nodes or more than `most_nodes`. []: no nodes satisfy the
+    request.
 
     `free` and `reusable`: healthy devices that the container may have; `reusable` ones must all be on the nodes."""
     nodes = sorted({node for device in devices.values() for node in device.nodes})

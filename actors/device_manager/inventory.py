@@ -8,15 +8,16 @@ from typing import Final
 import msgspec
 
 GRACE_SECONDS: Final = 300.0
-"""Seconds for which a resource is kept after its plugin has gone."""
+"""Seconds for which a resource is kept after its plugin is gone."""
 MOST_REMOVED: Final = 512
-"""So many removed resources are shown with 0; of more the oldest are forgotten, whose 0 the Node object has long."""
+"""The most removed resources that are shown with 0. Above it the oldest are forgotten: the Node object already has
+their 0."""
 
 
 class Device(msgspec.Struct, frozen=True):
     healthy: bool = True
     nodes: tuple[int, ...] = ()
-    """NUMA nodes; none: the plugin tells none."""
+    """NUMA nodes; empty: the plugin reports none."""
 
 
 class Resource(msgspec.Struct, frozen=True):
@@ -55,7 +56,7 @@ class Inventory:
             self._resources.setdefault(name, Resource(stopped_at=now))
 
     def registered(self, name: str) -> None:
-        """A plugin is connected. What an earlier one has told stays until it tells its devices."""
+        """A plugin is connected. The devices of an earlier one stay until it reports its own."""
         before = self._resources.get(name, Resource())
         self._resources[name] = Resource(before.devices)
         self._removed.pop(name, None)

@@ -17,15 +17,15 @@ from supervision.message import Message, Question
 
 DEVICE_MANAGER: Final = ActorName("device_manager")
 REGISTRATION: Final = "device plugin registration"
-"""What the device manager reports as not answering while no plugin can register (ServiceState)."""
+"""The service that is reported as not answering (ServiceState) while no plugin can register."""
 
 
 # -- devices of containers ---------------------------------------------------------------------------------------------
 class DeviceRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What one container asks for."""
+    """The devices that one container requests."""
 
     uid: str
-    """Of the pod."""
+    """The UID of the pod."""
     container: str
     amounts: dict[str, int]
     """Limits of extended resources."""

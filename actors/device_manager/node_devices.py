@@ -1,4 +1,4 @@
-"""The node's devices and who has them: each change is written to the checkpoint, then told to other actors."""
+"""The node's devices and their holders: each change is written to the checkpoint, then reported to other actors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class NodeDevices:
         self._expiry: Timer | None = None
 
     def restore(self) -> None:
-        """Read what the last incarnation has written. Raises OSError."""
+        """Read the checkpoint of the last incarnation. Raises OSError."""
         self._record.restore(self._clock())
 
     def find_plugins(self) -> None:
@@ -73,7 +73,7 @@ class NodeDevices:
             self._actor.tell(HEARTBEAT_CLIENT, report, deadline=60.0)
 
     def tell_health(self, *, everything: bool = False) -> None:
-        """Tell the status manager the health of the devices that pods have, where it has changed, or all of it."""
+        """Report the health of the pods' devices to the status manager: the changes, or everything."""
         if self._earlier.found.is_set():
             self._reports.tell(health(self.inventory, self.holdings), everything=everything)
 

@@ -82,7 +82,7 @@ class PluginClient:
             raise PluginError(CLOSED) from None
 
     async def allocate(self, ids: Iterable[str]) -> bytes:
-        """The ContainerAllocateResponse. No deadline: a device may have to be made."""
+        """The ContainerAllocateResponse. No deadline: a device may have to be prepared first."""
         request = api.AllocateRequest(container_requests=[api.ContainerAllocateRequest(devices_ids=sorted(ids))])
         answer: api.AllocateResponse = await _answer(self._stub.Allocate(request))
         if not answer.container_responses:
@@ -114,7 +114,7 @@ class PluginClient:
 
 
 def allocation_of(response: bytes) -> ContainerAllocation:
-    """What a ContainerAllocateResponse gives the container. Raises PluginError for bytes that are none."""
+    """The allocation in a ContainerAllocateResponse. Raises PluginError for invalid bytes."""
     from google.protobuf.message import DecodeError
 
     try:

@@ -33,7 +33,7 @@ class ConnectedPlugin(NamedTuple):
 
 
 class DevicePlugins:
-    """`changed` is called with the resource whose devices, or whose plugin, are others now."""
+    """`changed` is called with the resource whose devices or plugin have changed."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class DevicePlugins:
         return connected is not None and connected.client is client
 
     async def disconnect(self, resource: str, path: str) -> None:
-        """The plugin at this path has gone; another one stays."""
+        """The plugin at this path is gone; another one for the resource stays."""
         connected = self._connected.get(resource)
         if connected is not None and connected.client.path == path:
             await connected.client.close()  # which ends the stream of devices

@@ -11,11 +11,11 @@ from actors.shared.token_bucket import TokenBucket
 MESSAGES_A_SECOND: Final = 10.0
 BURST: Final = 20
 MOST_SHARE: Final = 0.1
-"""Of the time of this process, that one stream may take once its burst is over."""
+"""The share of this process's time that one stream may use after its burst."""
 
 
 class MessagePace:
-    """The rate of one stream. What is not read waits at its sender."""
+    """The rate of one stream. Unread messages wait at their sender."""
 
     def __init__(self) -> None:
         self._bucket = TokenBucket(MESSAGES_A_SECOND, BURST)

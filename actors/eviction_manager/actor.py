@@ -37,7 +37,7 @@ from .victims import evictable, of_threshold, over_limits, preempted, victim
 
 ROUND_SECONDS: Final = 10.0
 SETTLE_SECONDS: Final = 30.0
-"""How long the next round waits for evicted pods to end."""
+"""Seconds that the next round waits for evicted pods to end."""
 LOOK_SECONDS: Final = 0.25
 """Interval between observations of memory that is only just above a threshold."""
 FILL_BYTES_A_SECOND: Final = 2 << 30

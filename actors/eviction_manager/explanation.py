@@ -31,8 +31,8 @@ def explain(
 ) -> Explanation:
     """Names the containers (with pod-level memory, the pod too) that use more than they request.
 
-    As in the kubelet the event of a pod of which nothing is known has no annotations, and where no container is named
-    the annotations are there, empty.
+    As in the kubelet, the event of a pod without usage figures has no annotations, and where no container is named the
+    annotations are there, empty.
     """
     resource = RESOURCE_OF[threshold.signal]
     parts = [f"The node was low on resource: {resource}. "]

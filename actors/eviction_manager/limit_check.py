@@ -1,4 +1,4 @@
-"""What pods with limits of local storage use.
+"""The local storage usage of pods with limits on it.
 
 Logs and writable layers are measured each time, as the kubelet does in each round of evictions: a container fills its
 node within seconds. Volumes may have many files: they are measured once in a period (volumeStatsAggPeriod).

@@ -46,7 +46,7 @@ class DiskLayout(StrEnum):
 
 
 class Reclaim(StrEnum):
-    """What the agent can remove before it evicts a pod."""
+    """The kind of data that the agent can remove before it evicts a pod."""
 
     CONTAINERS = "containers"
     """Dead containers."""

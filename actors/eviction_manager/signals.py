@@ -49,7 +49,7 @@ def pid_signals(host: str = "") -> dict[str, SignalObservation]:
 
 def read_disks(paths: list[str]) -> dict[str, list[int]]:
     """Read the disk of each directory, by path: device, available bytes, total bytes, free inodes, total inodes.
-    A disk that cannot be read is left out. Runs in a disposable process, as a disk may hang."""
+    A disk that cannot be read is omitted. Runs in a disposable process, because a disk may hang."""
     figures: dict[str, list[int]] = {}
     for path in paths:
         try:

@@ -52,7 +52,7 @@ def measured_parts(disk: str, layout: DiskLayout) -> frozenset[str]:
 
 
 def ephemeral_bytes(pod: Pod, usage: PodUsage) -> int:
-    """What counts against the pod's limit of ephemeral storage, whichever disk it is on."""
+    """The usage that counts against the pod's limit of ephemeral storage, on any disk."""
     return disk_usage(pod, usage, (ROOTFS, LOGS, VOLUMES)).bytes + usage.own.bytes
 
 

@@ -65,7 +65,7 @@ class UsageReader:
         return [active for one in answer.pods if (active := _read(one)) is not None]
 
     async def of(self, signal: str, pods: Iterable[RunningPod]) -> dict[str, PodUsage] | None:
-        """What each pod uses of what the signal is about, by UID; None when it cannot be measured."""
+        """Each pod's usage of the signal's resource, by UID; None if it cannot be measured."""
         if disk_of(signal):
             return await self.disks(pods)
         return await (self.processes(pods) if signal == PIDS else self.memory(pods))

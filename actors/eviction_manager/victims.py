@@ -69,7 +69,8 @@ def of_threshold(
 
 
 def preempted(pods: Iterable[RunningPod], uids: Collection[str], resource: str) -> list[PodEviction]:
-    """Evictions of the pods with these UIDs, in their own grace period. `resource`: what the critical pod lacks."""
+    """Evictions of the pods with these UIDs, in their own grace period. `resource`: the resource that the critical pod
+    lacks."""
     return [
         PodEviction(
             uid=one.uid,

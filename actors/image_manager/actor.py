@@ -50,7 +50,7 @@ from .service_accounts import identify
 
 LOAD_SECONDS = 5.0
 QUARANTINE_SECONDS = 300.0
-"""Pause of a container whose image is set aside: as after many failed pulls."""
+"""Seconds; the backoff of a container whose image is in quarantine, as after many failed pulls."""
 ANSWERS = "actors.shared.cri.liveness:answers"
 CONFIG_FLAG, BIN_DIR_FLAG = "image-credential-provider-config", "image-credential-provider-bin-dir"
 

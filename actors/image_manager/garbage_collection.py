@@ -45,7 +45,7 @@ class Collection(msgspec.Struct, frozen=True):
 
     remove: list[str]
     wanted_bytes: int
-    """Besides those of the images that are too old."""
+    """In addition to the bytes of the images that are too old."""
     freeable_bytes: int
     """As `wanted_bytes`."""
     aged: int = 0

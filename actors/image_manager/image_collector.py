@@ -22,7 +22,7 @@ from .pull_record_store import PullRecords
 COLLECT_SECONDS: Final = 300.0
 FAILURES_LOGGED: Final = 3
 _AT_ONCE: Final = 16
-"""Containers whose status is asked for at once."""
+"""The number of containers whose status is requested at the same time."""
 _STATFS: Final = "actors.image_manager.image_collector:disk_of"
 
 
@@ -169,7 +169,7 @@ def disk_of(path: str) -> list[int]:
 
 
 def used_images(images: list[Image], containers: list[CriContainer]) -> set[str]:
-    """IDs of the images that containers use, by whichever of an image's names the runtime gives."""
+    """IDs of the images that containers use; the runtime may refer to an image by any of its names."""
     names = {name for one in containers for name in (one.image_id, one.image_ref, one.image)}
     return {image.id for image in images if names & {image.id, *image.tags, *image.digests}}
 

@@ -66,7 +66,7 @@ class ImagePulls:
             text = f'Failed to apply default image tag "{question.image}": {error}'
             return ImageFailed(question.image, "InvalidImageName", text)
         policy = pull_policy(question.policy, reference)
-        present, always = None, policy == "Always"  # then nobody looks whether it is there
+        present, always = None, policy == "Always"  # with Always the presence of the image does not matter
         try:
             if not always:
                 present = await self._client.image_status(reference.full, question.runtime_handler)
@@ -82,7 +82,7 @@ class ImagePulls:
             self._events.present(question, present.size_bytes, reference.full)
             return ready(question.image, present, pulled=False)
         if policy == "Never":
-            # the same for an image that others have pulled: the pod is not to learn of it
+            # the same answer for an image that others have pulled, so that the pod does not learn that it exists
             text = f'Container image "{question.image}" is not present with pull policy of Never'
             return ImageFailed(question.image, "ErrImageNeverPull", text)
         return self._backing_off(question, reference) or await self._pull(question, reference)
@@ -136,7 +136,7 @@ class ImagePulls:
     async def _traced_pull(
         self, question: EnsureImage, reference: Reference, credentials: list[FoundCredential]
     ) -> str:
-        """The pull belongs to the trace of the pod that asked first, not to those of pods that join it."""
+        """The pull belongs to the trace of the first pod that requested it, not to those that join it."""
         with self._tracer.span("Images/Pull", {"container.image.name": reference.full}):
             return await self._recorded_pull(question, reference, credentials)
 
@@ -192,7 +192,7 @@ class ImagePulls:
         return ImageFailed(question.image, reason, text, retry_seconds=pause, event=message_text)
 
     def retain(self, keep: Callable[[str], bool]) -> None:
-        """Cancel the pulls of removed pods: nobody waits for them, and they may hang for ever."""
+        """Cancel the pulls of removed pods, which may hang for ever."""
         self._backoffs.retain(keep)
         self._pending.cancel(keep)
         self._events.retain(keep)

@@ -26,7 +26,7 @@ class Credential(msgspec.Struct, frozen=True):
     identity_token: str = ""
     registry_token: str = ""
     email: str = ""
-    """No registry is told it; it is a part of the hash in the records of pulls."""
+    """It is not sent to registries, but is part of the hash in the pull records."""
 
 
 class Keyring(msgspec.Struct, frozen=True):

@@ -121,7 +121,7 @@ async def _communicate(process: asyncio.subprocess.Process, request: bytes) -> t
         found = bytearray()
         while part := await stdout.read(_BLOCK):
             if len(found) > MAX_OUTPUT:
-                continue  # the end of a process is told when its pipes are read to theirs
+                continue  # asyncio reports the exit only after the pipes are read to the end
             found += part
             if len(found) > MAX_OUTPUT:
                 kill(process)

@@ -33,7 +33,7 @@ class PullEvents:
         self._started: dict[tuple[str, str, str], PullStarted] = {}
         """By UID, field and image: the volumes of a pod have no field."""
         self._seconds: dict[str, float] = {}
-        """Of the last pull, by image, without the time in the queue."""
+        """Seconds of the last pull, by image, without the time in the queue."""
 
     def started(self, question: EnsureImage) -> PullStarted:
         """A container waits for a pull. Its last question emits the event of the end."""

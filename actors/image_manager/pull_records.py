@@ -2,7 +2,7 @@
 Pure.
 
 Source: KEP-2535, gate KubeletEnsureSecretPulledImages. The JSON is the kubelet's, so that each agent can read the
-other's files. An image without record or intent is preloaded: somebody else put it on the node.
+other's files. An image without record or intent is preloaded: another program put it on the node.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .keyring import Credential, qualified
 
 API_VERSION: Final = "kubelet.config.k8s.io/v1beta1"
 _ESCAPED: Final = "<>&\u2028\u2029"
-"""What Go writes as escapes in JSON, besides what must be."""
+"""Characters that Go escapes in JSON although JSON does not require it."""
 MAX_SOURCES: Final = 10
 """The limit of secrets and of accounts for one image of a record; the latest are kept."""
 
@@ -146,7 +146,8 @@ def with_pull(
 
 
 def credential_hash(credential: Credential) -> str:
-    """The kubelet's, so that what is pulled under one agent may be used under the other: of JSON as Go writes it."""
+    """The kubelet's hash, of JSON as Go writes it, so that images pulled under one agent can be used under the
+    other."""
     given = {"username": credential.username, "password": credential.password, "email": credential.email}
     text = msgspec.json.encode({name: value for name, value in given.items() if value}).decode()
     for odd in _ESCAPED:

@@ -65,7 +65,7 @@ def input_of(question: EnsureImage) -> bytes:
 
 
 def said(error: CriError) -> str:
-    """The runtime's text, with the code where it says something."""
+    """The runtime's text, with the code if that is informative."""
     return error.details if error.code == "UNKNOWN" else error.rpc_text
 
 

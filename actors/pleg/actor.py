@@ -1,7 +1,7 @@
 """The PLEG (pod lifecycle event generator): relists the runtime each second, and sends each worker its changed pods.
 
-The relist is the truth. Events of the runtime, where it has them, only bring the status call for one pod forward. A pod
-whose status call is slow delays no other.
+The relist is authoritative. Runtime events, if the runtime has them, only bring the status call for one pod forward. A
+pod with a slow status call delays no other.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Pleg(Actor):
 
     # -- the relist -------------------------------------------------------------------------------------------------
     async def relist(self) -> None:
-        """List everything. While the runtime does not answer nothing is reported, least of all as gone."""
+        """List everything. While the runtime does not answer, nothing is reported as changed or gone."""
         began = time.monotonic()
         try:
             sandboxes, containers = await asyncio.gather(
@@ -213,7 +213,7 @@ class Pleg(Actor):
 
     # -- health -----------------------------------------------------------------------------------------------------
     async def check_health(self) -> None:
-        """Ask the runtime whether it and its network are ready, and repair what a managed runtime lacks."""
+        """Ask the runtime whether it and its network are ready, and restore missing files of a managed runtime."""
         status = await self._health_check.check()
         if status is None:
             await self._network_repairs.unreachable()

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 HANGS_SECONDS: Final = 120.0
-"""How long a start may block a call before the runtime is restarted."""
+"""Seconds that a start may block a call before the runtime is restarted."""
 PAUSE_SECONDS: Final = 600.0
 """The least time between two restarts of the runtime."""
 

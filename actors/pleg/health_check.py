@@ -40,7 +40,7 @@ class RuntimeHealthCheck:
         self._answers = RuntimeAnswers()
         self._logged = False
         self._troubles: dict[str, str] = {}
-        """What `supervise status` was told last, by service."""
+        """The last report to `supervise status`, by service."""
 
     @property
     def health(self) -> RuntimeHealth:
@@ -85,13 +85,13 @@ class RuntimeHealthCheck:
             self._update(runtime_health.unreachable(self._answers, str(error)))
 
     def send_report(self) -> None:
-        """What the node's Ready condition depends on; a standalone agent has no node object."""
+        """Reports the inputs of the node's Ready condition; a standalone agent has no Node object."""
         if not self._agent.standalone:
             self._actor.tell(HEARTBEAT_CLIENT, runtime_health.report(self._answers, self._relisted_at()))
 
     def _update(self, now: RuntimeAnswers) -> None:
-        """Take the new state and tell it to the workers; again if it is the same, as one may have lost it. The log has
-        each change of readiness."""
+        """Store the new state and report it to the workers, even if it is unchanged, because a report may have been
+        lost. The log has each change of readiness."""
         before, self._answers = self.health, now
         for worker in pod_workers(self._agent.workers):
             self._actor.tell(worker, now.health)
@@ -102,7 +102,7 @@ class RuntimeHealthCheck:
             self._actor.log.log(level, "container runtime: %s", "ready" if ready else now.health.message or "not ready")
 
     def _tell_troubles(self, status: RuntimeStatus) -> None:
-        """Each change, and once what is so at the start of this incarnation."""
+        """Report each change, and the state at the start of this incarnation once."""
         for state in runtime_health.troubles(status, time.monotonic()):
             if self._troubles.get(state.service) != state.text:
                 self._troubles[state.service] = state.text

@@ -1,8 +1,6 @@
-"""What the PLEG does while the runtime says that the pod network is not ready, or does not answer.
-
-What a managed runtime reads is made again where it is gone: its own configuration, without which it does not start, and
-that of the network. When this does not help the network, containerd no longer watches its directory, and is restarted.
-Containers outlive that.
+"""Repairs while the runtime reports that the pod network is not ready, or does not answer. Missing files of a managed
+runtime are restored: its own configuration, without which it does not start, and the network's. If that does not help
+the network, containerd has stopped watching its directory, and is restarted. Containers outlive that.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ class NetworkRepairs:
             await self._repair()
 
     async def unreachable(self) -> None:
-        """The runtime has not answered Status: it may miss what it needs to start."""
+        """The runtime has not answered Status: it may lack files that it needs to start."""
         if self._agent.managed_runtime:
             await self._restore()
 

@@ -9,14 +9,14 @@ from actors.shared.cri.errors import CriError, Unimplemented
 
 
 class PodNetworkSetting:
-    """Remembers what the runtime has accepted."""
+    """Remembers the CIDR that the runtime has accepted."""
 
     def __init__(self, client: CriClient, log: logging.Logger) -> None:
         self._client, self._log = client, log
         self._accepted = self._logged = ""
 
     def forget_accepted(self) -> None:
-        """The runtime has lost it: the next `apply` tells it again."""
+        """The runtime has lost it: the next `apply` sends it again."""
         self._accepted = ""
 
     async def apply(self, cidr: str) -> None:

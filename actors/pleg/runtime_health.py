@@ -20,7 +20,7 @@ NOT_ASKED: Final = RuntimeHealth(False, False, "the runtime has not been asked y
 
 
 class RuntimeAnswers(msgspec.Struct, frozen=True):
-    """What the runtime has answered about itself."""
+    """The runtime's answers about itself."""
 
     health: RuntimeHealth = NOT_ASKED
     """For the pod workers."""
@@ -55,7 +55,7 @@ def with_version(state: RuntimeAnswers, version: RuntimeVersion) -> RuntimeAnswe
 
 
 def _number(version: str) -> str:
-    """`1.6.20` of `v1.6.20~ds1`; a semantic version is kept whole, and what is no version stays as it is."""
+    """`1.6.20` for `v1.6.20~ds1`. A semantic version is kept whole; a text that is no version stays unchanged."""
     found = _SEMANTIC.fullmatch(version) or _NUMBERS.match(version)
     return found[1] if found else version
 

@@ -31,7 +31,7 @@ SWEEP_SHIMS: Final = "actors.container_runtime.leaked_shims:sweep"
 
 
 def free_bytes(directory: str) -> int:
-    """The free bytes for everybody but root; plenty where they cannot be read."""
+    """The free bytes for users other than root; infinite if they cannot be read."""
     try:
         disk = os.statvfs(directory)
     except OSError:
@@ -40,7 +40,7 @@ def free_bytes(directory: str) -> int:
 
 
 class RuntimeRepairs:
-    """What is known to be wrong in the runtime, and when something was done about it."""
+    """The known problems of the runtime, and the times of repairs."""
 
     def __init__(self, actor: Actor, agent: Agent) -> None:
         self._actor, self._agent = actor, agent
@@ -88,7 +88,7 @@ class RuntimeRepairs:
             await self._reload(now)
 
     async def sweep_shims(self, listed: frozenset[str]) -> None:
-        """End shims of containerd that belong to nothing it knows."""
+        """End shims of containerd for containers that it does not know."""
         socket, managed = self._agent.runtime_endpoint.removeprefix("unix://"), self._agent.managed_runtime
         arguments = {"socket": socket, "known": sorted(listed), "now": time.time(), "managed": managed}
         try:

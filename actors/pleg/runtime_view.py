@@ -1,4 +1,4 @@
-"""The pods of the runtime as the PLEG has seen them: an immutable value, and how each look at the runtime changes it.
+"""The pods of the runtime as the PLEG has seen them: an immutable value that each look at the runtime replaces.
 
 Pure. A relist shows what exists; a status call shows all of one pod.
 """
@@ -44,7 +44,7 @@ def relisted(view: RuntimeView, listing: Listing) -> Relist:
     """The runtime has been listed."""
     uids = frozenset(listed.uid for listed in listing.values())
     touched = {event.uid for event in events(view.listing or {}, listing)}
-    # no event tells of a pod that was left out of the listing, and is gone now
+    # no event reports the end of a pod that was missing from the listing
     touched |= view.failed - uids
     after = msgspec.structs.replace(
         view,
@@ -62,7 +62,7 @@ def completed(view: RuntimeView, began: float) -> RuntimeView:
 
 
 def answered(view: RuntimeView, pod: PodRuntime) -> RuntimeView:
-    """A status call has shown all of this pod; nothing of it: it is gone."""
+    """Store the result of a status call: the pod's whole state, or that it is gone."""
     pods = {uid: each for uid, each in view.pods.items() if uid != pod.uid}
     if pod.sandboxes or pod.containers:
         pods[pod.uid] = pod

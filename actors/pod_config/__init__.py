@@ -10,13 +10,13 @@ limits.py              how large a manifest and a pod may be
 merged_pods.py         one pod for each UID and name
 name_conflict.py       a pod waits until the old pod with its name has ended
 last_good.py           the last good pods of bad files
-config_seen.py         when each pod was first seen; gated_fields.py: what is left out as its gate is off
+config_seen.py         when each pod was first seen; gated_fields.py: drops fields whose gate is off
 field_check.py         collects the errors of validation with the paths of their fields
 container_rules.py     the API's rules for a container beyond its shape
 errors.py              the errors of a manifest: of single fields, and as an exception
 field_references.py    the fields of a pod that a variable or a file can have
 resource_rules.py      the API's rules for the resources of containers and pods
 scheduling_rules.py    the API's rules for what a scheduler reads of a pod
-probe_rules.py         what the API requires of probes and lifecycle hooks
+probe_rules.py         the API's rules for probes and lifecycle hooks
 volume_rules.py        validation of a pod's volumes, and their references to objects of the API server
 """

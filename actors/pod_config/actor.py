@@ -43,7 +43,7 @@ PARSE_SECONDS = 60.0
 END_SLACK_SECONDS = 30.0
 """A new pod waits for the end of the old pod with its name for the grace period and this time."""
 QUIET_AFTER = 3
-"""After so many consecutive errors, errors of the URL are logged at debug level."""
+"""The number of consecutive errors after which errors of the URL are logged at debug level."""
 
 
 class PodConfig(Actor):

@@ -24,7 +24,7 @@ from .manifest import Origin, StaticPod, read_manifest
 LARGE_BYTES = 64 << 10
 """Larger manifests block a handler for too long: a disposable process reads them."""
 READ_SECONDS = 0.03
-"""One handler reads manifests for at most this time; the next handler reads the others."""
+"""Seconds for which one handler reads manifests; the next handler reads the rest."""
 SETTLE_NS = 250_000_000
 """A file that changed this recently may be incomplete, unless its writer has closed it."""
 
@@ -215,7 +215,7 @@ class FileSource:
 
 
 def never_read(info: os.stat_result) -> str:
-    """Why a file is refused without a look into it; '' if it is read."""
+    """Why a file is refused without reading it; '' if it is read."""
     if not stat.S_ISREG(info.st_mode):
         return "not a regular file"
     return f"larger than {MAX_BYTES >> 20} MiB" if info.st_size > MAX_BYTES else ""

@@ -1,5 +1,4 @@
-"""Fields of a pod whose feature gate is off on this node: they are left out, so that the node does as if they were not
-there, whatever the API server lets through.
+"""Drops fields of a pod whose feature gate is off on this node, even if the API server accepts them.
 
 Rules with RestartAllContainers stay while the node declares its features: admission refuses the pod by them.
 """

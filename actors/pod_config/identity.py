@@ -22,7 +22,7 @@ def static_uid(pod: dict[str, Any], node: str, source: str, origin: str) -> str:
 
 
 def make_static(pod: dict[str, Any], node: str, source: str, origin: str) -> dict[str, Any]:
-    """Fill in the pod what this node adds, in place: all but the time it was first seen."""
+    """Add this node's fields to the pod, in place, except the time when it was first seen."""
     meta, spec = pod["metadata"], pod["spec"]
     meta["uid"] = meta.get("uid") or static_uid(pod, node, source, origin)
     meta["name"] = f"{meta['name']}-{node.lower()}"

@@ -23,7 +23,7 @@ from .manifest_watch import DirectoryWatch, changes_of
 MOST_READERS: Final = 4
 """Large manifests that are read at the same time."""
 REPLACED_SECONDS: Final = 0.1
-"""How long a manifest may be missing while an editor replaces it."""
+"""Seconds that a manifest may be missing while an editor replaces it."""
 SETTLE_SECONDS: Final = 0.3
 WATCH_RETRIES: Final = RetrySchedule(1.0, 20.0)
 """The pauses before inotify is tried again."""

@@ -1,4 +1,4 @@
-"""What the API requires of probes and lifecycle hooks (API reference, Probe and Lifecycle v1 core)."""
+"""The API's rules for probes and lifecycle hooks (API reference, Probe and Lifecycle v1 core)."""
 
 from __future__ import annotations
 

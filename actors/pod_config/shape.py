@@ -39,7 +39,7 @@ def check_shape(value: Any, kind: Any) -> tuple[list[FieldError], Any]:
 
 
 def _filler(kind: Any, number: int) -> Any:
-    """A value for a field that is missing, unlike those of other fields."""
+    """A value for a missing field that differs from those of other fields."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     if int in kinds:
         return number

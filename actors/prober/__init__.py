@@ -3,7 +3,7 @@
 | module | what it decides or does |
 |---|---|
 | actor | messages in and out: pods to probe, results, events, metrics |
-| probed_pods | which probes a pod has, and what is known of each (pure) |
+| probed_pods | the probes of a pod, and the state of each (pure) |
 | thresholds | from outcomes in a row to a result that counts (pure) |
 | schedule | when each probe runs next |
 | probe_type | the interface of a probe type, and how to add one |

@@ -37,7 +37,7 @@ TRIES: Final = 3
 """Runs in a row, at once, of a probe that errs."""
 _KIND_NAMES: Final[dict[Kind, str]] = {"readiness": "Readiness", "liveness": "Liveness", "startup": "Startup"}
 _RESULTS: Final = {"success": "successful", "failure": "failed"}
-"""What is counted: an error says nothing about the container."""
+"""The results that are counted: an error does not concern the container."""
 
 
 class Prober(Actor):

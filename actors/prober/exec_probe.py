@@ -1,8 +1,8 @@
 """Exec probes: a command in the container; exit code 0 is a success.
 
-The runtime is told the timeout and ends the command then. A probe lasts until the runtime has answered, and the next
-one waits for that, as in the kubelet: a runtime that is slow to end a command adds no further failure. There is no
-other cap, as each command waits for its own container only.
+The runtime gets the timeout and ends the command then. A probe lasts until the runtime has answered, and the next one
+waits for that, as in the kubelet: a runtime that is slow to end a command adds no further failure. There is no other
+limit, because each command waits only for its own container.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class HttpProbe(ProbeType[HTTPGetAction]):
 
 
 async def probe_http(url: Url, headers: Headers, timeout: float, whose: str = "") -> ProbeOutcome:
-    """Get it, and what it redirects to on the same host, all within the timeout. `whose`: the pod's UID."""
+    """Get the URL, following redirects on the same host, within the timeout. `whose`: the pod's UID."""
     try:
         return outcome_of(await get_following(url, headers, USER_AGENT, timeout, whose))
     except ExchangeError as problem:
@@ -42,7 +42,7 @@ async def probe_http(url: Url, headers: Headers, timeout: float, whose: str = ""
 
 
 def outcome_of(answer: HttpGetResponse) -> ProbeOutcome:
-    """Of an answer whose body does not come to its end, whatever its status says, nothing follows."""
+    """An answer whose body is incomplete proves nothing, whatever its status."""
     if answer.broken:
         return error(answer.broken, "failure")
     if 200 <= answer.status < 300:

@@ -1,4 +1,4 @@
-"""What one run of a probe found."""
+"""The outcome of one run of a probe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ USER_AGENT: Final = "kube-probe/1.36"
 
 
 class ProbeOutcome(msgspec.Struct, frozen=True):
-    """`error`: the probe itself could not be run, which says nothing about the container."""
+    """`error`: the probe itself could not run, which proves nothing about the container."""
 
     result: Literal["success", "failure", "error"]
     text: str = ""
@@ -20,7 +20,7 @@ class ProbeOutcome(msgspec.Struct, frozen=True):
     warning: bool = False
     """A success that has an event."""
     state: Literal["unknown", "failure"] = "unknown"
-    """What the event of an error says of the container."""
+    """The text about the container in the event of an error."""
 
 
 def success(text: str = "") -> ProbeOutcome:

@@ -24,7 +24,7 @@ from .outcome import ProbeOutcome
 
 Kind = Literal["liveness", "readiness", "startup"]
 Key = tuple[str, str, Kind]
-"""Of one probe: pod UID, container name, kind."""
+"""The key of one probe: pod UID, container name, kind."""
 Action = TypeVar("Action")
 
 
@@ -37,7 +37,7 @@ class Runtime(Protocol):
 
 
 class ProbeTools(msgspec.Struct, frozen=True):
-    """What a probe type may use of the actor."""
+    """The interface of the actor for probe types."""
 
     runtime: Callable[[], Runtime]
 
@@ -58,7 +58,7 @@ class ProbeType(ABC, Generic[Action]):
     """One way to probe. There is one instance of each type."""
 
     field: ClassVar[str]
-    """Of the Probe (API reference) that has the action."""
+    """The field of Probe (API reference) that has the action."""
 
     def __init__(self, tools: ProbeTools) -> None:
         self._tools = tools

@@ -1,4 +1,4 @@
-"""The pods that have probes, and what is known of each probe: immutable values, and how messages change them. Pure."""
+"""The pods with probes and the state of each probe, as immutable values that messages replace. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ProbeState(msgspec.Struct, frozen=True):
     kind: Kind
     probe: Probe
     facts: ProbedContainer
-    """What the runtime has of the container."""
+    """The container's state in the runtime."""
     streak: Streak = Streak()
     first_tick: float = 0.0
     """By the prober's clock. The ticks of a probe are one period apart from the time at which it became known, as those
@@ -85,7 +85,7 @@ class PodProbes(msgspec.Struct, frozen=True):
         return startup is None or startup.facts.started or startup.streak.result is True
 
     def active(self, key: Key) -> bool:
-        """Whether it is to be probed from time to time. Liveness and readiness wait for the startup probe."""
+        """Whether it is probed periodically. Liveness and readiness wait for the startup probe."""
         state = self.probes[key]
         if not state.facts.running or state.streak.on_hold:
             return False
@@ -93,7 +93,7 @@ class PodProbes(msgspec.Struct, frozen=True):
         return not started if state.kind == "startup" else started
 
     def field(self, container: str) -> str:
-        """The place of the container in the pod's object, as events name it."""
+        """The path of the container in the pod's object, as in events."""
         return container_field(self.pod, container)
 
 
@@ -107,9 +107,9 @@ def probes_of(pod: Pod) -> Iterator[tuple[Container, Kind, Probe]]:
 
 
 def updated(before: PodProbes | None, message: ProbedPod, now: float) -> PodProbes:
-    """The pod after a message of its worker. A probe that is the same as before goes on where it was. `now`: by the
-    prober's clock. While a pod ends, its regular containers are probed for readiness only, and its sidecars go on with
-    all probes, as in the kubelet."""
+    """The pod after a message of its worker. An unchanged probe continues. `now`: by the prober's clock. While a pod
+    ends, its regular containers are probed for readiness only, and its sidecars go on with all probes, as in the
+    kubelet."""
     same = before is not None and before.message.pod == message.pod
     pod = before.pod if before is not None and same else codec.decode_pod(message.pod)
     old = before.probes if before is not None else {}
@@ -149,7 +149,7 @@ def is_news(before: Streak, after: Streak) -> bool:
 
 
 def replaced(before: PodProbes | None, after: PodProbes) -> Iterator[Key]:
-    """The probes of before that are gone, or that have become others."""
+    """The earlier probes that are gone or have changed."""
     for key, state in before.probes.items() if before is not None else ():
         now = after.probes.get(key)
         if now is None or now.probe != state.probe:

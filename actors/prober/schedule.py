@@ -18,7 +18,7 @@ class Schedule:
     def __init__(
         self, actor: Actor, run: Callable[[Key], Coroutine[Any, Any, None]], record: Callable[[Key], InputRecord | None]
     ) -> None:
-        """`record`: whose input a run works for, for the quarantine."""
+        """`record`: records the pod that a run works for, for the quarantine."""
         self._actor, self._run, self._record = actor, run, record
         self._timers: dict[Key, Timer] = {}
         self._runs: dict[Key, asyncio.Task[Any]] = {}

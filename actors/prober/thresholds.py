@@ -21,13 +21,13 @@ class Streak(msgspec.Struct, frozen=True):
     """The outcomes of one probe of one container."""
 
     result: bool | None = None
-    """What counts now; None: not known yet."""
+    """The current result; None: not known yet."""
     last: bool | None = None
     """The newest outcome that was no error."""
     count: int = 0
     """How many in a row were `last`, up to the threshold."""
     on_hold: bool = False
-    """Not probed until there is another container: this one is to be killed, or has started."""
+    """On hold until there is another container instance: this one will be killed, or has started."""
 
 
 def decide(streak: Streak, outcome: ProbeOutcome, kind: Kind, probe: Probe) -> Streak:

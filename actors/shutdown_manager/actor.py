@@ -2,8 +2,8 @@
 
 It holds an inhibitor lock of systemd-logind. When the machine shuts down it orders the pods to end, makes the node not
 ready, keeps new pods away, and releases the lock when all have ended and the API server knows, or when the time is up.
-Crash-only: after a restart it asks logind whether a shutdown is going on, and goes on from there. Without logind it
-tries again for as long as it lives, and no other part of the agent is affected.
+Crash-only: after a restart it asks logind whether a shutdown is in progress, and continues from there. Without logind
+it tries again for as long as it lives, and no other part of the agent is affected.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ RETRY_SECONDS: Final = 1.0
 POLL_SECONDS: Final = 0.2
 CANCEL_POLL_SECONDS: Final = 5.0
 STATUS_SECONDS: Final = 5.0
-"""How long the API server may take, once all pods have ended, to get their status; the rest is sent after the boot."""
+"""Seconds to wait for the API server to get the last statuses, once all pods have ended; the rest is sent after the
+boot."""
 PRESUMED_SECONDS: Final = 30.0
 """How much longer than its windows a shutdown is presumed to last while logind cannot be asked."""
 EPSILON: Final = 0.001
 DELAY_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
-"""Between checks whether logind has read its configuration."""
+"""Seconds between checks whether logind has read its configuration."""
 REASON: Final = "Terminated"
 MESSAGE: Final = "Pod was terminated in response to imminent node shutdown."
 NOT_READY: Final = "node is shutting down"
@@ -245,7 +246,7 @@ class ShutdownManager(Actor):
             self._publish()
 
     async def _end_unreported(self) -> None:
-        """After a shutdown, end again what it has ended, until the API server knows."""
+        """After a shutdown, end its pods again until the API server has their statuses."""
         if self._phase is ShutdownPhase.SHUTTING_DOWN or not self._state.last.pods:
             return
         found = await self._pods()

@@ -1,7 +1,7 @@
 """The connection to systemd-logind over the system bus: org.freedesktop.login1(5), Inhibitor Locks.
 
-Whether the machine shuts down is read from logind's property. The signal only prompts the reading, as anybody on the
-bus may send one.
+Whether the machine shuts down is read from logind's property. The signal only triggers the reading, because anyone on
+the bus may send one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The phases of a shutdown as a table: phase, event, next phase and what is done. Pure.
+"""The phases of a shutdown as a table: phase, event, next phase and actions. Pure.
 
 Nothing is known of the machine until logind has answered. After a restart of the actor in the middle of a shutdown, the
-shutdown is presumed to go on until logind has answered, or for as long as it may last.
+shutdown counts as in progress until logind has answered, or for as long as it may last.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final
 
 class ShutdownPhase(StrEnum):
     UNKNOWN = "unknown"
-    """Logind has not told whether the machine shuts down: nobody is told anything."""
+    """Logind has not reported whether the machine shuts down: nothing is reported to other actors."""
     PRESUMED = "presumed"
-    """The incarnation before this one was in a shutdown, and logind has not told whether it goes on."""
+    """The previous incarnation was in a shutdown, and logind has not reported whether it continues."""
     UP = "up"
     """The machine does not shut down, or logind cannot be asked."""
     SHUTTING_DOWN = "shutting down"
@@ -36,7 +36,7 @@ class ShutdownEvent(StrEnum):
 
 
 class ShutdownEffect(StrEnum):
-    """What the actor does, in the order of the table."""
+    """The actions of the actor, in the order of the table."""
 
     RECORD_START = "record start"
     RECORD_END = "record end"
@@ -44,7 +44,7 @@ class ShutdownEffect(StrEnum):
     """Only of a record without an end: no agent ran at the end of that shutdown."""
     END_PODS = "end pods"
     STOP_ENDING_PODS = "stop ending pods"
-    """Pods that were ordered to end do so; the others go on."""
+    """Pods that were ordered to end do so; the others keep running."""
     PUBLISH = "publish"
     EMIT_START = "emit start"
     EMIT_CANCELLATION = "emit cancellation"
@@ -85,9 +85,9 @@ TRANSITIONS: Final[dict[ShutdownPhase, dict[ShutdownEvent, Outcome]]] = {
     },
     ShutdownPhase.SHUTTING_DOWN: {ShutdownEvent.NOT_PREPARING: _CANCEL},
 }
-"""A missing pair changes nothing: logind says the same again, or cannot be asked while the pods end."""
+"""A missing pair changes nothing: logind repeats its answer, or cannot be asked while the pods end."""
 
 
 def decide(phase: ShutdownPhase, event: ShutdownEvent) -> Outcome:
-    """The next phase, and what is done."""
+    """The next phase, and the actions."""
     return TRANSITIONS[phase].get(event, (phase, ()))

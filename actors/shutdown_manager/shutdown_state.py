@@ -35,7 +35,7 @@ class ShutdownRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class ShutdownStateFile:
-    """`last`: its content; `problem`: why it cannot be read or written. A shutdown goes on without it."""
+    """`last`: its content; `problem`: why it cannot be read or written. A shutdown continues without it."""
 
     def __init__(self, root_dir: str) -> None:
         self.path = f"{root_dir}/{FILE}"

@@ -1,7 +1,7 @@
 """In which order pods end when the node shuts down. Pure.
 
 Groups of pods end one after the other, low priorities first. Each group has a window. The next group follows when all
-pods of a group have ended, or when its window is over. Orders are repeated, as a worker may have been restarted.
+pods of a group have ended, or when its window is over. Orders are repeated, because a worker may have restarted.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class TerminationOrder:
         return True
 
     def _order(self, pod: LivePod, now: float) -> Order | None:
-        """The grace stays what was left of the window at the pod's first order."""
+        """The grace period stays the rest of the window at the pod's first order."""
         left = 0.0 if self.over else self._window_began + self._windows[self._at].seconds - now
         grace, ordered = self._ordered.get(pod.uid, (min(max(0, ceil(left)), pod.grace_seconds), now - REPEAT_SECONDS))
         if now < ordered + REPEAT_SECONDS:

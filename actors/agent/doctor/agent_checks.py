@@ -49,7 +49,7 @@ def tree(found: Tree | None, root_dir: str, stopped: Collection[int] = ()) -> It
 
 
 def _concerns(found: Tree, stopped: Collection[int]) -> Iterator[Finding]:
-    """What `supervise status` says of the tree, but for what other checks look at themselves."""
+    """The findings of `supervise status` about the tree, without those that other checks cover."""
     for reason in of_tree(found, stopped):
         if reason.subject in _LOOKED_AT:
             continue

@@ -36,7 +36,7 @@ def certificate(subject: str, path: str, now: datetime, remedy: str) -> Iterator
 
 
 def of_pem(subject: str, where: str, pem: bytes, now: datetime, remedy: str) -> Finding:
-    """The first certificate in a PEM file. `where`: its path, or what it is part of."""
+    """The first certificate in a PEM file. `where`: its path, or the file that contains it."""
     try:
         found = x509.load_pem_x509_certificates(pem)[0]
     except (ValueError, IndexError):
@@ -53,7 +53,7 @@ def of_pem(subject: str, where: str, pem: bytes, now: datetime, remedy: str) -> 
 
 
 def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
-    """The checks of this configuration. `running`: what the agent makes at its start must be there."""
+    """The checks of this configuration. `running`: files that the agent creates at its start must exist."""
     now = datetime.now(UTC)
     if agent.config.authentication.x509.clientCAFile:
         path = agent.config.authentication.x509.clientCAFile

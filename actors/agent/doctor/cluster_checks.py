@@ -30,7 +30,8 @@ API: Final = "API server"
 IDENTITY: Final = "identity"
 NODES: Final = "system:nodes"
 OLDEST_NODE: Final = 3
-"""A node may be so many minor releases older than its API server, and none newer (version skew policy)."""
+"""The number of minor releases that a node may be older than its API server; it must not be newer (version skew
+policy)."""
 CLOCK_SECONDS: Final = 60.0
 LEASE_SECONDS: Final = 40.0
 """A lease older than that: the cluster takes the node for gone (node-monitor-grace-period is 50 s)."""
@@ -39,7 +40,7 @@ _TAINTS_OF_CONDITIONS: Final = frozenset(
     for name in ("unschedulable", "not-ready", "unreachable", "memory-pressure", "disk-pressure", "pid-pressure",
                  "network-unavailable")
 )  # fmt: skip
-"""The cluster sets and removes them, by what is told of the node anyway."""
+"""The taints that the cluster itself sets and removes, from conditions that are reported elsewhere."""
 _SERVER: Final = re.compile(r"v(\d+)\.(\d+)")
 
 
@@ -107,13 +108,13 @@ def cluster(kubeconfig: str, node: str, stored: str = "", *, bootstrap: bool = F
         with client.ApiClient(settings) as api:
             api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = _trust(settings)
             for found in _check_server(api, settings.host, node, bootstrap=bootstrap):
-                if not (ended and "401" in found.text):  # the check of the certificate says why
+                if not (ended and "401" in found.text):  # the check of the certificate reports the cause
                     yield found
 
 
 def _trust(settings: Any) -> ssl.SSLContext:
-    """The client's own context refuses certificates that the agent accepts. A context that is given has no roots of the
-    host, and is not told that nothing is verified."""
+    """The client's own context refuses certificates that the agent accepts. For a context that it is given, the client
+    neither loads the host's roots nor turns off verification, so this does both."""
     from urllib3.util import create_urllib3_context
 
     context = as_go(create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if settings.verify_ssl else ssl.CERT_NONE))
@@ -157,7 +158,7 @@ def _check_server(api: Any, server: str, node: str, *, bootstrap: bool) -> Itera
 
 
 def unreachable(server: str, error: str) -> Finding:
-    """What may be behind a connection that fails."""
+    """Possible causes of a failed connection."""
     text = " ".join((error.rpartition("Caused by ")[2].rstrip(")") or error).split())
     remedies = {
         "CERTIFICATE_VERIFY_FAILED": "certificate-authority in the kubeconfig must be the cluster's CA",

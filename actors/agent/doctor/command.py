@@ -44,7 +44,7 @@ from .finding import Finding, Level, failure, for_agent, ok, unknown, warning
 _NAMED: Final = re.compile(r"(?<=: )(?:feature gate )?(--[a-z][a-z0-9-]+|[A-Za-z][\w.]+(?= \())|^([a-z][\w.]+)(?=: )")
 """The first flag, field or gate of a list in a warning."""
 _KUBECONFIGS: Final = {"--kubeconfig", "--bootstrap-kubeconfig"}
-"""Problems with these have been told, and no cluster is asked."""
+"""Fields whose problems are already reported; the cluster is then not asked."""
 _SIGNS: Final = {Level.OK: "ok", Level.WARNING: "WARN", Level.FAILURE: "FAIL", Level.UNKNOWN: "????"}
 
 
@@ -106,7 +106,7 @@ def findings(context: Context) -> Iterator[Finding]:
     """All checks, one after the other."""
     try:
         tree = _tree(context)
-    except CommandError as error:  # it runs; nothing else can be said truly of it
+    except CommandError as error:  # it runs; nothing else about it is known for certain
         remedy = "restart the agent: pods keep running" if error.code == NO_ANSWER else "sudo supervise doctor"
         yield failure("agent", str(error).partition("; try `sudo ")[0], remedy)
         return
@@ -191,7 +191,7 @@ def _given_flags(context: Context) -> list[str]:
 
 
 def _flagz(context: Context, tree: Tree | None) -> Flagz | None:
-    """What the running agent says of its flags; None if they are not asked for, or it does not say."""
+    """The flags of the running agent; None if they are not requested or it does not answer."""
     if _given_flags(context) or tree is None:
         return None
     try:
@@ -220,7 +220,7 @@ def _run_checks(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[F
 
 
 def _run_check(subject: str, check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """What a check raises must not keep the others from being made."""
+    """Run a check so that its exception does not stop the other checks."""
     try:
         yield from check()
     except Exception as error:  # noqa: BLE001 - any error becomes a finding

@@ -1,4 +1,4 @@
-"""What a check finds."""
+"""The result of a check."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Finding(msgspec.Struct, frozen=True):
     """The result of one check."""
 
     subject: str
-    """What was checked: `container runtime`, `disk`, ..."""
+    """The subject of the check: `container runtime`, `disk`, ..."""
     level: Level
     text: str
     remedy: str = ""
-    """What to do about it, best as a command."""
+    """The remedy, preferably a command."""
 
 
 def ok(subject: str, text: str) -> Finding:

@@ -130,7 +130,8 @@ def disk(
 
 
 def _is_shut_down(place: Path, proc: str) -> str:
-    """Why the kernel lets nobody write there any more, or ''. Newer kernels still call such a mount `rw`."""
+    """Why the kernel has stopped all writes to the file system; '' if it has not. Newer kernels still list such a mount
+    as `rw`."""
     try:
         mount = mountinfo.covering(mountinfo.read(proc), os.path.realpath(place))
     except (OSError, MountInfoError):
@@ -167,7 +168,7 @@ def _is_free(address: str, port: int) -> bool:
 
 
 def dns(agent: Agent, root: str = "/") -> Iterator[Finding]:
-    """What pods get as resolv.conf."""
+    """The resolver configuration that pods get."""
     config = agent.config
     if config.clusterDNS:
         yield ok("DNS", f"pods ask {', '.join(config.clusterDNS)}")
@@ -194,7 +195,7 @@ def dns(agent: Agent, root: str = "/") -> Iterator[Finding]:
 
 
 def start(agent: Agent, told: Sequence[ConfigProblem]) -> Iterator[Finding]:
-    """What would prevent a start now, without what has been `told` and what the other checks look at."""
+    """Problems that would prevent a start now, without those in `told` and those of the other checks."""
     if pid := kubelet_on(agent.root_dir):
         yield failure("start", f"a kubelet with pid {pid} runs on {agent.root_dir}", "stop it first: its pods go on")
     known = {str(problem) for problem in told}

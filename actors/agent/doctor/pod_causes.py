@@ -15,12 +15,12 @@ from actors.api_clients.messages import RecentEvent
 
 Object = dict[str, Any]
 MOST: Final = 300
-"""Characters of a reason that are shown; the end is kept, as runtimes put the cause there."""
+"""The most characters of a reason that are shown. The end is kept, because runtimes put the cause there."""
 DOCKER_HUB: Final = "registry-1.docker.io"
-"""Where images of docker.io, the default registry, are."""
+"""The host with the images of docker.io, the default registry."""
 _ASKED: Final = re.compile(r'"(https?://[^/"]+)/v2/')
 _NO_CAUSE: Final = frozenset({"BackOff", "MissingClusterDNS", "Killing", "FailedSync"})
-"""Reasons of warnings that tell that something goes on, and not why."""
+"""Reasons of warnings that report a state without its cause."""
 _CRASHES: Final = frozenset({"CrashLoopBackOff", "Error", "Completed"})
 _NOT_SAID: Final = frozenset({"ContainerCreating", "PodInitializing", ""})
 
@@ -84,7 +84,7 @@ def cause(pod: Object, events: Sequence[RecentEvent]) -> Cause:
 
 
 def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[tuple[str, str]]:
-    """What says why, the best first, and the container whose log says more."""
+    """Texts that explain the state, the best first, and the container whose log may say more."""
     status = pod.get("status", {})
     for one in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
         now, last = one.get("state") or {}, (one.get("lastState") or {}).get("terminated")
@@ -102,7 +102,7 @@ def _causes(pod: Object, events: Sequence[RecentEvent]) -> Iterator[tuple[str, s
 
 
 def _warning(events: Sequence[RecentEvent]) -> str:
-    """The newest one that says why; '' for none."""
+    """The newest event that gives a cause; '' for none."""
     warnings = [event for event in events if event.type == "Warning" and event.reason not in _NO_CAUSE]
     if not warnings:
         return ""

@@ -65,7 +65,7 @@ async def _ask_runtime(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus]:
 
 
 def of_status(status: RuntimeStatus, remedy: str = "journalctl -u containerd") -> Iterator[Finding]:
-    """What the runtime says of itself. `remedy`: if it is not ready. Pure."""
+    """The runtime's status of itself. `remedy`: for a runtime that is not ready. Pure."""
     if not status.runtime_ready:
         said = status.runtime_message or status.message
         yield failure(RUNTIME, f"it says that it is not ready: {said}", remedy)

@@ -4,8 +4,8 @@ commands.py          the options
 pods_command.py      `supervise pods`
 describe_command.py  `supervise describe pod`
 events_command.py    `supervise events`
-questions.py         what they ask the actors for, with a way out where one is wedged
-node_pods.py         what was found (pure)
+questions.py         their questions to the actors, with a fallback if an actor hangs
+node_pods.py         the pods that were found (pure)
 chosen_pod.py        the pod that a command names
 label_selector.py    the pods that `-l` chooses (pure)
 pod_rows.py          a pod in one line (pure)

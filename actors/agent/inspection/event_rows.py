@@ -37,7 +37,7 @@ def age_text(event: RecentEvent, now: float) -> str:
 
 
 def none_since(since: float, now: float) -> str:
-    """Instead of events, where there are none. `since`: when the event client started, seconds since 1970."""
+    """The text if there are no events. `since`: when the event client started, seconds since 1970."""
     return f"no events since event_client started {whole_seconds(now - since)} ago"
 
 

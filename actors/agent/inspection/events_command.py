@@ -80,7 +80,7 @@ def _wanted_pod(arguments: argparse.Namespace) -> str:
 
 
 def _no_events_text(pod: str, seen: RecentEvents, now: float) -> str:
-    """Instead of events of the pod, or of any, where others have been seen."""
+    """The text if there are no events of the pod or namespace, but others exist."""
     if not seen.events:
         return event_rows.none_since(seen.since, now)
     hint = did_you_mean(pod, sorted({event.name for event in seen.events if event.kind == "Pod"}))

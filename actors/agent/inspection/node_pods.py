@@ -51,7 +51,7 @@ class PodNotKnown(NoSuchPod):
 
 
 def refused_by(sources: PodSources) -> list[str]:
-    """Manifests and pods that do not run because of what is in them."""
+    """Manifests and pods that do not run because of their content."""
     return [error for source in sources.sources for error in source.errors]
 
 

@@ -1,4 +1,4 @@
-"""All that an operator wants to know of one pod, as lines. Pure."""
+"""Describes one pod for operators, as lines. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Description(msgspec.Struct, frozen=True):
 
 
 def lines(found: Description, now: float, columns: int = 0) -> list[str]:
-    """`now`: seconds since 1970. `columns`: of the terminal; 0: there is no end of room."""
+    """`now`: seconds since 1970. `columns`: the width of the terminal; 0: no limit."""
     text = [f"warning: {problem}" for problem in found.problems]
     text += _pairs(_head(found, now))
     for title, field, statuses in _KINDS:

@@ -34,7 +34,7 @@ def row(pod: Object, now: float, worker: str = "") -> tuple[str, ...]:
 
 
 def source(pod: Object) -> str:
-    """Where the pod comes from: file, http or api."""
+    """The source of the pod: file, http or api."""
     annotations = pod.get("metadata", {}).get("annotations") or {}
     return str(annotations.get(_SOURCE, "api"))
 
@@ -61,7 +61,7 @@ def state(pod: Object) -> str:
 
 
 def _of_init_containers(pod: Object) -> str:
-    """Init:..., as long as one of them is not done; '' then."""
+    """`Init:...` while an init container is not done; '' afterwards."""
     statuses, sidecars = _list(pod.get("status", {}), "initContainerStatuses"), _sidecars(pod)
     wanted = len(_list(pod.get("spec", {}), "initContainers"))
     for at, one in enumerate(statuses):
@@ -81,7 +81,7 @@ def _of_init_containers(pod: Object) -> str:
 
 
 def _of_containers(status: Object, otherwise: str) -> str:
-    """What the first container in trouble says, else `otherwise`."""
+    """The reason of the first container with a problem, else `otherwise`."""
     found, running = otherwise, False
     for one in reversed(_list(status, "containerStatuses")):
         now = one.get("state") or {}

@@ -38,7 +38,7 @@ class _Shown:
 
 
 def _show_pods(context: Context, shown: _Shown) -> None:
-    """Print the pods that look otherwise than `shown`, which is brought up to date."""
+    """Print the pods that differ from `shown`, and update `shown`."""
     arguments, tree = context.arguments, context.tree()
     found = node_pods(Answers(context, tree))
     if found.by_runtime and arguments.selector:
@@ -46,7 +46,7 @@ def _show_pods(context: Context, shown: _Shown) -> None:
     chosen = [pod for pod in found.pods if _is_chosen(pod, arguments)]
     if arguments.name:
         chosen = [pod_of(found, arguments.name, arguments.namespace)]
-    if not shown.problems:  # it is told once, however its text changes
+    if not shown.problems:  # reported once, even if its text changes
         for problem in found.problems:
             warn(problem)
     shown.problems = found.problems
@@ -88,7 +88,7 @@ def _is_chosen(pod: dict[str, Any], arguments: argparse.Namespace) -> bool:
 
 
 def _where(found: NodePods, arguments: argparse.Namespace) -> str:
-    """Where there are no pods."""
+    """The text if there are no pods."""
     if not found.pods or not (arguments.namespace or arguments.selector):
         return "on this node"
     place = f"in namespace {arguments.namespace}" if arguments.namespace else "on this node"

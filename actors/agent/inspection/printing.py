@@ -1,4 +1,4 @@
-"""Prints pods and events, as text or documents, once or again and again."""
+"""Prints pods and events, as text or documents, once or repeatedly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the actors are asked for the pods of this node, with a way out where one is wedged."""
+"""The questions to the actors about the pods of this node, with a fallback if an actor hangs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .node_pods import NodePods, of_runtime, refused_by, unread_of
 
 
 def node_pods(answers: Answers) -> NodePods:
-    """The pods as the status manager tells, else the PLEG. Raises CommandError when neither answers."""
+    """The pods from the status manager, else from the PLEG. Raises CommandError when neither answers."""
     pods, by_runtime = known_pods(answers)
     refused, unread = from_sources(answers)
     return NodePods(pods, refused, [*answers.problems, *([unread] if unread and not by_runtime else [])], by_runtime)
 
 
 def from_sources(answers: Answers) -> tuple[list[str], str]:
-    """The errors of manifests and pods that do not run because of what is in them; and which sources were not read yet,
+    """The errors of manifests and pods that do not run because of their content; and which sources were not read yet,
     '' for none."""
     sources = answers.get(POD_CONFIG, GetSources(), PodSources, "refused manifests are not shown")
     return (refused_by(sources), unread_of(sources)) if sources is not None else ([], "")

@@ -1,4 +1,5 @@
-"""The memory profile: what actors run and look up, so that it is placed on few memory pages before the first fork.
+"""The memory profile: the functions that actors run and the names that they look up, which are placed on few memory
+pages before the first fork.
 
 `functions.txt` and `names.txt` are recorded on a node at work, by `make memory-profile`, and are in order: what most
 actors use comes first, what the same actors use is together. A line that no longer fits the code costs nothing but the

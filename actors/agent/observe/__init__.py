@@ -2,7 +2,7 @@
 
 command.py    options, the link that is printed, how it ends
 access.py     who may look: the one-time token, the session, the Host and Origin of a request (pure)
-queries.py    what the agent is asked, and the shape that the page gets
+queries.py    the questions to the agent, and the shape of the answers for the page
 server.py     the HTTP server
-page/         what the browser gets: one document, one style sheet, a few scripts; nothing is loaded from elsewhere
+page/         the files for the browser: one document, one style sheet, a few scripts; nothing is loaded from elsewhere
 """

@@ -25,7 +25,7 @@ from .message_rates import MessageRates
 MOST_INCIDENTS: Final = 200
 MOST_EVENTS: Final = 200
 FLOW_SECONDS: Final = 1.0
-"""The time for one actor to say what it was sent."""
+"""Seconds for one actor to report its received messages."""
 ASKED_AT_ONCE: Final = 8
 Others = Callable[[Context, Tree], Iterable[Reason]]
 
@@ -34,7 +34,7 @@ class AgentQueries:
     """Asks one agent. Everything blocks, and raises CommandError when the answer does not come."""
 
     def __init__(self, context: Context, others: Others, *, read_only: bool) -> None:
-        """`others`: what `supervise status` knows beyond the tree. `read_only`: the page offers no faults."""
+        """`others`: the reasons of `supervise status` beyond the tree. `read_only`: the page offers no faults."""
         self._context, self._others, self._read_only = context, others, read_only
         self._last: TreeSample | None = None
         self._message_rates = MessageRates()
@@ -51,13 +51,13 @@ class AgentQueries:
         }
 
     def health(self) -> dict[str, Any]:
-        """What `supervise status` says."""
+        """The answer of `supervise status`."""
         tree = self._context.tree()
         health = decide(tree, stopped_by_signal(tree.actors), self._others(self._context, tree))
         return {"state": health.state, "reasons": [str(reason) for reason in health.reasons]}
 
     def messages(self) -> dict[str, Any]:
-        """Who sends what to whom; `problems`: actors that did not say in time what they were sent."""
+        """Message counts by sender, receiver and type. `problems`: actors that did not report in time."""
         tree = self._context.tree()
         names = [actor.name for actor in tree.actors if actor.pid and actor.kind != "program"]
 

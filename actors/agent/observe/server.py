@@ -1,4 +1,4 @@
-"""The HTTP server of `supervise observe`. The agent is asked in a thread, as it may hang."""
+"""The HTTP server of `supervise observe`. The agent is asked in a thread, because it may hang."""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ from .removal import remove
 from .runtime_pods import RuntimePod
 
 _SHOWN: Final = 8
-"""Of each kind, unless --all is given."""
+"""The most lines of each kind, unless --all is given."""
 
 
 def run(context: Context) -> int:
-    """0: nothing is left, or nothing was there; 1: something is left."""
+    """The exit code. 0: nothing is left, or there was nothing; 1: something is left."""
     arguments = context.arguments
     root_dir = os.path.abspath(arguments.root_dir)
     try:

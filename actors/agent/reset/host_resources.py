@@ -41,7 +41,7 @@ _CGROUPS: Final = "/sys/fs/cgroup/"
 """Records of earlier versions have such directories in `made`, without the run of the kernel that had them."""
 _LOCK: Final = "lock"
 _OWN_PLUGINS: Final = "plugins/kubernetes.io"
-"""Where the agent stages volumes; drivers have their sockets beside it."""
+"""The directory in which the agent stages volumes, beside the sockets of drivers."""
 _PULL_RECORDS: Final = os.path.dirname(PULLED)
 _EMPTY: Final = (
     "plugins",
@@ -69,10 +69,10 @@ class HostResources(msgspec.Struct, frozen=True):
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to look, and for what."""
+    """The scope of the search."""
 
     starts: Sequence[StartRecord]
-    """Of all starts, the newest last; at least one."""
+    """The records of all starts, the newest last; at least one."""
     keep_pods: bool = False
     """Pods stay, and all that another agent would take over with them."""
     boot: str = ""
@@ -173,7 +173,8 @@ def emptied_cgroups(scope: Scope) -> list[str]:
 
 
 def others_in_cgroups(scope: Scope) -> Iterator[str]:
-    """What of others keeps the cgroups above the pods' cgroups, and those that the agent made."""
+    """Processes and cgroups of others that keep the agent's cgroups, and those above the pods' cgroups, from being
+    removed."""
     above = {f"/{group}" for group in emptied_cgroups(scope)}
     present = processes.hierarchies()
     made = {path.removeprefix(top) for top in present for path in scope.made if path.startswith(f"{top}/")}
@@ -214,7 +215,7 @@ def files(scope: Scope) -> Iterator[str]:
     if f"{root}/checkpoints" in scope.made:
         yield f"{root}/checkpoints"
     yield from sorted({one.cert_dir for one in scope.starts} & scope.made)
-    yield scope.state_dir  # the last, because it says what else there is
+    yield scope.state_dir  # last, because it records the other resources
 
 
 def logs(scope: Scope, uids: set[str]) -> list[str]:

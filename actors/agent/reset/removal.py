@@ -74,7 +74,7 @@ def _delete(path: str) -> list[str]:
 def _remove_emptied_cgroups(scope: Scope) -> None:
     for group in emptied_cgroups(scope):
         for hierarchy in processes.hierarchies():
-            with suppress(OSError):  # in use by others, or not there
+            with suppress(OSError):  # in use by others, or missing
                 os.rmdir(f"{hierarchy}/{group}")
 
 

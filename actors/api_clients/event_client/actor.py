@@ -35,7 +35,8 @@ from .event_object import PATCH_TYPE, count_patch, event_object, namespace_of
 from .instance_events import InstanceEvents
 
 PAUSE_SECONDS: Final = 10.0
-"""Between tries while the server is away; the first is shorter by chance, so that nodes do not return together."""
+"""Seconds between tries while the server is away; the first pause is shortened at random, so that nodes do not return
+together."""
 TRIES: Final = 12
 """Tries of one event that the server answers with an internal error: the event may be the cause."""
 RETRIABLE: Final = (Unreachable, NoCredentials, Unauthorized, TooManyRequests, ServerError)

@@ -47,7 +47,7 @@ class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def group(self) -> Key:
-        """What similar ones have in common: everything but the message."""
+        """The key of similar events: everything except the message."""
         return (*self._object, self.type, self.reason)
 
     @property
@@ -60,7 +60,7 @@ class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CorrelatedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """What to write: a new Event of this name, or the count of the one that is there."""
+    """The write: a new Event of this name, or a new count of the existing one."""
 
     key: Key
     content: NewEvent
@@ -117,7 +117,7 @@ class Correlator:
         self._buckets: RecentEntries[TokenBucket] = RecentEntries()
 
     def correlate(self, content: NewEvent, clock: float, now_ns: int) -> CorrelatedEvent | None:
-        """What to write of it, None for nothing. `clock` is monotonic, `now_ns` since 1970."""
+        """The write for this event; None for nothing. `clock` is monotonic, `now_ns` since 1970."""
         combined = self._combine(content, clock)
         key: Key = ("group", content.group) if combined else content.identity
         if combined:
@@ -168,6 +168,6 @@ class Correlator:
 
 
 def event_name(name: str, now_ns: int) -> str:
-    """Unique for this node: the object's name, cut where the two were too long for a name, and the time."""
+    """A name unique for this node: the object's name, cut if necessary, and the time."""
     stamp = f"{now_ns:x}"
     return f"{name[: 252 - len(stamp)].rstrip('.-')}.{stamp}"

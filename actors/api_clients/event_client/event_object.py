@@ -48,7 +48,7 @@ def count_patch(event: CorrelatedEvent) -> Json:
 
 
 def involved_object(content: NewEvent) -> Json:
-    """A node is named by its name for UID, too, and without a version, as the kubelet does."""
+    """As in the kubelet, a node's UID is its name, and it has no version."""
     found = {"kind": content.kind, "name": content.name, "uid": content.uid}
     if content.kind == "Node":
         return {**found, "uid": content.uid or content.name}

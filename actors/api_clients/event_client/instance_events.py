@@ -1,6 +1,6 @@
 """The events that occur once in the life of a container. Pure.
 
-A worker that dies while it ends a container is followed by one that ends it once more, and tells it once more.
+If a worker dies while it stops a container, the next worker stops it again and reports the same event again.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class HeartbeatClient(ApiActor):
         host: HostAddresses = THIS_HOST,
         root: str = "/",
     ) -> None:
-        """`root` is where the host's /etc, /proc and /sys are found."""
+        """`root`: the root directory of the host, with /etc, /proc and /sys."""
         super().__init__()
         self._clocks = StatusSyncClocks(monotonic=clock, wall=wall, rng=rng)
         self._host, self._root = host, root
@@ -158,7 +158,7 @@ class HeartbeatClient(ApiActor):
             self.start_task(self._sync(), "status")  # from now on no pod may be scheduled here
 
     def _addresses_found(self, addresses: list[Json]) -> None:
-        if self._writer.node is None:  # later those of the API count: a cloud may have set others
+        if self._writer.node is None:  # later the API's addresses count: a cloud may have set others
             self._serving.tell(addresses)
 
     @on(NodePressure)
@@ -174,7 +174,7 @@ class HeartbeatClient(ApiActor):
         before = self._sources.facts.volumes_in_use or []
         self._sources.learn(volumes_in_use=sorted(message.names))
         if set(message.names) - set(before) and self._writer.node is not None and not self._volumes_due:
-            self._volumes_due = True  # they are not mounted before the node says so
+            self._volumes_due = True  # they are mounted only after the node reports them
             self.after(VOLUMES_SECONDS, self._sync_volumes)
 
     async def _sync_volumes(self) -> None:
@@ -283,7 +283,7 @@ class _Requests:
 
 
 def settings_of(agent: Agent) -> NodeSettings:
-    """What the configuration says of the node."""
+    """The settings of the node in the configuration."""
     return NodeSettings(
         name=agent.node_name,
         kubelet_version=git_version(),

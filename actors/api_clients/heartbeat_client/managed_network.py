@@ -12,7 +12,7 @@ from supervision.state_file import read_private
 
 SOURCE: Final = "pod network"
 SERVICE: Final = "podCIDR"
-"""What `supervise status` calls it: the runtime may find its own network well."""
+"""Its name in `supervise status`; the runtime itself may consider its network fine."""
 NOT_GIVEN: Final = (
     "the cluster has given this node no podCIDR, which the managed container runtime needs: start "
     "kube-controller-manager with --allocate-node-cidrs, or use a runtime with the cluster's own CNI configuration"
@@ -21,7 +21,7 @@ _FILES: Final = "net.d/*.conflist"
 
 
 def problem(given: str, used: list[str]) -> str:
-    """Why pods may not start here, '' if nothing stands against it.
+    """Why pods may not start here; '' if they may.
 
     `given`: podCIDRs of the node, joined by commas. `used`: networks of the runtime, none while it has none.
     """

@@ -18,7 +18,7 @@ class NetworkCheck:
         """`runtime_dir`: the root directory of the managed runtime. `clock`: CLOCK_MONOTONIC seconds."""
         self._actor, self._sources, self._runtime_dir, self._clock = actor, sources, runtime_dir, clock
         self._problem: str | None = None
-        """As last told; None: this incarnation has told nothing yet."""
+        """The last report; None: this incarnation has reported nothing yet."""
 
     def update(self, pod_cidr: str) -> None:
         """`pod_cidr`: the node's podCIDRs, joined by commas."""

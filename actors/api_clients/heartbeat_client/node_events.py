@@ -23,7 +23,7 @@ class NodeEvents:
     """Sees the node each time that its status is computed."""
 
     def __init__(self, name: str, *, first: bool) -> None:
-        """`first`: the agent has just started; a part of it that was replaced does not say everything again."""
+        """`first`: the agent has just started; a restarted actor does not report everything again."""
         self._name = name
         self._unschedulable = False if first else None
         self._boot_reported = False

@@ -1,4 +1,4 @@
-"""Registers the node, or puts right what is its own of one that is there."""
+"""Registers the node, or corrects the agent's fields in an existing one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class NodeRegistration:
             await self._actor.pause(RETRIES.pause(failures))
 
     async def _reconcile(self) -> bool:
-        """Whether the API has the node, with what is this agent's put right. Raises ApiError."""
+        """Correct the agent's fields in an existing Node. Returns whether the API has the node. Raises ApiError."""
         found = await self._writer.find()
         if found is None:
             return False
@@ -73,7 +73,7 @@ class NodeRegistration:
 
 
 def plan_of(agent: Agent) -> RegistrationPlan:
-    """What the configuration says of the Node object."""
+    """The settings of the Node object in the configuration."""
     return RegistrationPlan(
         name=agent.node_name,
         labels=agent.node_labels,

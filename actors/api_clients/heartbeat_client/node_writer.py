@@ -41,7 +41,8 @@ class NodeWriter:
         self._api, self._name, self._watched = api, name, watched
         self.node: Json | None = None
         self._left_out: Json = {}
-        """What the server did not take over from the last write, as a field whose feature it has not: no news."""
+        """Fields of the last write that the server did not store, for example because it lacks the feature: they are
+        not written again."""
 
     # -- registration -------------------------------------------------------------------------------------------------
     async def find(self) -> Json | None:

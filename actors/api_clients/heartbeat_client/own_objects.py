@@ -1,7 +1,7 @@
 """The node's own objects, its Node and its Lease, out of answers of the API server. Pure.
 
-They stay plain data, so that fields that nobody here knows are written back as they were; what is used of them has the
-API's types. A proxy may answer 200 to anything: what is not the node's own object is no answer.
+They stay plain data, so that unknown fields are written back unchanged; the used fields have the API's types. A proxy
+may answer 200 to anything, so another object than the node's own does not count as an answer.
 """
 
 from __future__ import annotations

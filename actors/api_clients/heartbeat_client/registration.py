@@ -38,7 +38,7 @@ RECONCILED_LABELS: Final = (
 
 
 class RegistrationPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """How the configuration wants the node to be registered."""
+    """The settings for the registration of the node."""
 
     name: str
     labels: dict[str, str] = {}
@@ -50,7 +50,7 @@ class RegistrationPlan(msgspec.Struct, frozen=True, kw_only=True):
     controller_attaches: bool = True
     keep_volumes: bool = False
     reset_devices: bool = True
-    """No checkpoint of device plugins: what an earlier life of the node offered of devices is gone."""
+    """There is no checkpoint of device plugins, so the devices of the node's earlier life are gone."""
 
 
 def new_node(plan: RegistrationPlan) -> Json:

@@ -16,7 +16,7 @@ class ServingAddresses:
         self._told_addresses = NodeAddresses([], [])
 
     def tell(self, addresses: list[Json]) -> None:
-        """`addresses`: those of the node's status."""
+        """`addresses`: the addresses in the node's status."""
         ips = [one["address"] for one in addresses if one["type"].endswith("IP")]
         names = [one["address"] for one in addresses if not one["type"].endswith("IP")]
         addresses_now = NodeAddresses(ips, names)

@@ -20,11 +20,11 @@ class StatusSyncClocks(msgspec.Struct, frozen=True, kw_only=True):
     wall: Callable[[], float]
     """Seconds since 1970."""
     rng: Callable[[], float]
-    """Of [0, 1): nodes do not report at the same time."""
+    """Random numbers in [0, 1), so that nodes do not report at the same time."""
 
 
 class StatusSync:
-    """One write at a time. `facts` gives what is known now; `seen` is called with each Node read from the API."""
+    """One write at a time. `facts` returns the current facts; `seen` is called with each Node read from the API."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class StatusSync:
         return compute(node, self._facts(), self._settings, now=now, clock=self._clocks.monotonic())
 
     async def create(self, node: Json) -> ComputedNode | None:
-        """Register the node. None: somebody else has. Raises ApiError."""
+        """Register the node. None: another client has registered it. Raises ApiError."""
         computed = self.compute(node)
         if not await self._writer.create(computed.node):
             return None

@@ -26,7 +26,7 @@ _PLURALS: Final = {"Secret": "secrets", "ConfigMap": "configmaps"}
 
 
 class CachedObjectOwner(Protocol):
-    """What a cached object needs of its actor."""
+    """The interface of a cached object to its actor."""
 
     client: ApiClient | None
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CollectionOwner(Protocol):
-    """What a followed collection needs of its actor."""
+    """The interface of a followed collection to its actor."""
 
     def collection_answered(self, collection: str) -> None: ...
     def collection_failed(self, collection: str, error: ApiError) -> None: ...

@@ -34,12 +34,12 @@ def references_of(data: bytes) -> dict[ObjectRef, bool]:
         if _read.decode(data).status.phase in ENDED:
             return {}
     except UNREADABLE:
-        pass  # the whole decoder says why
+        pass  # the full decoder reports the cause
     return references(codec.decode_pod(data))
 
 
 def references(pod: Pod) -> dict[ObjectRef, bool]:
-    """Each with whether it is mounted: what is mounted is followed for as long as the pod is there.
+    """Each reference, and whether it is mounted: mounted objects are followed as long as the pod exists.
 
     A pod that has ended needs none any more.
     """

@@ -1,5 +1,5 @@
-"""Collections that the API server refuses to list or watch (401, 403, 5xx): logged once a minute, and told to
-`supervise status` after ten seconds. Whether the server answers at all is told by the lease.
+"""Collections that the API server refuses to list or watch (401, 403, 5xx): logged once a minute, and reported to
+`supervise status` after ten seconds. The lease shows whether the server answers at all.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RefusedCollections:
         self._tell, self._log, self._clock = tell, log, clock
         self._refusals: dict[str, _Refusal] = {}
         self._reported_texts: dict[str, str] = {}
-        """What this incarnation has told; an earlier one may have told something else."""
+        """The last report of this incarnation; an earlier one may have reported something else."""
 
     def failed(self, collection: str, error: ApiError) -> None:
         """List or watch failed. An error without a status is no refusal."""

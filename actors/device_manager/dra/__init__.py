@@ -9,7 +9,7 @@ driver.py           the services that a driver offers, and which of them are use
 drivers.py          the registered drivers, and the plugin of each that serves
 health.py           the health of devices as their drivers report it, as one immutable value
 health_file.py      the file dra_health_state, in the kubelet's format: JSON without a checksum
-health_watch.py     follows the health that drivers report, and tells of changes (KEP-4680)
+health_watch.py     follows the health that drivers report, and reports changes (KEP-4680)
 preparation.py      prepares and unprepares the claims of pods
 resource_claims.py  dynamic resource allocation in the device manager: drivers, claims, answers
 slices.py           deletes the ResourceSlices of this node whose driver is absent

@@ -56,7 +56,7 @@ class ClaimStore:
             return None
         except NotAFileError as error:
             raise ResourceClaimError(self._error_text(str(error.strerror))) from None
-        except OSError as error:  # the file may be right: nobody is told to delete it
+        except OSError as error:  # the file may be valid: do not tell the operator to delete it
             raise ResourceClaimError(f"{self.path}: {error_reason(error)}") from None
 
     def _error_text(self, text: str) -> str:

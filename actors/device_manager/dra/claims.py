@@ -101,7 +101,7 @@ class Claims(msgspec.Struct, frozen=True):
         return counts
 
     def cdi_ids(self, namespace: str, uses: Iterable[ClaimUse]) -> list[str]:
-        """What a container gets of these claims, each once. Raises ResourceClaimError."""
+        """The devices that a container gets from these claims, each once. Raises ResourceClaimError."""
         found: dict[str, None] = {}
         for use in uses:
             claim = self.get((namespace, use.claim))

@@ -25,7 +25,7 @@ from .health import HEALTHY, UNHEALTHY, UNKNOWN, DraDeviceHealth
 
 CALL_SECONDS: Final = 45.0
 MOST_CLAIM_BYTES: Final = 64 << 10
-"""Of the devices of one claim, which the API allows 32 of: those of all claims are kept, and in one file."""
+"""Bytes of the devices of one claim, of which the API allows 32. The devices of all claims are kept in one file."""
 _PACKAGE: Final = "k8s.io.kubelet.pkg.apis.dra"
 _HEALTH: Final = {health_pb.HEALTHY: HEALTHY, health_pb.UNHEALTHY: UNHEALTHY}
 _Request = TypeVar("_Request", dra.NodePrepareResourcesRequest, dra.NodeUnprepareResourcesRequest)

@@ -17,14 +17,14 @@ _HEALTH: Final = {"v1.DRAResourceHealth": "v1", "v1alpha1.DRAResourceHealth": "v
 
 
 class ServiceError(ValueError):
-    """The driver offers nothing that the agent speaks; the text says so."""
+    """The driver offers no version that the agent supports; the text says so."""
 
 
 class DriverService(msgspec.Struct, frozen=True):
     version: str
-    """Of DRAPlugin: `v1`, `v1beta1`."""
+    """The version of DRAPlugin: `v1`, `v1beta1`."""
     health_version: str = ""
-    """Of DRAResourceHealth; '' where it is not offered."""
+    """The version of DRAResourceHealth; '' if it is not offered."""
 
 
 def choose(offered: Sequence[str]) -> DriverService:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .connection import DraConnection
 
 Connect = Callable[[str, str, DriverService], "DraConnection"]
-"""Of (driver, endpoint, service)."""
+"""Connects to (driver, endpoint, service)."""
 BROKEN: Final = "invalid supported gRPC versions of DRA driver plugin"
 
 
@@ -23,7 +23,7 @@ class DriverObserver(Protocol):
     """Is notified when a driver comes or goes."""
 
     def presence(self, driver: str, *, there: bool) -> None:
-        """Whether any plugin of the driver is connected; told again without a change, too."""
+        """Whether any plugin of the driver is connected; may be called again without a change."""
 
     def plugin_registered(self, driver: str, connection: DraConnection, service: DriverService) -> None:
         """A plugin has registered."""

@@ -28,7 +28,7 @@ class DraDeviceHealth(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     health: HealthState = UNKNOWN
     timeout: float = 0.0
-    """Without news for so many seconds the health is unknown; 0.0: the default."""
+    """Seconds without a report after which the health is unknown; 0.0: the default."""
     message: str = ""
     updated: float = 0.0
     """When it was reported, seconds since 1970."""

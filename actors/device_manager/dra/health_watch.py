@@ -1,4 +1,4 @@
-"""Follows the health that drivers report, and tells of changes (KEP-4680)."""
+"""Follows the health that drivers report, and reports changes (KEP-4680)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 RETRY_SECONDS: Final = 5.0
 Changed = Callable[[str, frozenset[DeviceId]], None]
-"""Of (driver, its devices whose health is another one)."""
+"""Called with (driver, its devices whose health has changed)."""
 
 
 class HealthWatch:
@@ -33,7 +33,7 @@ class HealthWatch:
         self._path = os.path.join(root_dir, "dra_health_state")
         self.health = DraHealth()
         self._streams: dict[DraConnection, tuple[str, asyncio.Future[None]]] = {}
-        """The driver, and what is done when its plugin has gone."""
+        """The driver, and the cleanup for when its plugin is gone."""
         self._expiry: Timer | None = None
 
     def load(self) -> None:

@@ -4,7 +4,7 @@
 - `facts`: the facts, as one immutable value
 - `status`: the whole status; `conditions`: Ready and the pressure conditions
 - `runtime_state`: whether runtime, PLEG and network are ready
-- `machine`: what the host says of itself
+- `machine`: the host's facts: /etc/machine-id, DMI, /proc, os-release
 - `patch`: the strategic merge patch between two Nodes
 - `report_schedule`: when an unchanged status is written again
 """

@@ -1,7 +1,7 @@
 """The four conditions that the agent owns, with the texts and times of the kubelet. Pure.
 
 A condition's transition time moves when its status does, and only then; it is read from the API's object, so a restart
-of the agent moves nothing. What the agent does not know yet leaves a condition as the API has it.
+of the agent moves nothing. A condition that the agent does not know yet keeps the API's value.
 """
 
 from __future__ import annotations

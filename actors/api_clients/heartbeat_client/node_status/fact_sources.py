@@ -1,6 +1,6 @@
 """Collects the facts of the node's status from other actors and from the host.
 
-What is known is kept; an actor that does not answer is asked again, and nothing waits for it.
+Known facts are kept. An actor that does not answer is asked again, and nothing waits for it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ASK_SECONDS: Final = 10.0
 IMAGES_SECONDS: Final = 30.0
 ADDRESS_SECONDS: Final = 10.0
 LOOK_UP_SECONDS: Final = 300.0
-"""How often name service is asked for the node's name, where it is asked at all."""
+"""Seconds between DNS lookups of the node's name, if it is looked up."""
 LOOK_UP_DEADLINE: Final = 5.0
 ENOUGH_SECONDS: Final = 3.0
 """Seconds that a new node waits for capacity and addresses; then it is registered without them."""
@@ -75,7 +75,7 @@ class FactSources:
             known["runtime_version"] = report.version
         if report.ready_at:
             known["handlers"] = [_handler(one) for one in sorted(report.handlers, key=lambda one: one.name)]
-        if report.handlers:  # a runtime that lists them tells its features, too
+        if report.handlers:  # a runtime that lists handlers also reports its features
             known["supplemental_groups_policy"] = report.supplemental_groups_policy
         self.learn(**known)
 

@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the configuration says of the node."""
+    """The settings of the node in the configuration."""
 
     name: str
     kubelet_version: str
@@ -33,7 +33,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeSystemInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """The host, as it was when this process started."""
+    """The host's facts when this process started."""
 
     machine_id: str = ""
     system_uuid: str = ""
@@ -67,7 +67,7 @@ class NodeStatusInput(msgspec.Struct, frozen=True, kw_only=True):
     """As the API has them. None: not found."""
     resources: NodeStatusResources | None = None
     devices: NodeStatusResources | None = None
-    """Of device plugins."""
+    """The resources of device plugins."""
     images: list[ContainerImage] | None = None
     """Biggest first."""
     runtime_version: str = ""
@@ -80,6 +80,6 @@ class NodeStatusInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pod_cidr(node: Json) -> str:
-    """What the cluster gave the node's pods: one range, or two joined by a comma; '' while it has not."""
+    """The pod CIDR from the cluster: one range, or two joined by a comma; '' while there is none."""
     spec = node.get("spec") or {}
     return ",".join(spec.get("podCIDRs") or [spec.get("podCIDR") or ""])

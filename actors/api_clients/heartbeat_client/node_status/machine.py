@@ -1,4 +1,4 @@
-"""What the host says of itself: /etc/machine-id, DMI, /proc, os-release."""
+"""The host's facts: /etc/machine-id, DMI, /proc, os-release."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ ARCHITECTURES: Final = {
     "s390x": "s390x",
     "riscv64": "riscv64",
 }
-"""Go's names for what uname says."""
+"""Go's names of uname's machines."""
 _OS_RELEASE: Final = ("etc/os-release", "usr/lib/os-release")
 _MACHINE_ID: Final = ("etc/machine-id", "var/lib/dbus/machine-id")
 _PRETTY_NAME: Final = re.compile(r"^PRETTY_NAME=(.*)$", re.MULTILINE)
 
 
 def read_machine(root: str = "/") -> NodeSystemInfo:
-    """Read the facts of the host whose file system is at `root`. What cannot be read is empty, as in the kubelet."""
+    """Read the facts of the host whose file system is at `root`. Facts that cannot be read are empty, as in the
+    kubelet."""
     place = Path(root)
     machine_id = next((text for path in _MACHINE_ID if (text := _read(place / path))), "")
     return NodeSystemInfo(

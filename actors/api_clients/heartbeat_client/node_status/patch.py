@@ -2,7 +2,7 @@
 
 Maps merge by key, null removes one. Of the lists of a Node `conditions` merge by type; `addresses` do in the server's
 schema, too, but have several of one type on a dual-stack node, so they are replaced as a whole; all others are atomic.
-What is empty in a status is as good as missing: the server leaves out some of it, and some not (Go's omitempty).
+An empty field in a status equals a missing one: the server omits some empty fields, but not all (Go's omitempty).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def node_patch(old: Json, new: Json) -> Json:
-    """What turns `old` into `new`, of metadata's labels and annotations and of status only; {} for no difference."""
+    """The patch from `old` to `new`, of labels, annotations and status only; {} for no difference."""
     patch: Json = {}
     metadata = {}
     for field in ("labels", "annotations"):
@@ -64,7 +64,7 @@ def _map(old: Json, new: Json) -> Json:
 
 
 def _list_patch(old: list[Json], new: list[Json], key: str) -> list[Json]:
-    """Elements that are new or differ, with the fields that do; then those to be removed."""
+    """New elements, and the differing fields of changed ones; then the elements to remove."""
     before = {element[key]: element for element in old}
     kept = {element[key] for element in new}
     changed = []

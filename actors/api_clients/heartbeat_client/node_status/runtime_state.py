@@ -12,11 +12,11 @@ from actors.shared.config.fields.duration import Duration
 DOWN_SECONDS: Final = 30.0
 """Seconds without a good answer after which the runtime counts as down (maxWaitForContainerRuntime)."""
 PLEG_SECONDS: Final = 180.0
-"""The last look may be so old."""
+"""The maximum age of the last look, in seconds."""
 
 
 class RuntimeState(msgspec.Struct, frozen=True, kw_only=True):
-    """What has been heard of the runtime since `began`, the start of this process."""
+    """The reports about the runtime since `began`, the start of this process."""
 
     began: float
     ready_at: float = 0.0

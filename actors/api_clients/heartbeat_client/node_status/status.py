@@ -1,6 +1,6 @@
 """The status of the Node object, computed from the API's last object and what is known. Pure.
 
-Parts that the facts do not know stay as the API has them: a restart, or an actor that does not answer, changes nothing.
+Parts without known facts keep the API's values, so a restart, or an actor that does not answer, changes nothing.
 """
 
 from __future__ import annotations
@@ -122,8 +122,9 @@ def _addresses(node: Json, status: Json, facts: NodeStatusInput, settings: NodeS
 
 
 def _resources(status: Json, facts: NodeStatusInput) -> None:
-    """What somebody else put into the capacity stays, and is allocatable as a whole ("Advertise Extended Resources for
-    a Node"); what it was taken from again is not allocatable. Huge pages that the kernel no longer has go."""
+    """Resources that others have put into the capacity stay, and are allocatable as a whole ("Advertise Extended
+    Resources for a Node"). Resources that are no longer in the capacity are not allocatable. Huge page sizes that the
+    kernel no longer has are removed."""
     if facts.resources is None:
         return
     resources, devices = facts.resources, facts.devices or NodeStatusResources(capacity={}, allocatable={})
