@@ -23,7 +23,7 @@ def test_processes_are_looked_for_when_something_that_ran_is_not_listed_any_more
     assert not needs_process_check(EMPTY, EMPTY, NOTHING), "a pod that waits to be started costs nothing"
 
 
-def test_they_are_looked_for_at_the_first_look_that_shows_none_and_as_long_as_some_are_denied() -> None:
+def test_they_are_looked_for_at_the_first_look_that_shows_none_and_as_long_as_some_are_unlisted() -> None:
     assert needs_process_check(EMPTY, None, NOTHING)
     assert needs_process_check(PodRuntime(uid="u", containers=[ENDED]), None, NOTHING)
     assert not needs_process_check(WHOLE, None, NOTHING)
@@ -42,11 +42,11 @@ def test_what_has_no_process_any_more_is_lost() -> None:
     assert find_unlisted(EMPTY, WHOLE, NOTHING, set(), set()) == NOTHING
 
 
-def test_what_is_listed_again_is_not_denied() -> None:
+def test_what_is_listed_again_is_not_unlisted() -> None:
     assert find_unlisted(WHOLE, EMPTY, DENIED, {"c"}, {"s"}) == NOTHING
 
 
-def test_a_container_whose_program_is_called_pause_is_denied_like_others() -> None:
+def test_a_container_whose_program_is_called_pause_is_found_like_others() -> None:
     assert find_unlisted(EMPTY, WHOLE, NOTHING, set(), {"c", "s"}) == DENIED
 
 
