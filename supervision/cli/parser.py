@@ -97,3 +97,13 @@ def count(text: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text} is negative")
     return value
+
+
+def line_count(text: str) -> int:
+    """A count of log lines, for argparse: `-n` of kubectl is a namespace, and its user is told how to write one."""
+    try:
+        return count(text)
+    except argparse.ArgumentTypeError as error:
+        if text[:1].isalpha():
+            raise argparse.ArgumentTypeError(f"{error}; a namespace is written {text}/POD") from None
+        raise

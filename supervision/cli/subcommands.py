@@ -31,7 +31,7 @@ from .command import (
     default_files,
     execute,
 )
-from .parser import CODES, LOCAL_CODES, count, directory, epilog, number, positive, whole_number
+from .parser import CODES, LOCAL_CODES, count, directory, epilog, line_count, number, positive, whole_number
 
 if TYPE_CHECKING:
     from .status import Others
@@ -227,7 +227,11 @@ def _logs(adding: _Adding) -> None:
     )
     parser.add_argument("actor", nargs="?", default="", help="an actor, or a supervisor (default: all)")
     parser.add_argument(
-        "-n", "--lines", type=count, metavar="N", help="show the last N lines; 0: all (default: 100; with --since all)"
+        "-n",
+        "--lines",
+        type=line_count,
+        metavar="N",
+        help="show the last N lines; 0: all (default: 100; with --since all)",
     )
     parser.add_argument("--since", type=since, default=0.0, metavar="5m", help="only lines of the last 90s, 5m, 1h30m")
     parser.add_argument("-f", "--follow", action="store_true", help="keep showing new lines")

@@ -92,6 +92,7 @@ def test_the_help_of_the_start_has_both_before_its_many_flags() -> None:
         ("inject pleg slow --rate abc", "supervise inject: --rate: abc is no number"),
         ("policy chek", "did you mean check?"),
         ("logs pleg --level -1", "supervise logs: --level: -1 is negative"),
+        ("logs web -n shop", "supervise logs: -n/--lines: shop is no whole number; a namespace is written shop/POD"),
         ("top -n abc", "supervise top: -n/--count: abc is no whole number"),
         ("policy show extra", "supervise policy show: extra: one argument too many"),
         ("describe pod", "supervise describe pod: the following arguments are required: name"),
