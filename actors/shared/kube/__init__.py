@@ -15,6 +15,7 @@ meta.py                base of the API types, and object metadata
 names.py               labels, annotations and fixed strings that the API, the runtime and other node tools read
 node_addresses.py      the addresses of this node: for its Node object, and for status.hostIPs of its pods
 node_selector.py       node selectors, as in a pod's required node affinity and in that of a PersistentVolume
+persistent_volumes.py  PersistentVolumes and claims of them
 pod.py                 pods: spec, status, and the object itself
 pods.py                properties that follow from the pod object alone: identity, QoS class, requests and limits
 quantity.py            resource quantities (k8s.io/apimachinery resource.Quantity): "100m", "1.5Gi", "1e3", 2
@@ -24,6 +25,6 @@ resource_fields.py     a container's resources for the downward API (API doc, Re
 restart_policy.py      whether an ended container is restarted: by its rules, its policy, its pod's policy
 sysctls.py             the names of sysctls
 times.py               times of the API (RFC 3339), and the start time of a pod
-volumes.py             volumes of pods and of claims: the type of each source, its validation
+volumes.py             volumes of pods: the type of each source, its validation
 resource_versions.py   the order of two versions of an object or of a collection
 """

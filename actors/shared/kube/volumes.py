@@ -1,4 +1,4 @@
-"""Volumes of pods and of claims: the type of each source, its validation, and the objects that it refers to.
+"""Volumes of pods: the type of each source, its validation, and the objects that it refers to.
 
 Sources that this agent does not mount stay raw JSON, by name. How a volume is mounted is in
 `actors/volume_manager/types/`.
@@ -7,13 +7,12 @@ Sources that this agent does not mount stay raw JSON, by name. How a volume is m
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from . import formats
-from .meta import Api, KeyToPath, ObjectFieldSelector, ObjectMeta, Quantity, ResourceFieldSelector
-from .node_selector import NodeSelector
+from .meta import Api, KeyToPath, ObjectFieldSelector, Quantity, ResourceFieldSelector
 from .quantity import QuantityError, parse
 
 Problem = tuple[str, str]
@@ -316,90 +315,3 @@ def _item_problems(items: Iterable[KeyToPath | DownwardAPIVolumeFile]) -> Iterat
         if wrong:
             yield f"items[{index}].path", wrong
         yield from _mode_problems(f"items[{index}].mode", item.mode)
-
-
-# -- claims and their volumes -----------------------------------------------------------------------------------------
-class ClaimResources(Api, frozen=True):
-    requests: dict[str, Quantity] = {}
-
-
-class PersistentVolumeClaimSpec(Api, frozen=True):
-    volumeName: str = ""
-    volumeMode: str | None = None
-    resources: ClaimResources = ClaimResources()
-
-
-class PersistentVolumeClaimStatus(Api, frozen=True):
-    phase: str = ""
-    capacity: dict[str, Quantity] = {}
-    allocatedResources: dict[str, Quantity] = {}
-    allocatedResourceStatuses: dict[str, str] = {}
-    conditions: list[dict[str, Any]] = []
-    """Unchanged, so that they can be written back."""
-
-
-class PersistentVolumeClaim(Api, frozen=True):
-    metadata: ObjectMeta = ObjectMeta()
-    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
-    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
-
-
-class ClaimReference(Api, frozen=True):
-    name: str = ""
-    uid: str = ""
-
-
-class LocalVolumeSource(Api, frozen=True):
-    path: str
-    fsType: str = ""
-    """The file system type of a device; '': the one on the device, or ext4."""
-
-
-class SecretReference(Api, frozen=True):
-    name: str = ""
-    namespace: str = ""
-
-
-class CSIPersistentVolumeSource(Api, frozen=True):
-    driver: str
-    volumeHandle: str
-    readOnly: bool = False
-    fsType: str = ""
-    volumeAttributes: dict[str, str] = {}
-    nodeStageSecretRef: SecretReference | None = None
-    nodePublishSecretRef: SecretReference | None = None
-    nodeExpandSecretRef: SecretReference | None = None
-
-
-class VolumeNodeAffinity(Api, frozen=True):
-    required: NodeSelector | None = None
-
-
-class InTreeSources(Api, frozen=True):
-    """Sources that CSI drivers took over; `actors/volume_manager/csi/migration.py` reads them."""
-
-    awsElasticBlockStore: msgspec.Raw = msgspec.Raw()
-    azureDisk: msgspec.Raw = msgspec.Raw()
-    azureFile: msgspec.Raw = msgspec.Raw()
-    cinder: msgspec.Raw = msgspec.Raw()
-    gcePersistentDisk: msgspec.Raw = msgspec.Raw()
-    portworxVolume: msgspec.Raw = msgspec.Raw()
-    vsphereVolume: msgspec.Raw = msgspec.Raw()
-
-
-class PersistentVolumeSpec(InTreeSources, frozen=True):
-    capacity: dict[str, Quantity] = {}
-    claimRef: ClaimReference | None = None
-    accessModes: list[str] = []
-    mountOptions: list[str] = []
-    volumeMode: str | None = None
-    nodeAffinity: VolumeNodeAffinity | None = None
-    csi: CSIPersistentVolumeSource | None = None
-    hostPath: HostPathVolumeSource | None = None
-    local: LocalVolumeSource | None = None
-    nfs: NFSVolumeSource | None = None
-
-
-class PersistentVolume(Api, frozen=True):
-    metadata: ObjectMeta = ObjectMeta()
-    spec: PersistentVolumeSpec = PersistentVolumeSpec()

@@ -12,7 +12,7 @@ from actors.shared.api.permission import when_permitted
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.contents import secret_data
 from actors.shared.kube.meta import Api, ObjectMeta
-from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from supervision.actor import Actor, AskError
 
 from .errors import CsiError, ExhaustedError, NotAttachedError, PlainError

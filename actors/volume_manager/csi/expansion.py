@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, pod_event
+from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError, quantity_value
 from actors.shared.kube.times import rfc3339
-from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
 

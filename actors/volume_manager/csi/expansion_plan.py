@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
+from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from actors.shared.kube.quantity import quantity_value
-from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
 
 STORAGE: Final = "storage"
 PENDING, IN_PROGRESS, INFEASIBLE = "NodeResizePending", "NodeResizeInProgress", "NodeResizeInfeasible"

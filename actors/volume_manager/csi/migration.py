@@ -14,13 +14,13 @@ import msgspec
 
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.meta import Api, ObjectMeta
-from actors.shared.kube.volumes import (
+from actors.shared.kube.persistent_volumes import (
     CSIPersistentVolumeSource,
     PersistentVolume,
     PersistentVolumeSpec,
     SecretReference,
-    Volume,
 )
+from actors.shared.kube.volumes import Volume
 
 from .topology import GCE_ZONE, VSPHERE_KEYS, gce_region, translated_topology, zones_of
 

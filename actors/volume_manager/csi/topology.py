@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.node_selector import NodeSelector, NodeSelectorTerm, Requirement
-from actors.shared.kube.volumes import PersistentVolume, VolumeNodeAffinity
+from actors.shared.kube.persistent_volumes import PersistentVolume, VolumeNodeAffinity
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 OLD_ZONE, OLD_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"

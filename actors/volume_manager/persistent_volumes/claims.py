@@ -12,9 +12,10 @@ from typing import Final
 import msgspec
 
 from actors.shared.kube.node_selector import selects
+from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers
-from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
+from actors.shared.kube.volumes import Volume
 from actors.volume_manager.failure_texts import (
     CHECK_NODE,
     CHECK_NODE_OF_DEVICE,

@@ -15,9 +15,10 @@ from actors.api_clients.messages import ApiCall, ObjectRef
 from actors.shared.api.permission import when_permitted
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.meta import Api, ObjectMeta
+from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import used_volumes
-from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
+from actors.shared.kube.volumes import Volume
 from actors.shared.stats.claimed_volumes import claims_file
 from actors.volume_manager.csi.migration import MigrationError, migrated
 from actors.volume_manager.tools.volume_objects import VolumeObjects

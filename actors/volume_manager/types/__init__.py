@@ -2,8 +2,8 @@
 
 To add one:
 
-1. `actors/shared/kube/volumes.py`: the shape of its source, as a field of Volume, of PersistentVolumeSpec or of both,
-   and what the API requires of it.
+1. `actors/shared/kube/volumes.py`: the shape of its source, as a field of Volume, of PersistentVolumeSpec (in
+   `persistent_volumes.py`) or of both, and what the API requires of it.
 2. A module here: a `Mounter` with its `set_up`, and `TYPE`, the entry of the table: how the type is recognised, how
    its volumes are planned, what it needs, and how they are torn down where unmounting is not enough.
 3. Its line in the table of `registry.py`.

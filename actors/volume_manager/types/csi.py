@@ -7,14 +7,9 @@ from typing import ClassVar, Final
 
 import msgspec
 
+from actors.shared.kube.persistent_volumes import CSIPersistentVolumeSource, PersistentVolume, SecretReference
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.volumes import (
-    CSIPersistentVolumeSource,
-    CSIVolumeSource,
-    PersistentVolume,
-    SecretReference,
-    Volume,
-)
+from actors.shared.kube.volumes import CSIVolumeSource, Volume
 from actors.volume_manager.csi.model import (
     PLUGIN,
     PUBLISH,

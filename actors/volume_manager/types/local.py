@@ -6,8 +6,8 @@ import os
 import re
 from typing import ClassVar, Final
 
+from actors.shared.kube.persistent_volumes import LocalVolumeSource
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.volumes import LocalVolumeSource
 from actors.shared.linux.directories import make_path
 from actors.volume_manager.failure_texts import MOUNT_DEVICE, NEW_MOUNTER, MountError
 from actors.volume_manager.host.directories import DIRECTORY_MODE

@@ -10,7 +10,7 @@ import pytest
 
 from actors.api_clients.messages import RecordEvent
 from actors.shared.kube.codec import decode, encode
-from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from actors.volume_manager.csi import records
 from actors.volume_manager.csi.errors import CallError, PlainError
 from actors.volume_manager.csi.model import CsiMount, Driver

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from actors.shared.kube.codec import decode, decode_pod, encode
-from actors.shared.kube.volumes import PersistentVolume
+from actors.shared.kube.persistent_volumes import PersistentVolume
 from actors.volume_manager.csi import access, csi_node, pod_info, records
 from actors.volume_manager.csi.api_objects import DriverSpec, TokenRequest
 from actors.volume_manager.csi.errors import CsiError

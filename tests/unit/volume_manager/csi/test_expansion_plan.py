@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.shared.kube.codec import decode, encode
-from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from actors.shared.kube.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from actors.volume_manager.csi.expansion_plan import Expansion, expansion, failed, finished, may_need
 
 GIB = 1 << 30

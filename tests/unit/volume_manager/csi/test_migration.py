@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.shared.kube.codec import decode, decode_pod, encode
-from actors.shared.kube.volumes import PersistentVolume, Volume
+from actors.shared.kube.persistent_volumes import PersistentVolume
+from actors.shared.kube.volumes import Volume
 from actors.volume_manager.csi.csi_node import MIGRATED, new_csi_node
 from actors.volume_manager.csi.migration import TRANSLATIONS, MigrationError, migrated, migrated_inline
 from actors.volume_manager.types.base import PodContext, RejectedVolume
