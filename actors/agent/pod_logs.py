@@ -189,7 +189,7 @@ async def _show(context: Context, directory: str, log: LogFile, query: LogQuery,
 def find_pod(context: Context) -> tuple[Pod, PodStatus]:
     """The pod of that name on this node. Raises CommandError."""
     answers, wanted = Answers(context, context.tree()), context.arguments.actor
-    pods, by_runtime = known_pods(answers)
+    pods, by_runtime, _removed = known_pods(answers)
     try:
         found = find(pods, wanted, by_runtime=by_runtime)
         encoded = msgspec.json.encode(found)

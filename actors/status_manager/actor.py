@@ -237,7 +237,8 @@ class StatusManager(Actor):
     @on(GetPods)
     def on_get_pods(self, message: GetPods, sender: Address) -> Pods:
         items = [list_item(each, self.table.api.get(each.uid)) for each in self.table.all()]
-        return Pods(codec.encode({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}))
+        removed = [each.uid for each in self.table.all() if each.observed.removed]
+        return Pods(codec.encode({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}), removed)
 
     @on(GetLivePods)
     def on_get_live_pods(self, message: GetLivePods, sender: Address) -> LivePods:

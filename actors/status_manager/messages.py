@@ -122,6 +122,8 @@ class Pods(Message, frozen=True):
     """A v1 PodList as JSON: each pod as its source gave it, with its current status."""
 
     data: bytes
+    removed: list[str] = []
+    """UIDs of those that no source has any more and that are being ended."""
 
 
 class ServedPod(Message, frozen=True):

@@ -159,7 +159,7 @@ def _cluster(agent: Agent) -> Iterator[Finding]:
 
 
 def _pods(answers: Answers) -> Iterator[Finding]:
-    pods, by_runtime = known_pods(answers)
+    pods, by_runtime, _removed = known_pods(answers)
     if by_runtime:
         yield unknown("pods", answers.problems[-1])
         return

@@ -57,7 +57,7 @@ def _describe(context: Context, before: Any) -> Any:
     worker = pod_worker(pod, workers_of(tree))
     problems = [*found.problems, *(one for one in answers.problems if one not in found.problems)]
     description = pod_description.Description(
-        pod, worker, report, its, problems, since, wide=context.arguments.output == "wide"
+        pod, worker, report, its, problems, since, removed=uid in found.removed, wide=context.arguments.output == "wide"
     )
     if description != before:
         text = pod_description.lines(description, time.time(), terminal_columns(sys.stdout))

@@ -36,6 +36,8 @@ class NodePods(msgspec.Struct, frozen=True):
     """Actors that did not answer, sources that were not read yet, and what is therefore not shown."""
     by_runtime: bool = False
     """The pods are as the runtime has them: the status manager did not answer."""
+    removed: frozenset[str] = frozenset()
+    """UIDs of the pods that no source has any more and that are being ended."""
 
 
 class NoSuchPod(Exception):

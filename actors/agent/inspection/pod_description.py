@@ -37,6 +37,8 @@ class Description(msgspec.Struct, frozen=True):
     problems: list[str] = []
     events_since: float = 0.0
     """When the event client started, seconds since 1970: it has no older ones."""
+    removed: bool = False
+    """No source has the pod any more: it is being ended."""
     wide: bool = False
     """With annotations, and commands, ports and variables of containers."""
 
@@ -57,8 +59,9 @@ def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
     metadata, spec, status = pod["metadata"], pod.get("spec", {}), pod.get("status", {})
     yield "Pod", full_name(pod)
     yield "UID", metadata.get("uid", "-")
-    yield "Status", pod_rows.state(pod)
-    if status.get("phase") and status["phase"] != pod_rows.state(pod):
+    state = pod_rows.state(pod, removed=found.removed)
+    yield "Status", state
+    if status.get("phase") and status["phase"] != state:
         yield "Phase", status["phase"]
     if status.get("reason") or status.get("message"):
         yield "Why", ": ".join(part for part in (status.get("reason"), status.get("message")) if part)

@@ -15,7 +15,7 @@ _TERMINAL: Final = ("Succeeded", "Failed")
 Object = dict[str, Any]
 
 
-def row(pod: Object, now: float, worker: str = "") -> tuple[str, ...]:
+def row(pod: Object, now: float, worker: str = "", *, removed: bool = False) -> tuple[str, ...]:
     """The cells of HEADER and WIDE. `now`: seconds since 1970."""
     metadata, status = pod.get("metadata", {}), pod.get("status", {})
     ready, total = readiness(pod)
@@ -23,7 +23,7 @@ def row(pod: Object, now: float, worker: str = "") -> tuple[str, ...]:
         metadata.get("namespace", ""),
         metadata.get("name", ""),
         f"{ready}/{total}",
-        state(pod),
+        state(pod, removed=removed),
         _restarts(pod, now),
         age(status.get("startTime") or metadata.get("creationTimestamp"), now),
         status.get("podIP") or "-",
@@ -48,14 +48,16 @@ def readiness(pod: Object) -> tuple[int, int]:
     return sum(bool(one.get("ready")) for one in counted), len(_list(spec, "containers")) + len(sidecars)
 
 
-def state(pod: Object) -> str:
-    """Running, CrashLoopBackOff, Init:0/1, Terminating, ...: the STATUS of kubectl."""
+def state(pod: Object, *, removed: bool = False) -> str:
+    """Running, CrashLoopBackOff, Init:0/1, Terminating, ...: the STATUS of kubectl. `removed`: no source has the pod
+    any more; a static one has no deletionTimestamp.
+    """
     metadata, status = pod.get("metadata", {}), pod.get("status", {})
     phase = status.get("phase", "Pending")
     found = _of_init_containers(pod)
     if not found:
         found = _of_containers(status, status.get("reason") or phase)
-    if metadata.get("deletionTimestamp") and phase not in _TERMINAL:
+    if (removed or metadata.get("deletionTimestamp")) and phase not in _TERMINAL:
         return "Terminating"
     return found
 

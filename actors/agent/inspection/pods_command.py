@@ -59,7 +59,11 @@ def _show_pods(context: Context, shown: _Shown) -> None:
             print_objects(context, {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": chosen})
         return
     now, workers = time.time(), workers_of(tree)
-    rows = {pod["metadata"]["uid"]: pod_rows.row(pod, now, pod_worker(pod, workers)) for pod in chosen}
+    rows = {
+        uid: pod_rows.row(pod, now, pod_worker(pod, workers), removed=uid in found.removed)
+        for pod in chosen
+        for uid in [pod["metadata"]["uid"]]
+    }
     columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == "wide" else 0)
     # the age changes by itself
     fresh = [row[:columns] for uid, row in rows.items() if _without_age(shown.rows.get(uid, ())) != _without_age(row)]

@@ -19,9 +19,11 @@ from .node_pods import NodePods, of_runtime, refused_by, unread_of
 
 def node_pods(answers: Answers) -> NodePods:
     """The pods from the status manager, else from the PLEG. Raises CommandError when neither answers."""
-    pods, by_runtime = known_pods(answers)
+    pods, by_runtime, removed = known_pods(answers)
     refused, unread = from_sources(answers)
-    return NodePods(pods, refused, [*answers.problems, *([unread] if unread and not by_runtime else [])], by_runtime)
+    return NodePods(
+        pods, refused, [*answers.problems, *([unread] if unread and not by_runtime else [])], by_runtime, removed
+    )
 
 
 def from_sources(answers: Answers) -> tuple[list[str], str]:
@@ -31,18 +33,18 @@ def from_sources(answers: Answers) -> tuple[list[str], str]:
     return (refused_by(sources), unread_of(sources)) if sources is not None else ([], "")
 
 
-def known_pods(answers: Answers) -> tuple[list[dict[str, Any]], bool]:
-    """The pods as API objects, and whether only the runtime told of them. Raises CommandError when no actor knows
-    any.
+def known_pods(answers: Answers) -> tuple[list[dict[str, Any]], bool, frozenset[str]]:
+    """The pods as API objects, whether only the runtime told of them, and the UIDs of those that no source has.
+    Raises CommandError when no actor knows any.
     """
     answer = answers.get(STATUS_MANAGER, GetPods(), Pods, "what follows is what the runtime has")
     if answer is not None:
         pods: list[dict[str, Any]] = msgspec.json.decode(answer.data)["items"]
-        return [{"kind": "Pod", "apiVersion": "v1", **pod} for pod in pods], False
+        return [{"kind": "Pod", "apiVersion": "v1", **pod} for pod in pods], False, frozenset(answer.removed)
     snapshot = answers.get(PLEG, GetRuntimePods(), RuntimeSnapshot, "pods are not shown")
     if snapshot is None:
         raise CommandError(NO_ANSWER, "; ".join(answers.problems))
-    return [of_runtime(pod) for pod in snapshot.pods], True
+    return [of_runtime(pod) for pod in snapshot.pods], True, frozenset()
 
 
 def workers_of(tree: Tree) -> int:

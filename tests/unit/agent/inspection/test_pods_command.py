@@ -62,6 +62,20 @@ def test_labels_and_namespaces_choose_pods(shown: Any) -> None:
     assert shown("-l", "app=x")[0][:1] == ["refused: /m/bad.yaml: spec.containers: required"]
 
 
+def test_a_static_pod_whose_manifest_is_gone_is_terminating(shown: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(self: Asked, question: Any, reply: Any, name: str = "", timeout: float = 0.0) -> Any:
+        if reply is Pods:
+            return Pods(json.dumps({"items": PODS}).encode(), ["uid-db"])
+        return PodSources([], ready=True)
+
+    monkeypatch.setattr(Asked, "ask", ask)
+    assert {line.split()[1]: line.split()[3] for line in shown("--no-headers")[0]} == {
+        "db": "Terminating",
+        "web": "Running",
+        "dns": "Running",
+    }
+
+
 def test_without_headers_the_first_line_is_a_pod(shown: Any) -> None:
     assert shown()[0][0].startswith("NAMESPACE")
     assert shown("--no-headers")[0][0].startswith("shop")
