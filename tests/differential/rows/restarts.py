@@ -170,13 +170,15 @@ ROWS = [
         (ends("a", 1), waits(620), ends("a", 1), shows({"containers.a": "running", "containers.a.restartCount": 2})),
     ),
     Row(
-        "a container that waits is told of again with each sync, for the correlation to count",
-        "subsystems 8.4; kuberuntime doBackOff records each time",
+        "a container is told of each time that it begins to wait, for the correlation to count",
+        "subsystems 8.4; kuberuntime doBackOff; docs/differences.md: not with each sync",
         pod(c("a"), c("b")),
         (
             ends("a", 1),
             ends("a", 1),
             ends("b", 0),
+            waits(10),
+            ends("a", 1),
             said("Warning BackOff a", "Warning BackOff a"),
         ),
     ),
