@@ -3,11 +3,12 @@ running agent could not write to it yet."""
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..incidents import GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
+from ..incidents import MAX_BYTES, GetUnwrittenIncidents, Incident, UnwrittenIncidents, read
 from ..protocol import FORK_SERVER, Tree
 from .command import OK, REFUSED, CommandError, Context, like
 from .text import duration, table, table_with_texts, terminal_columns
@@ -27,6 +28,8 @@ def run(context: Context) -> int:
         reading = read(path)
     except OSError as error:
         hint = f"; try {context.as_root()}" if isinstance(error, PermissionError) else ""
+        if error.errno == errno.EFBIG:
+            hint = f": the agent keeps at most {MAX_BYTES >> 20} MiB in it, so move away what was written by another"
         raise CommandError(REFUSED, f"{path} cannot be read: {error.strerror}{hint}") from None
     waiting = unwritten(context) if tree else UnwrittenIncidents()
     recorded = [*reading.incidents, *waiting.incidents]

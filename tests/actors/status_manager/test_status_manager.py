@@ -59,6 +59,14 @@ async def ready(harness: Harness) -> bool:
     return found
 
 
+async def test_pods_that_no_source_has_any_more_are_named_with_the_list(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(uid="u1"))
+        assert (await harness.deliver(GetPods())).removed == []
+        await harness.deliver(seen(uid="u1", worker_phase="terminating", removed=True, at=2.0))
+        assert (await harness.deliver(GetPods())).removed == ["u1"]
+
+
 async def test_pods_are_listed_as_their_source_gave_them_with_the_status_of_now(tmp_path):
     async with started(tmp_path) as harness:
         assert await pods(harness) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from supervision.cli.command import like
+from supervision.cli.command import REFUSED, like
 from supervision.cli.incidents import lines
 from supervision.incidents import Incident, Incidents
 from supervision.protocol import Exited
@@ -79,6 +79,14 @@ def test_incidents_are_shown_without_an_agent(tmp_path: Path) -> None:
     only = json.loads(supervise("incidents", "pod_workers", "-o", "json", "--root-dir", str(tmp_path)).stdout)
     assert [incident["actor"] for incident in only] == ["pod_workers/worker/0"]
     assert "    KeyError: 'x'" in supervise("incidents", "--full", "--root-dir", str(tmp_path)).stdout
+
+
+def test_a_file_that_is_too_large_to_be_the_agents_own_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    with (tmp_path / "incidents.jsonl").open("wb") as file:
+        file.truncate(65 << 20)
+    done = supervise("incidents", "--root-dir", str(tmp_path))
+    assert done.returncode == REFUSED
+    assert "the agent keeps at most 1 MiB in it, so move away" in done.stderr
 
 
 def test_no_incidents_is_said_in_words_and_as_an_empty_list(tmp_path: Path) -> None:
