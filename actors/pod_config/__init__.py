@@ -3,9 +3,13 @@
 messages.py            its address and its messages
 actor.py               merges the pod sources
 manifest_directory.py  follows the static pod path; file_source.py: its files; manifest_watch.py: their inotify events
-http_source.py         follows the static pod URL
+url_polling.py         asks the static pod URL; http_source.py: its answers
 api_source.py          the API server's pods
+manifest_reader.py     reads manifests, large ones in a disposable process
 manifest.py            bytes to static pods, by shape.py, validation.py with its *_rules.py, defaults.py, identity.py
+source_states.py       what each source has, and what is wrong with it
+quarantined_manifests.py  those on which pod workers ended, until they change
+validation_events.py   the event FailedValidation
 limits.py              how large a manifest and a pod may be
 merged_pods.py         one pod for each UID and name
 name_conflict.py       a pod waits until the old pod with its name has ended

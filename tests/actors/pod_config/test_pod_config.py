@@ -14,7 +14,8 @@ import pytest
 from actors.api_clients.messages import RecordEvent
 from actors.pod_config.actor import PodConfig
 from actors.pod_config.manifest import Origin, read_manifest
-from actors.pod_config.messages import GetSources, PodQuarantined, SourcePods
+from actors.pod_config.manifest_reader import ManifestReader
+from actors.pod_config.messages import GetSources, SourcePods
 from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
@@ -319,19 +320,19 @@ async def test_a_thousand_manifests_are_read_after_the_start_and_large_ones_four
     for number in range(20):
         (tmp_path / f"large{number}.yaml").write_text(manifest(f"large{number}") + "#" * (70 << 10))
     under_way, most = 0, 0
-    parse = PodConfig._parse
+    read = ManifestReader.read_large_file
 
-    async def counted(self, path, data, origin):
+    async def counted(self, path):
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
         try:
             await asyncio.sleep(0)
-            return await parse(self, path, data, origin)
+            return await read(self, path)
         finally:
             under_way -= 1
 
-    monkeypatch.setattr(PodConfig, "_parse", counted)
+    monkeypatch.setattr(ManifestReader, "read_large_file", counted)
     async with started(str(tmp_path)) as harness:
         first = await harness.deliver(GetSources())
         assert (first.ready, first.sources[0].pods < 1000) == (False, True)
@@ -361,35 +362,6 @@ async def test_a_worker_gets_its_pods_after_its_hello(tmp_path):
         assert harness.sent(DesiredPods, WORKERS[0]) == []
         assert message.pods
         assert all(worker_of(pod.uid, 2) == WORKERS[1] for pod in message.pods)
-
-
-async def test_a_pod_of_the_api_server_in_quarantine_is_shown_too():
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "default", "uid": "u2"}}
-    pod["spec"] = {"containers": [{"name": "main", "image": "nginx"}]}
-    async with started(standalone=False) as harness:
-        await harness.deliver(SourcePods("api", [json.dumps(pod).encode()]))
-        await harness.deliver(PodQuarantined("u2", 3))
-        (text,) = await errors_of(harness)
-        assert text.endswith("pod web_default ended its worker 3 times and is in quarantine until it changes")
-
-
-async def test_a_pod_in_quarantine_is_reported_until_its_file_changes(tmp_path):
-    file = tmp_path / "web.yaml"
-    file.write_text(manifest(extra=", uid: u1"))
-    worker = worker_of("u1", 2)
-    async with started(str(tmp_path)) as harness:
-        harness.clear()
-        await harness.deliver(PodQuarantined("u1", 3))
-        await harness.deliver(PodQuarantined("nobody", 3))
-        assert await errors_of(harness) == [
-            f"{file}: pod web-n1_default ended its worker 3 times and is in quarantine until it changes"
-        ]
-        # the pod stays in the set, so that its worker does not terminate it
-        await harness.deliver(Hello(worker, 2))
-        assert [pod.uid for pod in harness.sent(DesiredPods, worker)[-1].pods] == ["u1"]
-        file.write_text(manifest(image="better", extra=", uid: u1"))
-        assert (await harness.wait_sent(PodOperation, to=worker)).op == "set"
-        assert await errors_of(harness) == []
 
 
 async def test_no_pod_is_removed_before_the_api_server_has_answered(tmp_path):
