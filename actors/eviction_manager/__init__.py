@@ -1,6 +1,6 @@
 """Evicts pods before the node runs out of memory, disk or process IDs. The modules:
 
-actor.py              the rounds: observe, decide, clean up, evict
+actor.py              the rounds: observe, decide, clean up, evict; round_timer.py: when the next one takes place
 thresholds.py         which thresholds are met, which conditions hold; resources.py: signals, resources and conditions
 signals.py            reads the eviction signals
 memory_notices.py     the kernel's notifications that memory runs short

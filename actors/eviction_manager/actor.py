@@ -7,10 +7,9 @@ progress are in a file: after a restart the next incarnation finishes them befor
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
-from typing import Final, cast
+from typing import cast
 
 from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, NodePressure, node_event
 from actors.container_manager.messages import CONTAINER_MANAGER, NodeEvictions
@@ -24,24 +23,16 @@ from supervision.addresses import ActorName
 
 from .limit_check import LimitCheck
 from .local_storage import is_limited
-from .memory_notices import MemoryNotices
 from .messages import PreemptPods
 from .node_cleanup import NodeCleanup
 from .node_observer import NodeObservations, NodeObserver
 from .oom_watcher import OomWatcher
 from .pod_evictions import REPEAT_SECONDS, PodEvictions
 from .resources import RESOURCE_OF, reclaims
-from .thresholds import SignalObservation, ThresholdTracker, for_layout, headroom, is_met, still_met, watched
+from .round_timer import ROUND_SECONDS, RoundTimer
+from .thresholds import SignalObservation, ThresholdTracker, for_layout, still_met, watched
 from .usage_reader import UsageReader
 from .victims import evictable, of_threshold, over_limits, preempted, victim
-
-ROUND_SECONDS: Final = 10.0
-SETTLE_SECONDS: Final = 30.0
-"""Seconds that the next round waits for evicted pods to end."""
-LOOK_SECONDS: Final = 0.25
-"""Interval between observations of memory that is only just above a threshold."""
-FILL_BYTES_A_SECOND: Final = 2 << 30
-"""Assumed rate at which a node fills its memory: the next observation comes before the headroom can be gone."""
 
 
 class EvictionManager(Actor):
@@ -53,7 +44,6 @@ class EvictionManager(Actor):
     ) -> None:
         super().__init__()
         self._host, self._clock, self._runtime = host, clock, runtime
-        self._news = asyncio.Event()
         self._conditions: frozenset[str] = frozenset()
         self._has_reported = False
         """The conditions were observed, or are known from the previous incarnation."""
@@ -71,9 +61,8 @@ class EvictionManager(Actor):
         self._observer = NodeObserver(self, agent, tree, self._host)
         self._usage = UsageReader(self, agent, tree, self._runtime)
         self._cleanup = NodeCleanup(self, agent.workers)
-        notifies = agent.config.kernelMemcgNotification
-        self._notices = MemoryNotices(tree, self._news.set, self.log, notifies=notifies, proc=f"{self._host}/proc")
-        self._notices.begin()
+        self._timer = RoundTimer(self, self._observer, self._watched, self._clock)
+        self._timer.listen(tree, notifies=agent.config.kernelMemcgNotification, proc=f"{self._host}/proc")
         OomWatcher(self, agent, self._usage, self._host).begin()
         self._report_evictions()
         self.every(REPEAT_SECONDS, self._evictions.look)
@@ -93,41 +82,11 @@ class EvictionManager(Actor):
         disks, waited_for = True, frozenset[str]()
         while True:
             if self._evictions.stopping - waited_for:
-                waited_for = await self._settle(waited_for)
+                waited_for = await self._timer.until_ended(self._evictions, waited_for)
             began = self._clock()
             observed = await self._round(disks=disks)
             if not self._evictions.stopping - waited_for:
-                disks = await self._wait(began, observed)
-
-    async def _settle(self, waited_for: frozenset[str]) -> frozenset[str]:
-        """Wait until the evicted pods have ended, for each pod once. Returns the UIDs of those that have not ended in
-        time."""
-        end = self._clock() + SETTLE_SECONDS
-        while self._evictions.stopping - waited_for and self._clock() < end:
-            await self._sleep(REPEAT_SECONDS)
-        return self._evictions.stopping
-
-    async def _wait(self, began: float, last: NodeObservations) -> bool:
-        """Wait until the next round. Returns False when memory fell below a threshold before the regular round: that
-        round observes memory only."""
-        was_met = {one for one in self._watched if is_met(one, last.signals)}
-        self._notices.arm(self._watched, last.signals, self._observer.kubepods)
-        while (remaining := began + ROUND_SECONDS - self._clock()) > 0:
-            room = headroom(self._watched, last.signals)
-            pause = remaining if room is None else min(remaining, max(LOOK_SECONDS, room / FILL_BYTES_A_SECOND))
-            await self._sleep(pause)
-            last = NodeObservations(self._observer.memory())
-            if any(is_met(one, last.signals) for one in self._watched if one not in was_met):
-                return False
-        return True
-
-    async def _sleep(self, seconds: float) -> None:
-        timer = self.after(seconds, self._news.set)
-        try:
-            await self._news.wait()
-        finally:
-            timer.cancel()
-        self._news.clear()
+                disks = await self._timer.until_next(began, observed)
 
     async def _round(self, *, disks: bool) -> NodeObservations:
         observed, now = await self._observer.observe(disks=disks), self._clock()
@@ -188,7 +147,7 @@ class EvictionManager(Actor):
             self.metrics.observe("kubelet_eviction_stats_age_seconds", self._clock() - at, eviction_signal=one.signal)
         most = self._agent.config.evictionMaxPodGracePeriod
         self._evictions.add(of_threshold(selected, usage, threshold, observed.signals.get(signal), most))
-        self._news.set()
+        self._timer.wake()
 
     @on(PreemptPods)
     async def on_preempt(self, message: PreemptPods, sender: Address) -> None:

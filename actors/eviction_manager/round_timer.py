@@ -1,0 +1,76 @@
+"""When the next round takes place: after the regular interval, or at once when memory falls below a threshold."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from actors.shared.config.fields.eviction import Threshold
+from actors.shared.linux.cgroup_tree import CgroupTree
+from supervision.actor import Actor
+
+from .memory_notices import MemoryNotices
+from .node_observer import NodeObservations, NodeObserver
+from .pod_evictions import REPEAT_SECONDS, PodEvictions
+from .thresholds import headroom, is_met
+
+ROUND_SECONDS: Final = 10.0
+SETTLE_SECONDS: Final = 30.0
+"""Seconds that the next round waits for evicted pods to end."""
+LOOK_SECONDS: Final = 0.25
+"""Interval between observations of memory that is only just above a threshold."""
+FILL_BYTES_A_SECOND: Final = 2 << 30
+"""Assumed rate at which a node fills its memory: the next observation comes before the headroom can be gone."""
+
+
+class RoundTimer:
+    """Waits for one round after the other. `clock`: monotonic seconds."""
+
+    def __init__(
+        self, actor: Actor, observer: NodeObserver, watched: Iterable[Threshold], clock: Callable[[], float]
+    ) -> None:
+        self._actor, self._observer, self._clock = actor, observer, clock
+        self._watched = tuple(watched)
+        self._news = asyncio.Event()
+        self._notices: MemoryNotices | None = None
+
+    def listen(self, tree: CgroupTree, *, notifies: bool, proc: str) -> None:
+        """Take the kernel's notices of memory into account, too. `notifies`: kernelMemcgNotification."""
+        self._notices = MemoryNotices(tree, self.wake, self._actor.log, notifies=notifies, proc=proc)
+        self._notices.begin()
+
+    def wake(self) -> None:
+        """End the present pause."""
+        self._news.set()
+
+    async def until_ended(self, evictions: PodEvictions, waited_for: frozenset[str]) -> frozenset[str]:
+        """Wait until the evicted pods have ended, for each pod once. Returns the UIDs of those that have not ended in
+        time."""
+        end = self._clock() + SETTLE_SECONDS
+        while evictions.stopping - waited_for and self._clock() < end:
+            await self._sleep(REPEAT_SECONDS)
+        return evictions.stopping
+
+    async def until_next(self, began: float, last: NodeObservations) -> bool:
+        """Wait until the next round. Returns False when memory fell below a threshold before the regular round: that
+        round observes memory only. `began`: when the last round did, by the clock; `last`: what it observed."""
+        was_met = {one for one in self._watched if is_met(one, last.signals)}
+        if self._notices is not None:
+            self._notices.arm(self._watched, last.signals, self._observer.kubepods)
+        while (remaining := began + ROUND_SECONDS - self._clock()) > 0:
+            room = headroom(self._watched, last.signals)
+            pause = remaining if room is None else min(remaining, max(LOOK_SECONDS, room / FILL_BYTES_A_SECOND))
+            await self._sleep(pause)
+            last = NodeObservations(self._observer.memory())
+            if any(is_met(one, last.signals) for one in self._watched if one not in was_met):
+                return False
+        return True
+
+    async def _sleep(self, seconds: float) -> None:
+        timer = self._actor.after(seconds, self.wake)
+        try:
+            await self._news.wait()
+        finally:
+            timer.cancel()
+        self._news.clear()
