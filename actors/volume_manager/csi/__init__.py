@@ -14,7 +14,9 @@ model.py           CSI drivers, their volumes, and the names and paths of these 
 node_objects.py    writes the drivers of this node to the API server: CSINode, labels and annotation of the Node
 pod_info.py        the attributes of a pod for its CSI driver, and whether the agent applies its fsGroup
 records.py         the records of CSI volumes (vol_data.json), written before a driver is called
+republishing.py    publishes volumes in use again, each syncFrequency
+staging.py         stages volumes once for all pods, and unstages those that no pod uses
 topology.py        the zones of in-tree volumes, under the keys of CSI drivers
 volume_stats.py    usage figures of volumes, which their drivers measure on request (NodeGetVolumeStats)
-volumes.py         stages, publishes, unpublishes and unstages the volumes of CSI drivers
+volumes.py         publishes and unpublishes the volumes of CSI drivers
 """

@@ -1,4 +1,4 @@
-"""Stages, publishes, unpublishes and unstages the volumes of CSI drivers.
+"""Publishes and unpublishes the volumes of CSI drivers; staging.py stages them before, and unstages them after.
 
 The record of a volume is written to disk before its driver is called, so that no restart loses a volume:
 see records.py.
@@ -13,16 +13,14 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, VolumesInUse, pod_event
+from actors.api_clients.messages import HEARTBEAT_CLIENT, VolumesInUse
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.directories import make_path
 from actors.shared.pod_locks import PodLocks
 from supervision.actor import Actor
 from supervision.errors import error_text
 
-from ..failure_texts import MountError, event_of
+from ..failure_texts import MountError
 from ..files.projections import ContentError
 from ..files.service_tokens import ServiceTokens
 from ..host.directories import DIRECTORY_MODE
@@ -30,11 +28,13 @@ from . import records
 from .allocatable import AllocatableCounts
 from .api_objects import ApiObjects, DriverSpec
 from .drivers import CsiDrivers
-from .errors import CallError, CsiError, ExhaustedError, NotAttachedError, PlainError, StageError, is_final, mount_error
+from .errors import CallError, CsiError, ExhaustedError, NotAttachedError, PlainError, is_final, mount_error
 from .expansion import VolumeExpansion
 from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, VolumeRecord, attachment_name, unique_name
 from .pod_info import TOKENS, fs_group_to_apply, pod_attributes, token_requests, tokens_json
-from .records import PublishedVolume, Records, StagedVolume
+from .records import PublishedVolume, Records
+from .republishing import Republishing
+from .staging import Staging
 from .volume_stats import DriverMeasurements
 
 if TYPE_CHECKING:
@@ -63,19 +63,17 @@ class CsiContext:
     syncs their pods."""
 
 
-class _UnmountedError(Exception):
-    """The volume was unmounted while it was being published again."""
-
-
 class CsiVolumes:
     """The CSI volumes of the pods of a joined node."""
 
     def __init__(self, context: CsiContext) -> None:
         self._actor, self._drivers, self._api = context.actor, context.drivers, context.api
-        self._records, self._sync_seconds = context.records, context.sync_seconds
+        self._records, self._measurements = context.records, context.measurements
         self._tokens, self._apply_group, self._node_name = context.tokens, context.apply_group, context.node_name
-        self._pods, self._measurements = context.pods, context.measurements
         self._locks = PodLocks()
+        self._staging = Staging(
+            context.actor, context.drivers, context.api, context.records, self._locks, self.tell_in_use
+        )
         self._counts = AllocatableCounts(context.actor, context.drivers, context.api)
         self._expansion = VolumeExpansion(
             actor=context.actor,
@@ -86,13 +84,12 @@ class CsiVolumes:
             stage_path=self._records.stage_path,
             seconds=context.sync_seconds,
         )
-        self._to_republish: dict[str, tuple[Pod, CsiMount]] = {}
-        """Volumes of drivers with requiresRepublish, by path."""
-        self._forgotten: dict[str, tuple[Pod, CsiMount]] = {}
-        """Published volumes of an earlier incarnation whose driver or CSIDriver did not exist yet, by path."""
+        self._republishing = Republishing(
+            context.actor, context.drivers, context.pods, context.sync_seconds, self._publish_again, self.mount
+        )
 
     def start(self) -> None:
-        self._actor.every(self._sync_seconds, self._republish, jitter=0.1)
+        self._republishing.start()
         self._expansion.start()
         self.tell_in_use()
 
@@ -111,11 +108,11 @@ class CsiVolumes:
             self._expansion.in_use(pod, step, driver)
             self._measurements.in_use(pod, step)
             if is_published and (await self._api.driver(driver.name)).requiresRepublish:
-                self._to_republish[step.path] = (pod, step)
-            self._forgotten.pop(step.path, None)
+                self._republishing.repeat(pod, step)
+            self._republishing.driver_is_known(step.path)
         except (CsiError, OSError) as error:
             if is_published:
-                self._forgotten[step.path] = (pod, step)
+                self._republishing.await_driver(pod, step)
                 self._actor.log.warning("volume at %s does not change: %s", step.path, error)
                 return None
             return mount_error(error, step)
@@ -147,7 +144,7 @@ class CsiVolumes:
             self.tell_in_use()
             context = await self._publish_context(step, record, spec)
             check()
-            staged = await self._stage(step, driver, connection, record, context, check)
+            staged = await self._staging.stage(step, driver, connection, record, context, check)
             check()
             make_path(os.path.dirname(step.path), DIRECTORY_MODE)
             records.note_call(step, record)
@@ -165,7 +162,7 @@ class CsiVolumes:
         check()
         records.note_published(step, record)
         if spec.requiresRepublish:
-            self._to_republish[step.path] = (pod, step)
+            self._republishing.repeat(pod, step)
 
     def _record(self, step: CsiMount, kind: str, *, attached: bool) -> VolumeRecord:
         source = step.source
@@ -199,39 +196,6 @@ class CsiVolumes:
             await self._api.check_in_use(self._node_name, unique_name(record.driverName, record.volumeHandle))
         return context
 
-    async def _stage(
-        self, step: CsiMount, driver: Driver, connection: CsiConnection, record: VolumeRecord, context: dict[str, str],
-        check: Callable[[], None],
-    ) -> str:  # fmt: skip
-        """Stage the volume. Returns its staging path, '' when it needs none. Raises StageError."""
-        if not driver.stages or step.source.ephemeral:
-            return ""
-        try:
-            return await self._stage_at(step, driver, connection, record, context, check)
-        except (CsiError, OSError) as error:
-            raise StageError(error) from None
-
-    async def _stage_at(
-        self, step: CsiMount, driver: Driver, connection: CsiConnection, record: VolumeRecord, context: dict[str, str],
-        check: Callable[[], None],
-    ) -> str:  # fmt: skip
-        """Returns the staging path. Raises CsiError, OSError."""
-        staged = self._records.stage_of(record, step.device)
-        if step.device is None:  # the record of a device is for its stage, too
-            record = msgspec.structs.replace(record, specVolID="", volume="", claim="")
-        secrets = await self._api.secret(step.source.stage_secret, "NodeStageSecretRef")
-        check()
-        records.note_stage_call(staged, record)
-        make_path(staged.target, DIRECTORY_MODE)
-        try:
-            await connection.stage(driver, step, staged.target, context, secrets)
-        except CallError as error:
-            if is_final(error):
-                records.note_stage_failure(staged, step.device)
-            raise
-        records.note_staged(staged, record)
-        return staged.target
-
     async def _requested_attributes(self, pod: Pod, step: CsiMount, spec: DriverSpec) -> dict[str, str]:
         """The volume attributes that the CSIDriver requests: of the pod, and tokens of its service account."""
         found = pod_attributes(pod, ephemeral=step.source.ephemeral) if spec.podInfoOnMount else {}
@@ -244,43 +208,9 @@ class CsiVolumes:
             raise CsiError(f"mounter.SetUpAt failed to get service account token attributes: {error}") from None
         return {**found, TOKENS: tokens_json(requests, tokens)}
 
-    async def _republish(self) -> None:
-        """Publish all volumes again concurrently: a pod whose lock is held for long delays no other pod."""
-        volumes = [(pod.metadata.uid, path) for path, (pod, _) in self._to_republish.items()]
-        back = [each for each in self._forgotten.items() if each[1][1].source.driver in self._drivers.names]
-        await asyncio.gather(
-            *(self._republish_one(uid, path) for uid, path in volumes),
-            *(self._follow(pod.metadata.uid, path) for path, (pod, _) in back),
-        )
-
-    async def _follow(self, uid: str, path: str) -> None:
-        """The driver has registered again."""
-        async with self._pods.hold(uid):
-            if path in self._forgotten:
-                await self.mount(*self._forgotten[path])
-
-    async def _republish_one(self, uid: str, path: str) -> None:
-        async with self._pods.hold(uid):
-            await self._publish_again(path)
-
-    async def _publish_again(self, path: str) -> None:
-        """Publish the volume again. An error becomes an event of the pod, and the volume stays unchanged."""
-
-        def check() -> None:
-            if path not in self._to_republish:
-                raise _UnmountedError
-
-        try:
-            check()
-            pod, step = self._to_republish[path]
-            driver, connection = self._drivers.get(step.source.driver)
-            await self._mount(pod, step, driver, connection, check)
-        except _UnmountedError:
-            return
-        except (CsiError, OSError) as error:
-            event = event_of(step.source.name, mount_error(error, step))
-            self._actor.log.warning("volume at %s is not published again: %s", path, event.text)
-            self._actor.tell(EVENT_CLIENT, pod_event(pod.metadata, "Warning", event.reason, event.text), deadline=60.0)
+    async def _publish_again(self, pod: Pod, step: CsiMount, check: Callable[[], None]) -> None:
+        driver, connection = self._drivers.get(step.source.driver)
+        await self._mount(pod, step, driver, connection, check)
 
     # -- unmounting ---------------------------------------------------------------------------------------------------
     async def unmount(self, pod_dir: str) -> str:
@@ -292,8 +222,7 @@ class CsiVolumes:
         return "; ".join(error for error in errors if error)
 
     async def _unmount_one(self, volume: PublishedVolume) -> str:
-        self._to_republish.pop(volume.target, None)
-        self._forgotten.pop(volume.target, None)
+        self._republishing.unused(volume.target)
         self._measurements.unused(volume.target)
         record = volume.record
         if record is None:
@@ -310,38 +239,10 @@ class CsiVolumes:
         except (CsiError, OSError) as error:
             return f"{record.specVolID}: kubernetes.io/csi: {error_text(error)}"
         staged = self._records.stage_of(record, volume.device)
-        self._actor.start_task(self._unstage_unused(staged), f"unstage {record.volumeHandle}")
+        self._actor.start_task(self._staging.unstage_unused(staged), f"unstage {record.volumeHandle}")
         return ""
 
-    async def _unstage_unused(self, volume: StagedVolume) -> None:
-        """Unstage the volumes that no pod uses. The next sweep retries what fails."""
-        try:
-            async with self._lock(volume.record):
-                await self._unstage(volume)
-        except (CsiError, OSError) as error:
-            self._actor.log.warning("volume %s stays staged: %s", volume.record.volumeHandle, error)
-        self.tell_in_use()
-
-    async def _unstage(self, volume: StagedVolume) -> None:
-        """Unstage the volume if no pod uses it any more. Raises CsiError, OSError."""
-        known = records.read(volume.folder)
-        if known is None or self._records.used(volume.record):
-            return
-        if known.state != "none":
-            driver, connection = self._drivers.get(volume.record.driverName)
-            if driver.stages:
-                await connection.unstage(volume.record.volumeHandle, volume.target)
-        if records.mounted(volume.target):
-            raise CsiError(f"{volume.target} is still mounted after NodeUnstageVolume")
-        records.remove_staged(volume)
-
     async def sweep(self) -> None:
-        """Unstage volumes that no pod uses: an earlier incarnation ended before it could, or the driver failed."""
+        """Unstage volumes that no pod uses, and ask drivers how many volumes the node can have."""
         await self._counts.look()
-        for volume in self._records.staged():
-            record = volume.record
-            if self._records.used(record):
-                continue
-            if record.driverName not in self._drivers.names and record.state != "none":
-                continue
-            await self._unstage_unused(volume)
+        await self._staging.sweep()
