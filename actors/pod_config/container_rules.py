@@ -13,7 +13,7 @@ from actors.shared.kube.container import (
     Lifecycle,
     SecurityContext,
 )
-from actors.shared.kube.volumes import Volume
+from actors.shared.kube.volumes import PULL_POLICIES, Volume
 
 from .field_check import FieldCheck
 from .field_references import OF_VARIABLES, check_field, check_resource
@@ -21,7 +21,6 @@ from .probe_rules import check_handler, check_probe
 from .resource_rules import check_resources
 
 KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
-PULL_POLICIES: Final = ("Always", "Never", "IfNotPresent")
 PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
 RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")

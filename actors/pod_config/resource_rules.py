@@ -59,9 +59,9 @@ def check_resize_policies(container: Container, pod_restarts: bool, check: Field
 
 
 def check_pod_resources(pod: Pod, check: FieldCheck) -> None:
-    """Pod-level resources, once those of the containers are known to be valid: `check` has no error yet of them.
+    """The pod requests at least what its containers request together, and no container has a limit above the pod's.
 
-    The pod has at least what its containers request together, and no container has a limit above the pod's.
+    Nothing is compared while a quantity is invalid, which is an error of its own field.
     """
     resources = pod.spec.resources
     if resources is None:
@@ -74,7 +74,7 @@ def check_pod_resources(pod: Pod, check: FieldCheck) -> None:
     try:
         _compare_with_containers(pod, resources, check)
     except QuantityError:
-        return  # which is an error of its own field
+        return
 
 
 def _compare_with_containers(pod: Pod, resources: ResourceRequirements, check: FieldCheck) -> None:

@@ -1,6 +1,6 @@
 """The API's rules for the fields of a pod that a scheduler reads (API reference, PodSpec v1 core).
 
-Affinity and spread constraints are not otherwise read by this agent, so they are checked as plain JSON.
+Affinity and spread constraints are raw JSON in PodSpec, since this agent reads the required node affinity alone.
 """
 
 from __future__ import annotations
