@@ -34,7 +34,7 @@ class MountSources(msgspec.Struct, frozen=True, kw_only=True):
     """Host path by volume."""
     subpaths: Mapping[int, str] = {}
     """Host path by index in volumeMounts."""
-    images: Mapping[str, str] = {}
+    images: Mapping[str, cri.ImageSpec] = {}
     """Image by name of the image volume."""
     image_paths: Mapping[int, str] = {}
     """Expanded sub path in the image by index in volumeMounts."""
@@ -128,7 +128,8 @@ def _mount(container: Container, index: int, sources: MountSources) -> cri.Mount
         selinux_relabel=mount.name in sources.relabelled,
     )
     if mount.name in sources.images:
-        entry.image.image, entry.readonly = sources.images[mount.name], True
+        entry.image.CopyFrom(sources.images[mount.name])
+        entry.readonly = True
         entry.image_sub_path = sources.image_paths.get(index, "")
         return entry
     host_path = sources.subpaths.get(index) or sources.paths.get(mount.name)

@@ -59,9 +59,8 @@ class ResourcesHost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limits(pod: Pod, container: Container, machine: ResourcesHost, *, period_us: int) -> LinuxContainerResources:
-    """The limits of one container on this node. For a resource without its own limit the pod's limit applies
-    (KEP-2837). `period_us` as `period_of` answers it."""
-    wanted, most = container_requests(container), _pod_limits(pod) | container_limits(container)
+    """The limits of one container on this node. `period_us` as `period_of` answers it."""
+    wanted, most = container_requests(container), enforced_limits(pod, container)
     return LinuxContainerResources(
         cpu_shares=shares(wanted.get("cpu", most.get("cpu", 0))),
         cpu_quota=quota(most.get("cpu", 0), period_us),
@@ -72,9 +71,12 @@ def limits(pod: Pod, container: Container, machine: ResourcesHost, *, period_us:
     )
 
 
-def _pod_limits(pod: Pod) -> dict[str, int]:
+def enforced_limits(pod: Pod, container: Container) -> dict[str, int]:
+    """The limits of a container by resource. The pod's limit applies to a resource without a limit of its own, or with
+    the limit 0 (KEP-2837)."""
     given = pod.spec.resources.limits if pod.spec.resources is not None else {}
-    return {name: amount(name, quantity) for name, quantity in given.items()}
+    pod_level = {name: amount(name, quantity) for name, quantity in given.items()}
+    return pod_level | {name: value for name, value in container_limits(container).items() if value}
 
 
 def _huge_pages(most: dict[str, int]) -> dict[str, int]:

@@ -61,8 +61,7 @@ def sandbox_config(pod: Pod, attempt: int, context: SandboxContext) -> cri.PodSa
         linux.sysctls[normalized(sysctl.name)] = sysctl.value
     overhead, resources = sizes(pod, context.cpu_period_us)
     linux.resources.CopyFrom(resources)
-    if overhead is not None:
-        linux.overhead.CopyFrom(overhead)
+    linux.overhead.CopyFrom(overhead or cri.LinuxContainerResources())
     return config
 
 

@@ -83,9 +83,9 @@ def container_context(
         context.run_as_user.value = image_user[0]
     elif image_user[1]:
         context.run_as_username = image_user[1]
+    else:  # an image without a user runs as root
+        context.run_as_user.value = 0
     if group is not None:
-        if user is None and image_user[0] is None and not image_user[1]:
-            context.run_as_user.value = 0  # runtimes refuse a group without a user
         context.run_as_group.value = group
     if own.capabilities is not None:
         context.capabilities.add_capabilities.extend(own.capabilities.add)
@@ -96,6 +96,7 @@ def container_context(
     profile = profile_of(pod, container)
     if profile is not None:
         context.apparmor.CopyFrom(apparmor(profile))
+        context.apparmor_profile = _apparmor_annotation(profile)
     if not _is_unmasked(own):
         context.masked_paths.extend(MASKED_PATHS)
         context.readonly_paths.extend(READONLY_PATHS)
@@ -163,6 +164,12 @@ def apparmor(profile: SeccompProfile) -> cri.SecurityProfile:
     return _profile(profile, "AppArmor", profile.localhostProfile or "")
 
 
+def _apparmor_annotation(profile: SeccompProfile) -> str:
+    """The profile in the older form of CRI, which old runtimes read."""
+    words = {"RuntimeDefault": "runtime/default", "Unconfined": "unconfined"}
+    return words.get(profile.type) or f"localhost/{profile.localhostProfile}"
+
+
 def _profile(profile: SeccompProfile, what: str, reference: str) -> cri.SecurityProfile:
     if profile.type == "RuntimeDefault":
         return cri.SecurityProfile(profile_type=cri.SecurityProfile.RuntimeDefault)
@@ -176,7 +183,7 @@ def _profile(profile: SeccompProfile, what: str, reference: str) -> cri.Security
 def _is_unmasked(own: SecurityContext) -> bool:
     if own.procMount not in (None, "", "Default", "Unmasked"):
         raise ConfigError(f"unknown procMount: {own.procMount!r}")
-    return own.procMount == "Unmasked" or bool(own.privileged)
+    return own.procMount == "Unmasked"
 
 
 def _selinux(options: Any) -> cri.SELinuxOption:

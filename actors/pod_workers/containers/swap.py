@@ -10,7 +10,7 @@ from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import container_limits, container_requests, is_critical, qos_class
 
-from .resources import ResourcesHost
+from .resources import ResourcesHost, enforced_limits
 
 LIMITED: Final = "LimitedSwap"
 _V2_FILE: Final = "memory.swap.max"
@@ -27,11 +27,11 @@ class SwapFields(msgspec.Struct, frozen=True):
 
 def swap_fields(pod: Pod, container: Container, behavior: str, machine: ResourcesHost) -> SwapFields:
     """`behavior`: memorySwap.swapBehavior. Empty if the kernel does not account for swap. On v1, as in the kubelet, the
-    limit covers memory and swap together; without a memory limit there is none."""
+    limit covers memory and swap together, and equals the memory limit, which may be the pod's."""
     if not machine.accounts_swap:
         return SwapFields()
     if not machine.cgroup_v2:
-        return SwapFields(memory_swap_bytes=container_limits(container).get("memory", 0))
+        return SwapFields(memory_swap_bytes=enforced_limits(pod, container).get("memory", 0))
     return SwapFields(unified={_V2_FILE: str(allowed_swap(pod, container, behavior, machine))})
 
 

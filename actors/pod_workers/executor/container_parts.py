@@ -178,7 +178,7 @@ class ContainerParts:
             paths=held.volumes,
             subpaths=await self._subpaths(pod, container, sub_paths, held),
             image_paths=sub_paths,
-            images={name: await self._image_id(reference) for name, reference in images_of.items()},
+            images={name: await self._image(pod, reference) for name, reference in images_of.items()},
             read_only=read_only_volumes(pod),
             recursive_read_only=await self._recursive_read_only(pod, container),
             relabelled=relabelled_volumes(pod, held.volumes) if self._machine.selinux else frozenset(),
@@ -207,10 +207,15 @@ class ContainerParts:
         own = domain(pod, self._agent.config.clusterDomain)
         return dns.hosts_file(ips, hostname(pod), own, pod.spec.hostAliases)
 
-    async def _image_id(self, reference: str) -> str:
-        """The id of an image that was pulled for this container."""
+    async def _image(self, pod: Pod, reference: str) -> cri.ImageSpec:
+        """An image that was pulled for a volume of this pod."""
         found = await self._client.image_status(reference)
-        return found.id if found is not None else reference
+        return cri.ImageSpec(
+            image=found.id if found is not None else reference,
+            user_specified_image=reference,
+            runtime_handler=await runtime_handler(self._actor, pod, joined=not self._agent.standalone),
+            annotations=pod.metadata.annotations,
+        )
 
     async def _recursive_read_only(self, pod: Pod, container: Container) -> bool:
         """Whether the runtime supports it; asked only if a mount needs it."""

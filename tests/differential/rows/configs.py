@@ -217,7 +217,7 @@ ROWS = [
         {"run_as_user.value": 7, "run_as_group.value": 8},
         securityContext={"runAsUser": 7, "runAsGroup": 8},
     ),
-    secured("privileged", {"privileged": True}, {"privileged": True, "masked_paths": []}),
+    secured("privileged", {"privileged": True}, {"privileged": True}),
     secured("no new privileges", {"allowPrivilegeEscalation": False}, {"no_new_privs": True}),
     secured("read-only root", {"readOnlyRootFilesystem": True}, {"readonly_rootfs": True}),
     secured(

@@ -305,6 +305,13 @@ def test_what_a_container_does_not_limit_the_pod_does():
     assert (b.memory_bytes, b.cpu_quota) == (256 << 20, 200_000)
 
 
+def test_the_limit_0_of_a_container_leaves_it_to_the_limit_of_the_pod():
+    none = container("a", resources={"limits": {"cpu": "0", "memory": "0"}})
+    wanted = pod(containers=[none], resources={"limits": {"cpu": "2", "memory": "1Gi"}})
+    found = limits(wanted, wanted.spec.containers[0], ResourcesHost(memory=GIB), period_us=100_000)
+    assert (found.memory_bytes, found.cpu_quota) == (GIB, 200_000)
+
+
 def test_memory_that_only_the_pod_asks_for_is_shared_by_its_containers_in_the_order_of_the_oom_killer():
     containers = [sized(), container("b", resources={"requests": {"memory": "256Mi"}})]
     alone = pod(containers=containers)
@@ -327,7 +334,7 @@ def test_overhead_is_told_apart_from_what_the_containers_want():
     config = box(wanted)
     assert (config.linux.resources.cpu_shares, config.linux.overhead.cpu_shares) == (1024, 256)
     assert config.linux.overhead.memory_limit_in_bytes == 64 << 20
-    assert not box(pod()).linux.HasField("overhead")
+    assert box(pod()).linux.overhead == cri.LinuxContainerResources()
 
 
 def test_a_sandbox_is_as_large_as_what_runs_in_it_at_the_same_time():
@@ -362,7 +369,10 @@ def test_signals_go_by_their_names(name, value):
 def one_mount(supported: bool = True, path: str = "", **mount) -> cri.Mount:
     wanted = pod(containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v", **mount}])])
     sources = MountSources(
-        paths={"v": "/host/v"}, images={"i": "sha256:2"}, image_paths={0: path}, recursive_read_only=supported
+        paths={"v": "/host/v"},
+        images={"i": cri.ImageSpec(image="sha256:2", user_specified_image="repo/i:1")},
+        image_paths={0: path},
+        recursive_read_only=supported,
     )
     return volume_mounts(wanted.spec.containers[0], sources)[0]
 
@@ -422,6 +432,7 @@ def test_what_the_agent_keeps_up_to_date_is_read_only_whatever_the_mount_says():
 def test_an_image_is_mounted_by_the_runtime_and_read_only():
     found = one_mount(path="a/b", name="i", subPathExpr="$(A)/b")
     assert (found.image.image, found.image_sub_path, found.readonly, found.host_path) == ("sha256:2", "a/b", True, "")
+    assert found.image.user_specified_image == "repo/i:1"
 
 
 def test_what_was_made_for_a_pod_is_relabelled_and_what_is_the_hosts_own_never():

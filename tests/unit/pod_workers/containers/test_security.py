@@ -27,8 +27,14 @@ def test_the_default_is_confined_and_masked():
 
 @pytest.mark.parametrize("name", ["k8s-nginx", "/usr/sbin/nginx", "a//b"])
 def test_an_app_armor_profile_is_named_as_it_was_loaded(name):
-    made = context({"appArmorProfile": {"type": "Localhost", "localhostProfile": name}}).apparmor
-    assert (made.profile_type, made.localhost_ref) == (cri.SecurityProfile.Localhost, name)
+    made = context({"appArmorProfile": {"type": "Localhost", "localhostProfile": name}})
+    assert (made.apparmor.profile_type, made.apparmor.localhost_ref) == (cri.SecurityProfile.Localhost, name)
+    assert made.apparmor_profile == f"localhost/{name}", "for runtimes that read the older field"
+
+
+@pytest.mark.parametrize(("kind", "older"), [("RuntimeDefault", "runtime/default"), ("Unconfined", "unconfined")])
+def test_an_app_armor_profile_is_also_named_in_the_older_field(kind, older):
+    assert context({"appArmorProfile": {"type": kind}}).apparmor_profile == older
 
 
 @pytest.mark.parametrize(
@@ -65,6 +71,12 @@ def test_values_of_the_container_win_over_those_of_the_pod():
 def test_the_user_of_the_image_is_used_when_nobody_says_otherwise():
     assert context(user=(1000, "")).run_as_user.value == 1000
     assert context(user=(None, "app")).run_as_username == "app"
+
+
+def test_an_image_without_a_user_runs_as_root():
+    made = context()
+    assert made.HasField("run_as_user")
+    assert made.run_as_user.value == 0
 
 
 @pytest.mark.parametrize(
@@ -120,7 +132,7 @@ def test_privileges_capabilities_and_read_only_roots_are_passed_on():
     made = context(own)
     assert (made.no_new_privs, made.readonly_rootfs) == (True, True)
     assert (list(made.capabilities.add_capabilities), list(made.capabilities.drop_capabilities)) == (["A"], ["ALL"])
-    assert list(context({"privileged": True}).masked_paths) == []
+    assert list(context({"procMount": "Unmasked"}).masked_paths) == []
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,12 @@ def test_the_runtime_is_told_in_the_words_of_the_nodes_cgroups():
     assert swap_fields(wanted, second, "", V1) == SwapFields()
 
 
+def test_on_cgroup_v1_a_pod_level_limit_also_bounds_the_swap_of_a_container_without_one():
+    wanted = api_pod({}, {"limits": {"memory": "1Gi"}}, resources={"limits": {"memory": "2Gi"}})
+    found = [swap_fields(wanted, one, "", V1).memory_swap_bytes for one in wanted.spec.containers]
+    assert found == [2 * GIB, GIB]
+
+
 @pytest.mark.parametrize("machine", [V1, V2])
 def test_a_kernel_that_does_not_account_for_swap_is_told_nothing(machine):
     wanted = api_pod(HALF)
