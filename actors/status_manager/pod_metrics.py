@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import Final
 
 from actors.shared.kube.pod import ContainerStatus, PodStatus
+from actors.shared.metrics.pods import STATIC_LABELS
 from supervision.metrics import Metrics
 
 from .pod_table import PodTable
@@ -18,6 +20,7 @@ TYPES: Final = {
     "ephemeralContainerStatuses": "ephemeral_container",
 }
 LIFECYCLES: Final = {"terminating": "terminating", "terminated": "terminated", "rejected": "terminated"}
+_LIFECYCLES: Final = ("sync", "terminating", "terminated")
 
 
 VOLUME_LIMIT: Final = "VolumeAttachmentLimitExceeded"
@@ -43,8 +46,6 @@ class PodMetrics:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._working: set[tuple[str, str, str]] = set()
-        """Labels that were reported before, which go to 0 without a pod."""
 
     def changed(self, before: TrackedPod, after: TrackedPod) -> None:
         """Count a change of a pod's status."""
@@ -63,9 +64,8 @@ class PodMetrics:
     def gauges(self, table: PodTable) -> None:
         """The current numbers of pods and containers."""
         pods = table.all()
-        for static in (True, False):
+        for static, label in STATIC_LABELS.items():
             of_kind = [each for each in pods if each.static == static and not each.observed.removed]
-            label = "true" if static else "false"
             self._metrics.gauge("kubelet_desired_pods", len(of_kind), static=label)
             self._metrics.gauge("kubelet_active_pods", sum(not each.terminal for each in of_kind), static=label)
         ephemeral = sum(len(each.pod.spec.ephemeralContainers) for each in pods if not each.observed.removed)
@@ -73,8 +73,7 @@ class PodMetrics:
         self._metrics.gauge("kubelet_mirror_pods", len(table.api.mirrors()))
         self._resizes(pods)
         counts = Counter(_working(each) for each in pods)
-        self._working |= set(counts)
-        for config, lifecycle, label in self._working:
+        for config, lifecycle, label in product(("desired", "orphan"), _LIFECYCLES, STATIC_LABELS.values()):
             count = counts[config, lifecycle, label]
             self._metrics.gauge("kubelet_working_pods", count, config=config, lifecycle=lifecycle, static=label)
 
@@ -90,7 +89,7 @@ def _working(tracked: TrackedPod) -> tuple[str, str, str]:
     """config, lifecycle, static."""
     config = "orphan" if tracked.observed.removed else "desired"
     lifecycle = LIFECYCLES.get(tracked.observed.worker_phase, "sync")
-    return config, lifecycle, "true" if tracked.static else "false"
+    return config, lifecycle, STATIC_LABELS[tracked.static]
 
 
 def _was_refused(before: TrackedPod, after: TrackedPod) -> bool:

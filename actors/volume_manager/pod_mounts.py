@@ -81,6 +81,11 @@ class PodMounts:
         due = self._tools.api.tokens.due
         return [uid for uid, known in self._pods.items() if any(map(due, known.inputs.tokens))]
 
+    def torn_down(self, uid: str, seconds: float, error: str) -> None:
+        """Count an attempt to unmount the pod's volumes, which takes the same time for all of them."""
+        for mounter in self._pods.get(uid, PodVolumes()).mounters.values():
+            self._metrics.operation("volume_unmount", mounter.plugin, seconds, failed=bool(error))
+
     def forget(self, uid: str) -> None:
         self._pods.pop(uid, None)
         self._event_times.pop(uid, None)
@@ -184,14 +189,7 @@ class PodMounts:
         started = self._clock()
         found = await mounter.set_up(pod, self._tools)
         error = found if isinstance(found, MountError) else MountError(found) if found else None
-        self._actor.metrics.observe(
-            "storage_operation_duration_seconds",
-            self._clock() - started,
-            operation_name="volume_mount",
-            volume_plugin=mounter.plugin,
-            status="fail-unknown" if error else "success",
-            migrated="false",
-        )
+        self._metrics.operation("volume_mount", mounter.plugin, self._clock() - started, failed=error is not None)
         if error is None:
             self._actor.metrics.observe(
                 "volume_operation_total_seconds",

@@ -1,4 +1,4 @@
-"""Metrics of the volumes of pods: desired and mounted ones."""
+"""Metrics of the volumes of pods: desired and mounted ones, and operations on them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,17 @@ class VolumeMetrics:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._counted: set[tuple[str, str]] = set()
+
+    def operation(self, name: str, plugin: str, seconds: float, *, failed: bool) -> None:
+        """Observe an operation on one volume: volume_mount, volume_unmount."""
+        self._metrics.observe(
+            "storage_operation_duration_seconds",
+            seconds,
+            operation_name=name,
+            volume_plugin=plugin,
+            status="fail-unknown" if failed else "success",
+            migrated="false",
+        )
 
     def count(self, volumes: Iterable[tuple[str, bool]]) -> None:
         """`volumes`: the plugin of each volume of all pods, and whether it is mounted."""

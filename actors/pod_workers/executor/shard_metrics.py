@@ -9,6 +9,7 @@ from typing import Final
 from actors.pod_workers.errors import StartFailed
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
+from actors.shared.metrics.pods import STATIC_LABELS
 from supervision.metrics import Metrics
 
 _CONTAINERS: Final = "kubelet_started_containers_total"
@@ -98,7 +99,7 @@ class ShardMetrics:
 
     def restarted(self, pod: Pod) -> None:
         """A pod came back with the UID of one that ended."""
-        self._metrics.count("kubelet_restarted_pods_total", static="true" if is_static(pod) else "false")
+        self._metrics.count("kubelet_restarted_pods_total", static=STATIC_LABELS[is_static(pod)])
 
     def orphan(self) -> None:
         """The runtime runs a pod that no source has."""

@@ -6,6 +6,8 @@ from typing import Final
 
 from supervision.metrics import Metric, counter, gauge, histogram
 
+STATIC_LABELS: Final = {False: "", True: "true"}
+"""The label `static` of a pod, as the kubelet writes it."""
 _START_SECONDS: Final = (
     0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
 )  # fmt: skip

@@ -220,13 +220,13 @@ async def test_pods_and_ends_of_containers_are_counted(tmp_path):
             await harness.deliver(seen(uid="u1", runtime=PodRuntime(uid="u1", containers=[ended], at=at)))
         assert await numbers(harness, "kubelet_terminated_containers_total") == {("container", "3", "Error"): 1}
         assert await numbers(harness, "kubelet_admission_rejections_total") == {("OutOfcpu",): 1}
-        assert await numbers(harness, "kubelet_desired_pods") == {("false",): 2}
-        assert await numbers(harness, "kubelet_active_pods") == {("false",): 1}
-        working = {("desired", "sync", "false"): 1, ("desired", "terminated", "false"): 1}
+        assert await numbers(harness, "kubelet_desired_pods") == {("",): 2}
+        assert await numbers(harness, "kubelet_active_pods") == {("",): 1}
+        working = {("desired", "sync", ""): 1, ("desired", "terminated", ""): 1}
         assert await numbers(harness, "kubelet_working_pods") == working
         await harness.deliver(seen(uid="u1", gone=True))
-        assert await numbers(harness, "kubelet_desired_pods") == {("false",): 1}
-        assert await numbers(harness, "kubelet_working_pods") == {("desired", "terminated", "false"): 1}
+        assert await numbers(harness, "kubelet_desired_pods") == {("",): 1}
+        assert await numbers(harness, "kubelet_working_pods") == {("desired", "terminated", ""): 1}
 
 
 async def test_a_pod_without_room_for_its_volumes_is_counted_once_as_refused(tmp_path):

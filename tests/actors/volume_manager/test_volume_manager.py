@@ -249,6 +249,13 @@ async def test_a_removal_that_fails_is_told_and_can_be_asked_for_again(manager, 
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesFailed(UID, "disk on fire")
         manager.disposables.clear()
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
+        samples = manager.actor.metrics.snapshot("volume_manager", 1).samples
+    outcomes = [
+        one.labels["status"]
+        for one in samples
+        if one.name == "storage_operation_duration_seconds" and one.labels["operation_name"] == "volume_unmount"
+    ]
+    assert sorted(outcomes) == ["fail-unknown", "success"]
 
 
 async def test_sub_paths_need_their_volume_mounted_first(manager):
