@@ -39,40 +39,52 @@ def container_resources(
 
 
 def _limits(given: dict[str, Quantity], applied: CriResources) -> dict[str, Quantity]:
+    """A container with any limit also shows those that come from its pod."""
     shown = dict(given)
-    if "cpu" in given and applied.cpu_quota > 0 and applied.cpu_period > 0:
+    if given and applied.cpu_quota > 0 and applied.cpu_period > 0:
         cpu = applied.cpu_quota * 1000 // applied.cpu_period
-        shown["cpu"] = _cpu(given["cpu"], cpu, MIN_LIMIT_MILLI)
-    if "memory" in given and applied.memory_limit_bytes > 0:
-        shown["memory"] = _memory(given["memory"], applied.memory_limit_bytes)
+        shown |= _cpu(given.get("cpu"), cpu, MIN_LIMIT_MILLI)
+    if given and applied.memory_limit_bytes > 0:
+        shown["memory"] = _memory(given.get("memory"), applied.memory_limit_bytes)
     return shown
 
 
 def _requests(given: ResourceRequirements, applied: CriResources) -> dict[str, Quantity]:
     shown = dict(given.requests)
-    if "cpu" in shown and applied.cpu_shares > 0:
+    if shown and applied.cpu_shares > 0:
         cpu = -(-applied.cpu_shares * 1000 // 1024)
-        shown["cpu"] = _cpu(shown["cpu"], cpu, MIN_REQUEST_MILLI)
+        shown |= _cpu(shown.get("cpu"), cpu, MIN_REQUEST_MILLI)
     return shown
 
 
-def _cpu(given: Quantity, applied_milli: int, least_milli: int) -> Quantity:
+def _cpu(given: Quantity | None, applied_milli: int, least_milli: int) -> dict[str, Quantity]:
+    """The entry of the applied CPU; none for the kernel's minimum, which nobody asked for."""
+    if given is not None:
+        return {"cpu": _notated_cpu(given, applied_milli, least_milli)}
+    return {"cpu": _cores(applied_milli)} if applied_milli > least_milli else {}
+
+
+def _notated_cpu(given: Quantity, applied_milli: int, least_milli: int) -> Quantity:
     try:
         wanted = milli(given)
     except QuantityError:
         return given
     if wanted == applied_milli or (wanted <= least_milli and applied_milli <= least_milli):
         return given
+    return _cores(applied_milli)
+
+
+def _cores(applied_milli: int) -> Quantity:
     cores, rest = divmod(applied_milli, 1000)
     return f"{applied_milli}m" if rest else str(cores)
 
 
-def _memory(given: Quantity, applied_bytes: int) -> Quantity:
+def _memory(given: Quantity | None, applied_bytes: int) -> Quantity:
     try:
-        if quantity_value(given) == applied_bytes:
+        if given is not None and quantity_value(given) == applied_bytes:
             return given
     except QuantityError:
-        return given
+        return given or ""
     amount, suffix = applied_bytes, 0
     while amount % 1024 == 0 and suffix < len(_BINARY) - 1:
         amount, suffix = amount // 1024, suffix + 1

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from actors.shared.kube.container import ResourceRequirements
 from actors.shared.kube.meta import Quantity
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import amount, cgroup_limits, limits_with_overhead, pod_requests
+from actors.shared.kube.pods import amount, limits_with_overhead, pod_requests
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.kube.quantity_text import written
 
@@ -27,8 +27,9 @@ def allocated(pod: Pod) -> dict[str, Quantity]:
 
 
 def applied(pod: Pod, phase: str) -> ResourceRequirements | None:
-    """While the pod runs, the CPU and memory of its cgroup and its pod-level resources; else all its resources, empty
-    if it has none. None: one of them is not a quantity.
+    """While the pod runs, its CPU and memory and its pod-level resources; else all its resources, empty if it has none.
+    None: one of them is not a quantity. As in the kubelet, a container without a limit takes no limit away here, though
+    the pod's cgroup then has none.
     """
     try:
         return _applied_resources(pod, phase)
@@ -44,7 +45,7 @@ def _applied_resources(pod: Pod, phase: str) -> ResourceRequirements:
     limits, requests = limits_with_overhead(pod), pod_requests(pod)
     if phase == "Running":
         own = pod.spec.resources or ResourceRequirements()
-        limits, requests = _of_cgroup(cgroup_limits(pod), own.limits), _of_cgroup(requests, own.requests)
+        limits, requests = _of_cgroup(limits, own.limits), _of_cgroup(requests, own.requests)
         limits = _without_tiny_cpu(limits, own.limits, MIN_LIMIT_MILLI)
         requests = _without_tiny_cpu(requests, own.requests, MIN_REQUEST_MILLI)
     return ResourceRequirements(

@@ -107,10 +107,10 @@ ROWS = [
         (shows({"allocatedResources.cpu": "160m", "allocatedResources.memory": "32Mi"}),),
     ),
     Row(
-        "of a pod one of whose containers has no limit no limit was applied",
+        "a container without a limit leaves its pod the limits of the others",
         STATUS,
         pod(sized("a", "100m", "16Mi"), c("b")),
-        (shows({"resources.requests.cpu": "100m", "resources.limits.cpu": None, "resources.limits.memory": None}),),
+        (shows({"resources.requests.cpu": "100m", "resources.limits.cpu": "100m", "resources.limits.memory": "16Mi"}),),
     ),
     Row(
         "without the gate no pod says what it was allocated as a whole",

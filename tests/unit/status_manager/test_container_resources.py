@@ -45,8 +45,17 @@ def test_what_the_runtime_has_applied_is_shown(applied, changed):
     assert shown(applied) == {**GIVEN, **changed}
 
 
-def test_a_resource_that_the_spec_does_not_have_is_not_shown():
+def test_a_container_without_any_limit_shows_none():
     assert shown(AS_GIVEN, {"requests": {"cpu": "100m"}}) == {"requests": {"cpu": "100m"}, "limits": {}}
+
+
+def test_a_container_with_a_limit_shows_the_limits_that_come_from_its_pod():
+    given_ = {"requests": {"memory": "1Mi"}, "limits": {"memory": "1Mi"}}
+    applied = CriResources(cpu_shares=2, cpu_quota=200_000, cpu_period=100_000, memory_limit_bytes=1 << 20)
+    assert shown(applied, given_) == {"requests": {"memory": "1Mi"}, "limits": {"cpu": "2", "memory": "1Mi"}}
+    given_ = {"limits": {"cpu": "1"}}
+    applied = CriResources(cpu_quota=100_000, cpu_period=100_000, memory_limit_bytes=8 << 30)
+    assert shown(applied, given_)["limits"] == {"cpu": "1", "memory": "8Gi"}
 
 
 def test_less_than_the_kernel_can_apply_is_shown_as_it_was_asked_for():
