@@ -54,6 +54,24 @@ async def test_a_process_with_a_session_of_its_own_that_holds_the_pipes_holds_up
         os.kill(other, signal.SIGKILL)
 
 
+async def test_a_process_that_a_program_leaves_behind_is_killed_too() -> None:
+    async with asyncio.timeout(30), running(["/bin/sh", "-c", "sleep 600 & echo $!"]) as process:
+        assert process.stdout is not None
+        other = int(await process.stdout.readline())
+        while process.returncode is None:
+            await asyncio.sleep(0.01)
+    await asyncio.to_thread(_wait, lambda: not _runs(other))
+
+
+async def test_a_program_whose_number_another_process_has_is_not_killed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed: list[int] = []
+    async with running(["/bin/true"]) as process:
+        await process.wait()
+        monkeypatch.setattr(os.path, "exists", lambda path: path == f"/proc/{process.pid}")
+        monkeypatch.setattr(os, "killpg", lambda group, number: killed.append(group))
+    assert killed == []
+
+
 async def test_one_that_ends_while_it_is_killed_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.killpg
 
@@ -71,6 +89,13 @@ async def test_a_program_that_is_not_there_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         async with running(["/bin/there-is-none"]):
             pass
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def _wait_until_blocked(pid: int) -> None:
