@@ -6,6 +6,8 @@ import os
 from typing import Final
 
 from actors.shared.relay import is_socket
+from supervision.errors import error_reason
+from supervision.state_file import write_private
 
 from .checkpoint import NAME
 
@@ -28,8 +30,8 @@ def prepare(directory: str) -> list[str]:
             except OSError as error:
                 left.append(f"{entry.path}: {error.strerror}")
     try:
-        with open(f"{directory}/{DEPRECATION}", "w", encoding="utf-8") as note:
-            note.write(_NOTE)
+        # replaced, never opened: a plugin's container writes here, and may have put a link or a FIFO in its place
+        write_private(f"{directory}/{DEPRECATION}", _NOTE.encode(), sync=False)
     except OSError as error:
-        left.append(f"{directory}/{DEPRECATION}: {error.strerror}")
+        left.append(f"{directory}/{DEPRECATION}: {error_reason(error)}")
     return left

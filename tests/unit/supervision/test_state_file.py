@@ -27,6 +27,21 @@ def test_a_private_file_is_whole_and_for_the_owner_alone(tmp_path):
     assert os.listdir(path.parent) == ["file"]
 
 
+@pytest.mark.timeout(20)
+def test_a_fifo_under_the_temporary_name_holds_up_nobody(tmp_path):
+    os.mkfifo(tmp_path / f".file.{os.getpid()}")
+    write_private(tmp_path / "file", b"one")
+    assert (tmp_path / "file").read_bytes() == b"one"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_file_of_another_user_under_the_temporary_name_is_not_written_to(tmp_path):
+    other = os.open(tmp_path / f".file.{os.getpid()}", os.O_RDWR | os.O_CREAT, 0o666)
+    write_private(tmp_path / "file", b"secret")
+    assert os.pread(other, 10, 0) == b""
+    os.close(other)
+
+
 def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
     path = tmp_path / "file"
     write_private(path, b"one")
