@@ -7,7 +7,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from actors.shared.linux.beneath import open_beneath
 
@@ -21,6 +21,14 @@ _OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os
 _DONE: Final = object()
 
 
+class _Place(NamedTuple):
+    """A directory below the path. Those beside it share what is above: a path of 100 KB for each of a million of them
+    would fill the memory of the node."""
+
+    above: _Place | None
+    name: str
+
+
 class DirectorySize:
     """What has been seen of it so far. `path`: a directory, or a file."""
 
@@ -32,7 +40,7 @@ class DirectorySize:
 
     def parts(self) -> Iterator[None]:
         """Walk it, a part in each step."""
-        left, seen = [""], set[int]()
+        left, seen = list[_Place | None]([None]), set[int]()
         began, entries = time.monotonic(), 0
         while left:
             if time.monotonic() - began >= PART_SECONDS:
@@ -48,7 +56,7 @@ class DirectorySize:
                 with os.scandir(directory) as names:
                     for entry in names:
                         if self._count(entry, seen):
-                            left.append(f"{place}/{entry.name}" if place else entry.name)
+                            left.append(_Place(place, entry.name))
                         entries += 1
                         if entries % PART == 0:
                             self.seconds += time.monotonic() - began
@@ -75,16 +83,24 @@ class DirectorySize:
         self.inodes_used += 1
         return directory
 
-    def _open(self, place: str) -> int:
+    def _open(self, place: _Place | None) -> int:
         """Open a directory below the path, through no link. Raises OSError."""
         fd = os.open(self._path, _OPEN)
-        for step in _steps(place):
+        for step in _steps(_path_to(place)):
             try:
                 below = open_beneath(fd, step, flags=_OPEN)
             finally:
                 os.close(fd)
             fd = below
         return fd
+
+
+def _path_to(place: _Place | None) -> str:
+    names = []
+    while place is not None:
+        names.append(place.name)
+        place = place.above
+    return "/".join(reversed(names))
 
 
 def _steps(place: str) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Removing trees. Mounts inside them are in tests/node/shared/linux."""
 
+import ctypes
 import errno
 import os
 import resource
@@ -142,3 +143,27 @@ def test_few_are_a_number_of_entries_and_of_bytes(tmp_path):
     assert have_few_files(where[:2])
     os.truncate(tmp_path / "a" / "deep" / "0", FEW_BYTES + 1)
     assert not have_few_files(where[:2])
+
+
+def test_few_are_not_files_that_nobody_can_see(tmp_path):
+    """Below a path that is longer than the kernel takes at once."""
+    current = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("d" * 250, dir_fd=current)
+        deeper = os.open("d" * 250, os.O_RDONLY, dir_fd=current)
+        os.close(current)
+        current = deeper
+    for number in range(2 * FEW_FILES):
+        os.close(os.open(str(number), os.O_CREAT | os.O_WRONLY, dir_fd=current))
+    os.close(current)
+    assert not have_few_files([str(tmp_path)])
+
+
+def test_few_is_not_an_empty_file_with_many_blocks(tmp_path):
+    keep_size, libc = 1, ctypes.CDLL(None, use_errno=True)
+    with (tmp_path / "file").open("wb") as file:
+        size = ctypes.c_long(FEW_BYTES + 4096)
+        if libc.fallocate(file.fileno(), keep_size, ctypes.c_long(0), size) != 0:
+            pytest.skip("this file system has no fallocate")
+    assert (tmp_path / "file").stat().st_size == 0
+    assert not have_few_files([str(tmp_path)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from actors.shared.linux import beneath
+from actors.shared.linux.removal import remove_tree
 from actors.shared.stats import directory_size, disk
 from actors.shared.stats.directory_size import DirectorySize
 
@@ -78,3 +80,26 @@ def test_a_pod_with_more_files_than_can_be_counted_leaves_the_others_their_figur
     assert inodes["modest"] == 6
     assert inodes["other"] == 16
     assert 100 < inodes["greedy"] < 300
+
+
+def test_many_directories_at_the_end_of_a_long_path_take_little_memory(tmp_path: Path) -> None:
+    """Each with its whole path, they would take a hundred times as much."""
+    levels, wide, name = 200, 3000, "d" * 250
+    directory = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir(name, dir_fd=directory)
+        below = os.open(name, os.O_RDONLY, dir_fd=directory)
+        os.close(directory)
+        directory = below
+    for number in range(wide):
+        os.mkdir(str(number), dir_fd=directory)
+    os.close(directory)
+    tracemalloc.start()
+    try:
+        size = measured(tmp_path)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        remove_tree(str(tmp_path), keep_root=True)
+    assert size.inodes_used == levels + wide + 1
+    assert most < 10 << 20
