@@ -14,6 +14,7 @@ LOGGER: Final = "tornado.general"
 BURST: Final = 20
 """The burst: lines that pass before the rate applies."""
 PER_SECOND: Final = 0.2
+CLIENT_FAULTS: Final = logging.getLogger(LOGGER)
 
 
 class ClientFaults(logging.Filter):
@@ -37,6 +38,5 @@ class ClientFaults(logging.Filter):
 
 def limit_lines() -> None:
     """Limit these lines in this process. Further calls have no effect."""
-    logger = logging.getLogger(LOGGER)
-    if not any(isinstance(each, ClientFaults) for each in logger.filters):
-        logger.addFilter(ClientFaults())
+    if not any(isinstance(each, ClientFaults) for each in CLIENT_FAULTS.filters):
+        CLIENT_FAULTS.addFilter(ClientFaults())

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Mapping
 from contextlib import ExitStack
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from tornado.iostream import StreamClosedError
-from tornado.web import RequestHandler
+from tornado.web import HTTPError, RequestHandler
 
 from actors.http_servers.access.authentication import ANONYMOUS
 from actors.http_servers.access.authorization import Denial
@@ -23,6 +23,7 @@ from supervision.message import Message, Question
 from supervision.time_scale import scaled
 
 from . import request_spans
+from .client_faults import CLIENT_FAULTS
 from .endpoint import Endpoint
 from .http_error import HttpError
 from .server_state import ServerState
@@ -32,6 +33,9 @@ ASK_SECONDS = 5.0
 STEP_SECONDS = 5.0
 """Seconds that one step may hold the server without counting as a hang: on a busy machine, a page with the figures of
 every pod takes long."""
+SHOWN_PATH, SHOWN_ERROR = 200, 500
+"""The most characters of a path, and of an error, in the log."""
+_SERVER_FAULT: Final = 500
 R = TypeVar("R", bound=Message)
 T = TypeVar("T")
 
@@ -156,7 +160,12 @@ class ServerHandler(RequestHandler):
         self.finish({404: "404 page not found\n", 405: "405: Method Not Allowed"}.get(status_code, self._reason + "\n"))
 
     def log_exception(self, kind: Any, value: Any, trace: Any) -> None:
-        self.state.actor.log.error("%s %s: %s", self.request.method, self.request.path, value)
+        """A malformed request needs no access, so its line is one of a limited number, and short."""
+        what = f"{self.request.method} {self.request.path[:SHOWN_PATH]}: {str(value)[:SHOWN_ERROR]}"
+        if isinstance(value, HTTPError) and value.status_code < _SERVER_FAULT:
+            CLIENT_FAULTS.info("%s", what)
+        else:
+            self.state.actor.log.error("%s", what)
 
     def compute_etag(self) -> None:
         return None

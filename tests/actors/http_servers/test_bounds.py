@@ -22,6 +22,7 @@ from tornado.web import Application, RequestHandler
 
 from actors.http_servers.access.access import OpenAccess
 from actors.http_servers.endpoints import ENDPOINTS
+from actors.http_servers.serving.client_faults import BURST, limit_lines
 from actors.http_servers.serving.connections import BoundedServer
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import EndpointHandler, ServerHandler
@@ -376,3 +377,24 @@ def test_no_request_line_makes_an_exception_or_a_new_series(lines):
     assert paths <= {label(endpoint.prefix) for endpoint in ENDPOINTS} | {OTHER}
     inflight = [sample.value for sample in metrics.snapshot("a", 1).samples if "inflight" in sample.name]
     assert not any(inflight)
+
+
+async def test_a_malformed_body_and_an_unknown_method_write_short_lines_of_a_limited_number(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """They need no access."""
+    body = b"--a\r\n"
+    head = f"Host: n\r\nContent-Type: multipart/form-data; boundary=a\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    requests = [b"POST /" + b"x" * 30_000 + b" HTTP/1.1\r\n" + head + body, b"FOO /x HTTP/1.1\r\nHost: n\r\n\r\n"]
+    limit_lines()
+    actor = Silent()
+    paths = application(ServerState(actor, OpenAccess()), ENDPOINTS, actor.context.config)  # type: ignore[arg-type]
+    async with serving(paths) as (_, port):
+        for request in requests * BURST:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(request)
+            assert (await asyncio.wait_for(reader.readline(), 5)).split()[1] in (b"400", b"405")
+            writer.close()
+    found = [one for one in caplog.records if one.levelno >= logging.INFO]
+    assert len(found) <= BURST + 2
+    assert all(len(one.getMessage()) < 1000 for one in found)
