@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import grpc
 from google.protobuf.message import Message
 
 from actors.shared.linux import mounting
+from actors.shared.linux.beneath import open_beneath, path_of
 from proto import csi_pb2 as csi
 from proto import csi_pb2_grpc, plugin_registration_pb2_grpc
 from proto import plugin_registration_pb2 as registration
@@ -30,6 +31,47 @@ _MS_REMOUNT = 32
 class Asked:
     method: str
     request: Any
+
+
+@dataclass(frozen=True)
+class Place:
+    """A name in an open directory."""
+
+    above: int
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Its path by the open directory: no link before the name can be followed."""
+        return f"{path_of(self.above)}/{self.name}"
+
+    @contextmanager
+    def opened(self) -> Iterator[str]:
+        """A path of what is there now, to be mounted on. Raises OSError, for a link too."""
+        there = open_beneath(self.above, self.name)
+        try:
+            yield path_of(there)
+        finally:
+            os.close(there)
+
+    def mount(self, options: str, flags: int = 0) -> None:
+        with self.opened() as there:
+            mounting.mount("fake", there, "tmpfs", flags, options)
+
+    def bind(self, source: str) -> None:
+        with self.opened() as there:
+            mounting.bind(source, there)
+
+    def write(self, file: str, text: str) -> None:
+        """Raises OSError, for a link too."""
+        with self.opened() as there:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
+            with os.fdopen(os.open(f"{there}/{file}", flags, 0o644), "w") as stream:
+                stream.write(text)
+
+    def unmount(self) -> None:
+        if os.path.ismount(self.path):
+            mounting.umount(self.path)
 
 
 @dataclass
@@ -88,6 +130,24 @@ class FakeDriver:
             yield self
         finally:
             self.stop()
+
+    # -- where it mounts ------------------------------------------------------------------------------------------
+    @contextmanager
+    def place(self, path: str) -> Iterator[Place]:
+        """The place of a mount below the agent's directory. Raises OSError where a link is on the way: the driver is
+        root, and a mount through a link would cover whatever of the host the link points to."""
+        real = os.path.realpath(self.root_dir)
+        where = path.removeprefix(self.root_dir).removeprefix(real).lstrip("/")
+        parent, name = os.path.split(where)
+        top = os.open(real, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            above = open_beneath(top, parent)
+        finally:
+            os.close(top)
+        try:
+            yield Place(above, name)
+        finally:
+            os.close(above)
 
     # -- what it was asked ----------------------------------------------------------------------------------------
     def note(self, method: str, request: Message, context: grpc.ServicerContext) -> None:
@@ -150,15 +210,18 @@ class _Node(csi_pb2_grpc.NodeServicer):
 
     def NodeStageVolume(self, request: Any, context: Any) -> csi.NodeStageVolumeResponse:
         self._driver.note("NodeStageVolume", request, context)
-        if not request.volume_capability.HasField("block") and not os.path.ismount(request.staging_target_path):
-            mounting.mount("fake", request.staging_target_path, "tmpfs", options="mode=0755")
-            Path(request.staging_target_path, "id").write_text(request.volume_id)
+        if not request.volume_capability.HasField("block"):
+            with self._driver.place(request.staging_target_path) as staging:
+                if not os.path.ismount(staging.path):
+                    staging.mount("mode=0755")
+                    staging.write("id", request.volume_id)
         return csi.NodeStageVolumeResponse()
 
     def NodeExpandVolume(self, request: Any, context: Any) -> csi.NodeExpandVolumeResponse:
         self._driver.note("NodeExpandVolume", request, context)
         size = request.capacity_range.required_bytes
-        mounting.mount("fake", request.volume_path, "tmpfs", _MS_REMOUNT, f"mode=0755,size={size}")
+        with self._driver.place(request.volume_path) as volume:
+            volume.mount(f"mode=0755,size={size}", _MS_REMOUNT)
         return csi.NodeExpandVolumeResponse(capacity_bytes=size)
 
     def NodeGetVolumeStats(self, request: Any, context: Any) -> csi.NodeGetVolumeStatsResponse:
@@ -174,37 +237,40 @@ class _Node(csi_pb2_grpc.NodeServicer):
 
     def NodeUnstageVolume(self, request: Any, context: Any) -> csi.NodeUnstageVolumeResponse:
         self._driver.note("NodeUnstageVolume", request, context)
-        if os.path.ismount(request.staging_target_path):
-            mounting.umount(request.staging_target_path)
+        with self._driver.place(request.staging_target_path) as staging:
+            staging.unmount()
         return csi.NodeUnstageVolumeResponse()
 
     def NodePublishVolume(self, request: Any, context: Any) -> csi.NodePublishVolumeResponse:
         self._driver.note("NodePublishVolume", request, context)
-        target = request.target_path
-        if request.volume_capability.HasField("block"):
-            self._publish_device(target)
-            return csi.NodePublishVolumeResponse()
-        os.makedirs(target, exist_ok=True)
-        if not os.path.ismount(target):
-            if request.staging_target_path:
-                mounting.bind(request.staging_target_path, target)
-            else:
-                mounting.mount("fake", target, "tmpfs", options="mode=0777")
-        if "asks" in request.volume_context:
-            Path(target, "asked").write_text(str(len(self._driver.requests("NodePublishVolume"))))
+        with self._driver.place(request.target_path) as target:
+            if request.volume_capability.HasField("block"):
+                self._publish_device(target)
+                return csi.NodePublishVolumeResponse()
+            with suppress(FileExistsError):
+                os.mkdir(target.name, dir_fd=target.above)
+            if not os.path.ismount(target.path):
+                if request.staging_target_path:
+                    with self._driver.place(request.staging_target_path) as staging, staging.opened() as source:
+                        target.bind(source)
+                else:
+                    target.mount("mode=0777")
+            if "asks" in request.volume_context:
+                target.write("asked", str(len(self._driver.requests("NodePublishVolume"))))
         return csi.NodePublishVolumeResponse()
 
-    def _publish_device(self, target: str) -> None:
-        Path(target).touch()
-        if not os.path.ismount(target):
-            mounting.bind(self._driver.device, target)
+    def _publish_device(self, target: Place) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        if not os.path.ismount(target.path):
+            os.close(os.open(target.name, flags, 0o644, dir_fd=target.above))
+            target.bind(self._driver.device)
 
     def NodeUnpublishVolume(self, request: Any, context: Any) -> csi.NodeUnpublishVolumeResponse:
         self._driver.note("NodeUnpublishVolume", request, context)
-        if os.path.ismount(request.target_path):
-            mounting.umount(request.target_path)
-        if os.path.isdir(request.target_path):
-            os.rmdir(request.target_path)
-        elif os.path.lexists(request.target_path):
-            os.unlink(request.target_path)
+        with self._driver.place(request.target_path) as target:
+            target.unmount()
+            if os.path.isdir(target.path) and not os.path.islink(target.path):
+                os.rmdir(target.name, dir_fd=target.above)
+            elif os.path.lexists(target.path):
+                os.unlink(target.name, dir_fd=target.above)
         return csi.NodeUnpublishVolumeResponse()
