@@ -6,34 +6,56 @@ import asyncio
 import contextlib
 import os
 import stat
+from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from actors.shared.linux.inotify import Watcher
 
+MOST_DIRECTORIES: Final = 1000
+MOST_ENTRIES: Final = 100_000
+"""Plugins write here: a flood must neither hold up the actor nor use up root's inotify watches."""
 Stamp = tuple[int, int]
 """Inode and ctime (ns): they differ for a socket that was made again."""
 
 
-def look(directory: str) -> dict[str, Stamp]:
-    """Stamp of each socket below the directory, by path, without hidden ones."""
+def look(directory: str, left_out: Callable[[], None] = lambda: None) -> dict[str, Stamp]:
+    """Stamp of each socket below the directory, by path, without hidden ones. `left_out` is called when there is more
+    than is looked at."""
     found: dict[str, Stamp] = {}
-    for top, names in _walk(directory):
-        for name in names:
-            path = f"{top}/{name}"
+    for _, paths in _walk(directory, left_out):
+        for path in paths:
             try:
                 about = os.lstat(path)
             except OSError:
                 continue
-            if stat.S_ISSOCK(about.st_mode) and not name.startswith("."):
+            if stat.S_ISSOCK(about.st_mode):
                 found[path] = (about.st_ino, about.st_ctime_ns)
     return found
 
 
-def _walk(directory: str) -> Iterator[tuple[str, list[str]]]:
-    """Each directory that is not hidden, with the names in it."""
-    for top, folders, names in os.walk(directory):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield top, names
+def _walk(directory: str, left_out: Callable[[], None] = lambda: None) -> Iterator[tuple[str, list[str]]]:
+    """Each directory that is not hidden, those near the top first, with the paths in it that may be sockets."""
+    waiting, directories, entries = deque([directory]), 1, 0
+    while waiting:
+        top, may_be = waiting.popleft(), []
+        with contextlib.suppress(OSError), os.scandir(top) as found:
+            for entry in found:
+                entries += 1
+                if entries > MOST_ENTRIES:
+                    left_out()
+                    waiting.clear()
+                    break
+                if entry.name.startswith(".") or entry.is_symlink() or entry.is_file(follow_symlinks=False):
+                    continue
+                if not entry.is_dir(follow_symlinks=False):
+                    may_be.append(entry.path)
+                elif directories < MOST_DIRECTORIES:
+                    directories += 1
+                    waiting.append(entry.path)
+                else:
+                    left_out()
+        yield top, may_be
 
 
 class FolderWatch:

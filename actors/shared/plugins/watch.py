@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from supervision.actor import Actor
 from supervision.backoff import RetrySchedule
+from supervision.repeated_warnings import RepeatedWarnings
 
 from .model import Plugin, PluginError, PluginHandler
-from .sockets import FolderWatch, Stamp, look
+from .sockets import MOST_DIRECTORIES, MOST_ENTRIES, FolderWatch, Stamp, look
 
 if TYPE_CHECKING:
     from .registrar import Registrar
@@ -58,6 +59,7 @@ class PluginWatch:
         self._watched_paths: dict[str, _WatchedPath] = {}
         self._folders = FolderWatch(directory, self.look)
         self._watched = False
+        self._warnings = RepeatedWarnings(actor.log)
         self._places = asyncio.Semaphore(AT_ONCE)
 
     def start(self) -> None:
@@ -78,7 +80,13 @@ class PluginWatch:
 
     def look(self) -> None:
         self._watched = self._folders.follow()
-        there = look(self._directory)
+        crowded: list[str] = []
+        there = look(self._directory, lambda: crowded.append(self._directory))
+        if crowded:
+            text = "%s has more than %d directories or %d entries: what is beyond that is not looked at"
+            self._warnings.warn("crowded", text % (self._directory, MOST_DIRECTORIES, MOST_ENTRIES))
+        else:
+            self._warnings.resolved("crowded")
         for path in self._watched_paths.keys() - there.keys():
             self._set(path, None)
         for path, stamp in there.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import socket
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 from inotify_simple import INotify
 
-from actors.shared.plugins.sockets import FolderWatch, look
+from actors.shared.plugins import sockets
+from actors.shared.plugins.sockets import MOST_DIRECTORIES, FolderWatch, look
 
 
 def make(path: Path) -> None:
@@ -77,3 +79,39 @@ async def test_a_folder_for_which_the_kernel_has_no_watch_left_is_not_watched(
         assert watch.follow()
     finally:
         watch.close()
+
+
+async def test_a_flood_of_directories_takes_few_watches_and_hides_no_socket_near_the_top(tmp_path: Path) -> None:
+    (tmp_path / "flood").mkdir()
+    for number in range(MOST_DIRECTORIES + 200):
+        (tmp_path / "flood" / str(number)).mkdir()
+    (tmp_path / "plugin").mkdir()
+    make(tmp_path / "plugin" / "a.sock")
+    told: list[str] = []
+    assert list(look(str(tmp_path), lambda: told.append("more"))) == [f"{tmp_path}/plugin/a.sock"]
+    assert told
+    watch = FolderWatch(str(tmp_path), lambda: None)
+    before = _watches()
+    try:
+        assert watch.follow()
+        assert _watches() - before == MOST_DIRECTORIES
+    finally:
+        watch.close()
+
+
+def test_no_more_than_the_most_entries_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "MOST_ENTRIES", 20)
+    for number in range(30):
+        make(tmp_path / str(number))
+    told: list[str] = []
+    assert len(look(str(tmp_path), lambda: told.append("more"))) == 20
+    assert told == ["more"]
+
+
+def _watches() -> int:
+    """Of this process."""
+    found = 0
+    for each in Path("/proc/self/fdinfo").iterdir():
+        with contextlib.suppress(OSError):
+            found += sum(line.startswith("inotify") for line in each.read_text().splitlines())
+    return found
