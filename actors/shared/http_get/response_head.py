@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from actors.shared.kube.go_text import quoted
@@ -16,6 +17,8 @@ _BROKEN: Final = "net/http: HTTP/1.x transport connection broken: "
 _MOST_INTERIM: Final = 10
 _VERSION: Final = re.compile(r"HTTP/[0-9]\.[0-9]")
 _BLANKS: Final = " \t"
+_LENGTH_DIGITS: Final = 19
+"""Of the largest 64-bit number."""
 
 
 class ResponseHead(NamedTuple):
@@ -30,7 +33,7 @@ async def read_head(reader: asyncio.StreamReader) -> ResponseHead:
         lines = await _lines(reader, first=number == 0)
         status = _status(lines[0])
         if not 100 <= status < 200 or status == 101:
-            return ResponseHead(status, _fields(lines[1:]))
+            return ResponseHead(status, _checked(status, _fields(lines[1:])))
     raise ExchangeError(f"{_BROKEN}too many 1xx informational responses")
 
 
@@ -47,6 +50,8 @@ async def _lines(reader: asyncio.StreamReader, *, first: bool) -> list[str]:
                 return found
             found.append(text)
     except asyncio.IncompleteReadError as problem:
+        if not found and problem.partial:
+            _status(problem.partial.decode("latin-1"))  # this line may be what is wrong
         nothing = first and not found and not problem.partial
         raise ExchangeError("EOF" if nothing else f"{_BROKEN}unexpected EOF") from problem
     except asyncio.LimitOverrunError:
@@ -66,8 +71,8 @@ def _status(line: str) -> int:
     return int(code)
 
 
-def _fields(lines: list[str]) -> dict[str, str]:
-    """Join continuation lines, which begin with a blank, to the previous line."""
+def _fields(lines: list[str]) -> dict[str, list[str]]:
+    """The values by name in small letters. A continuation line begins with a blank and belongs to the previous line."""
     whole: list[str] = []
     for line in lines:
         if line[0] not in _BLANKS:
@@ -76,13 +81,30 @@ def _fields(lines: list[str]) -> dict[str, str]:
             whole[-1] = f"{whole[-1].rstrip(_BLANKS)} {line.strip(_BLANKS)}"
         else:
             raise ExchangeError(f"{_BROKEN}malformed MIME header initial line: {line[:60]}")
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
     for line in whole:
         name, colon, value = line.partition(":")
         if not colon:
             raise _malformed("MIME header: missing colon:", line)
-        found.setdefault(name.strip().lower(), value.strip())
+        found.setdefault(name.strip().lower(), []).append(value.strip())
     return found
+
+
+def _checked(status: int, fields: Mapping[str, list[str]]) -> dict[str, str]:
+    """The first value of each field. The length of the body must be one number (RFC 9112, section 6.3): otherwise the
+    client and a proxy may disagree on where the response ends. Raises ExchangeError."""
+    lengths = fields.get("content-length", [])
+    if len(set(lengths)) > 1:
+        given = " ".join(map(quoted, lengths))
+        raise ExchangeError(f"{_BROKEN}http: message cannot contain multiple Content-Length headers; got [{given}]")
+    chunked = fields.get("transfer-encoding", [""])[0].lower() == "chunked"
+    if lengths and not chunked and status not in (101, 204, 304) and not _is_length(lengths[0]):
+        raise ExchangeError(f"{_BROKEN}bad Content-Length {quoted(lengths[0])}")
+    return {name: values[0] for name, values in fields.items()}
+
+
+def _is_length(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text[:_LENGTH_DIGITS]) < 1 << 63 and len(text) <= _LENGTH_DIGITS
 
 
 def _malformed(what: str, text: str) -> ExchangeError:

@@ -88,6 +88,17 @@ async def get(port: int, path: str = "/", timeout: float = 5.0, scheme: str = "H
         (b"HTTP/1.1 200 OK\r\n odd\r\n\r\n", "failure", "malformed MIME header initial line:  odd"),
         (b"", "failure", "EOF"),
         (b"HTTP/1.1 200 OK\r\nA: b", "failure", "transport connection broken: unexpected EOF"),
+        (b"just text", "failure", 'transport connection broken: malformed HTTP status code "text"'),
+        (b"HTTP/1.1 200 OK", "failure", "transport connection broken: unexpected EOF"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", "failure", 'connection broken: bad Content-Length "-5"'),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\n", "failure", "bad Content-Length"),
+        (b"HTTP/1.1 204 OK\r\nContent-Length: -5\r\n\r\n", "success", ""),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "success", "ok"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+            "failure",
+            'http: message cannot contain multiple Content-Length headers; got ["5" "6"]',
+        ),
         (
             b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000 + b"\r\n",
             "failure",
