@@ -16,6 +16,7 @@ from typing import Literal
 from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
+from actors.shared.linux.beneath import UnsafePathError, opened_beneath
 from actors.shared.linux.directories import make_path
 from actors.shared.linux.links import replace_link
 from actors.shared.linux.removal import have_few_files, remove_tree
@@ -34,9 +35,12 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def make_log_directory(logs_dir: str, pod: Pod, container: str = "") -> None:
     """Make the directory of the pod's logs, and in it the container's, because not every runtime makes that. Raises
-    OSError."""
+    OSError, also for a link in the place of either: the runtime would write to where it points."""
     make_path(logs_dir, 0o750)
-    make_path(os.path.join(pod_log_directory(logs_dir, pod), container), 0o755)
+    directory = pod_log_directory(logs_dir, pod)
+    make_path(os.path.join(directory, container), 0o755)
+    with opened_beneath(logs_dir, f"{os.path.basename(directory)}/{container}"):
+        pass
 
 
 def write_hosts(pod_dir: str, text: str) -> str:
@@ -104,10 +108,12 @@ def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, conta
 def remove_log(links_dir: str, logs_dir: str, pod: Pod, ran: CriContainer) -> None:
     """Remove the log of a container, its rotated files and its link."""
     Path(log_link(links_dir, pod, ran.name, ran.id)).unlink(missing_ok=True)
-    directory = Path(pod_log_directory(logs_dir, pod)) / ran.name
-    for name in _names(directory):
-        if name.startswith(f"{ran.restart_count}.log"):
-            (directory / name).unlink(missing_ok=True)
+    folder = f"{os.path.basename(pod_log_directory(logs_dir, pod))}/{ran.name}"
+    # through no link in the place of a directory, or a container that can write to the logs has others' files removed
+    with suppress(FileNotFoundError, NotADirectoryError, UnsafePathError), opened_beneath(logs_dir, folder) as opened:
+        for name in _names(Path(opened)):
+            if name.startswith(f"{ran.restart_count}.log"):
+                Path(opened, name).unlink(missing_ok=True)
 
 
 def remove_pod_logs(links_dir: str, logs_dir: str, namespace: str, name: str, uid: str) -> None:

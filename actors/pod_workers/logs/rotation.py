@@ -16,6 +16,7 @@ import shutil
 import stat
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractContextManager
 
 import msgspec
 
@@ -24,6 +25,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import CriContainer, CriContainerState, PodRuntime
 from actors.shared.kube.quantity import quantity_value
+from actors.shared.linux.beneath import opened_beneath, path_of
 from supervision.errors import error_text
 
 COMPRESS_SECONDS = 120.0
@@ -108,12 +110,18 @@ class LogRotation:
     def _is_due(self, path: str) -> bool:
         """Whether the log is too large, or missing after an interrupted rotation. Costs one stat."""
         try:
-            about = os.lstat(path)
+            with self._directory_of(path) as directory:
+                about = os.lstat(f"{directory}/{os.path.basename(path)}")
+                return stat.S_ISREG(about.st_mode) and about.st_size >= self._limits.size_bytes
         except FileNotFoundError:
             return os.path.isdir(os.path.dirname(path))
         except OSError:
             return False
-        return stat.S_ISREG(about.st_mode) and about.st_size >= self._limits.size_bytes
+
+    def _directory_of(self, path: str) -> AbstractContextManager[str]:
+        """The directory of a log. A link in its place, made by a container that can write to the logs, is refused: the
+        files of another directory would be renamed and removed. Raises OSError."""
+        return opened_beneath(self._logs_dir, os.path.dirname(path)[len(self._logs_dir) + 1 :])
 
     async def _rotate_log(self, ran: CriContainer, now: float) -> str:
         async with self._slots:
@@ -126,20 +134,23 @@ class LogRotation:
         return ""
 
     async def _rotate(self, ran: CriContainer, now: float) -> None:
-        path, aside = ran.log_path, rotated_name(ran.log_path, now)
-        renamed = _rename(path, aside)
-        try:
-            await self._client.reopen_container_log(ran.id)
-        except CriError:
-            if renamed:
-                _rename(aside, path)  # the runtime still writes to this file: restore its name
-            raise
+        with self._directory_of(ran.log_path) as directory:
+            path = f"{directory}/{os.path.basename(ran.log_path)}"
+            aside = rotated_name(path, now)
+            renamed = _rename(path, aside)
+            try:
+                await self._client.reopen_container_log(ran.id)
+            except CriError:
+                if renamed:
+                    _rename(aside, path)  # the runtime still writes to this file: restore its name
+                raise
 
     async def _tidy(self, path: str) -> None:
         directory, live = os.path.split(path)
-        todo = rotation_plan(live, os.listdir(directory), self._limits.files)
-        for name in todo.remove:
-            os.unlink(f"{directory}/{name}")
+        with self._directory_of(path) as opened:
+            todo = rotation_plan(live, os.listdir(opened), self._limits.files)
+            for name in todo.remove:
+                os.unlink(f"{opened}/{name}")
         for name in todo.compress:
             await self._compress(f"{directory}/{name}")
 
@@ -154,6 +165,15 @@ def _rename(old: str, new: str) -> bool:
 
 def compress(path: str) -> None:
     """Replace a file by its compressed form, atomically. For a disposable process. Raises OSError."""
+    folder, name = os.path.split(path)
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        _compress(f"{path_of(fd)}/{name}")
+    finally:
+        os.close(fd)
+
+
+def _compress(path: str) -> None:
     import gzip
 
     temporary, flags = f"{path}{TEMPORARY}", os.O_CLOEXEC | os.O_NOFOLLOW

@@ -11,6 +11,8 @@ import errno
 import functools
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 RESOLVE_NO_XDEV: Final = 0x01
@@ -87,6 +89,21 @@ def open_beneath(directory: int, path: str, *, flags: int = os.O_PATH, links: bo
         return _walk(directory, name, flags, links=links)
     resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (0 if links else RESOLVE_NO_SYMLINKS)
     return openat2(directory, name, flags | os.O_CLOEXEC, resolve)
+
+
+@contextmanager
+def opened_beneath(directory: str, path: str) -> Iterator[str]:
+    """A path that refers to the directory `path` below another one as long as the block runs, without following a
+    symlink below that. Raises OSError."""
+    top = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fd = open_beneath(top, path, flags=os.O_RDONLY | os.O_DIRECTORY)
+    finally:
+        os.close(top)
+    try:
+        yield path_of(fd)
+    finally:
+        os.close(fd)
 
 
 def make_directories(directory: int, path: str, mode: int) -> int:

@@ -14,6 +14,7 @@ from actors.shared.cri.model import CriContainer
 from actors.shared.kube.container import Container
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod
+from actors.shared.linux.beneath import UnsafePathError
 from actors.shared.linux.removal import FEW_BYTES
 
 POD = Pod(metadata=ObjectMeta(name="p", namespace="ns", uid="u"))
@@ -93,6 +94,22 @@ def test_a_link_leads_to_the_log_and_goes_with_it(tmp_path):
     assert files.highest_log_number(logs, POD, "a") == 1
     files.remove_log(links, logs, POD, CriContainer(id="id", name="a", pod_uid="u"))
     assert (os.listdir(f"{directory}/a"), os.listdir(links)) == (["1.log"], [])
+
+
+@pytest.mark.parametrize("place", ["pod", "container"])
+def test_a_link_in_place_of_a_log_directory_has_no_file_of_others_removed(place, tmp_path):
+    links, logs, others = f"{tmp_path}/links", f"{tmp_path}/logs", tmp_path / "others"
+    (others / "a").mkdir(parents=True)
+    for directory in (others, others / "a"):
+        (directory / "0.log").write_text("keep me")
+    pod = pod_log_directory(logs, POD)
+    os.makedirs(pod if place == "container" else logs)
+    os.symlink(others, f"{pod}/a" if place == "container" else pod)
+    with pytest.raises(UnsafePathError):
+        files.make_log_directory(logs, POD, "a")
+    files.remove_log(links, logs, POD, CriContainer(id="id", name="a", pod_uid="u"))
+    assert (others / "0.log").exists()
+    assert (others / "a" / "0.log").exists()
 
 
 def test_the_logs_of_a_pod_go_and_those_of_others_stay(tmp_path):

@@ -170,6 +170,25 @@ def test_logs_of_another_directory_and_links_are_not_touched(tmp_path):
     assert big.read_text() == "x" * 100
 
 
+def test_a_link_in_place_of_the_directory_of_a_log_touches_nothing_there(tmp_path):
+    others, home = tmp_path / "others", tmp_path / "logs" / "pod"
+    others.mkdir()
+    home.mkdir(parents=True)
+    logs = Logs(others, files=2)
+    runtime: Any = logs.writer
+    limits = LogRotationPolicy(size_bytes=50, files=2)
+    logs.rotation = LogRotation(runtime, str(tmp_path / "logs"), limits, logs.compress)
+    (others / OLD[0]).write_text("keep me")
+    (home / "c").symlink_to(others)
+    logs.ran = CriContainer(id="c", name="c", pod_uid="u", state=CriContainerState.RUNNING, log_path=f"{home}/c/0.log")
+    logs.writer.write(20)
+    assert logs.round() == []
+    assert sorted(os.listdir(others)) == ["0.log", OLD[0]]
+    with pytest.raises(NotADirectoryError):
+        compress(f"{home}/c/{OLD[0]}")
+    assert sorted(os.listdir(others)) == ["0.log", OLD[0]]
+
+
 def test_a_negative_size_switches_it_off(tmp_path):
     logs = Logs(tmp_path, size=-1)
     logs.writer.write(100)
