@@ -67,7 +67,7 @@ async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IO
         else:
             stream = await with_timeout(limit, connected(parts.hostname, port))
         stream.set_nodelay(True)
-        await stream.write(_request(parts.netloc, parts.path, parts.query, method, headers))
+        await with_timeout(limit, stream.write(_request(parts.netloc, parts.path, parts.query, method, headers)))
         head = await with_timeout(limit, stream.read_until_regex(_END, max_bytes=HEAD_BYTES))
         status = _status(head)
         if status == 101:
