@@ -99,12 +99,17 @@ def configuration(flagz: Flagz, *, checked: bool) -> Iterator[Finding]:
         yield warning("configuration", text, "restart the agent: pods keep running")
 
 
-def pods(found: Sequence[dict[str, Any]], events: Sequence[RecentEvent] = (), now: float = 0.0) -> Iterator[Finding]:
+def pods(
+    found: Sequence[dict[str, Any]],
+    events: Sequence[RecentEvent] = (),
+    now: float = 0.0,
+    removed: Collection[str] = (),
+) -> Iterator[Finding]:
     """Pods, as API objects, that neither run nor have ended well, nor do so in time. `events`: the recent ones of the
-    node; `now`: seconds since 1970."""
+    node; `now`: seconds since 1970; `removed`: UIDs of the pods that no source has any more."""
     ill = 0
     for pod in found:
-        word, (ready, wanted) = state(pod), readiness(pod)
+        word, (ready, wanted) = state(pod, removed=pod["metadata"].get("uid") in removed), readiness(pod)
         if word in _ENDED or (word == "Running" and ready == wanted):
             continue
         late = _late(pod, now) if word == "Terminating" else 0.0
@@ -120,8 +125,9 @@ def pods(found: Sequence[dict[str, Any]], events: Sequence[RecentEvent] = (), no
 
 
 def _late(pod: dict[str, Any], now: float) -> float:
-    """Seconds since the pod, which is being deleted, should have ended."""
-    return now - datetime.fromisoformat(pod["metadata"]["deletionTimestamp"]).timestamp()
+    """Seconds since the pod should have ended; 0 for one without a deletion time, whose manifest is gone."""
+    deletion = pod["metadata"].get("deletionTimestamp")
+    return now - datetime.fromisoformat(deletion).timestamp() if deletion else 0.0
 
 
 def manifests(sources: PodSources) -> Iterator[Finding]:

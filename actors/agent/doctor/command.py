@@ -159,12 +159,12 @@ def _cluster(agent: Agent) -> Iterator[Finding]:
 
 
 def _pods(answers: Answers) -> Iterator[Finding]:
-    pods, by_runtime, _removed = known_pods(answers)
+    pods, by_runtime, removed = known_pods(answers)
     if by_runtime:
         yield unknown("pods", answers.problems[-1])
         return
     seen = answers.get(EVENT_CLIENT, GetRecentEvents(), RecentEvents)  # without them pods have a status
-    yield from agent_checks.pods(pods, seen.events if seen is not None else (), time.time())
+    yield from agent_checks.pods(pods, seen.events if seen is not None else (), time.time(), removed)
 
 
 def _manifests(answers: Answers) -> Iterator[Finding]:

@@ -252,6 +252,15 @@ def test_pods_that_do_not_run_or_are_not_ready_are_warnings() -> None:
     assert (fine.level, fine.text) == (Level.OK, "2, all of them well")
 
 
+def test_a_static_pod_that_ends_because_its_manifest_is_gone_is_no_warning() -> None:
+    ending = pod("web", "Running", ready=False, running={})
+    ending["metadata"]["uid"] = "u"
+    (found,) = agent_checks.pods([ending], removed=frozenset({"u"}))
+    assert found.level is Level.OK
+    (found,) = agent_checks.pods([ending])
+    assert found.level is Level.WARNING
+
+
 @pytest.mark.parametrize(("seconds", "level"), [(-5, Level.OK), (59, Level.OK), (300, Level.WARNING)])
 def test_a_pod_that_is_still_there_a_minute_after_its_grace_period_is_a_warning(seconds: float, level: Level) -> None:
     going = pod("web", "Running", ready=False, running={})
